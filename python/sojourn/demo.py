@@ -56,7 +56,7 @@ def cellular() -> None:
     simulated = time.monotonic()
     summary = result.summary
     _say(f"2. A NewReno and a LEDBAT download over {link}")
-    for group in result.runs[0].groups:
+    for group in result.groups:
         _say(f"   {group}: {Shown('', '').cell(summary[f'goodput_mbps.{group}'])} Mbit/s")
     delay, tail = (Shown("", "").cell(summary[metric]) for metric in ("queue_ms.mean", "queue_ms.p99"))
     _say(f"   queue delay: {delay} ms in the mean, 99th percentile {tail} ms")
@@ -74,9 +74,8 @@ def recorded_trace() -> Path | None:
 def _print_comparison(panels: list[dict[str, Any]], results: list[Result]) -> None:
     rows = []
     for panel, result in zip(panels, results, strict=True):
-        first = next(iter(result.runs[0].groups))
         compared = (
-            (panel["share_percent"], Shown("TCP share [%]", f"share.{first}", 100, 1)),
+            (panel["share_percent"], Shown("TCP share [%]", f"share.{result.groups[0]}", 100, 1)),
             (panel["queue_packets"], Shown("mean queue [packets]", "queue_packets.mean")),
             (panel["utilization_percent"], Shown("utilization [%]", "utilization", 100, 1)),
         )

@@ -90,7 +90,7 @@ def link_grid(result: "Result") -> Grid:
 
 def group_grid(result: "Result") -> Grid:
     """Tabulate the groups of flows; a column without any value is left out."""
-    groups = list(result.runs[0]["groups"])
+    groups = result.groups
     columns = [
         column
         for column in GROUP_COLUMNS

@@ -54,6 +54,11 @@ class Result:
         return Record.parse(self._scenario.to_json())
 
     @property
+    def groups(self) -> list[str]:
+        """Names of the groups, in the order of the scenario file."""
+        return [name for name, _ in self._scenario.groups]
+
+    @property
     def version(self) -> str:
         """Version of the engine that ran it."""
         return _native.__version__

@@ -28,7 +28,7 @@ class Series:
         self.result = result
         self.bin_s = result.bin_s
         self.record = result.runs[run]
-        self.groups = list(self.record.groups)
+        self.groups = result.groups
         self.duration_s = float(self.record.duration_s)
         self.merged = _nice_factor(self.duration_s / result.bin_s / drawn_bins)
         self.step_s = result.bin_s * self.merged

@@ -31,7 +31,7 @@ def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None
             _draw_panel(axes, Series(result, run))
             title = titles[index] if titles else result.name
             axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
-            _annotate(axes, result.runs[run])
+            _annotate(axes, result.groups[0], result.runs[run])
         panels[0].set_ylabel("link utilization [%]")
         _legend(figure, results[0])
     return figure
@@ -56,8 +56,7 @@ def _draw_panel(axes: Axes, series: Series) -> None:
     axes.set_yticks([0, 25, 50, 75, 100])
 
 
-def _annotate(axes: Axes, record: "Record") -> None:
-    first = next(iter(record.groups))
+def _annotate(axes: Axes, first: str, record: "Record") -> None:
     queue = record.bottleneck.queue_packets.mean
     text = (
         f"{first} share {100 * record.groups[first].share:.1f} %,  "
