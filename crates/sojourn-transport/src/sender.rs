@@ -164,10 +164,10 @@ impl Sender {
         self.control.on_restart(self.initial_window);
     }
 
-    /// Whether all the application had is acknowledged.
+    /// One past the last segment that the application has to send; `u32::MAX` where it never ends.
     #[inline]
-    pub fn is_done(&self) -> bool {
-        self.board.first() == self.end
+    pub fn end(&self) -> u32 {
+        self.end
     }
 
     /// The congestion control.
@@ -356,6 +356,7 @@ impl Sender {
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
+        self.retransmission_at = now + self.rtt.timeout();
         self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
     }
@@ -420,7 +421,6 @@ impl Sender {
             return self.poll_syn(now);
         }
         if let Some(number) = self.urgent.take() {
-            self.retransmission_at = now + self.rtt.timeout();
             return Some(self.send_again(number, now));
         }
         let window = self.control.window();
@@ -439,9 +439,10 @@ impl Sender {
     }
 
     fn poll_syn(&mut self, now: Time) -> Option<Transmit> {
-        if !std::mem::take(&mut self.syn_due) || self.end == 0 {
+        if !self.syn_due || self.end == 0 {
             return None;
         }
+        self.syn_due = false;
         // A SYN that was sent twice gives no sample (Karn).
         self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
         self.retransmission_at = now + self.rtt.timeout();
