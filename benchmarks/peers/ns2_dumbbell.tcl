@@ -200,7 +200,7 @@ proc finish {} {
     lappend out "\"timeouts\": [expr {$end(timeouts) - $begin(timeouts)}]"
     lappend out "\"retransmissions\": [expr {$end(resent) - $begin(resent)}]"
     lappend out "\"flow_goodput_bps\": \[[join $each {, }]\]"
-    puts "{\"peer\": \"ns-2.35\", \"seed\": $cfg(seed), [join $out {, }]}"
+    puts "{\"peer\": \"ns-2\", \"seed\": $cfg(seed), [join $out {, }]}"
     exit 0
 }
 

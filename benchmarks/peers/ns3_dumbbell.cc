@@ -224,7 +224,7 @@ Print(const World& world)
     const double disc = (b.discPackets - a.discPackets) / span;
     const double device = (b.devicePackets - a.devicePackets) / span;
     const double total = delivered[1] + delivered[2];
-    std::cout << "{\"peer\": \"ns-3.37\", \"seed\": " << config.seed << ", \"utilization\": "
+    std::cout << "{\"peer\": \"ns-3\", \"seed\": " << config.seed << ", \"utilization\": "
               << Number(known, 8.0 * (b.sentBytes - a.sentBytes) / (config.rate * span))
               << ", \"queue_packets_mean\": " << Number(known, disc + device)
               << ", \"disc_packets_mean\": " << Number(known, disc)
