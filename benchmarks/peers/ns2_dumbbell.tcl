@@ -17,12 +17,13 @@
 #   start_max (0.1)            s, starts are uniform in [0, start_max)
 #   access_rate (1e11)         bit/s, all other links
 #   topology (dumbbell)        dumbbell: own nodes and access links per flow; direct: agents sit on the two routers (cheapest)
+#   scheduler (Calendar)       ns-2's event list; Heap is faster here
 #   monitor (1)                0: no queue monitor (queue and drop figures are then null; for timing)
 
 array set cfg {
     rate 4e6 limit 400 rtt 0.05 bottleneck_delay 0 flows_1 5 flows_2 5 control_1 newreno control_2 newreno
     queue droptail duration 60 warmup 10 seed 1 payload 1460 window 10000 start_max 0.1
-    access_rate 1e11 topology dumbbell monitor 1
+    access_rate 1e11 topology dumbbell monitor 1 scheduler Calendar
 }
 
 proc fail {message} {
@@ -49,6 +50,7 @@ set hashed [expr {(wide($cfg(seed)) + 977) * (wide($cfg(seed)) + 977) * 69621 + 
 $defaultRNG seed [expr {$hashed % 2147483562 + 1}]
 
 set ns [new Simulator]
+if {$cfg(scheduler) ne "Calendar"} { $ns use-scheduler $cfg(scheduler) }
 set left [$ns node]
 set right [$ns node]
 
