@@ -213,7 +213,9 @@ def _child(command: Sequence[str]) -> tuple[str, float]:
         err.seek(0)
         text, complaint = out.read(), err.read().strip()
     if process.returncode != 0:
-        last = complaint.splitlines()[-1] if complaint else "no message"
+        # ns-3 says why in msg="..." and then lets the runtime have the last word.
+        reason = re.search(r'msg="(.*?)"', complaint)
+        last = reason.group(1) if reason else (complaint or "no message").splitlines()[-1]
         raise PeerError(f"{Path(command[0]).name} ended with {process.returncode}: {last}")
     return text, usage.ru_utime + usage.ru_stime
 
