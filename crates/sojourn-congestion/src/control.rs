@@ -1,0 +1,124 @@
+//! The trait that every control implements, and what the transport tells it.
+
+use sojourn_core::{Rate, Span, Time};
+
+/// A congestion control: how much of a flow may be in flight.
+///
+/// Windows are in segments of the path's MSS and may be fractional; below one segment the transport
+/// sends single segments further apart than a round trip.
+pub trait Control {
+    /// New data was acknowledged, cumulatively or selectively.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// Congestion was detected: a loss that starts a recovery episode, an ECN echo (at most one per
+    /// round trip), or a retransmission timeout.
+    fn on_congestion(&mut self, event: &Congestion);
+
+    /// Loss recovery ended with `flight` segments still in flight.
+    fn on_recovered(&mut self, _flight: f64) {}
+
+    /// The flow was idle and starts again: the window is back at `initial_window` segments.
+    fn on_restart(&mut self, initial_window: f64);
+
+    /// The congestion window (cwnd) in segments.
+    fn window(&self) -> f64;
+
+    /// The slow-start threshold (ssthresh) in segments; infinite before the first congestion.
+    fn slow_start_threshold(&self) -> f64;
+
+    /// The rate at which the control wants its segments spaced, if it wants that.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether [`Ack::rate`] must be filled; it costs the transport some work per segment.
+    fn wants_rate_samples(&self) -> bool {
+        false
+    }
+
+    /// Shows internal state, as (name, value) pairs with the unit in the name.
+    fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What a control may know of its path before the first packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    /// Payload bytes of a full segment.
+    pub mss_bytes: u32,
+    /// Initial window of the transport, in segments.
+    pub initial_window: f64,
+}
+
+/// An acknowledgement of new data.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// The time it arrived.
+    pub now: Time,
+    /// Segments that this acknowledgement is the first to cover, cumulatively or by SACK.
+    pub newly_acked: u32,
+    /// Segments in flight just before it arrived.
+    pub flight: f64,
+    /// Whether the congestion window, rather than the application or the receiver, limited sending.
+    pub window_limited: bool,
+    /// Whether the transport is repairing a loss.
+    pub in_recovery: bool,
+    /// Round-trip time of the newest segment it covers, where it can be told (RFC 6298, Karn).
+    pub rtt: Option<Span>,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Span,
+    /// Smallest round-trip time of the connection; [`Span::MAX`] before the first sample.
+    pub min_rtt: Span,
+    /// Largest round-trip time of the connection; zero before the first sample.
+    pub max_rtt: Span,
+    /// One-way delay of the segment that caused it, in nanoseconds: difference between the
+    /// receiver's clock and the sender's, so that it includes an unknown offset and may be negative.
+    pub one_way_delay_nanos: Option<i64>,
+    /// When the newest segment it covers was sent.
+    pub sent: Time,
+    /// Whether the receiver echoed a congestion mark on it.
+    pub marked: bool,
+    /// Delivery rate over the life of the newest segment, for controls that ask for it.
+    pub rate: Option<RateSample>,
+}
+
+/// A delivery-rate sample (draft-ietf-ccwg-bbr, delivery rate estimation).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct RateSample {
+    /// Segments delivered over `interval`.
+    pub delivered: u32,
+    /// The longer of the send and acknowledgement intervals.
+    pub interval: Span,
+    /// Segments delivered on the connection when the newest segment was sent.
+    pub prior_delivered: u64,
+    /// Segments delivered on the connection by now.
+    pub total_delivered: u64,
+    /// Whether the application, not the network, limited the sample.
+    pub app_limited: bool,
+}
+
+/// A congestion signal.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Congestion {
+    /// The time it was detected.
+    pub now: Time,
+    /// What was seen.
+    pub signal: Signal,
+    /// Segments in flight when it was detected (FlightSize of RFC 5681).
+    pub flight: f64,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Span,
+}
+
+/// What was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signal {
+    /// Duplicate acknowledgements or SACK information show a loss.
+    Loss,
+    /// The receiver echoed a CE mark (RFC 3168).
+    Ecn,
+    /// The retransmission timer fired; `repeated` for the same segment's second and later times.
+    Timeout {
+        /// Whether the timer had already fired for this segment (RFC 5681 equation 4's exception).
+        repeated: bool,
+    },
+}

@@ -1,0 +1,86 @@
+//! Congestion controls.
+//!
+//! A control is told of acknowledgements, losses, delays and time, and answers with a window and,
+//! if it likes, a pacing rate. It knows neither sequence numbers nor sockets: the transport detects
+//! losses and decides what to retransmit, the control decides how much may be in flight. One file per
+//! control; [`controls!`](self) below is the one line that registers it.
+
+mod control;
+
+pub mod newreno;
+
+pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
+
+use sojourn_core::registry::{Descriptor, ParameterError, Params};
+use sojourn_core::{Rate, Stream};
+
+/// Derives the registry and the statically dispatched [`AnyControl`] from one list.
+macro_rules! controls {
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        /// Every control, in the order of the documentation.
+        pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
+
+        /// Any of the registered controls, without dynamic dispatch.
+        #[allow(missing_docs)]
+        #[derive(Debug)]
+        pub enum AnyControl {
+            $($name($module::$name)),+
+        }
+
+        impl AnyControl {
+            /// Builds the control that `params` belongs to, for a flow on `path`.
+            ///
+            /// # Errors
+            /// A combination of parameters that the control cannot work with.
+            pub fn build(params: &Params, path: &Path, random: Stream) -> Result<AnyControl, ParameterError> {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return Ok(AnyControl::$name($module::$name::new(params, path, random)?));
+                })+
+                panic!("{} is not a registered control", params.descriptor().name)
+            }
+        }
+
+        impl Control for AnyControl {
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack) {
+                match self { $(AnyControl::$name(control) => control.on_ack(ack)),+ }
+            }
+            fn on_congestion(&mut self, event: &Congestion) {
+                match self { $(AnyControl::$name(control) => control.on_congestion(event)),+ }
+            }
+            fn on_recovered(&mut self, flight: f64) {
+                match self { $(AnyControl::$name(control) => control.on_recovered(flight)),+ }
+            }
+            fn on_restart(&mut self, initial_window: f64) {
+                match self { $(AnyControl::$name(control) => control.on_restart(initial_window)),+ }
+            }
+            #[inline]
+            fn window(&self) -> f64 {
+                match self { $(AnyControl::$name(control) => control.window()),+ }
+            }
+            #[inline]
+            fn slow_start_threshold(&self) -> f64 {
+                match self { $(AnyControl::$name(control) => control.slow_start_threshold()),+ }
+            }
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                match self { $(AnyControl::$name(control) => control.pacing_rate()),+ }
+            }
+            fn wants_rate_samples(&self) -> bool {
+                match self { $(AnyControl::$name(control) => control.wants_rate_samples()),+ }
+            }
+            fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(AnyControl::$name(control) => control.probe(visit)),+ }
+            }
+        }
+    };
+}
+
+controls! {
+    newreno::NewReno,
+}
+
+/// The control called `name`.
+pub fn find(name: &str) -> Option<&'static Descriptor> {
+    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
+}

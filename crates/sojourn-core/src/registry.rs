@@ -1,0 +1,290 @@
+//! How an algorithm describes itself.
+//!
+//! Every queue discipline, congestion control and transport declares one [`Descriptor`]. The command
+//! line's listings, the documentation's tables, the validation of scenario files and the JSON Schema
+//! are all derived from it, so a fact about an algorithm is written down once.
+
+use crate::{Amount, Rate, Span};
+
+/// What an algorithm is, where it comes from and what can be set.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// The name in a scenario file.
+    pub name: &'static str,
+    /// One line: what it does.
+    pub summary: &'static str,
+    /// RFCs, papers and source files it follows.
+    pub sources: &'static [&'static str],
+    /// Everything that can be set, in the order of the documentation.
+    pub parameters: &'static [Parameter],
+    /// Named sets of values, the well-known defaults of other implementations.
+    pub presets: &'static [Preset],
+}
+
+/// One thing that can be set.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The key in a scenario file.
+    pub name: &'static str,
+    /// What it may hold.
+    pub kind: Kind,
+    /// Its value where the file and the preset are silent.
+    pub default: Value,
+    /// What it means, in one sentence, with the source's own term.
+    pub description: &'static str,
+}
+
+/// A named set of values.
+#[derive(Debug)]
+pub struct Preset {
+    /// The name in a scenario file: `rfc`, `linux`, `ns2` ...
+    pub name: &'static str,
+    /// Whose defaults these are.
+    pub summary: &'static str,
+    /// The values that differ from the parameters' own defaults.
+    pub values: &'static [(&'static str, Value)],
+}
+
+/// What a parameter may hold. All bounds are inclusive.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Kind {
+    /// A length of time.
+    Span {
+        /// Shortest allowed.
+        min: Span,
+        /// Longest allowed.
+        max: Span,
+    },
+    /// A data rate.
+    Rate,
+    /// An amount of data: packets, bytes, or time at the link's rate.
+    Amount {
+        /// Fewest packets allowed.
+        min_packets: f64,
+        /// Whether packets must be whole, as in a buffer's limit.
+        whole: bool,
+    },
+    /// A plain number.
+    Number {
+        /// Smallest allowed.
+        min: f64,
+        /// Largest allowed.
+        max: f64,
+    },
+    /// A whole number.
+    Integer {
+        /// Smallest allowed.
+        min: u64,
+        /// Largest allowed.
+        max: u64,
+    },
+    /// `true` or `false`.
+    Boolean,
+    /// One of a few words.
+    Choice(&'static [&'static str]),
+    /// The inner kind, or the word `auto`.
+    OrAuto(&'static Kind),
+}
+
+/// What a parameter holds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Value {
+    /// A length of time.
+    Span(Span),
+    /// A data rate.
+    Rate(Rate),
+    /// An amount of data.
+    Amount(Amount),
+    /// A plain number.
+    Number(f64),
+    /// A whole number.
+    Integer(u64),
+    /// `true` or `false`.
+    Boolean(bool),
+    /// One of the words of the parameter's [`Kind::Choice`].
+    Choice(&'static str),
+    /// To be computed from the link by the algorithm's own rule.
+    Auto,
+}
+
+/// All values of one algorithm, resolved: a preset over the defaults, the user's own over both.
+#[derive(Clone, Debug)]
+pub struct Params {
+    descriptor: &'static Descriptor,
+    values: Vec<Value>,
+}
+
+/// A combination of values that the algorithm cannot work with.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParameterError {
+    /// The parameter at fault.
+    pub parameter: &'static str,
+    /// What is allowed, and why.
+    pub rule: String,
+}
+
+impl ParameterError {
+    /// An error of `parameter` against `rule`.
+    pub fn new(parameter: &'static str, rule: impl Into<String>) -> ParameterError {
+        ParameterError { parameter, rule: rule.into() }
+    }
+}
+
+impl Descriptor {
+    /// The parameter called `name`.
+    pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The preset called `name`.
+    pub fn preset(&self, name: &str) -> Option<&'static Preset> {
+        self.presets.iter().find(|preset| preset.name == name)
+    }
+}
+
+impl Params {
+    /// The defaults of `descriptor`, overlaid with those of `preset`.
+    pub fn new(descriptor: &'static Descriptor, preset: Option<&Preset>) -> Params {
+        let values = descriptor.parameters.iter().map(|parameter| parameter.default).collect();
+        let mut params = Params { descriptor, values };
+        for (name, value) in preset.iter().flat_map(|preset| preset.values) {
+            params.set(name, *value);
+        }
+        params
+    }
+
+    /// Whose parameters these are.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    /// Overrides one value.
+    ///
+    /// # Panics
+    /// Where the algorithm has no such parameter: names from users are checked before.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let index = self.index(name);
+        self.values[index] = value;
+    }
+
+    /// The value of `name`.
+    pub fn get(&self, name: &str) -> Value {
+        self.values[self.index(name)]
+    }
+
+    /// All names and values in the order of declaration.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
+        self.descriptor.parameters.iter().zip(self.values.iter().copied())
+    }
+
+    fn index(&self, name: &str) -> usize {
+        self.descriptor
+            .parameters
+            .iter()
+            .position(|parameter| parameter.name == name)
+            .unwrap_or_else(|| panic!("{} has no parameter {name}", self.descriptor.name))
+    }
+
+    fn mismatch(&self, name: &str) -> ! {
+        panic!("{}.{name} holds {:?}, which its reader does not expect", self.descriptor.name, self.get(name))
+    }
+
+    /// The length of time `name`; panics on another kind, as all getters below.
+    pub fn span(&self, name: &str) -> Span {
+        let Value::Span(span) = self.get(name) else { self.mismatch(name) };
+        span
+    }
+
+    /// The rate `name`.
+    pub fn rate(&self, name: &str) -> Rate {
+        let Value::Rate(rate) = self.get(name) else { self.mismatch(name) };
+        rate
+    }
+
+    /// The amount `name`.
+    pub fn amount(&self, name: &str) -> Amount {
+        let Value::Amount(amount) = self.get(name) else { self.mismatch(name) };
+        amount
+    }
+
+    /// The number `name`.
+    pub fn number(&self, name: &str) -> f64 {
+        let Value::Number(number) = self.get(name) else { self.mismatch(name) };
+        number
+    }
+
+    /// The whole number `name`.
+    pub fn integer(&self, name: &str) -> u64 {
+        let Value::Integer(integer) = self.get(name) else { self.mismatch(name) };
+        integer
+    }
+
+    /// The flag `name`.
+    pub fn boolean(&self, name: &str) -> bool {
+        let Value::Boolean(boolean) = self.get(name) else { self.mismatch(name) };
+        boolean
+    }
+
+    /// The word `name`.
+    pub fn choice(&self, name: &str) -> &'static str {
+        let Value::Choice(choice) = self.get(name) else { self.mismatch(name) };
+        choice
+    }
+
+    /// Whether `name` was left to the algorithm.
+    pub fn is_auto(&self, name: &str) -> bool {
+        self.get(name) == Value::Auto
+    }
+}
+
+/// As a scenario file writes it, without quotes.
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Span(span) => span.fmt(f),
+            Value::Rate(rate) => rate.fmt(f),
+            Value::Amount(amount) => amount.fmt(f),
+            Value::Number(number) => number.fmt(f),
+            Value::Integer(integer) => integer.fmt(f),
+            Value::Boolean(boolean) => boolean.fmt(f),
+            Value::Choice(choice) => f.write_str(choice),
+            Value::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static RED: Descriptor = Descriptor {
+        name: "red",
+        summary: "",
+        sources: &[],
+        parameters: &[
+            Parameter {
+                name: "limit",
+                kind: Kind::Amount { min_packets: 1.0, whole: true },
+                default: Value::Amount(Amount::Packets(100.0)),
+                description: "",
+            },
+            Parameter { name: "ecn", kind: Kind::Boolean, default: Value::Boolean(false), description: "" },
+        ],
+        presets: &[Preset { name: "marking", summary: "", values: &[("ecn", Value::Boolean(true))] }],
+    };
+
+    #[test]
+    fn presets_override_defaults_and_users_override_presets() {
+        let mut params = Params::new(&RED, RED.preset("marking"));
+        assert!(params.boolean("ecn"));
+        assert_eq!(params.amount("limit"), Amount::Packets(100.0));
+        params.set("ecn", Value::Boolean(false));
+        assert!(!params.boolean("ecn"));
+    }
+
+    #[test]
+    #[should_panic(expected = "red has no parameter w")]
+    fn unknown_names_are_a_programming_error() {
+        Params::new(&RED, None).get("w");
+    }
+}

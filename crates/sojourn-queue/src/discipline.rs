@@ -1,0 +1,70 @@
+//! The trait that every discipline implements.
+
+use crate::Packet;
+use sojourn_core::{Rate, Span, Time};
+
+/// A queue discipline: what happens to packets between their arrival and the link.
+///
+/// All methods take the time. Packets that are dropped or marked, at whichever end and for whatever
+/// reason, are reported to the [`Sink`]; nothing vanishes silently. A discipline may hold other
+/// disciplines and pass the sink on.
+pub trait Discipline<B> {
+    /// A packet arrives. It is kept, or reported as dropped; older packets may be dropped in its place.
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S);
+
+    /// The link is free: the next packet to send. Packets may be dropped here first.
+    ///
+    /// `None` from a non-empty discipline means that all of it was dropped, or that a shaper is not
+    /// [ready](Discipline::ready_at) yet.
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>>;
+
+    /// Packets waiting.
+    fn packets(&self) -> usize;
+
+    /// Bytes waiting.
+    fn bytes(&self) -> u64;
+
+    /// When the next packet may leave: now unless the discipline shapes, `None` where nothing waits.
+    fn ready_at(&self, now: Time) -> Option<Time> {
+        (self.packets() > 0).then_some(now)
+    }
+
+    /// When [`on_timer`](Discipline::on_timer) wants to be called next, for disciplines with a clock of their own.
+    fn timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The time that [`timer`](Discipline::timer) named has come.
+    fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {}
+
+    /// Shows the state of the controller, as (name, value) pairs with the unit in the name.
+    fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Who is told of packets that a discipline drops or marks.
+pub trait Sink<B> {
+    /// `packet` was dropped and has left the discipline.
+    fn dropped(&mut self, packet: &Packet<B>, reason: DropReason);
+    /// `packet` was marked with CE and stays in the discipline or is just leaving it.
+    fn marked(&mut self, packet: &Packet<B>);
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DropReason {
+    /// No room.
+    Overflow,
+    /// The discipline's decision, to signal congestion.
+    Early,
+}
+
+/// What a discipline may know of the link it feeds, for limits in time and for automatic parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkProperties {
+    /// Its rate; the mean rate of a recorded link.
+    pub rate: Rate,
+    /// Its own one-way propagation delay.
+    pub delay: Span,
+    /// Bytes on the wire of a full-size packet.
+    pub packet_bytes: u32,
+}

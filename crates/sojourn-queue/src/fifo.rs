@@ -1,0 +1,89 @@
+//! The first-in first-out store that most disciplines are built on.
+
+use crate::{LinkProperties, Packet};
+use sojourn_core::Amount;
+use std::collections::VecDeque;
+
+/// Packets in order of arrival, with their bytes counted.
+#[derive(Debug)]
+pub struct Fifo<B> {
+    packets: VecDeque<Packet<B>>,
+    bytes: u64,
+}
+
+impl<B> Default for Fifo<B> {
+    fn default() -> Self {
+        Fifo { packets: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<B> Fifo<B> {
+    /// Packets waiting.
+    #[inline]
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Bytes waiting.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Adds a packet at the tail.
+    #[inline]
+    pub fn push(&mut self, packet: Packet<B>) {
+        self.bytes += u64::from(packet.bytes);
+        self.packets.push_back(packet);
+    }
+
+    /// Takes the packet at the head.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Packet<B>> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// Takes the packet at the tail.
+    #[inline]
+    pub fn pop_tail(&mut self) -> Option<Packet<B>> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// The packet at the head.
+    #[inline]
+    pub fn head(&self) -> Option<&Packet<B>> {
+        self.packets.front()
+    }
+}
+
+/// A buffer's limit. The packet being transmitted has left the buffer and does not count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limit {
+    /// At most this many packets wait.
+    Packets(u64),
+    /// At most this many bytes wait.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// The limit that `amount` means on `link`; a time becomes the bytes sent in it.
+    pub fn new(amount: Amount, link: &LinkProperties) -> Limit {
+        match amount {
+            Amount::Packets(packets) => Limit::Packets(packets as u64),
+            bytes_or_time => Limit::Bytes(bytes_or_time.bytes(link.rate, f64::from(link.packet_bytes)) as u64),
+        }
+    }
+
+    /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.
+    #[inline]
+    pub fn has_room<B>(self, queue: &Fifo<B>, bytes: u32) -> bool {
+        match self {
+            Limit::Packets(packets) => (queue.packets() as u64) < packets,
+            Limit::Bytes(limit) => queue.bytes() + u64::from(bytes) <= limit,
+        }
+    }
+}

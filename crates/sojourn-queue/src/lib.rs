@@ -1,0 +1,87 @@
+//! Queue disciplines.
+//!
+//! A discipline takes packets and the time, and gives packets back: it knows neither the simulator nor
+//! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
+//! discipline; [`disciplines!`](self) below is the one line that registers it.
+
+mod discipline;
+mod fifo;
+mod packet;
+
+pub mod droptail;
+
+pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
+pub use fifo::{Fifo, Limit};
+pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
+
+use sojourn_core::registry::{Descriptor, ParameterError, Params};
+use sojourn_core::{Stream, Time};
+
+/// Derives the registry and the statically dispatched [`Queue`] from one list.
+macro_rules! disciplines {
+    ($($module:ident::$name:ident),+ $(,)?) => {
+        /// Every discipline, in the order of the documentation.
+        pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
+
+        /// Any of the registered disciplines, without dynamic dispatch.
+        #[allow(missing_docs)]
+        #[derive(Debug)]
+        pub enum Queue<B> {
+            $($name($module::$name<B>)),+
+        }
+
+        impl<B: Copy> Queue<B> {
+            /// Builds the discipline that `params` belongs to, for a link with properties `link`.
+            ///
+            /// # Errors
+            /// A combination of parameters that the discipline cannot work with.
+            pub fn build(params: &Params, link: &LinkProperties, random: Stream) -> Result<Queue<B>, ParameterError> {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return Ok(Queue::$name($module::$name::new(params, link, random)?));
+                })+
+                panic!("{} is not a registered discipline", params.descriptor().name)
+            }
+        }
+
+        impl<B: Copy> Discipline<B> for Queue<B> {
+            #[inline]
+            fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+                match self { $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+ }
+            }
+            #[inline]
+            fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+                match self { $(Queue::$name(queue) => queue.dequeue(now, sink)),+ }
+            }
+            #[inline]
+            fn packets(&self) -> usize {
+                match self { $(Queue::$name(queue) => queue.packets()),+ }
+            }
+            #[inline]
+            fn bytes(&self) -> u64 {
+                match self { $(Queue::$name(queue) => queue.bytes()),+ }
+            }
+            #[inline]
+            fn ready_at(&self, now: Time) -> Option<Time> {
+                match self { $(Queue::$name(queue) => queue.ready_at(now)),+ }
+            }
+            fn timer(&self) -> Option<Time> {
+                match self { $(Queue::$name(queue) => queue.timer()),+ }
+            }
+            fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
+                match self { $(Queue::$name(queue) => queue.on_timer(now, sink)),+ }
+            }
+            fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Queue::$name(queue) => queue.probe(visit)),+ }
+            }
+        }
+    };
+}
+
+disciplines! {
+    droptail::DropTail,
+}
+
+/// The discipline called `name`.
+pub fn find(name: &str) -> Option<&'static Descriptor> {
+    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
+}

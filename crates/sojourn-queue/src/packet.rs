@@ -1,0 +1,138 @@
+//! What a discipline sees of a packet.
+
+use sojourn_core::Time;
+
+/// A packet: the header fields that disciplines read, and a body that they only carry.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<B> {
+    /// Index of the flow, for per-flow accounting; disciplines that hash use [`key`](Packet::key).
+    pub flow: u32,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// When the packet entered the queue, set by the discipline.
+    pub enqueued: Time,
+    /// What a router would hash.
+    pub key: FlowKey,
+    /// The ECN field of the IP header.
+    pub ecn: Ecn,
+    /// The differentiated services code point of the IP header.
+    pub dscp: Dscp,
+    /// What the sender and receiver exchange.
+    pub body: B,
+}
+
+/// The 5-tuple of a flow, in small numbers instead of addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FlowKey {
+    /// Sending host.
+    pub source: u16,
+    /// Receiving host.
+    pub destination: u16,
+    /// Port at the sending host.
+    pub source_port: u16,
+    /// Port at the receiving host.
+    pub destination_port: u16,
+    /// Transport protocol.
+    pub protocol: Protocol,
+}
+
+impl FlowKey {
+    /// The key of packets that travel the other way.
+    pub fn reversed(self) -> FlowKey {
+        FlowKey {
+            source: self.destination,
+            destination: self.source,
+            source_port: self.destination_port,
+            destination_port: self.source_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// Transport protocol of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Protocol {
+    /// TCP, number 6.
+    #[default]
+    Tcp,
+    /// UDP, number 17.
+    Udp,
+}
+
+/// The ECN field of the IP header (RFC 3168 section 5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Ecn {
+    /// 00: the endpoints do not speak ECN.
+    #[default]
+    NotEct,
+    /// 01: ECN-capable, code point 1; the identifier of scalable senders in RFC 9331.
+    Ect1,
+    /// 10: ECN-capable, code point 0.
+    Ect0,
+    /// 11: congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// Whether a router may mark instead of dropping.
+    pub fn is_capable(self) -> bool {
+        self != Ecn::NotEct
+    }
+}
+
+/// A differentiated services code point (RFC 2474), 0 to 63.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Dscp(u8);
+
+impl Dscp {
+    /// Default forwarding.
+    pub const DEFAULT: Dscp = Dscp(0);
+
+    /// The code points with a name: default, Lower Effort (RFC 8622), class selectors (RFC 2474),
+    /// assured forwarding (RFC 2597), voice admit (RFC 5865) and expedited forwarding (RFC 3246).
+    pub const NAMES: &'static [(&'static str, u8)] = &[
+        ("default", 0),
+        ("le", 1),
+        ("cs1", 8),
+        ("af11", 10),
+        ("af12", 12),
+        ("af13", 14),
+        ("cs2", 16),
+        ("af21", 18),
+        ("af22", 20),
+        ("af23", 22),
+        ("cs3", 24),
+        ("af31", 26),
+        ("af32", 28),
+        ("af33", 30),
+        ("cs4", 32),
+        ("af41", 34),
+        ("af42", 36),
+        ("af43", 38),
+        ("cs5", 40),
+        ("va", 44),
+        ("ef", 46),
+        ("cs6", 48),
+        ("cs7", 56),
+    ];
+
+    /// The code point with this number, if it fits into six bits.
+    pub fn from_number(number: u64) -> Option<Dscp> {
+        u8::try_from(number).ok().filter(|&number| number < 64).map(Dscp)
+    }
+
+    /// The code point with this name.
+    pub fn from_name(name: &str) -> Option<Dscp> {
+        Dscp::NAMES.iter().find(|(known, _)| *known == name).map(|&(_, number)| Dscp(number))
+    }
+
+    /// Its number, 0 to 63.
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// Its name, where it has one.
+    pub fn name(self) -> Option<&'static str> {
+        Dscp::NAMES.iter().find(|(_, number)| *number == self.0).map(|&(name, _)| name)
+    }
+}

@@ -1,0 +1,240 @@
+//! A scenario, resolved: every default filled in, every name looked up, every unit converted.
+
+use sojourn_core::registry::Params;
+use sojourn_core::{Rate, Span};
+use sojourn_queue::{Dscp, LinkProperties};
+use sojourn_transport::Options;
+use std::sync::Arc;
+
+/// A resolved scenario. Its constructor has checked it: it can be run as it is.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// What the user calls it.
+    pub name: String,
+    /// Simulated time.
+    pub duration: Span,
+    /// From when on results are measured; shorter than `duration`.
+    pub warmup: Span,
+    /// Seed of the first run.
+    pub seed: u64,
+    /// Number of runs, with seeds `seed`, `seed + 1` ...
+    pub runs: u32,
+    /// The link that all flows cross.
+    pub bottleneck: Link,
+    /// The return link; unlimited where absent.
+    pub reverse: Option<Link>,
+    /// More links, in the order of the file.
+    pub hops: Vec<Hop>,
+    /// Groups of like flows.
+    pub groups: Vec<Group>,
+}
+
+impl Scenario {
+    /// Bytes on the wire of the largest packet that any group sends; what disciplines take for a full-size one.
+    pub fn largest_packet_bytes(&self) -> u32 {
+        self.groups.iter().map(Group::packet_bytes).max().unwrap_or(Trace::OPPORTUNITY_BYTES)
+    }
+}
+
+impl Link {
+    /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
+    pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
+        LinkProperties { rate: self.capacity.mean_rate(), delay: self.delay, packet_bytes }
+    }
+}
+
+impl Group {
+    /// Bytes on the wire of its full-size packets.
+    pub fn packet_bytes(&self) -> u32 {
+        match self.traffic {
+            Traffic::Cbr { packet_bytes, .. } => packet_bytes,
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } => {
+                let options = Options::new(&self.transport).expect("the scenario's options were checked");
+                options.payload_bytes + options.header_bytes
+            }
+        }
+    }
+}
+
+/// A link and the queue before it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// How fast it sends.
+    pub capacity: Capacity,
+    /// One-way propagation delay, in addition to each group's own.
+    pub delay: Span,
+    /// Random additional delay after transmission.
+    pub jitter: Option<Jitter>,
+    /// Probability that a packet is lost after transmission, 0 to 1.
+    pub loss: f64,
+    /// The queue discipline.
+    pub queue: Params,
+}
+
+/// How fast a link sends.
+#[derive(Clone, Debug)]
+pub enum Capacity {
+    /// Always at the same rate.
+    Fixed(Rate),
+    /// As recorded.
+    Recorded(Arc<Trace>),
+}
+
+/// A recorded link: the times at which up to 1500 bytes could be sent, over and over.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trace {
+    /// As the scenario file names it.
+    pub name: String,
+    /// Times in ms from the start of the recording, never decreasing; the last one is above zero and
+    /// is the length of the recording, after which it repeats.
+    pub opportunities_ms: Vec<u64>,
+}
+
+impl Trace {
+    /// Bytes that one opportunity can carry.
+    pub const OPPORTUNITY_BYTES: u32 = 1500;
+
+    /// Length of the recording.
+    pub fn period(&self) -> Span {
+        Span::from_millis(*self.opportunities_ms.last().expect("a trace is never empty"))
+    }
+
+    /// Mean rate over the recording.
+    pub fn mean_rate(&self) -> Rate {
+        let bytes = self.opportunities_ms.len() as f64 * f64::from(Trace::OPPORTUNITY_BYTES);
+        Rate::from_bytes_over(bytes, self.period())
+    }
+}
+
+impl Capacity {
+    /// The rate, or a recorded link's mean rate.
+    pub fn mean_rate(&self) -> Rate {
+        match self {
+            Capacity::Fixed(rate) => *rate,
+            Capacity::Recorded(trace) => trace.mean_rate(),
+        }
+    }
+}
+
+/// Random delay of packets that have crossed a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Jitter {
+    /// Its distribution.
+    pub shape: Shape,
+    /// Whether a packet may overtake an earlier one; if not, it waits for it.
+    pub reorder: bool,
+}
+
+/// A distribution of delays.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Shape {
+    /// Uniform from zero to this.
+    Uniform(Span),
+    /// Normal with mean and standard deviation, cut off at zero.
+    Normal(Span, Span),
+}
+
+/// A link beside the bottleneck and the reverse link.
+#[derive(Clone, Debug)]
+pub struct Hop {
+    /// Its name in the record.
+    pub name: String,
+    /// Which way its packets travel.
+    pub direction: Direction,
+    /// On which side of the bottleneck (or of the reverse link) it lies.
+    pub place: Place,
+    /// The link.
+    pub link: Link,
+}
+
+/// Before or after the main link of a direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// Crossed first.
+    Before,
+    /// Crossed afterwards.
+    After,
+}
+
+/// Which way a group sends its data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// Data over the bottleneck, acknowledgements over the return link.
+    Forward,
+    /// Data over the return link, acknowledgements over the bottleneck.
+    Reverse,
+}
+
+impl Direction {
+    /// The other way.
+    pub fn opposite(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        }
+    }
+}
+
+/// A group of flows that differ only in their round-trip and start times.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What the user calls it.
+    pub name: String,
+    /// How many flows; at least one.
+    pub flows: u32,
+    /// The congestion control; `None` for traffic that does not respond to congestion.
+    pub control: Option<Params>,
+    /// Options of sender and receiver (`sojourn_transport::DESCRIPTOR`).
+    pub transport: Params,
+    /// What the application sends.
+    pub traffic: Traffic,
+    /// Base round-trip time of each flow, `flows` values; without the links' own delays.
+    pub rtt: Vec<Span>,
+    /// Rate of each flow's own access link before the first shared link; unlimited where absent.
+    pub access_rate: Option<Rate>,
+    /// When its flows start.
+    pub start: Start,
+    /// When its flows stop sending new data; at the end of the run where absent.
+    pub stop: Option<Span>,
+    /// Which way data travels.
+    pub direction: Direction,
+    /// Differentiated services code point of its data and acknowledgements.
+    pub dscp: Dscp,
+    /// Receiver's clock minus sender's clock at the start, in ns.
+    pub clock_offset_nanos: i64,
+    /// How much faster the receiver's clock runs than the sender's, in parts per million.
+    pub clock_skew_ppm: f64,
+}
+
+/// When the flows of a group start.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Start {
+    /// Each at its own time, `flows` values.
+    At(Vec<Span>),
+    /// Each at a random time, uniform in the range.
+    Uniform(Span, Span),
+}
+
+/// What the application at the sender does.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Traffic {
+    /// Always has data; or so many payload bytes, whose completion time is then recorded.
+    Bulk {
+        /// Payload bytes to send; unlimited where absent.
+        size_bytes: Option<u64>,
+    },
+    /// Exponential on and off times; sends as `Bulk` while on and restarts its window after an off time.
+    OnOff {
+        /// Mean of the on times.
+        on: Span,
+        /// Mean of the off times.
+        off: Span,
+    },
+    /// Packets of one size at a constant rate, whatever happens to them.
+    Cbr {
+        /// Rate on the wire.
+        rate: Rate,
+        /// Bytes of a packet on the wire.
+        packet_bytes: u32,
+    },
+}

@@ -1,0 +1,245 @@
+//! What can be set of the sender and the receiver.
+
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span};
+
+/// What `transport` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "transport",
+    summary: "reliable sender and receiver: loss detection, recovery, timers, acknowledgements",
+    sources: &["RFC 5681", "RFC 6582", "RFC 6675", "RFC 3042", "RFC 6298", "RFC 7323", "RFC 3168", "RFC 6928"],
+    parameters: &[
+        Parameter {
+            name: "payload",
+            kind: BYTES,
+            default: Value::Amount(Amount::Bytes(1448.0)),
+            description: "payload of a full segment (MSS less options)",
+        },
+        Parameter {
+            name: "header",
+            kind: BYTES,
+            default: Value::Amount(Amount::Bytes(52.0)),
+            description: "headers of every packet on the wire; SACK blocks come on top: 20 IP + 20 TCP + 12 timestamps",
+        },
+        Parameter {
+            name: "handshake",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "whether a SYN is exchanged before data",
+        },
+        Parameter {
+            name: "sack",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "recover with selective acknowledgements (RFC 6675) instead of NewReno's partial ones (RFC 6582)",
+        },
+        Parameter {
+            name: "limited_transmit",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "send one new segment for each of the first two duplicate acknowledgements (RFC 3042)",
+        },
+        Parameter {
+            name: "initial_window",
+            kind: Kind::Integer { min: 1, max: 10_000 },
+            default: Value::Integer(10),
+            description: "congestion window of a new or restarted flow, in segments (RFC 6928: 10)",
+        },
+        Parameter {
+            name: "receive_window",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Bytes(1_073_741_824.0)),
+            description: "most data the receiver lets be outstanding, in full-size packets or payload bytes",
+        },
+        Parameter {
+            name: "ack_every",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            default: Value::Integer(2),
+            description: "segments per acknowledgement: 2 delays them (RFC 5681 section 4.2), 1 does not",
+        },
+        Parameter {
+            name: "ack_delay",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1) },
+            default: Value::Span(Span::from_millis(100)),
+            description: "longest an acknowledgement is delayed (RFC 5681: at most 500 ms)",
+        },
+        Parameter {
+            name: "timestamps",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "a round-trip sample from every acknowledgement, also of retransmissions (RFC 7323); without, Karn's rule",
+        },
+        Parameter {
+            name: "initial_rto",
+            kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(60) },
+            default: Value::Span(Span::from_secs(1)),
+            description: "retransmission timeout before the first round-trip sample (RFC 6298: 1 s)",
+        },
+        Parameter {
+            name: "min_rto",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(60) },
+            default: Value::Span(Span::from_secs(1)),
+            description: "smallest retransmission timeout (RFC 6298: 1 s)",
+        },
+        Parameter {
+            name: "max_rto",
+            kind: Kind::Span { min: Span::from_secs(1), max: Span::from_secs(3600) },
+            default: Value::Span(Span::from_secs(60)),
+            description: "largest retransmission timeout after back-off (RFC 6298: at least 60 s)",
+        },
+        Parameter {
+            name: "rto_floor",
+            kind: Kind::Choice(&["total", "variance"]),
+            default: Value::Choice("total"),
+            description: "what min_rto bounds: the whole timeout (RFC 6298) or its variance term (Linux)",
+        },
+        Parameter {
+            name: "clock",
+            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
+            default: Value::Span(Span::from_millis(1)),
+            description: "granularity G of the retransmission clock (RFC 6298)",
+        },
+        Parameter {
+            name: "pacing",
+            kind: Kind::OrAuto(&Kind::Number { min: 0.01, max: 100.0 }),
+            default: Value::Auto,
+            description: "spaces segments at this multiple of window over smoothed RTT; auto leaves it to the control",
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "negotiate ECN: data is sent ECT(0), marks are echoed and answered once per round trip (RFC 3168)",
+        },
+    ],
+    presets: &[
+        Preset {
+            name: "rfc",
+            summary: "today's standards: SACK, 10 segments to start, delayed acknowledgements",
+            values: &[],
+        },
+        Preset {
+            name: "linux",
+            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements",
+            values: &[
+                ("ack_delay", Value::Span(Span::from_millis(40))),
+                ("min_rto", Value::Span(Span::from_millis(200))),
+                ("max_rto", Value::Span(Span::from_secs(120))),
+                ("rto_floor", Value::Choice("variance")),
+            ],
+        },
+        Preset {
+            name: "ns2",
+            summary: "ns-2.35 Agent/TCP/Newreno: no SACK, every segment acknowledged, 2 segments to start, 40 B headers",
+            values: &[
+                ("payload", Value::Amount(Amount::Bytes(1460.0))),
+                ("header", Value::Amount(Amount::Bytes(40.0))),
+                ("sack", Value::Boolean(false)),
+                ("initial_window", Value::Integer(2)),
+                ("ack_every", Value::Integer(1)),
+                ("timestamps", Value::Boolean(false)),
+                ("initial_rto", Value::Span(Span::from_secs(3))),
+                ("min_rto", Value::Span(Span::from_millis(200))),
+                ("clock", Value::Span(Span::from_millis(10))),
+            ],
+        },
+    ],
+};
+
+const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };
+
+/// The options of one group of flows, resolved for the packet path.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Payload bytes of a full segment.
+    pub payload_bytes: u32,
+    /// Header bytes of every packet, without SACK blocks.
+    pub header_bytes: u32,
+    /// Whether a SYN is exchanged before data.
+    pub handshake: bool,
+    /// Whether selective acknowledgements are used.
+    pub sack: bool,
+    /// Whether limited transmit is used.
+    pub limited_transmit: bool,
+    /// Initial window in segments.
+    pub initial_window: u32,
+    /// Receive window in segments.
+    pub receive_window: u32,
+    /// Segments per acknowledgement.
+    pub ack_every: u32,
+    /// Longest delay of an acknowledgement.
+    pub ack_delay: Span,
+    /// Whether timestamps are used.
+    pub timestamps: bool,
+    /// The retransmission timer's constants.
+    pub rto: RtoOptions,
+    /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
+    pub pacing: Option<f64>,
+    /// Whether ECN is negotiated.
+    pub ecn: bool,
+}
+
+/// The constants of RFC 6298.
+#[derive(Clone, Copy, Debug)]
+pub struct RtoOptions {
+    /// Before the first sample.
+    pub initial: Span,
+    /// Smallest value.
+    pub min: Span,
+    /// Largest value after back-off.
+    pub max: Span,
+    /// Whether `min` bounds the variance term only, as in Linux.
+    pub floor_on_variance: bool,
+    /// Clock granularity G.
+    pub clock: Span,
+}
+
+impl Options {
+    /// Reads the options of a group.
+    ///
+    /// # Errors
+    /// Timers that contradict each other, or a payload given in something else than bytes.
+    pub fn new(params: &Params) -> Result<Options, ParameterError> {
+        let payload_bytes = bytes(params, "payload", 65_000)?;
+        let rto = RtoOptions {
+            initial: params.span("initial_rto"),
+            min: params.span("min_rto"),
+            max: params.span("max_rto"),
+            floor_on_variance: params.choice("rto_floor") == "variance",
+            clock: params.span("clock"),
+        };
+        if rto.min > rto.max {
+            return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
+        }
+        let receive_window = match params.amount("receive_window") {
+            Amount::Packets(packets) => packets,
+            Amount::Bytes(bytes) => (bytes / f64::from(payload_bytes)).floor(),
+            Amount::Time(_) => return Err(ParameterError::new("receive_window", "an amount in packets or bytes")),
+        };
+        if receive_window < 1.0 {
+            return Err(ParameterError::new("receive_window", format!("at least one segment of {payload_bytes} B")));
+        }
+        Ok(Options {
+            payload_bytes,
+            header_bytes: bytes(params, "header", 1000)?,
+            handshake: params.boolean("handshake"),
+            sack: params.boolean("sack"),
+            limited_transmit: params.boolean("limited_transmit"),
+            initial_window: params.integer("initial_window") as u32,
+            receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
+            ack_every: params.integer("ack_every") as u32,
+            ack_delay: params.span("ack_delay"),
+            timestamps: params.boolean("timestamps"),
+            rto,
+            pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
+            ecn: params.boolean("ecn"),
+        })
+    }
+}
+
+fn bytes(params: &Params, name: &'static str, max: u32) -> Result<u32, ParameterError> {
+    match params.amount(name) {
+        Amount::Bytes(bytes) if (1.0..=f64::from(max)).contains(&bytes) => Ok(bytes as u32),
+        _ => Err(ParameterError::new(name, format!("a size from 1 B to {max} B"))),
+    }
+}
