@@ -1,0 +1,138 @@
+//! What happens next.
+//!
+//! The sources of events that are always there (links and delay lines) each have a slot in a tournament
+//! tree, so that rescheduling one costs a handful of comparisons and never allocates. Flow timers,
+//! which are many and rarely due, wait in a heap that takes part in the tournament as one slot. Events
+//! at the same instant are taken in the order of their slots, timers in the order they were set.
+
+use sojourn_core::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The pending events of a run.
+#[derive(Debug)]
+pub struct Agenda {
+    /// A complete binary tree, root at 1: each node holds the earliest event below it.
+    nodes: Vec<Node>,
+    leaves: usize,
+    timers: BinaryHeap<Reverse<Timer>>,
+    timers_set: u64,
+    timer_slot: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    time: Time,
+    slot: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Timer {
+    time: Time,
+    order: u64,
+    owner: u32,
+}
+
+/// The event that is due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Due {
+    /// The source in this slot.
+    Slot(usize),
+    /// The timer of this owner.
+    Timer(u32),
+}
+
+impl Agenda {
+    /// An agenda for `slots` sources, none of which has an event.
+    pub fn new(slots: usize) -> Agenda {
+        let leaves = (slots + 1).next_power_of_two().max(2);
+        let slot_of = |node: usize| node.saturating_sub(leaves) as u32;
+        let nodes = (0..2 * leaves).map(|node| Node { time: Time::NEVER, slot: slot_of(node) }).collect();
+        Agenda { nodes, leaves, timers: BinaryHeap::new(), timers_set: 0, timer_slot: slots }
+    }
+
+    /// The time of the next event; [`Time::NEVER`] where there is none.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.nodes[1].time
+    }
+
+    /// The next event. A timer is removed; a slot stays due until it is [set](Agenda::set) again.
+    #[inline]
+    pub fn take(&mut self) -> Due {
+        let slot = self.nodes[1].slot as usize;
+        if slot != self.timer_slot {
+            return Due::Slot(slot);
+        }
+        let Reverse(timer) = self.timers.pop().expect("the timers' slot is due");
+        self.set(slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
+        Due::Timer(timer.owner)
+    }
+
+    /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
+    #[inline]
+    pub fn set(&mut self, slot: usize, time: Time) {
+        let mut node = self.leaves + slot;
+        self.nodes[node].time = time;
+        while node > 1 {
+            node /= 2;
+            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
+            self.nodes[node] = if right.time < left.time { right } else { left };
+        }
+    }
+
+    /// Adds a timer for `owner`.
+    pub fn add_timer(&mut self, owner: u32, time: Time) {
+        self.timers.push(Reverse(Timer { time, order: self.timers_set, owner }));
+        self.timers_set += 1;
+        if time < self.nodes[self.leaves + self.timer_slot].time {
+            self.set(self.timer_slot, time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_order(
+            slots in 1usize..40,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..1000, any::<bool>()), 1..200),
+        ) {
+            let mut agenda = Agenda::new(slots);
+            let mut times = vec![u64::MAX; slots];
+            let mut timers = vec![];
+            for (order, (index, time, is_timer)) in changes.into_iter().enumerate() {
+                if is_timer {
+                    agenda.add_timer(order as u32, Time::from_nanos(time));
+                    timers.push((time, order as u32));
+                } else {
+                    let slot = index.index(slots);
+                    agenda.set(slot, Time::from_nanos(time));
+                    times[slot] = time;
+                }
+            }
+            timers.sort_unstable();
+            let mut timers = timers.into_iter().peekable();
+            loop {
+                let earliest = times.iter().copied().min().unwrap();
+                let timer = timers.peek().map_or(u64::MAX, |timer| timer.0);
+                prop_assert_eq!(agenda.next_time(), Time::from_nanos(earliest.min(timer)));
+                if earliest.min(timer) == u64::MAX {
+                    break;
+                }
+                if earliest <= timer {
+                    let slot = times.iter().position(|&time| time == earliest).unwrap();
+                    prop_assert_eq!(agenda.take(), Due::Slot(slot));
+                    times[slot] = u64::MAX;
+                    agenda.set(slot, Time::NEVER);
+                } else {
+                    prop_assert_eq!(agenda.take(), Due::Timer(timers.next().unwrap().1));
+                }
+            }
+        }
+    }
+}
