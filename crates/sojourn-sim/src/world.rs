@@ -5,9 +5,9 @@ use crate::agenda::{Agenda, Due};
 use crate::flow::{Action, Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
-use crate::meter::Times;
 use crate::series::Recorder;
-use sojourn_core::Time;
+use crate::times::Times;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind, Transmit};
@@ -225,7 +225,7 @@ impl World {
         if self.measuring && flow.application.transfer_bytes().is_some() {
             let nanos = self.now.since(flow.application.start).as_nanos();
             let meter = &mut self.groups[flow.group];
-            meter.fct.saturating_record(nanos);
+            meter.fct.record(Span::from_nanos(nanos));
             meter.fct_nanos += u128::from(nanos);
         }
     }
@@ -243,7 +243,7 @@ impl World {
         if let Some(rtt) = sender.on_ack(ack, self.now) {
             flow.counts.on_rtt(rtt);
             if self.measuring {
-                self.groups[flow.group].rtt.saturating_record(rtt.as_nanos());
+                self.groups[flow.group].rtt.record(rtt);
             }
         }
         self.transmit(index);
