@@ -25,7 +25,7 @@ mod value;
 mod write;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub use parse::Loaded;
+pub use parse::{Loaded, read_time};
 pub use ready::{Ready, ready};
 pub use trace::{Base, TraceError};
 pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Trace, Traffic};

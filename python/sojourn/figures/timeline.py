@@ -37,9 +37,7 @@ def _draw_delay(axes: Axes, series: Series) -> None:
 
 
 def _draw_throughput(axes: Axes, series: Series) -> None:
-    axes.stairs(
-        series.capacity_mbps(), series.edges_s, fill=True, color=CAPACITY, linewidth=0, label="link capacity"
-    )
+    axes.stairs(series.capacity_mbps(), series.edges_s, fill=True, color=CAPACITY, linewidth=0, label="link capacity")
     for position, group in enumerate(series.groups):
         rate = series.delivered_mbps(group).sum(axis=0)
         axes.stairs(rate, series.edges_s, baseline=None, color=family(position), linewidth=1.1, label=group)
