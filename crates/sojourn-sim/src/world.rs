@@ -268,6 +268,10 @@ impl World {
     /// The timer of a flow has gone off.
     fn on_timer(&mut self, index: usize) {
         let now = self.now;
+        if self.flows[index].armed != now {
+            // An earlier timer has replaced this one since it was set.
+            return;
+        }
         self.flows[index].armed = Time::NEVER;
         if self.flows[index].application.next <= now {
             self.act(index);
