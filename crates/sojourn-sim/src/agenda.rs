@@ -34,15 +34,6 @@ struct Timer {
     owner: u32,
 }
 
-/// The event that is due.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Due {
-    /// The source in this slot.
-    Slot(usize),
-    /// The timer of this owner.
-    Timer(u32),
-}
-
 impl Agenda {
     /// An agenda for `slots` sources, none of which has an event.
     pub fn new(slots: usize) -> Agenda {
@@ -61,22 +52,20 @@ impl Agenda {
         Time::from_nanos((NO_EVENT >> Agenda::new(slots).slot_bits) - 1)
     }
 
-    /// The time of the next event; later than the [horizon](Agenda::horizon) where there is none.
+    /// The next event: its time, which is later than the [horizon](Agenda::horizon) where there is
+    /// none, and its slot, one past the sources' for a timer. It stays due until it is [set](Agenda::set)
+    /// again or [taken](Agenda::take_timer).
     #[inline]
-    pub fn next_time(&self) -> Time {
-        Time::from_nanos(self.nodes[1] >> self.slot_bits)
+    pub fn next(&self) -> (Time, usize) {
+        let event = self.nodes[1];
+        (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1))
     }
 
-    /// The next event. A timer is removed; a slot stays due until it is [set](Agenda::set) again.
-    #[inline]
-    pub fn take(&mut self) -> Due {
-        let slot = self.nodes[1] as usize & ((1 << self.slot_bits) - 1);
-        if slot != self.timer_slot {
-            return Due::Slot(slot);
-        }
+    /// Removes the timer that is due next; its owner.
+    pub fn take_timer(&mut self) -> u32 {
         let Reverse(timer) = self.timers.pop().expect("the timers' slot is due");
-        self.set(slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
-        Due::Timer(timer.owner)
+        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
+        timer.owner
     }
 
     /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
@@ -134,17 +123,18 @@ mod tests {
                 let earliest = times.iter().copied().min().unwrap();
                 let timer = timers.peek().map_or(u64::MAX, |timer| timer.0);
                 if earliest.min(timer) == u64::MAX {
-                    prop_assert!(agenda.next_time() > Agenda::horizon(slots));
+                    prop_assert!(agenda.next().0 > Agenda::horizon(slots));
                     break;
                 }
-                prop_assert_eq!(agenda.next_time(), Time::from_nanos(earliest.min(timer)));
+                prop_assert_eq!(agenda.next().0, Time::from_nanos(earliest.min(timer)));
                 if earliest <= timer {
                     let slot = times.iter().position(|&time| time == earliest).unwrap();
-                    prop_assert_eq!(agenda.take(), Due::Slot(slot));
+                    prop_assert_eq!(agenda.next().1, slot);
                     times[slot] = u64::MAX;
                     agenda.set(slot, Time::NEVER);
                 } else {
-                    prop_assert_eq!(agenda.take(), Due::Timer(timers.next().unwrap().1));
+                    prop_assert_eq!(agenda.next().1, slots);
+                    prop_assert_eq!(agenda.take_timer(), timers.next().unwrap().1);
                 }
             }
         }
