@@ -142,6 +142,11 @@ impl<'a> Reporter<'a> {
         self.problems.push(diagnostic);
     }
 
+    /// The one of `names` that is most like `name`; not searched for once there are enough problems.
+    pub fn nearest<'n>(&self, name: &str, names: &[&'n str]) -> Option<&'n str> {
+        if self.problems.list.len() < Diagnostics::MOST { nearest(name, names.iter().copied()) } else { None }
+    }
+
     /// Something legal but unwise at `origin`.
     pub fn warning(&mut self, origin: Origin, key: &str, found: impl Into<String>, advice: impl Into<String>) {
         let diagnostic = self.diagnostic(origin, key, Fault::new(found), advice.into());

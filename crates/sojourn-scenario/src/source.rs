@@ -30,6 +30,11 @@ pub(crate) fn value_or_text(text: &str, origin: Origin) -> Node {
     }
 }
 
+/// Whether `text` is a TOML value as it stands, and not a text without quotes.
+pub(crate) fn is_toml_value(text: &str) -> bool {
+    DeValue::parse(text).is_ok()
+}
+
 type Place<'a> = dyn Fn(usize) -> Origin + 'a;
 
 fn node(value: &Spanned<DeValue<'_>>, place: &Place<'_>) -> Node {
@@ -63,6 +68,9 @@ fn table(entries: &DeTable<'_>, place: &Place<'_>) -> Table {
     Table { entries: sorted.into_iter().map(entry).collect() }
 }
 
+/// Longest line whose characters are counted, so that a huge line does not take forever.
+const LONGEST_COUNTED: usize = 4096;
+
 /// Where the lines of a text start.
 struct Lines<'a> {
     text: &'a str,
@@ -79,7 +87,9 @@ impl<'a> Lines<'a> {
         let line = self.starts.partition_point(|&start| start <= offset);
         let start = self.starts[line - 1];
         let before = self.text.get(start..offset).unwrap_or("");
-        Origin::File { line: line as u32, column: before.chars().count() as u32 + 1 }
+        // Characters where people would count them, bytes in lines that no one looks at.
+        let column = if before.len() <= LONGEST_COUNTED { before.chars().count() } else { before.len() };
+        Origin::File { line: line as u32, column: column as u32 + 1 }
     }
 }
 
