@@ -145,7 +145,7 @@ pub(crate) fn owner(section: &'static Section, key: &str) -> Option<String> {
     section.keys().find_map(|sibling| {
         let Form::Algorithm(family) = &sibling.form else { return None };
         let owner = owners(family, key).next()?;
-        Some(format!("a parameter of the {} {owner}, which belongs into the table `{}`", family.noun, sibling.name))
+        Some(format!("a parameter of the {} {owner}, which belongs in the table `{}`", family.noun, sibling.name))
     })
 }
 

@@ -32,7 +32,7 @@ mod value;
 mod write;
 
 pub use catalogue::catalogue;
-pub use diagnostic::{Diagnostic, Diagnostics};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::Loaded;
 pub use ready::{Ready, ready};
 pub use reference::reference_markdown;

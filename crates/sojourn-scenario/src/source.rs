@@ -10,8 +10,15 @@ pub(crate) fn toml(text: &str, reporter: &mut Reporter<'_>) -> Node {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
     let (document, errors) = DeTable::parse_recoverable(text);
+    let mut last_line = None;
     for error in &errors {
         let origin = error.span().map_or(Origin::Unknown, |span| lines.origin(span.start));
+        let line = origin.line();
+        if line.is_some() && line == last_line {
+            // What follows in the same line is a consequence of the first mistake in it.
+            continue;
+        }
+        last_line = line;
         reporter.error(origin, "", Fault::new(syntax(error.message())), "TOML (https://toml.io)");
     }
     let origin = |start| lines.origin(start);

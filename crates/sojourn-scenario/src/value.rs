@@ -35,7 +35,7 @@ pub(crate) fn allowed(kind: &Kind) -> String {
 }
 
 fn example_span(min: Span, max: Span) -> Span {
-    let typical = Span::from_millis(50);
+    let typical = if max > LONGEST_QUEUE { Span::from_secs(10) } else { Span::from_millis(50) };
     if (min..=max).contains(&typical) { typical } else { max }
 }
 

@@ -67,7 +67,7 @@ fn times(duration: Option<Span>, group: &Fields, path: &str, reporter: &mut Repo
         reporter.error(group.origin_of("stop"), &key, found, "a time after the start of all flows of the group");
     } else if stop > duration {
         let found = format!("\"{stop}\", after the end of the run at {duration}");
-        reporter.warning(group.origin_of("stop"), &key, found, "no effect; leave it out to run until the end");
+        reporter.warning(group.origin_of("stop"), &key, found, "it has no effect");
     }
 }
 
