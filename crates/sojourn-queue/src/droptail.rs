@@ -4,6 +4,9 @@
 //! `bfifo` (accept while backlog plus packet does not exceed it), `drop = "head"` follows
 //! `pfifo_head_drop`. ns-2 keeps one packet fewer for the same number; the preset `ns2` says so.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};

@@ -7,8 +7,11 @@
 mod discipline;
 mod fifo;
 mod packet;
+#[cfg(test)]
+mod testing;
 
 pub mod droptail;
+pub mod red;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -79,6 +82,7 @@ macro_rules! disciplines {
 
 disciplines! {
     droptail::DropTail,
+    red::Red,
 }
 
 /// The discipline called `name`.

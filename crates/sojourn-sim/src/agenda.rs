@@ -13,18 +13,19 @@ use std::collections::BinaryHeap;
 #[derive(Debug)]
 pub struct Agenda {
     /// A complete binary tree, root at 1: each node holds the earliest event below it.
-    nodes: Vec<Node>,
-    leaves: usize,
+    nodes: Box<[Event]>,
+    slot_bits: u32,
     timers: BinaryHeap<Reverse<Timer>>,
     timers_set: u64,
     timer_slot: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Node {
-    time: Time,
-    slot: u32,
-}
+/// Time and slot in one number, so that the earlier of two events is their minimum. The slot takes as
+/// many of the low bits as it needs.
+type Event = u64;
+
+/// No event, in whatever slot.
+const NO_EVENT: Event = Event::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Timer {
@@ -33,51 +34,52 @@ struct Timer {
     owner: u32,
 }
 
-/// The event that is due.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Due {
-    /// The source in this slot.
-    Slot(usize),
-    /// The timer of this owner.
-    Timer(u32),
-}
-
 impl Agenda {
     /// An agenda for `slots` sources, none of which has an event.
     pub fn new(slots: usize) -> Agenda {
-        let leaves = (slots + 1).next_power_of_two().max(2);
-        let slot_of = |node: usize| node.saturating_sub(leaves) as u32;
-        let nodes = (0..2 * leaves).map(|node| Node { time: Time::NEVER, slot: slot_of(node) }).collect();
-        Agenda { nodes, leaves, timers: BinaryHeap::new(), timers_set: 0, timer_slot: slots }
-    }
-
-    /// The time of the next event; [`Time::NEVER`] where there is none.
-    #[inline]
-    pub fn next_time(&self) -> Time {
-        self.nodes[1].time
-    }
-
-    /// The next event. A timer is removed; a slot stays due until it is [set](Agenda::set) again.
-    #[inline]
-    pub fn take(&mut self) -> Due {
-        let slot = self.nodes[1].slot as usize;
-        if slot != self.timer_slot {
-            return Due::Slot(slot);
+        let slot_bits = (slots + 1).next_power_of_two().max(2).ilog2();
+        Agenda {
+            nodes: vec![NO_EVENT; 2 << slot_bits].into(),
+            slot_bits,
+            timers: BinaryHeap::new(),
+            timers_set: 0,
+            timer_slot: slots,
         }
+    }
+
+    /// The last instant that an agenda of `slots` sources can tell from "never".
+    pub fn horizon(slots: usize) -> Time {
+        Time::from_nanos((NO_EVENT >> Agenda::new(slots).slot_bits) - 1)
+    }
+
+    /// The next event: its time, which is later than the [horizon](Agenda::horizon) where there is
+    /// none, and its slot, one past the sources' for a timer. It stays due until it is [set](Agenda::set)
+    /// again or [taken](Agenda::take_timer).
+    #[inline]
+    pub fn next(&self) -> (Time, usize) {
+        let event = self.nodes[1];
+        (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1))
+    }
+
+    /// Removes the timer that is due next; its owner.
+    pub fn take_timer(&mut self) -> u32 {
         let Reverse(timer) = self.timers.pop().expect("the timers' slot is due");
-        self.set(slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
-        Due::Timer(timer.owner)
+        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
+        timer.owner
     }
 
     /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
     #[inline]
     pub fn set(&mut self, slot: usize, time: Time) {
-        let mut node = self.leaves + slot;
-        self.nodes[node].time = time;
+        let nanos = time.as_nanos();
+        let within = nanos < NO_EVENT >> self.slot_bits;
+        let mut earliest = if within { nanos << self.slot_bits | slot as Event } else { NO_EVENT };
+        let mut node = (1 << self.slot_bits) + slot;
+        self.nodes[node] = earliest;
         while node > 1 {
+            earliest = earliest.min(self.nodes[node ^ 1]);
             node /= 2;
-            let (left, right) = (self.nodes[2 * node], self.nodes[2 * node + 1]);
-            self.nodes[node] = if right.time < left.time { right } else { left };
+            self.nodes[node] = earliest;
         }
     }
 
@@ -85,7 +87,7 @@ impl Agenda {
     pub fn add_timer(&mut self, owner: u32, time: Time) {
         self.timers.push(Reverse(Timer { time, order: self.timers_set, owner }));
         self.timers_set += 1;
-        if time < self.nodes[self.leaves + self.timer_slot].time {
+        if self.timers.peek().is_some_and(|Reverse(first)| first.time == time) {
             self.set(self.timer_slot, time);
         }
     }
@@ -120,17 +122,19 @@ mod tests {
             loop {
                 let earliest = times.iter().copied().min().unwrap();
                 let timer = timers.peek().map_or(u64::MAX, |timer| timer.0);
-                prop_assert_eq!(agenda.next_time(), Time::from_nanos(earliest.min(timer)));
                 if earliest.min(timer) == u64::MAX {
+                    prop_assert!(agenda.next().0 > Agenda::horizon(slots));
                     break;
                 }
+                prop_assert_eq!(agenda.next().0, Time::from_nanos(earliest.min(timer)));
                 if earliest <= timer {
                     let slot = times.iter().position(|&time| time == earliest).unwrap();
-                    prop_assert_eq!(agenda.take(), Due::Slot(slot));
+                    prop_assert_eq!(agenda.next().1, slot);
                     times[slot] = u64::MAX;
                     agenda.set(slot, Time::NEVER);
                 } else {
-                    prop_assert_eq!(agenda.take(), Due::Timer(timers.next().unwrap().1));
+                    prop_assert_eq!(agenda.next().1, slots);
+                    prop_assert_eq!(agenda.take_timer(), timers.next().unwrap().1);
                 }
             }
         }

@@ -4,11 +4,11 @@ use crate::agenda::Agenda;
 use crate::flow::{Application, Counts, Datagrams, Endpoints, Flow, Pattern};
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
-use crate::meter::times;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
+use crate::times::Times;
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::{Serializer, Span, Stream, Time};
@@ -48,7 +48,11 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         links[BOTTLENECK].log = Some(PacketLog::default());
     }
     let recorder = wanted.bin.map(|bin| Recorder::new(bin, links.len(), flows.len()));
-    let groups = scenario.groups.iter().map(|_| GroupMeter { rtt: times(), fct: times(), fct_nanos: 0 }).collect();
+    let groups = scenario
+        .groups
+        .iter()
+        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
+        .collect();
     World {
         now: Time::ZERO,
         events: 0,

@@ -14,6 +14,7 @@ mod packets;
 mod record;
 mod runs;
 mod series;
+mod times;
 mod world;
 
 pub use packets::{PacketEvent, PacketLog, PacketRow};

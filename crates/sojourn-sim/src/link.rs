@@ -146,8 +146,8 @@ impl Link {
     }
 
     /// When the discipline's own clock wants to run.
-    pub fn timer(&self) -> Time {
-        self.queue.timer().unwrap_or(Time::NEVER)
+    pub fn timer(&self) -> Option<Time> {
+        self.queue.timer()
     }
 
     /// Runs the discipline's own clock.

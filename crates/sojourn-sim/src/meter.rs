@@ -1,16 +1,8 @@
 //! What is measured at a link.
 
 use crate::record::{LinkRecord, MeanMax, QueueMs};
-use hdrhistogram::Histogram;
+use crate::times::Times;
 use sojourn_core::{Span, Time};
-
-/// A histogram of times in ns: one part in a thousand exact, from 1 ns to hours.
-pub type Times = Histogram<u64>;
-
-/// An empty histogram of times.
-pub fn times() -> Times {
-    Histogram::new(3).expect("three significant digits are allowed")
-}
 
 /// Everything that only grows, so that two readings subtract to what lies between them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -59,7 +51,7 @@ impl Meter {
             max_packets: 0,
             max_bytes: 0,
             max_sojourn: Span::ZERO,
-            sojourn: times(),
+            sojourn: Times::default(),
         }
     }
 
@@ -86,7 +78,7 @@ impl Meter {
         self.totals.departures += 1;
         self.totals.sojourn_nanos += u128::from(sojourn.as_nanos());
         self.max_sojourn = self.max_sojourn.max(sojourn);
-        self.sojourn.saturating_record(sojourn.as_nanos());
+        self.sojourn.record(sojourn);
     }
 
     /// Forgets what was measured so far: the warm-up is over.
@@ -97,7 +89,7 @@ impl Meter {
         self.max_packets = packets as u64;
         self.max_bytes = bytes;
         self.max_sojourn = Span::ZERO;
-        self.sojourn.reset();
+        self.sojourn.clear();
     }
 
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.

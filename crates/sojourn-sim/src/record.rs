@@ -1,6 +1,6 @@
 //! The run record: what every world answers with, in the same names and units.
 
-use crate::meter::Times;
+use crate::times::Times;
 use serde::Serialize;
 use sojourn_core::Span;
 use std::collections::BTreeMap;
@@ -149,11 +149,11 @@ pub struct FlowRecord {
 impl QueueMs {
     /// The distribution `times`, with exact sum and maximum.
     pub fn new(times: &Times, sum_nanos: u128, max: Span) -> QueueMs {
-        if times.is_empty() {
+        if times.count() == 0 {
             return QueueMs::default();
         }
         QueueMs {
-            mean: Some(sum_nanos as f64 / times.len() as f64 / 1e6),
+            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
             p50: quantile_ms(times, 0.5),
             p90: quantile_ms(times, 0.9),
             p99: quantile_ms(times, 0.99),
@@ -165,11 +165,11 @@ impl QueueMs {
 impl Milliseconds {
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Milliseconds {
-        if times.is_empty() {
+        if times.count() == 0 {
             return Milliseconds::default();
         }
         Milliseconds {
-            mean: Some(sum_nanos as f64 / times.len() as f64 / 1e6),
+            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
             p50: quantile_ms(times, 0.5),
             p99: quantile_ms(times, 0.99),
         }
@@ -180,12 +180,12 @@ impl Fct {
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
         let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);
-        Fct { count: times.len(), mean, p50, p99 }
+        Fct { count: times.count(), mean, p50, p99 }
     }
 }
 
 fn quantile_ms(times: &Times, quantile: f64) -> Option<f64> {
-    Some(times.value_at_quantile(quantile) as f64 / 1e6)
+    times.quantile(quantile).map(Span::as_millis_f64)
 }
 
 /// Jain's fairness index (sum x)^2 / (n sum x^2); `None` where nothing was delivered.

@@ -1,13 +1,13 @@
 //! The simulated world of one run: the event loop.
 
 use crate::Packet;
-use crate::agenda::{Agenda, Due};
+use crate::agenda::Agenda;
 use crate::flow::{Action, Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
-use crate::meter::Times;
 use crate::series::Recorder;
-use sojourn_core::Time;
+use crate::times::Times;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind, Transmit};
@@ -31,7 +31,7 @@ pub struct World {
     pub entrances: [Option<usize>; 2],
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
-    /// Pending events: a slot for each link, each link's discipline, each line.
+    /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
     pub agenda: Agenda,
     /// Whether the warm-up is over.
     pub measuring: bool,
@@ -49,20 +49,15 @@ pub struct GroupMeter {
 }
 
 impl World {
-    /// Slot of the discipline clock of `link`.
-    fn discipline_slot(&self, link: usize) -> usize {
-        self.links.len() + link
-    }
-
     /// Slot of `line`.
     #[inline]
     fn line_slot(&self, line: usize) -> usize {
-        2 * self.links.len() + line
+        self.links.len() + line
     }
 
     /// Slots that `links` links and `lines` lines need.
     pub fn slots(links: usize, lines: usize) -> usize {
-        2 * links + lines
+        links + lines
     }
 
     /// Sets the first timer of every flow and discipline.
@@ -71,33 +66,41 @@ impl World {
             self.arm(flow);
         }
         for link in 0..self.links.len() {
-            self.agenda.set(self.discipline_slot(link), self.links[link].timer());
+            self.arm_discipline(link);
         }
     }
 
     /// Processes events until `until`, or until `budget` of them are done. Whether `until` was reached.
     pub fn run(&mut self, until: Time, budget: u64) -> bool {
         let last = self.events + budget;
-        while self.agenda.next_time() < until {
+        loop {
+            let (time, slot) = self.agenda.next();
+            if time >= until {
+                self.now = until;
+                return true;
+            }
             if self.events == last {
                 return false;
             }
-            self.step();
+            self.now = time;
+            self.events += 1;
+            self.step(slot);
         }
-        self.now = until;
-        true
     }
 
     #[inline]
-    fn step(&mut self) {
-        self.now = self.agenda.next_time();
-        self.events += 1;
+    fn step(&mut self, slot: usize) {
         let links = self.links.len();
-        match self.agenda.take() {
-            Due::Slot(slot) if slot < links => self.on_sent(slot),
-            Due::Slot(slot) if slot < 2 * links => self.on_discipline(slot - links),
-            Due::Slot(slot) => self.on_exit(slot - 2 * links),
-            Due::Timer(flow) => self.on_timer(flow as usize),
+        if slot < links {
+            self.on_sent(slot);
+        } else if slot - links < self.lines.len() {
+            self.on_exit(slot - links);
+        } else {
+            let owner = self.agenda.take_timer() as usize;
+            match owner.checked_sub(self.flows.len()) {
+                None => self.on_timer(owner),
+                Some(link) => self.on_discipline(link),
+            }
         }
     }
 
@@ -119,7 +122,13 @@ impl World {
 
     fn on_discipline(&mut self, index: usize) {
         self.links[index].on_timer(&mut self.flows, self.now);
-        self.agenda.set(self.discipline_slot(index), self.links[index].timer());
+        self.arm_discipline(index);
+    }
+
+    fn arm_discipline(&mut self, index: usize) {
+        if let Some(time) = self.links[index].timer() {
+            self.agenda.add_timer((self.flows.len() + index) as u32, time);
+        }
     }
 
     /// A packet has reached the end of a line.
@@ -225,7 +234,7 @@ impl World {
         if self.measuring && flow.application.transfer_bytes().is_some() {
             let nanos = self.now.since(flow.application.start).as_nanos();
             let meter = &mut self.groups[flow.group];
-            meter.fct.saturating_record(nanos);
+            meter.fct.record(Span::from_nanos(nanos));
             meter.fct_nanos += u128::from(nanos);
         }
     }
@@ -243,7 +252,7 @@ impl World {
         if let Some(rtt) = sender.on_ack(ack, self.now) {
             flow.counts.on_rtt(rtt);
             if self.measuring {
-                self.groups[flow.group].rtt.saturating_record(rtt.as_nanos());
+                self.groups[flow.group].rtt.record(rtt);
             }
         }
         self.transmit(index);
@@ -268,6 +277,10 @@ impl World {
     /// The timer of a flow has gone off.
     fn on_timer(&mut self, index: usize) {
         let now = self.now;
+        if self.flows[index].armed != now {
+            // An earlier timer has replaced this one since it was set.
+            return;
+        }
         self.flows[index].armed = Time::NEVER;
         if self.flows[index].application.next <= now {
             self.act(index);
@@ -324,9 +337,10 @@ impl World {
                 Transmit::Syn => Some(flow.packet(id, Segment::new(SegmentKind::Syn, 0, now), 0)),
                 Transmit::Data { number, payload_bytes, retransmission, cwr } => {
                     let segment = Segment { cwr, ..Segment::new(SegmentKind::Data, number, now) };
+                    let mut packet = flow.packet(id, segment, payload_bytes);
                     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-                    let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
-                    Some(Packet { ecn, ..flow.packet(id, segment, payload_bytes) })
+                    packet.ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
+                    Some(packet)
                 }
             },
             Endpoints::Datagrams(datagrams) => {
@@ -342,8 +356,8 @@ impl World {
     fn send_back(&mut self, index: usize, segment: Segment) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
-        let packet = flow.packet(index as u32, segment, 0);
-        let packet = Packet { key: packet.key.reversed(), ..packet };
+        let mut packet = flow.packet(index as u32, segment, 0);
+        packet.key = packet.key.reversed();
         self.enter(direction, packet);
     }
 

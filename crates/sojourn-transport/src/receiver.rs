@@ -17,6 +17,9 @@ impl Clock {
     /// Its difference to the sender's clock at `now`, in ns.
     #[inline]
     fn difference_nanos(&self, now: Time) -> i64 {
+        if self.skew_ppm == 0.0 {
+            return self.offset_nanos;
+        }
         self.offset_nanos + (now.as_nanos() as f64 * self.skew_ppm * 1e-6) as i64
     }
 }

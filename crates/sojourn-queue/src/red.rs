@@ -1,0 +1,282 @@
+//! RED: random early detection (Floyd and Jacobson 1993).
+//!
+//! For each arrival, in the order of the paper's figure 2:
+//! 1. the average queue is computed, idle time included;
+//! 2. below min the packet is queued, above max (gentle: 2 max) it is dropped;
+//! 3. in between a ramp gives a probability p_b, which is spread to p_a so that drops come evenly, and a random number
+//!    decides;
+//! 4. a full buffer drops whatever the average says.
+//!
+//! With ECN, early drops mark where they may (RFC 3168). The implementations in use differ at nearly every step; the
+//! presets `ns2`, `linux` and `floyd93` say how.
+
+mod average;
+mod descriptor;
+mod setup;
+mod spread;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use average::Average;
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Stream, Time};
+use spread::Spread;
+
+/// A first-in first-out queue under random early detection.
+#[derive(Debug)]
+pub struct Red<B> {
+    queue: Fifo<B>,
+    unit: Unit,
+    entry: Entry,
+    ramp: Ramp,
+    average: Average,
+    spread: Spread,
+    marking: Marking,
+    first_is_free: bool,
+    forced: bool,
+    limit_restarts_count: bool,
+    idle_when_empty: bool,
+    idle_since: Option<Time>,
+    random: Stream,
+}
+
+impl<B: Copy> Red<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no packet, thresholds in the wrong order, a burst that no weight lets pass.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let setup = setup::setup(params, link)?;
+        Ok(Red {
+            queue: Fifo::default(),
+            unit: setup.unit,
+            entry: setup.entry,
+            ramp: setup.ramp,
+            average: setup.average,
+            spread: setup.spread,
+            marking: Marking::new(params),
+            first_is_free: params.boolean("first_is_free"),
+            forced: params.boolean("forced"),
+            limit_restarts_count: params.boolean("limit_restarts_count"),
+            idle_when_empty: params.choice("idle_from") == "queue",
+            idle_since: Some(Time::ZERO),
+            random,
+        })
+    }
+
+    /// Steps 2 and 3: what the average has in store for an arrival of `bytes` bytes that finds `waiting` in the queue.
+    #[inline]
+    fn judge(&mut self, waiting: f64, bytes: u32) -> Verdict {
+        let average = self.average.value();
+        if average < self.ramp.min || (self.first_is_free && waiting <= 1.0) {
+            self.spread.leave();
+            return Verdict::Pass;
+        }
+        if self.forced && self.ramp.is_above(average) {
+            self.spread.force();
+            return Verdict::Forced;
+        }
+        if self.first_is_free && self.spread.is_outside() {
+            self.spread.arm(bytes);
+            return Verdict::Pass;
+        }
+        let probability = self.ramp.probability(average);
+        if self.spread.test(probability, bytes, &mut self.random) { Verdict::Early(probability) } else { Verdict::Pass }
+    }
+}
+
+impl<B: Copy> Discipline<B> for Red<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        let waiting = self.unit.measure(&self.queue);
+        self.average.sample(waiting, self.idle_since.map(|since| now.since(since)));
+        let verdict = self.judge(waiting, packet.bytes);
+        let action = self.marking.act(verdict, packet.ecn);
+
+        if self.entry.is_full(&self.queue, packet.bytes) {
+            if self.limit_restarts_count {
+                self.spread.restart();
+            }
+            sink.dropped(&packet, DropReason::Overflow);
+        } else if action == Action::Drop {
+            sink.dropped(&packet, DropReason::Early);
+        } else {
+            if action == Action::Mark {
+                packet.ecn = Ecn::Ce;
+                sink.marked(&packet);
+            }
+            self.queue.push(packet);
+            self.idle_since = None;
+            return;
+        }
+        // Idle time up to now is in the average; it goes on if it did.
+        self.idle_since = self.idle_since.map(|_| now);
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
+        let packet = self.queue.pop();
+        let silent = packet.is_none();
+        let idle = silent || (self.idle_when_empty && self.queue.packets() == 0);
+        if idle && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        packet
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let average = self.average.value();
+        match self.unit {
+            Unit::Packets => visit("average_packets", average),
+            Unit::Bytes => visit("average_bytes", average),
+        }
+        visit("drop_probability", self.ramp.probability(average));
+    }
+}
+
+/// In what the queue and its thresholds are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    Packets,
+    Bytes,
+}
+
+impl Unit {
+    #[inline]
+    fn measure<B>(self, queue: &Fifo<B>) -> f64 {
+        match self {
+            Unit::Packets => queue.packets() as f64,
+            Unit::Bytes => queue.bytes() as f64,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Unit::Packets => "packets",
+            Unit::Bytes => "bytes",
+        }
+    }
+}
+
+/// The hard limit: who may enter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Entry {
+    limit: Limit,
+    /// Whether the last packet to enter may exceed a limit in bytes.
+    overshoot: bool,
+}
+
+impl Entry {
+    #[inline]
+    fn is_full<B>(self, queue: &Fifo<B>, bytes: u32) -> bool {
+        match self.limit {
+            Limit::Bytes(limit) if self.overshoot => queue.bytes() >= limit,
+            limit => !limit.has_room(queue, bytes),
+        }
+    }
+}
+
+/// The base probability p_b as a function of the average.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Ramp {
+    min: f64,
+    max: f64,
+    max_p: f64,
+    gentle: bool,
+}
+
+impl Ramp {
+    /// Whether the average is where every packet is dropped.
+    #[inline]
+    fn is_above(&self, average: f64) -> bool {
+        average >= if self.gentle { 2.0 * self.max } else { self.max }
+    }
+
+    /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
+    #[inline]
+    fn probability(&self, average: f64) -> f64 {
+        if average < self.min {
+            0.0
+        } else if average < self.max {
+            self.max_p * (average - self.min) / (self.max - self.min)
+        } else if self.gentle {
+            (self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max).min(1.0)
+        } else {
+            1.0
+        }
+    }
+}
+
+/// What the average has in store for an arrival.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Verdict {
+    /// Nothing.
+    Pass,
+    /// Chosen at random at this base probability.
+    Early(f64),
+    /// The average is above the ramp.
+    Forced,
+}
+
+/// What happens to an arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Action {
+    Pass,
+    Mark,
+    Drop,
+}
+
+/// When a mark replaces a drop.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Marking {
+    ecn: bool,
+    harddrop: bool,
+    nodrop: bool,
+    below: f64,
+}
+
+impl Marking {
+    fn new(params: &Params) -> Marking {
+        Marking {
+            ecn: params.boolean("ecn"),
+            harddrop: params.boolean("harddrop"),
+            nodrop: params.boolean("nodrop"),
+            below: match params.get("mark_p") {
+                Value::Number(probability) => probability,
+                _ => f64::INFINITY,
+            },
+        }
+    }
+
+    #[inline]
+    fn act(&self, verdict: Verdict, ecn: Ecn) -> Action {
+        let probability = match verdict {
+            Verdict::Pass => return Action::Pass,
+            Verdict::Early(probability) => probability,
+            Verdict::Forced => 1.0,
+        };
+        if !self.ecn || (self.harddrop && verdict == Verdict::Forced) {
+            Action::Drop
+        } else if ecn.is_capable() && probability < self.below {
+            Action::Mark
+        } else if self.nodrop && !ecn.is_capable() {
+            Action::Pass
+        } else {
+            Action::Drop
+        }
+    }
+}

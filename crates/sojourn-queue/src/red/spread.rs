@@ -1,0 +1,250 @@
+//! From the probability that the average asks for to the one a packet meets: spreading drops evenly.
+
+use sojourn_core::Stream;
+
+/// How the gaps between drops are distributed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rule {
+    /// Floyd and Jacobson: p/(1 - count p).
+    Uniform,
+    /// ns-2 `wait_`: nothing for 1/p arrivals, then p/(2 - count p).
+    Wait,
+    /// Linux: once count p reaches a number drawn in advance.
+    Threshold,
+    /// p for each packet on its own.
+    None,
+}
+
+/// Whether large packets are more likely to be dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum BySize {
+    /// No.
+    No,
+    /// p is scaled before it is spread.
+    Before,
+    /// p is scaled after it was spread, and count is in whole units of the typical packet.
+    After,
+}
+
+/// What happened since the last drop.
+#[derive(Debug)]
+pub(super) struct Spread {
+    rule: Rule,
+    by_size: BySize,
+    mean_packet: u32,
+    /// Arrivals since the last drop; -1 outside of the region where packets are dropped.
+    count: i64,
+    /// Their bytes.
+    bytes: u64,
+    /// The number that [`Rule::Threshold`] drew, in [0, 1).
+    threshold: f64,
+}
+
+impl Spread {
+    /// A spread that starts outside of the region where packets are dropped.
+    pub(super) fn new(rule: Rule, by_size: BySize, mean_packet: u32) -> Spread {
+        Spread { rule, by_size, mean_packet, count: -1, bytes: 0, threshold: 0.0 }
+    }
+
+    /// The average fell below the region where packets are dropped.
+    #[inline]
+    pub(super) fn leave(&mut self) {
+        self.count = -1;
+        self.bytes = 0;
+    }
+
+    /// Whether no packet arrived in the region yet.
+    #[inline]
+    pub(super) fn is_outside(&self) -> bool {
+        self.count < 0
+    }
+
+    /// The first arrival in the region, which is not tested but counts (ns-2).
+    pub(super) fn arm(&mut self, bytes: u32) {
+        self.count = 1;
+        self.bytes = u64::from(bytes);
+    }
+
+    /// A packet was dropped or marked for another reason: the count restarts.
+    pub(super) fn restart(&mut self) {
+        self.count = 0;
+        self.bytes = 0;
+    }
+
+    /// The average is above the region: every packet is dropped. Linux draws anew when it comes back.
+    pub(super) fn force(&mut self) {
+        self.restart();
+        if self.rule == Rule::Threshold {
+            self.leave();
+        }
+    }
+
+    /// A packet arrives in the region at base probability `p`: whether to drop or mark it.
+    pub(super) fn test(&mut self, p: f64, bytes: u32, random: &mut Stream) -> bool {
+        self.count += 1;
+        self.bytes += u64::from(bytes);
+        let hit = match self.rule {
+            Rule::Threshold => self.reaches_threshold(p, bytes, random),
+            _ => random.uniform() < self.spread(p, bytes),
+        };
+        if hit {
+            self.restart();
+            if self.rule == Rule::Threshold {
+                self.threshold = random.uniform();
+            }
+        }
+        hit
+    }
+
+    /// The probability for this packet (p_a), which is already counted, at base probability `p` (p_b).
+    fn spread(&self, p: f64, bytes: u32) -> f64 {
+        let scale = f64::from(bytes) / f64::from(self.mean_packet);
+        let p = if self.by_size == BySize::Before { (p * scale).min(1.0) } else { p };
+        let count = match self.by_size {
+            BySize::After => (self.bytes / u64::from(self.mean_packet)) as f64,
+            _ => self.count as f64,
+        };
+        let expected = count * p;
+        let spread = match self.rule {
+            Rule::Uniform if expected < 1.0 => p / (1.0 - expected),
+            Rule::Wait if expected < 1.0 => 0.0,
+            Rule::Wait if expected < 2.0 => p / (2.0 - expected),
+            Rule::Uniform | Rule::Wait => 1.0,
+            Rule::None | Rule::Threshold => p,
+        };
+        let scaled = if self.by_size == BySize::After && spread < 1.0 { spread * scale } else { spread };
+        scaled.min(1.0)
+    }
+
+    fn reaches_threshold(&mut self, p: f64, bytes: u32, random: &mut Stream) -> bool {
+        if self.count == 0 {
+            self.threshold = random.uniform();
+            return false;
+        }
+        let scale = if self.by_size == BySize::Before { f64::from(bytes) / f64::from(self.mean_packet) } else { 1.0 };
+        self.count as f64 * p * scale >= self.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gaps between drops, in packets of `bytes` bytes, at a constant base probability; the first gap is counted from
+    /// the entry into the region.
+    fn gaps(rule: Rule, by_size: BySize, p: f64, bytes: u32, drops: usize) -> Vec<u32> {
+        let mut spread = Spread::new(rule, by_size, 500);
+        let mut random = Stream::new(3, "gaps");
+        let mut gap = 0;
+        let mut gaps = Vec::new();
+        while gaps.len() < drops {
+            gap += 1;
+            if spread.test(p, bytes, &mut random) {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        gaps
+    }
+
+    fn mean(gaps: &[u32]) -> f64 {
+        gaps.iter().map(|&gap| f64::from(gap)).sum::<f64>() / gaps.len() as f64
+    }
+
+    fn range(gaps: &[u32]) -> (u32, u32) {
+        (*gaps.iter().min().unwrap(), *gaps.iter().max().unwrap())
+    }
+
+    /// Asserts that each length of the range is about equally frequent.
+    fn assert_uniform(gaps: &[u32]) {
+        let (low, high) = range(gaps);
+        let expected = gaps.len() as f64 / f64::from(high - low + 1);
+        for length in low..=high {
+            let found = gaps.iter().filter(|&&gap| gap == length).count() as f64;
+            assert!((found - expected).abs() < 6.0 * expected.sqrt(), "{length}: {found}, expected {expected}");
+        }
+    }
+
+    /// Method 2 of the paper makes gaps uniform on 1...1/p. Its algorithm increases count before it is used, so
+    /// that this holds from the entry into the region (count -1), and gaps after a drop (count 0) are one shorter.
+    #[test]
+    fn uniform_gaps_of_floyd_and_jacobson() {
+        let firsts: Vec<u32> = (0..50_000)
+            .map(|seed| {
+                let mut spread = Spread::new(Rule::Uniform, BySize::No, 500);
+                let mut random = Stream::new(seed, "first gap");
+                (1..).find(|_| spread.test(0.02, 500, &mut random)).unwrap()
+            })
+            .collect();
+        assert_eq!(range(&firsts), (1, 50));
+        assert!((mean(&firsts) - 25.5).abs() < 0.3, "{}", mean(&firsts));
+        assert_uniform(&firsts);
+
+        let later = &gaps(Rule::Uniform, BySize::No, 0.02, 500, 50_000)[1..];
+        assert_eq!(range(later), (1, 49));
+        assert!((mean(later) - 25.0).abs() < 0.3, "{}", mean(later));
+        assert_uniform(later);
+    }
+
+    #[test]
+    fn uniform_gaps_of_linux() {
+        let gaps = &gaps(Rule::Threshold, BySize::No, 0.02, 500, 50_000)[1..];
+        assert_eq!(range(gaps), (1, 50));
+        assert!((mean(gaps) - 25.5).abs() < 0.3, "{}", mean(gaps));
+        assert_uniform(gaps);
+    }
+
+    #[test]
+    fn waiting_gaps_of_ns2() {
+        let gaps = &gaps(Rule::Wait, BySize::No, 0.02, 500, 50_000)[1..];
+        assert_eq!(range(gaps).0, 50);
+        assert!((99..=100).contains(&range(gaps).1));
+        assert!((mean(gaps) - 75.0).abs() < 1.0, "{}", mean(gaps));
+    }
+
+    #[test]
+    fn independent_drops_are_geometric() {
+        let gaps = gaps(Rule::None, BySize::No, 0.02, 500, 50_000);
+        assert!((mean(&gaps) - 50.0).abs() < 1.0, "{}", mean(&gaps));
+        assert!(range(&gaps).1 > 200);
+    }
+
+    /// A packet of 1500 B counts as three of the 500 B that ns-2 expects, and its p is tripled: gaps
+    /// are about 1/(3p) to 2/(3p) packets. The first packet that can be dropped is the 17th (51 units of 500 B).
+    #[test]
+    fn byte_mode_of_ns2_counts_units() {
+        let gaps = &gaps(Rule::Wait, BySize::After, 0.02, 1500, 50_000)[1..];
+        assert_eq!(range(gaps).0, 17);
+        assert!(range(gaps).1 <= 34);
+        assert!((mean(gaps) - 25.0).abs() < 1.0, "{}", mean(gaps));
+    }
+
+    /// 40 B acknowledgements are worth a twelfth of a unit, so a drop falls on a byte of theirs about as often as on others.
+    #[test]
+    fn byte_mode_of_ns2_spares_acknowledgements() {
+        let gaps = &gaps(Rule::Wait, BySize::After, 0.02, 40, 2_000)[1..];
+        assert!(range(gaps).0 >= 50 * 500 / 40);
+        assert!((mean(gaps) / (75.0 * 500.0 / 40.0) - 1.0).abs() < 0.03, "{}", mean(gaps));
+    }
+
+    #[test]
+    fn sizes_scale_the_probability() {
+        let small = mean(&gaps(Rule::None, BySize::Before, 0.02, 250, 50_000));
+        let large = mean(&gaps(Rule::None, BySize::Before, 0.02, 1000, 50_000));
+        assert!((small / large - 4.0).abs() < 0.15, "{small} {large}");
+    }
+
+    #[test]
+    fn certainty_is_certain_and_zero_never() {
+        let mut random = Stream::new(1, "edge");
+        for rule in [Rule::Uniform, Rule::None] {
+            let mut spread = Spread::new(rule, BySize::No, 500);
+            for _ in 0..100 {
+                assert!(!spread.test(0.0, 1500, &mut random));
+            }
+            spread.leave();
+            for _ in 0..100 {
+                assert!(spread.test(1.0, 1500, &mut random));
+            }
+        }
+    }
+}

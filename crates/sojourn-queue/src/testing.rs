@@ -1,0 +1,142 @@
+//! What the tests of disciplines share.
+
+use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
+use proptest::prelude::*;
+use sojourn_core::registry::{Descriptor, Params, Value};
+use sojourn_core::{Amount, Rate, Span, Stream, Time};
+
+/// A link of `kilobits` kbit/s with a delay of 25 ms, for packets of 1500 B.
+pub(crate) fn link(kilobits: u64) -> LinkProperties {
+    LinkProperties {
+        rate: Rate::from_bits_per_second(kilobits * 1000).unwrap(),
+        delay: Span::from_millis(25),
+        packet_bytes: 1500,
+    }
+}
+
+/// A packet of `bytes` bytes with a number.
+pub(crate) fn packet(bytes: u32, number: u32) -> Packet<u32> {
+    Packet {
+        flow: 0,
+        bytes,
+        enqueued: Time::ZERO,
+        key: FlowKey::default(),
+        ecn: Ecn::NotEct,
+        dscp: Dscp::default(),
+        body: number,
+    }
+}
+
+/// `preset` of `descriptor` with some values changed.
+pub(crate) fn params(descriptor: &'static Descriptor, preset: &str, changes: &[(&str, Value)]) -> Params {
+    let preset = (preset != "default").then(|| descriptor.preset(preset).expect("a known preset"));
+    let mut params = Params::new(descriptor, preset);
+    for (name, value) in changes {
+        params.set(name, *value);
+    }
+    params
+}
+
+/// A limit.
+pub(crate) fn limit(amount: Amount) -> (&'static str, Value) {
+    ("limit", Value::Amount(amount))
+}
+
+/// The queue that `params` describe, or the parameter at fault.
+pub(crate) fn build(params: &Params, link: &LinkProperties) -> Result<Queue<u32>, &'static str> {
+    Queue::build(params, link, Stream::new(1, "queue")).map_err(|error| error.parameter)
+}
+
+/// Counts what a discipline reports.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Recorder {
+    /// Numbers of dropped packets with the reason.
+    pub(crate) drops: Vec<(u32, DropReason)>,
+    /// Bytes of dropped packets.
+    pub(crate) dropped_bytes: u64,
+    /// Numbers of marked packets.
+    pub(crate) marks: Vec<u32>,
+}
+
+impl Sink<u32> for Recorder {
+    fn dropped(&mut self, packet: &Packet<u32>, reason: DropReason) {
+        self.drops.push((packet.body, reason));
+        self.dropped_bytes += u64::from(packet.bytes);
+    }
+    fn marked(&mut self, packet: &Packet<u32>) {
+        self.marks.push(packet.body);
+    }
+}
+
+/// What happens at a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// A packet of so many bytes arrives.
+    Arrive(u32),
+    /// The link asks.
+    Ask,
+    /// Microseconds pass.
+    Wait(u32),
+}
+
+/// Arbitrary lives of a queue, arrivals somewhat more frequent than departures.
+pub(crate) fn lives() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => prop_oneof![Just(1500u32), Just(1500), 40u32..1500].prop_map(Step::Arrive),
+        4 => Just(Step::Ask),
+        2 => (0u32..5_000).prop_map(Step::Wait),
+        1 => (0u32..2_000_000).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 1..400)
+}
+
+/// Leads `queue` through `life`, checking after each step what holds of every discipline, then `check`.
+pub(crate) fn live(
+    queue: &mut Queue<u32>,
+    life: &[Step],
+    mut check: impl FnMut(&Queue<u32>),
+) -> Result<Recorder, TestCaseError> {
+    let (mut sink, mut now) = (Recorder::default(), Time::ZERO);
+    let (mut arrived, mut arrived_bytes, mut left, mut left_bytes) = (0, 0, 0, 0);
+    for step in life {
+        match *step {
+            Step::Arrive(bytes) => {
+                queue.enqueue(packet(bytes, arrived), now, &mut sink);
+                arrived += 1;
+                arrived_bytes += u64::from(bytes);
+            }
+            Step::Ask => {
+                let waiting = queue.packets();
+                if let Some(packet) = queue.dequeue(now, &mut sink) {
+                    prop_assert!(packet.enqueued <= now);
+                    left += 1;
+                    left_bytes += u64::from(packet.bytes);
+                } else {
+                    prop_assert_eq!(waiting, 0, "a full queue must give a packet");
+                }
+            }
+            Step::Wait(micros) => now += Span::from_micros(u64::from(micros)),
+        }
+        prop_assert_eq!(arrived as usize, left + sink.drops.len() + queue.packets(), "packets are conserved");
+        prop_assert_eq!(arrived_bytes, left_bytes + sink.dropped_bytes + queue.bytes(), "bytes are conserved");
+        check(queue);
+    }
+    Ok(sink)
+}
+
+/// All packets of `queue`, in order.
+pub(crate) fn drain(queue: &mut Queue<u32>) -> Vec<u32> {
+    let mut sink = Recorder::default();
+    std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut sink)).map(|packet| packet.body).collect()
+}
+
+/// The value that `queue` shows under `name`.
+pub(crate) fn probe(queue: &Queue<u32>, name: &str) -> f64 {
+    let mut found = None;
+    queue.probe(&mut |shown, value| {
+        if shown == name {
+            found = Some(value);
+        }
+    });
+    found.unwrap_or_else(|| panic!("{name} is not shown"))
+}
