@@ -2,7 +2,8 @@
 
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
-use sojourn_queue::Dscp;
+use sojourn_queue::{Dscp, LinkProperties};
+use sojourn_transport::Options;
 use std::sync::Arc;
 
 /// A resolved scenario. Its constructor has checked it: it can be run as it is.
@@ -26,6 +27,33 @@ pub struct Scenario {
     pub hops: Vec<Hop>,
     /// Groups of like flows.
     pub groups: Vec<Group>,
+}
+
+impl Scenario {
+    /// Bytes on the wire of the largest packet that any group sends; what disciplines take for a full-size one.
+    pub fn largest_packet_bytes(&self) -> u32 {
+        self.groups.iter().map(Group::packet_bytes).max().unwrap_or(Trace::OPPORTUNITY_BYTES)
+    }
+}
+
+impl Link {
+    /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
+    pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
+        LinkProperties { rate: self.capacity.mean_rate(), delay: self.delay, packet_bytes }
+    }
+}
+
+impl Group {
+    /// Bytes on the wire of its full-size packets.
+    pub fn packet_bytes(&self) -> u32 {
+        match self.traffic {
+            Traffic::Cbr { packet_bytes, .. } => packet_bytes,
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } => {
+                let options = Options::new(&self.transport).expect("the scenario's options were checked");
+                options.payload_bytes + options.header_bytes
+            }
+        }
+    }
 }
 
 /// A link and the queue before it.
@@ -129,12 +157,22 @@ pub enum Place {
 }
 
 /// Which way a group sends its data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
     /// Data over the bottleneck, acknowledgements over the return link.
     Forward,
     /// Data over the return link, acknowledgements over the bottleneck.
     Reverse,
+}
+
+impl Direction {
+    /// The other way.
+    pub fn opposite(self) -> Direction {
+        match self {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        }
+    }
 }
 
 /// A group of flows that differ only in their round-trip and start times.

@@ -1,5 +1,16 @@
-//! A reliable transport as two state machines: [options](options) shared by sender and receiver.
+//! A reliable transport as two state machines, [`Sender`] and [`Receiver`]: no I/O and no clock of their
+//! own. Input and `now` go in, segments to send and deadlines come out.
 
 pub mod options;
+mod rate;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod segment;
+mod sender;
 
 pub use options::{DESCRIPTOR, Options};
+pub use receiver::{Arrival, Clock, Receiver};
+pub use rtt::RttEstimator;
+pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
+pub use sender::{Sender, SenderCounts, Transmit};

@@ -1,0 +1,488 @@
+// A dumbbell with two groups of bulk flows in ns-3.37. Prints one line of JSON. See README.md for what is chosen and why.
+//
+//   ns3_dumbbell --key=value ...          (--help lists the keys)
+//
+// Units: rates in bit/s, times in seconds, limits in packets.
+
+#include "ns3/applications-module.h"
+#include "ns3/core-module.h"
+#include "ns3/internet-module.h"
+#include "ns3/network-module.h"
+#include "ns3/point-to-point-module.h"
+#include "ns3/traffic-control-module.h"
+
+#include <cmath>
+#include <cstdint>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace ns3;
+
+namespace
+{
+
+struct Settings
+{
+    double rate = 4e6;
+    uint32_t limit = 400;
+    double rtt = 0.05;
+    double bottleneckDelay = 0.0;
+    uint32_t flows1 = 5;
+    uint32_t flows2 = 5;
+    std::string control1 = "newreno";
+    std::string control2 = "newreno";
+    std::string queue = "droptail";
+    double duration = 60.0;
+    double warmup = 10.0;
+    uint32_t seed = 1;
+    uint32_t payload = 1460;
+    bool sack = true;
+    uint32_t initialWindow = 2;
+    double minRto = 0.2;
+    uint32_t delayedAck = 1;
+    double startMax = 0.1;
+    std::string topology = "dumbbell";
+    std::string fifo = "disc";
+    bool monitor = true;
+    uint32_t buffer = 0;
+    double ledbatTarget = 0.1;
+};
+
+constexpr uint32_t kHeader = 40;  // bytes, IPv4 + TCP without options
+constexpr uint32_t kTimestamp = 12;
+constexpr uint32_t kPpp = 2;      // bytes that PointToPointNetDevice adds to every packet
+constexpr uint32_t kMeanPacket = 500;
+constexpr const char* kAccessRate = "100Gbps";
+
+// Integrates a step function of time, in packets * seconds.
+class Integrator
+{
+  public:
+    void Level(uint32_t level)
+    {
+        Advance();
+        m_level = level;
+    }
+
+    double Sum()
+    {
+        Advance();
+        return m_sum;
+    }
+
+  private:
+    void Advance()
+    {
+        const Time now = Simulator::Now();
+        m_sum += m_level * (now - m_since).GetSeconds();
+        m_since = now;
+    }
+
+    Time m_since{0};
+    double m_level = 0.0;
+    double m_sum = 0.0;
+};
+
+struct Snapshot
+{
+    double time = 0.0;
+    double discPackets = 0.0;
+    double devicePackets = 0.0;
+    double discBytes = 0.0;
+    uint64_t arrivals = 0;
+    uint64_t drops = 0;
+    uint64_t sentBytes = 0;
+    std::vector<uint64_t> delivered;
+};
+
+struct World
+{
+    Settings config;
+    Ptr<QueueDisc> disc;
+    Ptr<Queue<Packet>> deviceQueue;
+    Integrator discPackets;
+    Integrator devicePackets;
+    Integrator discBytes;
+    uint64_t sentBytes = 0;
+    std::vector<Ptr<PacketSink>> sinks;
+    Snapshot begin;
+    Snapshot end;
+    double redMin = 0.0;
+    double redMax = 0.0;
+    double redWeight = 0.0;
+};
+
+void
+Take(World* world, Snapshot* snapshot)
+{
+    snapshot->time = Simulator::Now().GetSeconds();
+    snapshot->discPackets = world->discPackets.Sum();
+    snapshot->devicePackets = world->devicePackets.Sum();
+    snapshot->discBytes = world->discBytes.Sum();
+    snapshot->sentBytes = world->sentBytes;
+    if (world->disc)
+    {
+        const QueueDisc::Stats& stats = world->disc->GetStats();
+        snapshot->arrivals = stats.nTotalReceivedPackets;
+        snapshot->drops = stats.nTotalDroppedPackets;
+    }
+    else
+    {
+        snapshot->arrivals = world->deviceQueue->GetTotalReceivedPackets();
+        snapshot->drops = world->deviceQueue->GetTotalDroppedPackets();
+        // The device queue does not count refused packets as received.
+        snapshot->arrivals += world->deviceQueue->GetTotalDroppedPacketsBeforeEnqueue();
+    }
+    snapshot->delivered.clear();
+    for (const auto& sink : world->sinks)
+    {
+        snapshot->delivered.push_back(sink->GetTotalRx());
+    }
+}
+
+TypeId
+Control(const std::string& name)
+{
+    if (name == "newreno")
+    {
+        return TcpNewReno::GetTypeId();
+    }
+    if (name == "linuxreno")
+    {
+        return TcpLinuxReno::GetTypeId();
+    }
+    if (name == "ledbat")
+    {
+        return TcpLedbat::GetTypeId();
+    }
+    if (name == "cubic")
+    {
+        return TcpCubic::GetTypeId();
+    }
+    if (name == "vegas")
+    {
+        return TcpVegas::GetTypeId();
+    }
+    if (name == "lp")
+    {
+        return TcpLp::GetTypeId();
+    }
+    NS_FATAL_ERROR("unknown control '" << name << "': newreno, linuxreno, ledbat, cubic, vegas, lp");
+}
+
+// ns-2.35's automatic RED thresholds (bytes) and weight, for a mean packet of 500 bytes.
+void
+RedLikeNs2(World& world)
+{
+    const Settings& config = world.config;
+    const double perSecond = config.rate / (8.0 * kMeanPacket);
+    const double minPackets = std::max(5.0, 0.005 * perSecond / 2.0);
+    const double rtt = std::max(0.1, 3.0 * (config.bottleneckDelay + 1.0 / perSecond));
+    world.redMin = minPackets * kMeanPacket;
+    world.redMax = 3.0 * world.redMin;
+    world.redWeight = 1.0 - std::exp(-1.0 / (10.0 * rtt * perSecond));
+}
+
+std::string
+Number(bool known, double value)
+{
+    if (!known || !std::isfinite(value))
+    {
+        return "null";
+    }
+    std::ostringstream out;
+    out << std::setprecision(10) << value;
+    return out.str();
+}
+
+void
+Print(const World& world)
+{
+    const Settings& config = world.config;
+    const Snapshot& a = world.begin;
+    const Snapshot& b = world.end;
+    const double span = b.time - a.time;
+    double delivered[3] = {0.0, 0.0, 0.0};
+    std::ostringstream each;
+    each << std::setprecision(10);
+    for (size_t i = 0; i < b.delivered.size(); ++i)
+    {
+        const double gained = double(b.delivered[i] - a.delivered[i]);
+        delivered[i < config.flows1 ? 1 : 2] += gained;
+        if (span > 0)
+        {
+            each << (i ? ", " : "") << 8.0 * gained / span;
+        }
+    }
+    const bool known = config.monitor && span > 0;
+    const double arrivals = double(b.arrivals - a.arrivals);
+    const double drops = double(b.drops - a.drops);
+    const double disc = (b.discPackets - a.discPackets) / span;
+    const double device = (b.devicePackets - a.devicePackets) / span;
+    const double total = delivered[1] + delivered[2];
+    std::cout << "{\"peer\": \"ns-3\", \"seed\": " << config.seed << ", \"utilization\": "
+              << Number(known, 8.0 * (b.sentBytes - a.sentBytes) / (config.rate * span))
+              << ", \"queue_packets_mean\": " << Number(known, disc + device)
+              << ", \"disc_packets_mean\": " << Number(known, disc)
+              << ", \"device_packets_mean\": " << Number(known, device)
+              << ", \"queue_bytes_mean\": null"
+              << ", \"arrivals\": " << Number(span > 0, arrivals)
+              << ", \"drops\": " << Number(span > 0, drops)
+              << ", \"drop_rate\": " << Number(span > 0 && arrivals > 0, drops / arrivals)
+              << ", \"share_1\": " << Number(total > 0, delivered[1] / total)
+              << ", \"goodput_1_bps\": " << Number(span > 0, 8.0 * delivered[1] / span)
+              << ", \"goodput_2_bps\": " << Number(span > 0, 8.0 * delivered[2] / span)
+              << ", \"timeouts\": null, \"retransmissions\": null"
+              << ", \"red_min_bytes\": " << Number(config.queue == "red", world.redMin)
+              << ", \"red_max_bytes\": " << Number(config.queue == "red", world.redMax)
+              << ", \"red_weight\": " << Number(config.queue == "red", world.redWeight)
+              << ", \"flow_goodput_bps\": [" << each.str() << "]}" << std::endl;
+}
+
+} // namespace
+
+int
+main(int argc, char* argv[])
+{
+    auto world = std::make_unique<World>();
+    Settings& config = world->config;
+    CommandLine cmd;
+    cmd.AddValue("rate", "bit/s, bottleneck, counted in IP bytes", config.rate);
+    cmd.AddValue("limit", "packets that may wait; RED: times 500 bytes", config.limit);
+    cmd.AddValue("rtt", "s, base round trip, propagation only", config.rtt);
+    cmd.AddValue("bottleneck_delay", "s, the part of rtt/2 on the bottleneck", config.bottleneckDelay);
+    cmd.AddValue("flows_1", "flows in group 1", config.flows1);
+    cmd.AddValue("flows_2", "flows in group 2", config.flows2);
+    cmd.AddValue("control_1", "newreno, linuxreno, ledbat, cubic, vegas, lp", config.control1);
+    cmd.AddValue("control_2", "as control_1", config.control2);
+    cmd.AddValue("queue", "droptail or red", config.queue);
+    cmd.AddValue("duration", "s", config.duration);
+    cmd.AddValue("warmup", "s", config.warmup);
+    cmd.AddValue("seed", "run number of the random generator", config.seed);
+    cmd.AddValue("payload", "bytes of a segment", config.payload);
+    cmd.AddValue("sack", "SACK on or off", config.sack);
+    cmd.AddValue("initial_window", "segments", config.initialWindow);
+    cmd.AddValue("min_rto", "s", config.minRto);
+    cmd.AddValue("delayed_ack", "segments per acknowledgement", config.delayedAck);
+    cmd.AddValue("start_max", "s, starts are uniform below it", config.startMax);
+    cmd.AddValue("topology", "dumbbell or direct", config.topology);
+    cmd.AddValue("fifo", "droptail in a queue disc (disc) or only in the device (device)", config.fifo);
+    cmd.AddValue("monitor", "false: no queue figures (for timing)", config.monitor);
+    cmd.AddValue("buffer", "bytes of socket buffers, 0: four windows", config.buffer);
+    cmd.AddValue("ledbat_target", "s", config.ledbatTarget);
+    cmd.Parse(argc, argv);
+
+    NS_ABORT_MSG_IF(config.queue != "droptail" && config.queue != "red", "queue is droptail or red");
+    NS_ABORT_MSG_IF(config.topology != "dumbbell" && config.topology != "direct",
+                    "topology is dumbbell or direct");
+    NS_ABORT_MSG_IF(config.fifo != "disc" && config.fifo != "device", "fifo is disc or device");
+    NS_ABORT_MSG_IF(config.limit < 2, "limit is at least 2");
+    NS_ABORT_MSG_IF(2.0 * config.bottleneckDelay > config.rtt, "bottleneck_delay exceeds rtt / 2");
+    NS_ABORT_MSG_IF(config.duration > 0 && config.warmup >= config.duration,
+                    "warmup must be below duration");
+
+    const bool direct = config.topology == "direct";
+    const bool onDevice = config.fifo == "device" && config.queue == "droptail";
+    const uint32_t packet = config.payload + kHeader;
+    if (direct)
+    {
+        config.bottleneckDelay = config.rtt / 2.0;
+    }
+    RngSeedManager::SetSeed(1);
+    RngSeedManager::SetRun(config.seed);
+
+    // Four times what the path and the queue can hold: never the limit, and not so much that filling it costs memory.
+    if (config.buffer == 0)
+    {
+        const double window = config.limit * packet + config.rate * config.rtt / 8.0;
+        config.buffer = uint32_t(std::max(262144.0, 4.0 * window));
+    }
+    // LEDBAT and LP read delays from timestamps, 12 bytes of options in every packet. The segment shrinks by as much: the packet
+    // stays as long as without them (and is not fragmented by IP).
+    const auto timed = [](const std::string& name) { return name == "ledbat" || name == "lp"; };
+    const bool timestamps = timed(config.control1) || timed(config.control2);
+    const uint32_t segment = config.payload - (timestamps ? kTimestamp : 0);
+    Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
+    Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(config.buffer));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(config.buffer));
+    Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(config.initialWindow));
+    Config::SetDefault("ns3::TcpSocket::DelAckCount", UintegerValue(config.delayedAck));
+    Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config.minRto)));
+    Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config.sack));
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
+                       TypeIdValue(config.sack ? TcpPrrRecovery::GetTypeId()
+                                               : TcpClassicRecovery::GetTypeId()));
+    Config::SetDefault("ns3::TcpLedbat::TargetDelay", TimeValue(Seconds(config.ledbatTarget)));
+
+    NodeContainer routers;
+    routers.Create(2);
+    InternetStackHelper internet;
+    internet.Install(routers);
+
+    PointToPointHelper bottleneck;
+    // PointToPointNetDevice sends 2 more bytes per packet. The rate pays for them, so that a full packet takes
+    // 8 * (payload + 40) / rate.
+    const auto rate = uint64_t(std::llround(config.rate * (packet + kPpp) / packet));
+    bottleneck.SetDeviceAttribute("DataRate", DataRateValue(DataRate(rate)));
+    bottleneck.SetChannelAttribute("Delay", TimeValue(Seconds(config.bottleneckDelay)));
+    const uint32_t deviceLimit = onDevice ? config.limit : 1;
+    bottleneck.SetQueue("ns3::DropTailQueue<Packet>",
+                        "MaxSize",
+                        QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, deviceLimit)));
+    NetDeviceContainer core = bottleneck.Install(routers);
+    auto forward = DynamicCast<PointToPointNetDevice>(core.Get(0));
+    auto backward = DynamicCast<PointToPointNetDevice>(core.Get(1));
+    backward->SetDataRate(DataRate(kAccessRate));
+    backward->GetQueue()->SetMaxSize(QueueSize("1000000p"));
+
+    if (!onDevice)
+    {
+        TrafficControlHelper control;
+        if (config.queue == "droptail")
+        {
+            // One packet waits in the device, the others in the disc.
+            control.SetRootQueueDisc(
+                "ns3::FifoQueueDisc",
+                "MaxSize",
+                QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, config.limit - 1)));
+        }
+        else
+        {
+            RedLikeNs2(*world);
+            control.SetRootQueueDisc(
+                "ns3::RedQueueDisc",
+                "MaxSize",
+                QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, config.limit * kMeanPacket)),
+                "MeanPktSize",
+                UintegerValue(kMeanPacket),
+                "MinTh",
+                DoubleValue(world->redMin),
+                "MaxTh",
+                DoubleValue(world->redMax),
+                "QW",
+                DoubleValue(world->redWeight),
+                "LInterm",
+                DoubleValue(10.0),
+                "LinkBandwidth",
+                DataRateValue(DataRate(uint64_t(config.rate))),
+                "LinkDelay",
+                TimeValue(Seconds(config.bottleneckDelay)));
+        }
+        world->disc = control.Install(core.Get(0)).Get(0);
+    }
+    world->deviceQueue = forward->GetQueue();
+
+    Ipv4AddressHelper address;
+    address.SetBase("10.0.0.0", "255.255.255.252");
+    Ipv4InterfaceContainer coreAddresses = address.Assign(core);
+    TrafficControlHelper none;
+    none.Uninstall(core.Get(1));
+    if (onDevice)
+    {
+        none.Uninstall(core.Get(0));
+    }
+
+    PointToPointHelper access;
+    access.SetDeviceAttribute("DataRate", StringValue(kAccessRate));
+    access.SetChannelAttribute(
+        "Delay",
+        TimeValue(Seconds((config.rtt / 2.0 - config.bottleneckDelay) / 2.0)));
+    access.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1000000p"));
+    auto edge = [&](uint32_t router) {
+        Ptr<Node> node = CreateObject<Node>();
+        internet.Install(node);
+        NetDeviceContainer devices = access.Install(routers.Get(router), node);
+        address.NewNetwork();
+        Ipv4InterfaceContainer interfaces = address.Assign(devices);
+        none.Uninstall(devices);
+        return std::make_pair(node, interfaces.GetAddress(1));
+    };
+
+    auto starts = CreateObject<UniformRandomVariable>();
+    starts->SetAttribute("Min", DoubleValue(0.0));
+    starts->SetAttribute("Max", DoubleValue(config.startMax));
+    const uint32_t flows = config.flows1 + config.flows2;
+    for (uint32_t i = 0; i < flows; ++i)
+    {
+        Ptr<Node> source = routers.Get(0);
+        Ptr<Node> target = routers.Get(1);
+        Ipv4Address targetAddress = coreAddresses.GetAddress(1);
+        if (!direct)
+        {
+            source = edge(0).first;
+            std::tie(target, targetAddress) = edge(1);
+        }
+        const uint16_t port = direct ? 5000 + i : 5000;
+        const TypeId control = Control(i < config.flows1 ? config.control1 : config.control2);
+        auto app = CreateObject<BulkSendApplication>();
+        app->SetAttribute("Protocol", TypeIdValue(TcpSocketFactory::GetTypeId()));
+        app->SetAttribute("Remote", AddressValue(InetSocketAddress(targetAddress, port)));
+        app->SetAttribute("SendSize", UintegerValue(segment));
+        source->AddApplication(app);
+        app->SetStartTime(Seconds(starts->GetValue()));
+        // The socket is created at the start of the application and takes the node's control at that instant.
+        if (!direct)
+        {
+            source->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(control));
+        }
+        auto sink = CreateObject<PacketSink>();
+        sink->SetAttribute("Protocol", TypeIdValue(TcpSocketFactory::GetTypeId()));
+        sink->SetAttribute("Local", AddressValue(InetSocketAddress(Ipv4Address::GetAny(), port)));
+        target->AddApplication(sink);
+        sink->SetStartTime(Seconds(0.0));
+        world->sinks.push_back(sink);
+    }
+    if (direct)
+    {
+        NS_ABORT_MSG_IF(config.control1 != config.control2,
+                        "topology=direct has one node per side, hence one control");
+        routers.Get(0)->GetObject<TcpL4Protocol>()->SetAttribute(
+            "SocketType",
+            TypeIdValue(Control(config.control1)));
+    }
+    else
+    {
+        Ipv4GlobalRoutingHelper::PopulateRoutingTables();
+    }
+
+    if (config.monitor)
+    {
+        World* w = world.get();
+        if (world->disc)
+        {
+            world->disc->TraceConnectWithoutContext(
+                "PacketsInQueue",
+                Callback<void, uint32_t, uint32_t>(
+                    [w](uint32_t, uint32_t now) { w->discPackets.Level(now); }));
+        }
+        world->deviceQueue->TraceConnectWithoutContext(
+            "PacketsInQueue",
+            Callback<void, uint32_t, uint32_t>(
+                [w](uint32_t, uint32_t now) { w->devicePackets.Level(now); }));
+        forward->TraceConnectWithoutContext(
+            "PhyTxBegin",
+            Callback<void, Ptr<const Packet>>(
+                [w](Ptr<const Packet> p) { w->sentBytes += p->GetSize() - kPpp; }));
+    }
+
+    World* w = world.get();
+    if (config.duration > 0)
+    {
+        Simulator::Schedule(Seconds(config.warmup), &Take, w, &w->begin);
+        Simulator::Schedule(Seconds(config.duration), &Take, w, &w->end);
+        Simulator::Stop(Seconds(config.duration) + NanoSeconds(1));
+    }
+    else
+    {
+        Simulator::Stop(Seconds(0));
+    }
+    Simulator::Run();
+    Print(*world);
+    Simulator::Destroy();
+    return 0;
+}

@@ -1,0 +1,567 @@
+"""The peers: the same dumbbell in ns-2.35 and ns-3, as Debian ships them.
+
+One ``Point`` describes a bottleneck with two groups of bulk flows; ``run_ns2`` and ``run_ns3`` return the same
+``Metrics``, with the processor time of the child (user + system). Units are in the names: ``_bps`` bit/s, ``_s``
+seconds, ``_packets`` packets.
+Standard library only. What each script sets, and why, is in README.md beside this file.
+
+Command line::
+
+    python3 peers.py install                      # the Debian packages, or the command that installs them
+    python3 peers.py run ns2 --queue red          # one run, one line of JSON
+    python3 peers.py time --repeats 5             # processor time of the bench scenario, in alternation
+    python3 peers.py reference ns2                # the validation grid, into reference/ns2.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import glob
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+HERE = Path(__file__).resolve().parent
+NS2_SCRIPT = HERE / "ns2_dumbbell.tcl"
+NS3_SOURCE = HERE / "ns3_dumbbell.cc"
+REFERENCE = HERE / "reference"
+PACKAGES = ("ns2", "libns3-dev", "g++")
+NS3_MODULES = ("applications", "internet", "traffic-control", "point-to-point", "network", "core")
+
+QueueName = Literal["droptail", "red"]
+PeerName = Literal["ns2", "ns3"]
+
+
+class PeerError(RuntimeError):
+    """A peer is missing, does not build, or failed; the message says which and what to do."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One dumbbell: a bottleneck and two groups of bulk flows that all have the same base RTT.
+
+    Attributes:
+        rate_bps: bottleneck rate in bit/s, counted in IP bytes.
+        limit_packets: limit of the queue in packets. ns-2's DropTail lets one less wait; RED reads it as
+            limit * 500 bytes.
+        rtt_s: base round-trip time in seconds, propagation only.
+        flows_1: flows of group 1, always NewReno.
+        flows_2: flows of group 2.
+        queue: "droptail" or "red" (ns-2.35's default parameters in both peers).
+        duration_s: simulated seconds; 0 builds everything and runs nothing (start-up cost).
+        warmup_s: seconds that are not measured.
+        other: congestion control of group 2, in the peer's own name ("newreno", "vegas"; ns-3 also "ledbat", ns-2
+            also "linux:lp").
+        bottleneck_delay_s: the part of rtt_s / 2 that lies on the bottleneck; ns-2's RED weight depends on it.
+    """
+
+    rate_bps: float = 4e6
+    limit_packets: int = 400
+    rtt_s: float = 0.05
+    flows_1: int = 5
+    flows_2: int = 5
+    queue: QueueName = "droptail"
+    duration_s: float = 60.0
+    warmup_s: float = 10.0
+    other: str = "newreno"
+    bottleneck_delay_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What one run measured between warm-up and end. ``None`` where the peer cannot tell.
+
+    Attributes:
+        peer: "ns-2" or "ns-3".
+        seed: the seed of the run.
+        utilization: bits whose transmission began, over rate * time (0 to 1, plus at most one packet).
+        queue_packets_mean: time average of packets that wait, without the one on the wire.
+        arrivals: packets offered to the queue, dropped ones included.
+        drops: packets dropped by the queue, for any reason.
+        drop_rate: drops / arrivals (0 to 1).
+        share_1: payload delivered in order to group 1, over both groups (0 to 1).
+        goodput_1_bps: payload delivered in order to group 1, bit/s.
+        goodput_2_bps: the same for group 2.
+        timeouts: retransmission timeouts of all flows.
+        retransmissions: segments sent again by all flows.
+        cpu_s: processor time of the child, user + system, start-up included.
+    """
+
+    peer: str
+    seed: int
+    utilization: float | None
+    queue_packets_mean: float | None
+    arrivals: float | None
+    drops: float | None
+    drop_rate: float | None
+    share_1: float | None
+    goodput_1_bps: float | None
+    goodput_2_bps: float | None
+    timeouts: float | None
+    retransmissions: float | None
+    cpu_s: float
+
+
+MEASURED = (
+    "utilization",
+    "queue_packets_mean",
+    "arrivals",
+    "drops",
+    "drop_rate",
+    "share_1",
+    "goodput_1_bps",
+    "goodput_2_bps",
+    "timeouts",
+    "retransmissions",
+)
+
+# rate, limit, rtt, flows per group: the grid of docs/validation.md, each with DropTail and RED.
+VALIDATION = (
+    (1e6, 100, 0.02, 2),
+    (4e6, 400, 0.05, 5),
+    (6e6, 150, 0.1, 8),
+)
+# 5 + 5 flows, 4 Mbit/s, 400 packets, 50 ms, 600 s: long enough that start-up does not matter.
+BENCH = Point(duration_s=600.0)
+
+
+def validation_points(duration_s: float = 60.0, warmup_s: float = 10.0) -> list[Point]:
+    """Return the validation grid: three bottlenecks, DropTail and RED, NewReno against NewReno. Times in seconds."""
+    return [
+        Point(rate, limit, rtt, flows, flows, queue, duration_s, warmup_s)
+        for rate, limit, rtt, flows in VALIDATION
+        for queue in ("droptail", "red")
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Packages
+
+
+def package_version(package: str) -> str | None:
+    """Version of an installed Debian package, or None where it is absent (or dpkg is)."""
+    if shutil.which("dpkg-query") is None:
+        return None
+    done = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", package],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    status, version = done.stdout[:3].strip(), done.stdout[3:].strip()
+    return version if done.returncode == 0 and status == "ii" else None
+
+
+def missing_packages(packages: Iterable[str] = PACKAGES) -> list[str]:
+    """Name the packages that are needed and not there. A compiler that did not come from Debian counts as g++."""
+    return [name for name in packages if not (name == "g++" and shutil.which("g++")) and package_version(name) is None]
+
+
+def install() -> bool:
+    """Install what is missing when root, otherwise print the one command that does. True when nothing is missing."""
+    missing = missing_packages()
+    if not missing:
+        return True
+    command = f"apt-get install -y --no-install-recommends {' '.join(missing)}"
+    if shutil.which("apt-get") is None:
+        print(
+            f"peers: missing {', '.join(missing)}; they are Debian packages, and there is no apt-get here",
+            file=sys.stderr,
+        )
+        return False
+    if os.geteuid() != 0:
+        print(f"peers: missing {', '.join(missing)}; install with: sudo {command}", file=sys.stderr)
+        return False
+    print(f"peers: installing {', '.join(missing)}", file=sys.stderr)
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (command, "apt-get update", command):
+        # A stale package index is the usual reason for a first failure: refresh it once and try again.
+        done = subprocess.run(step.split(), env=environment, stdout=sys.stderr, check=False)
+        if step == command and done.returncode == 0:
+            break
+    return not missing_packages()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Running
+
+
+def _child(command: Sequence[str]) -> tuple[str, float]:
+    """Run a command; return its standard output and its processor time in seconds (user + system, from wait4)."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        try:
+            _, status, usage = os.wait4(process.pid, 0)
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        text, complaint = out.read(), err.read().strip()
+    if process.returncode != 0:
+        # ns-3 says why in msg="..." and then lets the runtime have the last word.
+        reason = re.search(r'msg="(.*?)"', complaint)
+        last = reason.group(1) if reason else (complaint or "no message").splitlines()[-1]
+        raise PeerError(f"{Path(command[0]).name} ended with {process.returncode}: {last}")
+    return text, usage.ru_utime + usage.ru_stime
+
+
+def _metrics(output: str, cpu_s: float) -> Metrics:
+    # Some of ns-2's own code prints debug text to stdout: look for the one JSON object.
+    found = re.search(r'\{"peer": .*\}', output)
+    if found is None:
+        raise PeerError("the peer printed no result")
+    raw: dict[str, Any] = json.loads(found.group(0))
+    return Metrics(peer=raw["peer"], seed=raw["seed"], cpu_s=cpu_s, **{name: raw[name] for name in MEASURED})
+
+
+def run_ns2(
+    point: Point, seed: int, *, topology: str = "dumbbell", scheduler: str = "Calendar", monitor: bool = True
+) -> Metrics:
+    """Run a point in ns-2.
+
+    Args:
+        point: what to run.
+        seed: of start times, RED and the phase of TCP's clocks.
+        topology: "dumbbell" (a node and an access link per flow and side) or "direct" (all agents on the two routers:
+            the cheapest ns-2 can be, same traffic; RED then sees the whole rtt / 2 as its link's delay).
+        scheduler: ns-2's event list, "Calendar" (its default) or "Heap" (faster here).
+        monitor: False leaves the queue monitor out (queue figures are then None); only for timing.
+    """
+    if shutil.which("ns") is None:
+        raise PeerError("ns-2 is not installed (Debian package ns2)")
+    keys: Mapping[str, object] = {
+        "rate": point.rate_bps,
+        "limit": point.limit_packets,
+        "rtt": point.rtt_s,
+        "bottleneck_delay": point.bottleneck_delay_s,
+        "flows_1": point.flows_1,
+        "flows_2": point.flows_2,
+        "control_2": point.other,
+        "queue": point.queue,
+        "duration": point.duration_s,
+        "warmup": point.warmup_s,
+        "seed": seed,
+        "topology": topology,
+        "scheduler": scheduler,
+        "monitor": int(monitor),
+    }
+    arguments = [str(part) for pair in keys.items() for part in pair]
+    return _metrics(*_child(["ns", str(NS2_SCRIPT), *arguments]))
+
+
+def default_cache() -> Path:
+    """Where compiled peers are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sojourn" / "peers"
+
+
+def _ns3_libraries() -> list[str]:
+    """Linker options for the installed ns-3. Debian's pkg-config files name libraries that may be absent."""
+    for found in sorted(glob.glob("/usr/lib/*/libns3*-core*.so") + glob.glob("/usr/lib/libns3*-core*.so")):
+        prefix, suffix = Path(found).stem.removeprefix("lib").split("-core", 1)
+        if suffix in ("", "-optimized", "-default", "-release"):
+            return [f"-l{prefix}-{module}{suffix}" for module in NS3_MODULES]
+    raise PeerError("ns-3 is not installed (Debian package libns3-dev)")
+
+
+def build_ns3(cache_dir: Path | None = None) -> Path:
+    """Compile ns3_dumbbell.cc with -O2 against the installed ns-3 and return the program.
+
+    A build is reused until the source, the compiler or the package changes.
+
+    Args:
+        cache_dir: folder for the program; ``default_cache()`` where absent.
+    """
+    compiler = shutil.which("g++")
+    if compiler is None:
+        raise PeerError("g++ is not installed (Debian package g++)")
+    libraries = _ns3_libraries()
+    compiler_version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
+    key = hashlib.sha256(NS3_SOURCE.read_bytes())
+    for part in (package_version("libns3-dev") or "", compiler_version, *libraries):
+        key.update(part.encode() + b"\0")
+    folder = cache_dir or default_cache()
+    folder.mkdir(parents=True, exist_ok=True)
+    program = folder / f"ns3_dumbbell-{key.hexdigest()[:16]}"
+    if not program.exists():
+        partial = program.with_suffix(f".{os.getpid()}")
+        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(NS3_SOURCE), *libraries]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+            raise PeerError(f"ns3_dumbbell.cc does not compile here: {first}")
+        partial.replace(program)
+    return program
+
+
+def run_ns3(
+    point: Point,
+    seed: int,
+    *,
+    sack: bool = True,
+    initial_window: int = 2,
+    min_rto_s: float = 0.2,
+    delayed_ack: int = 1,
+    topology: str = "dumbbell",
+    fifo: str = "disc",
+    monitor: bool = True,
+    cache_dir: Path | None = None,
+) -> Metrics:
+    """Run a point in ns-3.
+
+    Args:
+        point: what to run.
+        seed: ns-3's run number.
+        sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md).
+        initial_window: segments.
+        min_rto_s: lower bound of the retransmission timer, seconds.
+        delayed_ack: segments per acknowledgement; 1 is no delay.
+        topology: "dumbbell" or "direct" (all sockets on the two routers: the cheapest; one control only).
+        fifo: DropTail as a queue disc over a one-packet device queue ("disc") or in the device alone ("device",
+            cheaper).
+        monitor: False leaves the queue probes out (queue figures are then None); only for timing.
+        cache_dir: see ``build_ns3``.
+    """
+    keys: Mapping[str, object] = {
+        "rate": point.rate_bps,
+        "limit": point.limit_packets,
+        "rtt": point.rtt_s,
+        "bottleneck_delay": point.bottleneck_delay_s,
+        "flows_1": point.flows_1,
+        "flows_2": point.flows_2,
+        "control_2": point.other,
+        "queue": point.queue,
+        "duration": point.duration_s,
+        "warmup": point.warmup_s,
+        "seed": seed,
+        "sack": str(sack).lower(),
+        "initial_window": initial_window,
+        "min_rto": min_rto_s,
+        "delayed_ack": delayed_ack,
+        "topology": topology,
+        "fifo": fifo,
+        "monitor": str(monitor).lower(),
+    }
+    program = build_ns3(cache_dir)
+    return _metrics(*_child([str(program), *(f"--{key}={value}" for key, value in keys.items())]))
+
+
+def run(peer: PeerName, point: Point, seed: int, **options: Any) -> Metrics:
+    """Run a point in the named peer; options are those of ``run_ns2`` or ``run_ns3``."""
+    return run_ns2(point, seed, **options) if peer == "ns2" else run_ns3(point, seed, **options)
+
+
+def startup_cpu_s(peer: PeerName, point: Point, repeats: int = 5, **options: Any) -> float:
+    """Median processor time in seconds of building the point and simulating nothing, to be subtracted."""
+    idle = dataclasses.replace(point, duration_s=0.0, warmup_s=0.0)
+    return statistics.median(run(peer, idle, seed, **options).cpu_s for seed in range(1, repeats + 1))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reference numbers
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of the Debian packages that a run depends on."""
+    return {name: package_version(name) for name in PACKAGES}
+
+
+def summarize(results: Sequence[Metrics]) -> dict[str, dict[str, Any]]:
+    """Mean, sample standard deviation and single values (in seed order) of every metric."""
+    summary: dict[str, dict[str, Any]] = {}
+    for name in MEASURED:
+        values = [getattr(result, name) for result in results]
+        if any(value is None for value in values):
+            summary[name] = {"mean": None, "sd": None, "values": None}
+            continue
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        summary[name] = {
+            "mean": float(f"{statistics.fmean(values):.6g}"),
+            "sd": float(f"{spread:.6g}"),
+            "values": [float(f"{value:.6g}") for value in values],
+        }
+    return summary
+
+
+SETTINGS: Mapping[str, Mapping[str, str]] = {
+    "ns2": {
+        "tcp": "Agent/TCP/Newreno, packetSize_ 1460 (+ 40 on the wire), window_ 10000, all else default",
+        "sink": "Agent/TCPSink: 40 B, one acknowledgement per packet",
+        "queue": "Queue/DropTail or Queue/RED, ns-2.35 defaults, limit_ as given (holds limit - 1; RED limit * 500 B)",
+        "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
+        "starts": "uniform in [0, 0.1 s] from the seed",
+        "queue_packets_mean": "time average of waiting packets, the one on the wire not counted",
+    },
+    "ns3": {
+        "tcp": "TcpNewReno, SACK on, PRR recovery, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
+        "queue": "FifoQueueDisc(limit - 1) or RedQueueDisc with ns-2's values, over a device queue of 1 packet",
+        "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
+        "starts": "uniform in [0, 0.1 s] from the run number",
+        "queue_packets_mean": "time average of waiting packets, disc plus device, the one on the wire not counted",
+    },
+}
+
+
+def reference(
+    peer: PeerName, seeds: int = 10, durations: Sequence[tuple[float, float]] = ((60.0, 10.0),)
+) -> dict[str, Any]:
+    """Run the validation grid and return the reference document.
+
+    Args:
+        peer: "ns2" or "ns3".
+        seeds: seeds 1 to this number at every point.
+        durations: pairs of duration and warm-up, in seconds.
+    """
+    points = []
+    for duration_s, warmup_s in durations:
+        for point in validation_points(duration_s, warmup_s):
+            print(f"{peer}: {point}", file=sys.stderr)
+            results = [run(peer, point, seed) for seed in range(1, seeds + 1)]
+            points.append({"point": dataclasses.asdict(point), "seeds": seeds, "metrics": summarize(results)})
+    package = {"ns2": "ns2", "ns3": "libns3-dev"}[peer]
+    return {
+        "peer": peer,
+        "package": package,
+        "version": package_version(package),
+        "machine": platform.machine(),
+        "made_by": f"benchmarks/peers/peers.py reference {peer}",
+        "settings": SETTINGS[peer],
+        "points": points,
+    }
+
+
+def save_reference(peer: PeerName, document: Mapping[str, Any]) -> Path:
+    """Write a reference document to reference/PEER.json."""
+    REFERENCE.mkdir(exist_ok=True)
+    path = REFERENCE / f"{peer}.json"
+    text = json.dumps(document, indent=1)
+    # One line per list of single values.
+    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: "[" + re.sub(r"\s+", " ", found.group(1)) + "]", text)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Processor time
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Processor time of one variant of a peer, seconds.
+
+    Attributes:
+        variant: what was run.
+        startup_s: median of runs of duration 0.
+        net_s: median of cpu_s minus start-up.
+        spread_s: largest minus smallest net_s.
+        packet_ns: net_s per packet that arrived at the bottleneck in the whole run (with its acknowledgement), ns.
+    """
+
+    variant: str
+    startup_s: float
+    net_s: float
+    spread_s: float
+    packet_ns: float
+
+
+VARIANTS: Mapping[str, tuple[PeerName, Mapping[str, Any]]] = {
+    "ns2 dumbbell": ("ns2", {}),
+    "ns2 dumbbell, heap": ("ns2", {"scheduler": "Heap"}),
+    "ns2 direct": ("ns2", {"topology": "direct"}),
+    "ns2 direct, no monitor": ("ns2", {"topology": "direct", "monitor": False}),
+    "ns3 dumbbell": ("ns3", {}),
+    "ns3 direct": ("ns3", {"topology": "direct"}),
+    "ns3 direct, device fifo, no monitor": ("ns3", {"topology": "direct", "fifo": "device", "monitor": False}),
+}
+
+
+def time_peers(point: Point = BENCH, repeats: int = 5, variants: Sequence[str] = tuple(VARIANTS)) -> list[Timing]:
+    """Time the variants in alternation (one run of each, then again), so that a disturbance hits all alike.
+
+    Args:
+        point: what to run; long enough that start-up is small.
+        repeats: runs per variant.
+        variants: names from ``VARIANTS``.
+    """
+    packets = point.rate_bps * point.duration_s / (8 * 1500)
+    startup = {name: startup_cpu_s(VARIANTS[name][0], point, repeats, **VARIANTS[name][1]) for name in variants}
+    taken: dict[str, list[float]] = {name: [] for name in variants}
+    for seed in range(1, repeats + 1):
+        for name in variants:
+            peer, options = VARIANTS[name]
+            taken[name].append(run(peer, point, seed, **options).cpu_s - startup[name])
+    return [
+        Timing(
+            name,
+            startup[name],
+            statistics.median(taken[name]),
+            max(taken[name]) - min(taken[name]),
+            1e9 * statistics.median(taken[name]) / packets,
+        )
+        for name in variants
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Command line
+
+
+def _point(arguments: argparse.Namespace) -> Point:
+    return Point(**{field.name: getattr(arguments, field.name) for field in dataclasses.fields(Point)})
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Command line; see the module's docstring."""
+    parser = argparse.ArgumentParser(description="The same dumbbell in ns-2 and ns-3.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("install", help="install the Debian packages that are missing")
+    one = commands.add_parser("run", help="one run, as JSON")
+    timing = commands.add_parser("time", help="processor time of the bench scenario")
+    grid = commands.add_parser("reference", help="the validation grid, into reference/")
+    for sub in (one, grid):
+        sub.add_argument("peer", choices=["ns2", "ns3"])
+    one.add_argument("--seed", type=int, default=1)
+    for field in dataclasses.fields(Point):
+        kind = type(field.default)
+        name = "--" + field.name.replace("_", "-")
+        one.add_argument(name, dest=field.name, type=kind, default=field.default)
+    timing.add_argument("--repeats", type=int, default=5)
+    timing.add_argument("--duration-s", type=float, default=BENCH.duration_s)
+    timing.add_argument("--variant", action="append", choices=list(VARIANTS), help="default: all")
+    grid.add_argument("--seeds", type=int, default=10)
+    grid.add_argument("--long", action="store_true", help="also 200 s")
+    arguments = parser.parse_args(argv)
+    try:
+        if arguments.command == "install":
+            return 0 if install() else 1
+        if arguments.command == "run":
+            print(json.dumps(dataclasses.asdict(run(arguments.peer, _point(arguments), arguments.seed))))
+        elif arguments.command == "time":
+            point = dataclasses.replace(BENCH, duration_s=arguments.duration_s)
+            for row in time_peers(point, arguments.repeats, arguments.variant or tuple(VARIANTS)):
+                print(json.dumps(dataclasses.asdict(row)))
+        else:
+            durations = ((60.0, 10.0), (200.0, 10.0)) if arguments.long else ((60.0, 10.0),)
+            print(save_reference(arguments.peer, reference(arguments.peer, arguments.seeds, durations)))
+    except PeerError as error:
+        print(f"peers: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

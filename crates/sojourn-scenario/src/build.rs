@@ -1,0 +1,137 @@
+//! Makes a [`Scenario`] from checked values.
+
+use crate::fields::{Fields, Item, as_span};
+use crate::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Traffic};
+use sojourn_core::registry::Value;
+use sojourn_core::{Rate, Span};
+use std::sync::Arc;
+
+/// What a missing value would mean: the caller has not checked.
+const CHECKED: &str = "checked values are complete";
+
+/// The scenario that `fields` describe; `name` is its name where they give none.
+pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
+    Scenario {
+        name: fields.text("name").unwrap_or(name).to_owned(),
+        duration: span(fields, "duration"),
+        warmup: span(fields, "warmup"),
+        seed: fields.integer("seed").expect(CHECKED),
+        runs: fields.integer("runs").expect(CHECKED) as u32,
+        bottleneck: link(fields.table("bottleneck").expect(CHECKED)),
+        reverse: fields.table("reverse").map(link),
+        hops: fields.tables("hop").iter().map(hop).collect(),
+        groups: fields.tables("group").iter().map(group).collect(),
+    }
+}
+
+fn span(fields: &Fields, key: &str) -> Span {
+    fields.span(key).expect(CHECKED)
+}
+
+fn link(fields: &Fields) -> Link {
+    Link {
+        capacity: capacity(fields),
+        delay: span(fields, "delay"),
+        jitter: fields.table("jitter").map(jitter),
+        loss: fields.number("loss").expect(CHECKED),
+        queue: fields.chosen("queue").expect(CHECKED).params.clone(),
+    }
+}
+
+fn capacity(fields: &Fields) -> Capacity {
+    match fields.item("trace") {
+        Some(Item::Trace(trace)) => Capacity::Recorded(Arc::clone(trace)),
+        _ => Capacity::Fixed(fields.rate("rate").expect(CHECKED)),
+    }
+}
+
+fn jitter(fields: &Fields) -> Jitter {
+    let shape = match fields.section.name {
+        "uniform" => Shape::Uniform(span(fields, "max")),
+        "normal" => Shape::Normal(span(fields, "mean"), span(fields, "sd")),
+        other => unreachable!("no jitter is called {other}"),
+    };
+    Jitter { shape, reorder: fields.boolean("reorder").expect(CHECKED) }
+}
+
+fn hop(fields: &Fields) -> Hop {
+    Hop {
+        name: fields.text("name").expect(CHECKED).to_owned(),
+        direction: direction(fields),
+        place: if fields.choice("at") == Some("before") { Place::Before } else { Place::After },
+        link: link(fields),
+    }
+}
+
+fn direction(fields: &Fields) -> Direction {
+    if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
+}
+
+fn group(fields: &Fields) -> Group {
+    let flows = fields.integer("flows").expect(CHECKED) as u32;
+    Group {
+        name: fields.text("name").expect(CHECKED).to_owned(),
+        flows,
+        control: fields.chosen("control").map(|chosen| chosen.params.clone()),
+        transport: fields.chosen("transport").expect(CHECKED).params.clone(),
+        traffic: traffic(fields.table("traffic").expect(CHECKED)),
+        rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),
+        access_rate: fields.rate("access_rate"),
+        start: start(fields.item("start").expect(CHECKED), flows),
+        stop: fields.span("stop"),
+        direction: direction(fields),
+        dscp: match fields.item("dscp") {
+            Some(Item::Dscp(dscp)) => *dscp,
+            other => unreachable!("dscp holds {other:?}"),
+        },
+        clock_offset_nanos: match fields.item("clock_offset") {
+            Some(Item::Offset(nanos)) => *nanos,
+            other => unreachable!("clock_offset holds {other:?}"),
+        },
+        clock_skew_ppm: fields.number("clock_skew_ppm").expect(CHECKED),
+    }
+}
+
+fn per_flow(item: &Item, flows: u32) -> Vec<Span> {
+    match item {
+        Item::Value(value) => vec![as_span(*value); flows as usize],
+        Item::Values(values) => values.iter().map(|&value| as_span(value)).collect(),
+        other => unreachable!("one time or one per flow, not {other:?}"),
+    }
+}
+
+fn start(item: &Item, flows: u32) -> Start {
+    let Item::Table(table) = item else { return Start::At(per_flow(item, flows)) };
+    match table.item("uniform") {
+        Some(Item::Values(ends)) => Start::Uniform(as_span(ends[0]), as_span(ends[1])),
+        other => unreachable!("uniform holds {other:?}"),
+    }
+}
+
+fn traffic(fields: &Fields) -> Traffic {
+    match fields.section.name {
+        "bulk" => Traffic::Bulk { size_bytes: fields.bytes("size") },
+        "on-off" if span(fields, "off").is_zero() => Traffic::Bulk { size_bytes: None },
+        "on-off" => Traffic::OnOff { on: span(fields, "on"), off: span(fields, "off") },
+        "cbr" => Traffic::Cbr {
+            rate: fields.rate("rate").expect(CHECKED),
+            packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
+        },
+        other => unreachable!("no traffic is called {other}"),
+    }
+}
+
+impl Capacity {
+    /// The item and key that describe this capacity in a file.
+    pub(crate) fn described(&self) -> (&'static str, Item) {
+        match self {
+            Capacity::Fixed(rate) => ("rate", rate_item(*rate)),
+            Capacity::Recorded(trace) => ("trace", Item::Trace(Arc::clone(trace))),
+        }
+    }
+}
+
+/// A rate as a checked value.
+pub(crate) fn rate_item(rate: Rate) -> Item {
+    Item::Value(Value::Rate(rate))
+}

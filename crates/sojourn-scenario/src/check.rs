@@ -1,0 +1,314 @@
+//! Checks a tree of values against the [format](crate::format), key by key.
+
+use crate::diagnostic::{Fault, Reporter, nearest, quote};
+use crate::fields::{Fields, Item, as_span};
+use crate::format::{Form, Key, Presence, Section, Select};
+use crate::node::{Data, Entry, Node, Origin, Table};
+use crate::trace::Base;
+use crate::{algorithm, ready, source, trace, value};
+use sojourn_core::registry::Kind;
+use std::sync::Arc;
+
+/// What checking needs beside the values.
+pub(crate) struct Checker<'a, 'r> {
+    pub reporter: &'r mut Reporter<'a>,
+    pub base: &'a Base,
+}
+
+/// The key `name` in the table `path`.
+pub(crate) fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+impl Checker<'_, '_> {
+    /// Checks the table `node` of `section`. What is wrong is reported and left out.
+    pub fn section(&mut self, section: &'static Section, node: &Node, path: &str) -> Fields {
+        let empty = Table::default();
+        let table = node.as_table().unwrap_or_else(|| {
+            let fault = node.unexpected();
+            self.reporter.error(node.origin, path, fault, "a table");
+            &empty
+        });
+        let mut fields = Fields::new(section, node.origin);
+        if node.as_table().is_none() {
+            return fields;
+        }
+        self.unknown_keys(section, table, path);
+        self.exclusive_keys(section, table, node.origin, path);
+        for key in section.keys() {
+            self.key(key, table, node.origin, path, &mut fields);
+        }
+        fields
+    }
+
+    fn key(&mut self, key: &'static Key, table: &Table, origin: Origin, path: &str, fields: &mut Fields) {
+        let path = join(path, key.name);
+        let (node, origin) = match (table.entry(key.name), &key.presence) {
+            (Some(entry), _) => (&entry.value, entry_origin(entry)),
+            (None, Presence::Optional(_)) => return,
+            (None, Presence::Required) => {
+                self.reporter.error(origin, &path, Fault::new("nothing"), format!("{} (required)", allowed(&key.form)));
+                return;
+            }
+            (None, Presence::Default(text)) => (&source::value_or_text(text, Origin::Unknown), origin),
+        };
+        match self.form(&key.form, node, &path, table) {
+            Some(item) => fields.set(key.name, item, origin),
+            None => fields.fail(key.name),
+        }
+    }
+
+    /// Checks a value against its form; `siblings` is the table it stands in.
+    fn form(&mut self, form: &'static Form, node: &Node, path: &str, siblings: &Table) -> Option<Item> {
+        let simple = match form {
+            Form::Value(kind) => value::read(kind, node).map(Item::Value),
+            Form::Bytes { min, max } => value::bytes(node, *min, *max).map(Item::Bytes),
+            Form::Offset(most) => value::offset(node, *most).map(Item::Offset),
+            Form::Text => value::text(node).map(Item::Text),
+            Form::Name { reserved } => value::name(node, reserved).map(Item::Text),
+            Form::Dscp => value::dscp(node).map(Item::Dscp),
+            Form::Trace => return self.trace(node, path),
+            Form::Range(kind) => return self.range(kind, node, path),
+            Form::PerFlow { kind, table } => return self.per_flow(form, kind, *table, node, path),
+            Form::Select(select) => return self.select(select, node, path),
+            Form::Algorithm(family) => return algorithm::check(self.reporter, family, node, path, siblings),
+            Form::Table(section) => return Some(Item::Table(self.section(section, node, path))),
+            Form::Tables(section) => return self.tables(section, node, path),
+        };
+        self.reported(simple, node, path, || allowed(form))
+    }
+
+    fn reported<T>(
+        &mut self,
+        result: Result<T, Fault>,
+        node: &Node,
+        path: &str,
+        allowed: impl FnOnce() -> String,
+    ) -> Option<T> {
+        result.map_err(|fault| self.reporter.error(node.origin, path, fault, allowed())).ok()
+    }
+
+    fn unknown_keys(&mut self, section: &'static Section, table: &Table, path: &str) {
+        for entry in table.entries.iter().filter(|entry| section.key(&entry.key).is_none()) {
+            let names: Vec<_> = section.keys().map(|key| key.name).collect();
+            let meant = nearest(&entry.key, names.iter().copied());
+            let hint = if meant.is_none() { algorithm::owner(section, &entry.key) } else { None };
+            let found = hint.unwrap_or_else(|| "an unknown key".to_owned());
+            let path = join(path, &printable(&entry.key));
+            self.reporter.error(entry_origin(entry), &path, Fault::near(found, meant), names.join(", "));
+        }
+    }
+
+    fn exclusive_keys(&mut self, section: &Section, table: &Table, origin: Origin, path: &str) {
+        let keys = section.exclusive();
+        let given: Vec<_> = keys.iter().filter_map(|key| table.entry(key)).collect();
+        match given[..] {
+            [] if !keys.is_empty() => {
+                let found = format!("neither {}", keys.join(" nor "));
+                self.reporter.error(origin, path, Fault::new(found), format!("one of {}", keys.join(", ")));
+            }
+            [_, second, ..] => {
+                let found = format!("both {}", keys.join(" and "));
+                let origin = entry_origin(second);
+                self.reporter.error(origin, path, Fault::new(found), format!("one of {}", keys.join(", ")));
+            }
+            _ => {}
+        }
+    }
+
+    fn trace(&mut self, node: &Node, path: &str) -> Option<Item> {
+        let Some(name) = node.as_text() else {
+            return self.reported(Err(node.unexpected()), node, path, || allowed(&Form::Trace));
+        };
+        match name.strip_prefix(ready::PREFIX) {
+            Some(ready_name) => {
+                let names = || ready::trace_names().collect::<Vec<_>>();
+                let Some(found) = ready::trace(ready_name) else {
+                    let meant = nearest(ready_name, names()).map(|meant| format!("{}{meant}", ready::PREFIX));
+                    let allowed = names().iter().map(|name| format!("{}{name}", ready::PREFIX)).collect::<Vec<_>>();
+                    self.reporter.error(node.origin, path, Fault::near(quote(name), meant), allowed.join(", "));
+                    return None;
+                };
+                Some(Item::Trace(found))
+            }
+            None => match trace::open(name, self.base) {
+                Ok(trace) => Some(Item::Trace(Arc::new(trace))),
+                Err(error) => {
+                    self.reporter.error(node.origin, path, Fault::new(error.found), error.allowed);
+                    None
+                }
+            },
+        }
+    }
+
+    fn range(&mut self, kind: &'static Kind, node: &Node, path: &str) -> Option<Item> {
+        let allowed = || format!("two times, the first not after the second, each {}", value::allowed(kind));
+        let ends = match &node.data {
+            Data::List(ends) if ends.len() == 2 => ends,
+            Data::List(ends) => {
+                let fault = Fault::new(format!("a list of {}", ends.len()));
+                return self.reported(Err(fault), node, path, allowed);
+            }
+            _ => return self.reported(Err(node.unexpected()), node, path, allowed),
+        };
+        let values = self.values(kind, ends, path)?;
+        if as_span(values[0]) > as_span(values[1]) {
+            let fault = Fault::new(format!("{} before {}", ends[0].shown(), ends[1].shown()));
+            return self.reported(Err(fault), node, path, allowed);
+        }
+        Some(Item::Values(values))
+    }
+
+    fn values(
+        &mut self,
+        kind: &'static Kind,
+        nodes: &[Node],
+        path: &str,
+    ) -> Option<Vec<sojourn_core::registry::Value>> {
+        let checked: Vec<_> = nodes
+            .iter()
+            .map(|node| self.reported(value::read(kind, node), node, path, || value::allowed(kind)))
+            .collect();
+        checked.into_iter().collect()
+    }
+
+    fn per_flow(
+        &mut self,
+        form: &Form,
+        kind: &'static Kind,
+        table: Option<&'static Section>,
+        node: &Node,
+        path: &str,
+    ) -> Option<Item> {
+        match (&node.data, table) {
+            (Data::List(nodes), _) if !nodes.is_empty() => self.values(kind, nodes, path).map(Item::Values),
+            (Data::Table(_), Some(section)) => Some(Item::Table(self.section(section, node, path))),
+            (Data::Table(_) | Data::List(_), _) => self.reported(Err(node.unexpected()), node, path, || allowed(form)),
+            _ => self.reported(value::read(kind, node), node, path, || allowed(form)).map(Item::Value),
+        }
+    }
+
+    fn select(&mut self, select: &'static Select, node: &Node, path: &str) -> Option<Item> {
+        let table = select.expanded(node);
+        let Some(entries) = table.as_table() else {
+            return self.reported(Err(node.unexpected()), node, path, || allowed_select(select));
+        };
+        let kind_path = join(path, "kind");
+        let Some(word) = entries.get("kind") else {
+            let allowed = select.names().collect::<Vec<_>>().join(", ");
+            self.reporter.error(node.origin, &kind_path, Fault::new("nothing"), allowed);
+            return None;
+        };
+        let names = || select.names().collect::<Vec<_>>();
+        let name = self.reported(value::word(word, names()), word, &kind_path, || names().join(", "))?;
+        let mut rest = table.clone();
+        if let Data::Table(entries) = &mut rest.data {
+            entries.remove("kind");
+        }
+        let section = select.kind(name).expect("a word of the list has a kind");
+        Some(Item::Table(self.section(section, &rest, path)))
+    }
+
+    fn tables(&mut self, section: &'static Section, node: &Node, path: &str) -> Option<Item> {
+        let Data::List(nodes) = &node.data else {
+            return self.reported(Err(node.unexpected()), node, path, || format!("a list of tables, [[{path}]]"));
+        };
+        let mut seen: Vec<(String, Origin)> = Vec::new();
+        let mut all = Vec::new();
+        for (index, node) in nodes.iter().enumerate() {
+            let name = node.as_table().and_then(|table| table.get("name"));
+            let known = name.and_then(Node::as_text).filter(|name| value::is_name(name));
+            let path = join(path, &known.map_or_else(|| index.to_string(), str::to_owned));
+            if let (Some(known), Some(name)) = (known, name) {
+                self.duplicate(&mut seen, known, name.origin, &join(&path, "name"));
+            }
+            all.push(self.section(section, node, &path));
+        }
+        Some(Item::Tables(all))
+    }
+
+    fn duplicate(&mut self, seen: &mut Vec<(String, Origin)>, name: &str, origin: Origin, path: &str) {
+        match seen.iter().find(|(known, _)| known == name) {
+            Some(&(_, first)) => {
+                let found = format!("{} a second time, after the one{}", quote(name), self.reporter.place(first));
+                self.reporter.error(origin, path, Fault::new(found), "a name of its own for each");
+            }
+            None => seen.push((name.to_owned(), origin)),
+        }
+    }
+}
+
+/// Where an entry stands: the place of an override lies in its value.
+fn entry_origin(entry: &Entry) -> Origin {
+    match entry.value.origin {
+        Origin::Override(_) => entry.value.origin,
+        _ => entry.origin,
+    }
+}
+
+/// A user's key as a part of a dotted key.
+fn printable(key: &str) -> String {
+    if !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter)) {
+        crate::diagnostic::shorten(key)
+    } else {
+        quote(key)
+    }
+}
+
+impl Select {
+    /// `node` as a table, where it is a short form of one.
+    pub fn expanded(&self, node: &Node) -> Node {
+        let is_kind = |text: &str| self.kind(text).is_some() || self.short.is_none();
+        let entry = |key: &str, value: Node| Entry { key: key.to_owned(), origin: node.origin, value };
+        let entries = match (&node.data, self.short) {
+            (Data::Table(_) | Data::List(_), _) => return node.clone(),
+            (Data::Text(text), _) if is_kind(text) => vec![entry("kind", node.clone())],
+            (_, Some((kind, key))) => {
+                vec![entry("kind", Node::text(kind, node.origin)), entry(key, node.clone())]
+            }
+            _ => return node.clone(),
+        };
+        Node::new(Data::Table(Table { entries }), node.origin)
+    }
+}
+
+/// What a form allows, in words.
+pub(crate) fn allowed(form: &Form) -> String {
+    match form {
+        Form::Value(kind) => value::allowed(kind),
+        Form::Bytes { min, max } => format!("a size from {min} B to {max} B, such as \"1500 B\""),
+        Form::Offset(most) => format!("a time from -{most} to {most}, such as \"-5 s\""),
+        Form::Text => value::TEXT.to_owned(),
+        Form::Name { reserved } => format!("{}, except {}", value::NAME, reserved.join(", ")),
+        Form::Trace => "a file name, or ready:NAME".to_owned(),
+        Form::Dscp => {
+            let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
+            format!("a number from 0 to 63, or one of {}", names.join(", "))
+        }
+        Form::Range(kind) => format!("two values, each {}", value::allowed(kind)),
+        Form::PerFlow { kind, table } => {
+            let table = table.map_or("", |_| ", or a table such as { uniform = [\"0 s\", \"0.1 s\"] }");
+            format!("{}, or a list of one for each flow{table}", value::allowed(kind))
+        }
+        Form::Select(select) => allowed_select(select),
+        Form::Algorithm(family) => format!("one of {}, or a table", family.words().join(", ")),
+        Form::Table(section) => format!("a table [{}]", section.name),
+        Form::Tables(section) => format!("at least one [[{}]]", section.name),
+    }
+}
+
+fn allowed_select(select: &Select) -> String {
+    let short = match select.short {
+        Some((kind, key)) => {
+            let key = select.kind(kind).and_then(|section| section.key(key)).expect("a short form names a key");
+            format!("{}, or ", allowed(&key.form))
+        }
+        None => String::new(),
+    };
+    let names: Vec<_> = select.names().map(|name| format!("\"{name}\"")).collect();
+    if select.short.is_some() {
+        format!("{short}a table with kind = {}", names.join(" or "))
+    } else {
+        format!("{}, or a table with one of them as its kind", names.join(", "))
+    }
+}

@@ -1,0 +1,190 @@
+//! The checked values that describe a [`Scenario`]: the way back from it to text.
+
+use crate::build::rate_item;
+use crate::fields::{Chosen, Fields, Item};
+use crate::format::{Form, SCENARIO, Section};
+use crate::node::Origin;
+use crate::{Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Traffic};
+use sojourn_core::Span;
+use sojourn_core::registry::{Params, Value};
+
+/// The values of a whole file.
+pub(crate) fn scenario(scenario: &Scenario) -> Fields {
+    let mut fields = Fields::new(&SCENARIO, Origin::Unknown);
+    fields.put("name", Item::Text(scenario.name.clone()));
+    fields.put("duration", span(scenario.duration));
+    fields.put("warmup", span(scenario.warmup));
+    fields.put("seed", integer(scenario.seed));
+    fields.put("runs", integer(u64::from(scenario.runs)));
+    fields.put("bottleneck", Item::Table(link(&scenario.bottleneck, new_table(&SCENARIO, "bottleneck"))));
+    if let Some(reverse) = &scenario.reverse {
+        fields.put("reverse", Item::Table(link(reverse, new_table(&SCENARIO, "reverse"))));
+    }
+    if !scenario.hops.is_empty() {
+        fields.put("hop", Item::Tables(scenario.hops.iter().map(hop).collect()));
+    }
+    fields.put("group", Item::Tables(scenario.groups.iter().map(group).collect()));
+    fields
+}
+
+/// An empty table for the key `key` of `section`.
+fn new_table(section: &Section, key: &str) -> Fields {
+    match section.key(key).map(|key| &key.form) {
+        Some(Form::Table(inner) | Form::Tables(inner) | Form::PerFlow { table: Some(inner), .. }) => {
+            Fields::new(inner, Origin::Unknown)
+        }
+        other => unreachable!("{key} is no table but {other:?}"),
+    }
+}
+
+/// An empty table for the kind `kind` of the key `key` of `section`.
+fn new_kind(section: &Section, key: &str, kind: &str) -> Fields {
+    match section.key(key).map(|key| &key.form) {
+        Some(Form::Select(select)) => {
+            let inner = select.kind(kind).unwrap_or_else(|| panic!("{key} has no kind {kind}"));
+            Fields::new(inner, Origin::Unknown)
+        }
+        other => unreachable!("{key} is no choice but {other:?}"),
+    }
+}
+
+fn span(span: Span) -> Item {
+    Item::Value(Value::Span(span))
+}
+
+fn integer(integer: u64) -> Item {
+    Item::Value(Value::Integer(integer))
+}
+
+fn number(number: f64) -> Item {
+    Item::Value(Value::Number(number))
+}
+
+fn word(word: &'static str) -> Item {
+    Item::Value(Value::Choice(word))
+}
+
+fn params(params: &Params) -> Item {
+    Item::Chosen(Chosen::new(params.clone()))
+}
+
+fn direction(direction: Direction) -> Item {
+    word(match direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    })
+}
+
+fn link(link: &Link, mut fields: Fields) -> Fields {
+    let (key, capacity) = link.capacity.described();
+    fields.put(key, capacity);
+    fields.put("delay", span(link.delay));
+    if let Some(jitter) = &link.jitter {
+        let described = self::jitter(jitter, fields.section);
+        fields.put("jitter", Item::Table(described));
+    }
+    fields.put("loss", number(link.loss));
+    fields.put("queue", params(&link.queue));
+    fields
+}
+
+fn jitter(jitter: &Jitter, section: &Section) -> Fields {
+    let mut fields = match jitter.shape {
+        Shape::Uniform(max) => {
+            let mut fields = new_kind(section, "jitter", "uniform");
+            fields.put("max", span(max));
+            fields
+        }
+        Shape::Normal(mean, sd) => {
+            let mut fields = new_kind(section, "jitter", "normal");
+            fields.put("mean", span(mean));
+            fields.put("sd", span(sd));
+            fields
+        }
+    };
+    fields.put("reorder", Item::Value(Value::Boolean(jitter.reorder)));
+    fields
+}
+
+fn hop(hop: &Hop) -> Fields {
+    let mut fields = link(&hop.link, new_table(&SCENARIO, "hop"));
+    fields.put("name", Item::Text(hop.name.clone()));
+    fields.put("direction", direction(hop.direction));
+    fields.put(
+        "at",
+        word(match hop.place {
+            Place::Before => "before",
+            Place::After => "after",
+        }),
+    );
+    fields
+}
+
+fn group(group: &Group) -> Fields {
+    let mut fields = new_table(&SCENARIO, "group");
+    fields.put("name", Item::Text(group.name.clone()));
+    fields.put("flows", integer(u64::from(group.flows)));
+    fields.put("rtt", per_flow(&group.rtt));
+    if let Some(control) = &group.control {
+        fields.put("control", params(control));
+    }
+    fields.put("transport", params(&group.transport));
+    let traffic = self::traffic(group.traffic, fields.section);
+    fields.put("traffic", Item::Table(traffic));
+    let start = self::start(&group.start, fields.section);
+    fields.put("start", start);
+    if let Some(stop) = group.stop {
+        fields.put("stop", span(stop));
+    }
+    fields.put("direction", direction(group.direction));
+    fields.put("dscp", Item::Dscp(group.dscp));
+    if let Some(rate) = group.access_rate {
+        fields.put("access_rate", rate_item(rate));
+    }
+    fields.put("clock_offset", Item::Offset(group.clock_offset_nanos));
+    fields.put("clock_skew_ppm", number(group.clock_skew_ppm));
+    fields
+}
+
+fn per_flow(spans: &[Span]) -> Item {
+    match spans {
+        [first, rest @ ..] if rest.iter().all(|other| other == first) => span(*first),
+        _ => Item::Values(spans.iter().map(|&span| Value::Span(span)).collect()),
+    }
+}
+
+fn start(start: &Start, section: &Section) -> Item {
+    match start {
+        Start::At(times) => per_flow(times),
+        Start::Uniform(low, high) => {
+            let mut fields = new_table(section, "start");
+            fields.put("uniform", Item::Values(vec![Value::Span(*low), Value::Span(*high)]));
+            Item::Table(fields)
+        }
+    }
+}
+
+fn traffic(traffic: Traffic, section: &Section) -> Fields {
+    let kind = |name| new_kind(section, "traffic", name);
+    match traffic {
+        Traffic::Bulk { size_bytes } => {
+            let mut fields = kind("bulk");
+            if let Some(bytes) = size_bytes {
+                fields.put("size", Item::Bytes(bytes));
+            }
+            fields
+        }
+        Traffic::OnOff { on, off } => {
+            let mut fields = kind("on-off");
+            fields.put("on", span(on));
+            fields.put("off", span(off));
+            fields
+        }
+        Traffic::Cbr { rate, packet_bytes } => {
+            let mut fields = kind("cbr");
+            fields.put("rate", rate_item(rate));
+            fields.put("packet", Item::Bytes(u64::from(packet_bytes)));
+            fields
+        }
+    }
+}

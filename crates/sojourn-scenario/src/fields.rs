@@ -1,0 +1,208 @@
+//! A table of the file after checking: a typed value, or nothing, for each key of its section.
+
+use crate::Trace;
+use crate::format::Section;
+use crate::node::Origin;
+use sojourn_core::registry::{Params, Value};
+use sojourn_core::{Rate, Span};
+use sojourn_queue::Dscp;
+use std::sync::Arc;
+
+/// The values of one table, in the order of its section's keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    pub section: &'static Section,
+    /// Where the table stands.
+    pub origin: Origin,
+    slots: Vec<Option<Slot>>,
+    /// Keys that were given but wrong.
+    failed: Vec<&'static str>,
+}
+
+/// A value and where it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub item: Item,
+    pub origin: Origin,
+}
+
+/// A checked value.
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    Value(Value),
+    Bytes(u64),
+    /// Nanoseconds.
+    Offset(i64),
+    Text(String),
+    Dscp(Dscp),
+    Trace(Arc<Trace>),
+    Values(Vec<Value>),
+    Chosen(Chosen),
+    Table(Fields),
+    Tables(Vec<Fields>),
+}
+
+/// An algorithm with its parameters, and where each of them was given.
+#[derive(Clone, Debug)]
+pub(crate) struct Chosen {
+    pub params: Params,
+    given: Vec<(&'static str, Origin)>,
+}
+
+impl Chosen {
+    pub fn new(params: Params) -> Chosen {
+        Chosen { params, given: Vec::new() }
+    }
+
+    pub fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
+        self.params.set(name, value);
+        self.given.push((name, origin));
+    }
+
+    /// Where the parameter `name` was given, if it was.
+    pub fn origin(&self, name: &str) -> Option<Origin> {
+        self.given.iter().find(|(given, _)| *given == name).map(|&(_, origin)| origin)
+    }
+}
+
+impl Fields {
+    pub fn new(section: &'static Section, origin: Origin) -> Fields {
+        Fields { section, origin, slots: vec![None; section.keys().count()], failed: Vec::new() }
+    }
+
+    /// Gives `key` a value.
+    pub fn set(&mut self, key: &str, item: Item, origin: Origin) {
+        let index = self.index(key);
+        self.slots[index] = Some(Slot { item, origin });
+    }
+
+    /// Gives `key` a value that no file holds.
+    pub fn put(&mut self, key: &str, item: Item) {
+        self.set(key, item, Origin::Unknown);
+    }
+
+    /// Remembers that `key` was given but wrong, which has been reported.
+    pub fn fail(&mut self, key: &'static str) {
+        self.failed.push(key);
+    }
+
+    /// Whether `key` was not given at all.
+    pub fn is_absent(&self, key: &str) -> bool {
+        self.slot(key).is_none() && !self.failed.contains(&key)
+    }
+
+    /// The value of `key`, where there is a valid one.
+    pub fn slot(&self, key: &str) -> Option<&Slot> {
+        self.slots[self.index(key)].as_ref()
+    }
+
+    /// Where `key` was given; else where the table stands.
+    pub fn origin_of(&self, key: &str) -> Origin {
+        self.slot(key).map_or(self.origin, |slot| slot.origin)
+    }
+
+    /// Keys and values, in the order of the section.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static crate::format::Key, Option<&Slot>)> {
+        self.section.keys().zip(self.slots.iter().map(Option::as_ref))
+    }
+
+    fn index(&self, key: &str) -> usize {
+        let position = self.section.keys().position(|known| known.name == key);
+        position.unwrap_or_else(|| panic!("the section {:?} has no key {key}", self.section.name))
+    }
+
+    fn value(&self, key: &str) -> Option<Value> {
+        match self.slot(key)?.item {
+            Item::Value(value) => Some(value),
+            _ => panic!("{key} holds no single value"),
+        }
+    }
+
+    pub fn span(&self, key: &str) -> Option<Span> {
+        self.value(key).map(as_span)
+    }
+
+    pub fn rate(&self, key: &str) -> Option<Rate> {
+        match self.value(key)? {
+            Value::Rate(rate) => Some(rate),
+            other => panic!("{key} holds {other:?}, not a rate"),
+        }
+    }
+
+    pub fn integer(&self, key: &str) -> Option<u64> {
+        match self.value(key)? {
+            Value::Integer(integer) => Some(integer),
+            other => panic!("{key} holds {other:?}, not a whole number"),
+        }
+    }
+
+    pub fn number(&self, key: &str) -> Option<f64> {
+        match self.value(key)? {
+            Value::Number(number) => Some(number),
+            other => panic!("{key} holds {other:?}, not a number"),
+        }
+    }
+
+    pub fn boolean(&self, key: &str) -> Option<bool> {
+        match self.value(key)? {
+            Value::Boolean(boolean) => Some(boolean),
+            other => panic!("{key} holds {other:?}, not true or false"),
+        }
+    }
+
+    pub fn choice(&self, key: &str) -> Option<&'static str> {
+        match self.value(key)? {
+            Value::Choice(word) => Some(word),
+            other => panic!("{key} holds {other:?}, not a word"),
+        }
+    }
+
+    pub fn bytes(&self, key: &str) -> Option<u64> {
+        match self.slot(key)?.item {
+            Item::Bytes(bytes) => Some(bytes),
+            _ => panic!("{key} holds no size"),
+        }
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match &self.slot(key)?.item {
+            Item::Text(text) => Some(text),
+            _ => panic!("{key} holds no text"),
+        }
+    }
+
+    pub fn chosen(&self, key: &str) -> Option<&Chosen> {
+        match &self.slot(key)?.item {
+            Item::Chosen(chosen) => Some(chosen),
+            _ => panic!("{key} holds no algorithm"),
+        }
+    }
+
+    pub fn table(&self, key: &str) -> Option<&Fields> {
+        match &self.slot(key)?.item {
+            Item::Table(fields) => Some(fields),
+            _ => panic!("{key} holds no table"),
+        }
+    }
+
+    /// The tables of `key`; none where it is absent.
+    pub fn tables(&self, key: &str) -> &[Fields] {
+        match self.slot(key).map(|slot| &slot.item) {
+            Some(Item::Tables(tables)) => tables,
+            None => &[],
+            Some(_) => panic!("{key} holds no list of tables"),
+        }
+    }
+
+    pub fn item(&self, key: &str) -> Option<&Item> {
+        self.slot(key).map(|slot| &slot.item)
+    }
+}
+
+/// The time that `value` holds; its key's form says that it does.
+pub(crate) fn as_span(value: Value) -> Span {
+    match value {
+        Value::Span(span) => span,
+        other => panic!("{other:?} is not a time"),
+    }
+}

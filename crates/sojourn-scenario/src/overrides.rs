@@ -1,0 +1,131 @@
+//! Applies `key=value` overrides to a tree of values.
+
+use crate::diagnostic::{Fault, Reporter, nearest, quote};
+use crate::format::{Family, Form, Key, Presence, SCENARIO, Section, Select};
+use crate::node::{Data, Node, Origin, Table};
+use crate::source;
+
+/// What the keys of a table mean.
+#[derive(Clone, Copy)]
+enum Level {
+    Section(&'static Section),
+    Select(&'static Select),
+    Family(&'static Family),
+}
+
+/// Applies each of `overrides` to the scenario `root`, in order.
+pub(crate) fn apply(root: &mut Node, overrides: &[String], reporter: &mut Reporter<'_>) {
+    for (index, text) in overrides.iter().enumerate() {
+        let origin = Origin::Override(index);
+        let Some((key, value)) = text.split_once('=') else {
+            reporter.error(origin, "", Fault::new(quote(text)), "KEY=VALUE, such as bottleneck.rate=4Mbit/s");
+            continue;
+        };
+        let segments: Vec<_> = key.split('.').map(str::trim).collect();
+        let value = source::value_or_text(value, origin);
+        if let Err((fault, allowed)) = set(Level::Section(&SCENARIO), root, &segments, value) {
+            reporter.error(origin, key.trim(), fault, allowed);
+        }
+    }
+}
+
+type Refusal = (Fault, String);
+
+fn set(level: Level, node: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
+    let origin = value.origin;
+    level.make_table(node, origin);
+    let Data::Table(table) = &mut node.data else {
+        return Err((node.unexpected(), "a table".to_owned()));
+    };
+    let (first, rest) = segments.split_first().expect("a key has at least one part");
+    if rest.is_empty() {
+        level.make_way(table, first);
+        table.put(first, value);
+        return Ok(());
+    }
+    let key = level.key(first)?;
+    let child = table.get_or_insert(key.name, origin, || missing(key, origin));
+    match &key.form {
+        Form::Table(section) | Form::PerFlow { table: Some(section), .. } => {
+            set(Level::Section(section), child, rest, value)
+        }
+        Form::Select(select) => set(Level::Select(select), child, rest, value),
+        Form::Algorithm(family) => set(Level::Family(family), child, rest, value),
+        Form::Tables(section) => set_element(section, child, rest, value),
+        _ => Err((Fault::new(format!("the key {}", quote(rest[0]))), format!("{first} itself, which has no keys"))),
+    }
+}
+
+/// Sets something in one of the tables of a list, which is addressed by name or index.
+fn set_element(section: &'static Section, list: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
+    let Data::List(elements) = &mut list.data else {
+        return Err((list.unexpected(), format!("a list of tables, [[{}]]", section.name)));
+    };
+    let (address, rest) = segments.split_first().expect("a list is addressed by name or index");
+    let names: Vec<_> = elements.iter().map(|element| name_of(element).unwrap_or_default().to_owned()).collect();
+    let by_name = names.iter().position(|name| name == address);
+    let by_index = || address.parse().ok().filter(|&index| index < elements.len());
+    let Some(index) = by_name.or_else(by_index) else {
+        let meant = nearest(address, names.iter().map(String::as_str));
+        let allowed = if names.is_empty() { format!("no {}, there is none", section.name) } else { names.join(", ") };
+        return Err((Fault::near(format!("the {} {}", section.name, quote(address)), meant), allowed));
+    };
+    if rest.is_empty() {
+        elements[index] = value;
+        return Ok(());
+    }
+    set(Level::Section(section), &mut elements[index], rest, value)
+}
+
+fn name_of(element: &Node) -> Option<&str> {
+    element.as_table()?.get("name")?.as_text()
+}
+
+/// What an override finds where the file has no such key.
+fn missing(key: &Key, origin: Origin) -> Node {
+    match (&key.presence, &key.form) {
+        (Presence::Default(text), _) => source::value_or_text(text, origin),
+        (_, Form::Tables(_)) => Node::new(Data::List(Vec::new()), origin),
+        _ => Node::new(Data::Table(Table::default()), origin),
+    }
+}
+
+impl Level {
+    /// Turns the short form of a table into the table.
+    fn make_table(self, node: &mut Node, origin: Origin) {
+        match self {
+            Level::Select(select) => *node = select.expanded(node),
+            Level::Family(family) => *node = family.expanded(node),
+            // A start time alone gives way to a table with random ones.
+            Level::Section(section) if section.exclusive().is_empty() && !matches!(node.data, Data::Table(_)) => {
+                *node = Node::new(Data::Table(Table::default()), origin);
+            }
+            Level::Section(_) => {}
+        }
+    }
+
+    /// Removes the keys that the key `name` replaces.
+    fn make_way(self, table: &mut Table, name: &str) {
+        if let Level::Section(section) = self {
+            let exclusive = section.exclusive();
+            let others = exclusive.iter().filter(|other| exclusive.contains(&name) && **other != name);
+            others.for_each(|other| table.remove(other));
+        }
+    }
+
+    /// The key `name`, which must have keys of its own.
+    fn key(self, name: &str) -> Result<&'static Key, Refusal> {
+        let refusal = |names: Vec<&'static str>| {
+            let meant = nearest(name, names.iter().copied());
+            (Fault::near(format!("the unknown key {}", quote(name)), meant), names.join(", "))
+        };
+        match self {
+            Level::Section(section) => {
+                section.key(name).ok_or_else(|| refusal(section.keys().map(|key| key.name).collect()))
+            }
+            Level::Select(_) | Level::Family(_) => {
+                Err((Fault::new(format!("a key below {}", quote(name))), "one value for each parameter".to_owned()))
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! From text to a [`Scenario`] and back.
+
+use crate::check::Checker;
+use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
+use crate::format::SCENARIO;
+use crate::node::{Node, Origin};
+use crate::trace::{Base, regular_size};
+use crate::{Scenario, build, describe, overrides, rules, source, write};
+use std::path::Path;
+
+/// A scenario that can be run, and what is unwise about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Legal but unwise settings.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What a scenario without a file is called.
+const UNNAMED: &str = "scenario";
+/// Largest scenario file that is read.
+const LARGEST_FILE: u64 = 16 << 20;
+
+impl Scenario {
+    /// Reads a scenario from TOML.
+    ///
+    /// `file` is what messages call the text, and gives the scenario its name where the text does not;
+    /// `base` is where it finds the files it names. `overrides` are `dotted.key=value`: the value is
+    /// TOML or, where that fails, a text without quotes; groups and hops are addressed by name or, from
+    /// 0, by their place in the file.
+    ///
+    /// # Errors
+    /// All problems of the text and the overrides.
+    pub fn parse(text: &str, file: Option<&str>, base: &Base, overrides: &[String]) -> Result<Loaded, Diagnostics> {
+        parse(source::toml, text, file, base, overrides)
+    }
+
+    /// Reads a scenario from JSON of the same shape; otherwise as [`Scenario::parse`].
+    ///
+    /// # Errors
+    /// All problems of the text and the overrides.
+    pub fn parse_json(
+        text: &str,
+        file: Option<&str>,
+        base: &Base,
+        overrides: &[String],
+    ) -> Result<Loaded, Diagnostics> {
+        parse(source::json, text, file, base, overrides)
+    }
+
+    /// Reads the scenario in the TOML file `path`.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or all problems of its text and the overrides.
+    pub fn load(path: &Path, overrides: &[String]) -> Result<Loaded, Diagnostics> {
+        let file = path.display().to_string();
+        let text = read(path, &file)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        Scenario::parse(&text, Some(&file), &Base::Folder(folder), overrides)
+    }
+
+    /// The scenario as a file with every default spelt out, from which it is read again unchanged.
+    pub fn to_toml(&self) -> String {
+        write::toml(&write::table(&describe::scenario(self)))
+    }
+
+    /// As [`Scenario::to_toml`], in JSON.
+    pub fn to_json(&self) -> serde_json::Value {
+        write::json(&write::table(&describe::scenario(self)))
+    }
+}
+
+type Reader = fn(&str, &mut Reporter<'_>) -> Node;
+
+fn parse(
+    reader: Reader,
+    text: &str,
+    file: Option<&str>,
+    base: &Base,
+    overrides: &[String],
+) -> Result<Loaded, Diagnostics> {
+    let mut reporter = Reporter::new(file.unwrap_or(UNNAMED), overrides);
+    let mut root = reader(text, &mut reporter);
+    if !reporter.problems.is_empty() {
+        // What a parser recovers from broken text only leads to more messages.
+        return Err(reporter.finish());
+    }
+    overrides::apply(&mut root, overrides, &mut reporter);
+    let fields = Checker { reporter: &mut reporter, base }.section(&SCENARIO, &root, "");
+    rules::check(&fields, &mut reporter);
+    if !reporter.problems.is_empty() {
+        return Err(reporter.finish());
+    }
+    let stem = file.and_then(|file| Path::new(file).file_stem()).and_then(|stem| stem.to_str());
+    let scenario = build::scenario(&fields, stem.filter(|stem| crate::value::is_line(stem)).unwrap_or(UNNAMED));
+    Ok(Loaded { scenario, warnings: reporter.warnings.list().to_vec() })
+}
+
+fn read(path: &Path, file: &str) -> Result<String, Diagnostics> {
+    let failed = |found: String, allowed: &str| {
+        let mut reporter = Reporter::new(file, &[]);
+        reporter.error(Origin::Unknown, "", Fault::new(found), allowed);
+        reporter.finish()
+    };
+    let size = regular_size(path, file).map_err(|error| failed(error.found, &error.allowed))?;
+    if size > LARGEST_FILE {
+        return Err(failed(format!("a file of {} MiB", size >> 20), "a scenario file of at most 16 MiB"));
+    }
+    let bytes =
+        std::fs::read(path).map_err(|error| failed(format!("{} ({error})", quote(file)), "a file that can be read"))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        failed(format!("a byte in line {line} that is not UTF-8"), "text in UTF-8")
+    })
+}

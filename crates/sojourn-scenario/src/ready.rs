@@ -1,0 +1,69 @@
+//! Scenarios and recorded links that come with Sojourn.
+
+use crate::Trace;
+use std::sync::{Arc, LazyLock};
+
+/// A scenario that comes with Sojourn.
+#[derive(Clone, Copy, Debug)]
+pub struct Ready {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// One line: the first comment of its text.
+    pub summary: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+/// What the name of a trace that comes with Sojourn starts with.
+pub(crate) const PREFIX: &str = "ready:";
+
+macro_rules! scenarios {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*]
+    };
+}
+
+macro_rules! traces {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/traces/", $name)))),*]
+    };
+}
+
+/// One line for each file in `scenarios/`.
+static SCENARIOS: &[(&str, &str)] = scenarios! {
+    "first",
+    "motivating-droptail",
+    "motivating-red",
+    "cellular",
+    "access-link",
+    "on-off",
+    "jitter-and-loss",
+};
+
+/// One line for each file in `scenarios/traces/`.
+static TRACES: &[(&str, &str)] = traces! {
+    "synthetic-lte",
+};
+
+/// All scenarios that come with Sojourn.
+pub fn ready() -> &'static [Ready] {
+    static READY: LazyLock<Vec<Ready>> =
+        LazyLock::new(|| SCENARIOS.iter().map(|&(name, text)| Ready { name, summary: summary(text), text }).collect());
+    &READY
+}
+
+fn summary(text: &'static str) -> &'static str {
+    text.lines().next().and_then(|line| line.strip_prefix('#')).unwrap_or("").trim()
+}
+
+/// Names of the recorded links that come with Sojourn, without [`PREFIX`].
+pub(crate) fn trace_names() -> impl Iterator<Item = &'static str> {
+    TRACES.iter().map(|&(name, _)| name)
+}
+
+/// The recorded link `name`, without [`PREFIX`].
+pub(crate) fn trace(name: &str) -> Option<Arc<Trace>> {
+    let (name, text) = TRACES.iter().find(|(known, _)| *known == name)?;
+    let read = Trace::read(&format!("{PREFIX}{name}"), text.as_bytes());
+    Some(Arc::new(read.expect("traces that come with Sojourn are valid")))
+}

@@ -1,0 +1,60 @@
+//! What the values of a scenario must be to each other.
+
+mod groups;
+mod links;
+mod size;
+
+use crate::diagnostic::{Fault, Reporter};
+use crate::fields::Fields;
+use crate::format::MOST_FLOWS;
+
+/// Most links beside the bottleneck and the return link.
+const MOST_HOPS: usize = 64;
+
+/// Checks everything that concerns more than one key.
+pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    times(scenario, reporter);
+    counts(scenario, reporter);
+    groups::check(scenario, reporter);
+    links::check(scenario, reporter);
+    size::check(scenario, reporter);
+}
+
+/// The dotted key of the table `fields` in the list `list`.
+fn element_path(list: &str, index: usize, fields: &Fields) -> String {
+    match fields.text("name") {
+        Some(name) => format!("{list}.{name}"),
+        None => format!("{list}.{index}"),
+    }
+}
+
+fn times(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let (Some(duration), Some(warmup)) = (scenario.span("duration"), scenario.span("warmup")) else { return };
+    if warmup >= duration {
+        let found = Fault::new(format!("\"{warmup}\" with a duration of {duration}"));
+        reporter.error(scenario.origin_of("warmup"), "warmup", found, "a time before the end of the run");
+    }
+}
+
+fn counts(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    if let (Some(seed), Some(runs)) = (scenario.integer("seed"), scenario.integer("runs")) {
+        let most = i64::MAX as u64;
+        if seed.checked_add(runs - 1).is_none_or(|last| last > most) {
+            let found = Fault::new(format!("{seed} with {runs} runs"));
+            reporter.error(scenario.origin_of("seed"), "seed", found, format!("seeds up to {most} for all runs"));
+        }
+    }
+    if scenario.slot("group").is_some() && scenario.tables("group").is_empty() {
+        reporter.error(scenario.origin_of("group"), "group", Fault::new("none"), "at least one [[group]]");
+    }
+    let flows: u64 = scenario.tables("group").iter().filter_map(|group| group.integer("flows")).sum();
+    if flows > MOST_FLOWS {
+        let found = Fault::new(format!("{flows} flows in all groups together"));
+        reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MOST_FLOWS} flows"));
+    }
+    let hops = scenario.tables("hop").len();
+    if hops > MOST_HOPS {
+        let found = Fault::new(format!("{hops} hops"));
+        reporter.error(scenario.origin_of("hop"), "hop", found, format!("at most {MOST_HOPS}"));
+    }
+}

@@ -1,0 +1,72 @@
+//! Rules of links.
+
+use super::element_path;
+use super::groups::{is_unresponsive, parameter_error};
+use crate::check::join;
+use crate::diagnostic::{Fault, Reporter};
+use crate::fields::{Fields, Item};
+use crate::value::FASTEST;
+use sojourn_core::{Rate, Span, Stream};
+use sojourn_queue::{LinkProperties, Queue};
+use sojourn_transport::Options;
+
+/// A loss above which hardly anything gets through.
+const HEAVY_LOSS: f64 = 0.5;
+
+/// Checks the bottleneck, the return link and all hops.
+pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let packet_bytes = packet_bytes(scenario);
+    for key in ["bottleneck", "reverse"] {
+        if let Some(link) = scenario.table(key) {
+            self::link(link, key, packet_bytes, reporter);
+        }
+    }
+    for (index, hop) in scenario.tables("hop").iter().enumerate() {
+        let path = element_path("hop", index, hop);
+        link(hop, &path, packet_bytes, reporter);
+        if hop.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() {
+            let found = Fault::new("\"reverse\" without a section [reverse]");
+            let allowed = "forward, or reverse with a [reverse] link that it lies beside";
+            reporter.error(hop.origin_of("direction"), &join(&path, "direction"), found, allowed);
+        }
+    }
+}
+
+/// The rate of a link, or the mean rate of a recorded one.
+pub(super) fn mean_rate(link: &Fields) -> Option<Rate> {
+    match link.item("trace") {
+        Some(Item::Trace(trace)) => Some(trace.mean_rate()),
+        _ => link.rate("rate"),
+    }
+}
+
+/// Bytes on the wire of the largest packets of all groups.
+pub(super) fn packet_bytes(scenario: &Fields) -> u32 {
+    const USUAL: u32 = 1500;
+    scenario.tables("group").iter().filter_map(group_packet_bytes).max().unwrap_or(USUAL)
+}
+
+fn group_packet_bytes(group: &Fields) -> Option<u32> {
+    if is_unresponsive(group)? {
+        return group.table("traffic")?.bytes("packet").map(|bytes| bytes as u32);
+    }
+    let options = Options::new(&group.chosen("transport")?.params).ok()?;
+    Some(options.payload_bytes + options.header_bytes)
+}
+
+fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_>) {
+    let Some(rate) = mean_rate(link) else { return };
+    if rate.bits_per_second() > FASTEST {
+        let found = Fault::new(format!("a recorded link of {rate}"));
+        reporter.error(link.origin_of("trace"), &join(path, "trace"), found, "at most 1 Tbit/s on average");
+    }
+    if link.number("loss").is_some_and(|loss| loss >= HEAVY_LOSS) {
+        let found = format!("a loss of {}", link.number("loss").unwrap_or_default());
+        reporter.warning(link.origin_of("loss"), &join(path, "loss"), found, "hardly anything gets through");
+    }
+    let Some(chosen) = link.chosen("queue") else { return };
+    let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
+    if let Err(error) = Queue::<()>::build(&chosen.params, &properties, Stream::new(0, "check")) {
+        parameter_error(reporter, chosen, link, &join(path, "queue"), &error);
+    }
+}

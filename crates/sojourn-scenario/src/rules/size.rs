@@ -1,0 +1,78 @@
+//! Rules that keep a run within what can be counted and waited for.
+
+use super::element_path;
+use super::groups::is_unresponsive;
+use super::links::mean_rate;
+use crate::check::join;
+use crate::diagnostic::{Fault, Reporter};
+use crate::fields::Fields;
+use sojourn_core::{Rate, Span};
+use sojourn_transport::Options;
+
+/// Most packets of a run: days of computing.
+const MOST_PACKETS: f64 = 1e12;
+/// Segment numbers have 31 bits.
+const MOST_SEGMENTS: f64 = 2_147_483_647.0;
+/// Shortest packet that a link is filled with, for an upper bound of the number of packets.
+const SHORT_PACKET_BYTES: f64 = 40.0;
+
+/// Checks that packets and segments can be counted.
+pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let Some(duration) = scenario.span("duration") else { return };
+    packets(scenario, duration, reporter);
+    for (index, group) in scenario.tables("group").iter().enumerate() {
+        segments(scenario, group, &element_path("group", index, group), duration, reporter);
+    }
+}
+
+fn packets(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
+    let mains = ["bottleneck", "reverse"].into_iter().filter_map(|key| scenario.table(key));
+    let links: f64 = mains
+        .chain(scenario.tables("hop"))
+        .filter_map(mean_rate)
+        .map(|rate| rate.bytes_in(duration) / SHORT_PACKET_BYTES)
+        .sum();
+    let constant: f64 = scenario.tables("group").iter().filter_map(|group| constant_packets(group, duration)).sum();
+    let packets = links + constant;
+    if packets > MOST_PACKETS {
+        let found = Fault::new(format!("\"{duration}\" at rates that may need {packets:.1e} packets"));
+        let allowed = format!("durations and rates that need at most {MOST_PACKETS:.0e} packets");
+        reporter.error(scenario.origin_of("duration"), "duration", found, allowed);
+    }
+}
+
+/// Packets that a group sends whatever happens to them.
+fn constant_packets(group: &Fields, duration: Span) -> Option<f64> {
+    if !is_unresponsive(group)? {
+        return None;
+    }
+    let traffic = group.table("traffic")?;
+    let flows = group.integer("flows")? as f64;
+    Some(flows * traffic.rate("rate")?.bytes_in(duration) / traffic.bytes("packet")? as f64)
+}
+
+fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, reporter: &mut Reporter<'_>) {
+    let Some(Ok(options)) = group.chosen("transport").map(|chosen| Options::new(&chosen.params)) else { return };
+    let payload = f64::from(options.payload_bytes);
+    if let Some(Some(bytes)) =
+        group.table("traffic").filter(|traffic| traffic.section.name == "bulk").map(|t| t.bytes("size"))
+    {
+        if bytes as f64 / payload > MOST_SEGMENTS {
+            let found = Fault::new(format!("\"{bytes} B\" in segments of {payload} B"));
+            let key = join(path, "traffic.size");
+            reporter.error(group.origin_of("traffic"), &key, found, "a transfer of at most 2^31 segments");
+        }
+    }
+    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
+    let Some(link) = scenario.table(main).and_then(mean_rate) else { return };
+    let rate = group.rate("access_rate").map_or(link, |access| slower(access, link));
+    if is_unresponsive(group) == Some(false) && rate.bytes_in(duration) / payload > MOST_SEGMENTS {
+        let longest = Span::from_secs_f64((MOST_SEGMENTS * payload / rate.bytes_per_second()).floor());
+        let found = Fault::new(format!("\"{duration}\", in which a flow of {path} may send over 2^31 segments"));
+        reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} at {rate}"));
+    }
+}
+
+fn slower(one: Rate, other: Rate) -> Rate {
+    if one.bits_per_second() < other.bits_per_second() { one } else { other }
+}

@@ -1,0 +1,142 @@
+//! What happens next.
+//!
+//! The sources of events that are always there (links and delay lines) each have a slot in a tournament
+//! tree, so that rescheduling one costs a handful of comparisons and never allocates. Flow timers,
+//! which are many and rarely due, wait in a heap that takes part in the tournament as one slot. Events
+//! at the same instant are taken in the order of their slots, timers in the order they were set.
+
+use sojourn_core::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The pending events of a run.
+#[derive(Debug)]
+pub struct Agenda {
+    /// A complete binary tree, root at 1: each node holds the earliest event below it.
+    nodes: Box<[Event]>,
+    slot_bits: u32,
+    timers: BinaryHeap<Reverse<Timer>>,
+    timers_set: u64,
+    timer_slot: usize,
+}
+
+/// Time and slot in one number, so that the earlier of two events is their minimum. The slot takes as
+/// many of the low bits as it needs.
+type Event = u64;
+
+/// No event, in whatever slot.
+const NO_EVENT: Event = Event::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Timer {
+    time: Time,
+    order: u64,
+    owner: u32,
+}
+
+impl Agenda {
+    /// An agenda for `slots` sources, none of which has an event.
+    pub fn new(slots: usize) -> Agenda {
+        let slot_bits = (slots + 1).next_power_of_two().max(2).ilog2();
+        Agenda {
+            nodes: vec![NO_EVENT; 2 << slot_bits].into(),
+            slot_bits,
+            timers: BinaryHeap::new(),
+            timers_set: 0,
+            timer_slot: slots,
+        }
+    }
+
+    /// The last instant that an agenda of `slots` sources can tell from "never".
+    pub fn horizon(slots: usize) -> Time {
+        Time::from_nanos((NO_EVENT >> Agenda::new(slots).slot_bits) - 1)
+    }
+
+    /// The next event: its time, which is later than the [horizon](Agenda::horizon) where there is
+    /// none, and its slot, one past the sources' for a timer. It stays due until it is [set](Agenda::set)
+    /// again or [taken](Agenda::take_timer).
+    #[inline]
+    pub fn next(&self) -> (Time, usize) {
+        let event = self.nodes[1];
+        (Time::from_nanos(event >> self.slot_bits), event as usize & ((1 << self.slot_bits) - 1))
+    }
+
+    /// Removes the timer that is due next; its owner.
+    pub fn take_timer(&mut self) -> u32 {
+        let Reverse(timer) = self.timers.pop().expect("the timers' slot is due");
+        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
+        timer.owner
+    }
+
+    /// Gives the source in `slot` its next event; [`Time::NEVER`] for none.
+    #[inline]
+    pub fn set(&mut self, slot: usize, time: Time) {
+        let nanos = time.as_nanos();
+        let within = nanos < NO_EVENT >> self.slot_bits;
+        let mut earliest = if within { nanos << self.slot_bits | slot as Event } else { NO_EVENT };
+        let mut node = (1 << self.slot_bits) + slot;
+        self.nodes[node] = earliest;
+        while node > 1 {
+            earliest = earliest.min(self.nodes[node ^ 1]);
+            node /= 2;
+            self.nodes[node] = earliest;
+        }
+    }
+
+    /// Adds a timer for `owner`.
+    pub fn add_timer(&mut self, owner: u32, time: Time) {
+        self.timers.push(Reverse(Timer { time, order: self.timers_set, owner }));
+        self.timers_set += 1;
+        if self.timers.peek().is_some_and(|Reverse(first)| first.time == time) {
+            self.set(self.timer_slot, time);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_order(
+            slots in 1usize..40,
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0u64..1000, any::<bool>()), 1..200),
+        ) {
+            let mut agenda = Agenda::new(slots);
+            let mut times = vec![u64::MAX; slots];
+            let mut timers = vec![];
+            for (order, (index, time, is_timer)) in changes.into_iter().enumerate() {
+                if is_timer {
+                    agenda.add_timer(order as u32, Time::from_nanos(time));
+                    timers.push((time, order as u32));
+                } else {
+                    let slot = index.index(slots);
+                    agenda.set(slot, Time::from_nanos(time));
+                    times[slot] = time;
+                }
+            }
+            timers.sort_unstable();
+            let mut timers = timers.into_iter().peekable();
+            loop {
+                let earliest = times.iter().copied().min().unwrap();
+                let timer = timers.peek().map_or(u64::MAX, |timer| timer.0);
+                if earliest.min(timer) == u64::MAX {
+                    prop_assert!(agenda.next().0 > Agenda::horizon(slots));
+                    break;
+                }
+                prop_assert_eq!(agenda.next().0, Time::from_nanos(earliest.min(timer)));
+                if earliest <= timer {
+                    let slot = times.iter().position(|&time| time == earliest).unwrap();
+                    prop_assert_eq!(agenda.next().1, slot);
+                    times[slot] = u64::MAX;
+                    agenda.set(slot, Time::NEVER);
+                } else {
+                    prop_assert_eq!(agenda.next().1, slots);
+                    prop_assert_eq!(agenda.take_timer(), timers.next().unwrap().1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Builds the world of a run from a scenario and a seed.
+
+use crate::agenda::Agenda;
+use crate::flow::{Application, Counts, Datagrams, Endpoints, Flow, Pattern};
+use crate::line::{Line, LineEnd};
+use crate::link::{Link, Service};
+use crate::opportunities::Opportunities;
+use crate::packets::PacketLog;
+use crate::runs::Wanted;
+use crate::series::Recorder;
+use crate::times::Times;
+use crate::world::{GroupMeter, World};
+use sojourn_congestion::{AnyControl, Path};
+use sojourn_core::{Serializer, Span, Stream, Time};
+use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
+use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Place, Scenario, Start, Traffic};
+use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use std::collections::HashMap;
+
+/// Index of the bottleneck among the links.
+pub const BOTTLENECK: usize = 0;
+
+/// The links of a scenario in the order of a [`World`], with the names they have in tables.
+pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link)> {
+    let main = std::iter::once(("bottleneck", Direction::Forward, &scenario.bottleneck));
+    let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
+    let hops = scenario.hops.iter().map(|hop| (hop.name.as_str(), hop.direction, &hop.link));
+    main.chain(reverse).chain(hops).collect()
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    links: Vec<Link>,
+    lines: Vec<Line>,
+    /// Lines that flows share: one per direction of travel and delay.
+    shared: HashMap<(Direction, Span), usize>,
+}
+
+/// The world of `scenario` with seed `seed` before its first event.
+pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
+    let mut builder = Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new() };
+    builder.add_links();
+    let entrances = builder.chain_links();
+    let flows = builder.flows();
+    let Builder { mut links, lines, .. } = builder;
+    if wanted.packets {
+        links[BOTTLENECK].log = Some(PacketLog::default());
+    }
+    let recorder = wanted.bin.map(|bin| Recorder::new(bin, links.len(), flows.len()));
+    let groups = scenario
+        .groups
+        .iter()
+        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
+        .collect();
+    World {
+        now: Time::ZERO,
+        events: 0,
+        agenda: Agenda::new(World::slots(links.len(), lines.len())),
+        links,
+        lines,
+        flows,
+        groups,
+        entrances,
+        recorder,
+        measuring: false,
+    }
+}
+
+impl Builder<'_> {
+    fn stream(&self, name: &str) -> Stream {
+        Stream::new(self.seed, name)
+    }
+
+    fn add_links(&mut self) {
+        for (name, direction, spec) in named_links(self.scenario) {
+            let mut link = self.link(name, direction, spec);
+            if spec.loss > 0.0 {
+                link.loss = Some((spec.loss, self.stream(&format!("link.{name}.loss"))));
+            }
+            link.line = self.link_line(name, spec);
+            self.links.push(link);
+        }
+    }
+
+    fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
+        let properties = spec.properties(self.scenario.largest_packet_bytes());
+        let queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue")))
+            .expect("the scenario's parameters were checked");
+        let service = match &spec.capacity {
+            Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
+            Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
+        };
+        Link::new(direction, queue, service)
+    }
+
+    /// The line for a link's own delay and jitter, where it has any.
+    fn link_line(&mut self, name: &str, spec: &scenario::Link) -> Option<usize> {
+        let end = LineEnd::Beyond(self.links.len());
+        let line = match spec.jitter {
+            Some(jitter) => Line::jittery(spec.delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
+            None if spec.delay.is_zero() => return None,
+            None => Line::constant(spec.delay, end),
+        };
+        self.lines.push(line);
+        Some(self.lines.len() - 1)
+    }
+
+    /// Links each direction's links in the order they are crossed; the first of each.
+    fn chain_links(&mut self) -> [Option<usize>; 2] {
+        let first_hop = self.links.len() - self.scenario.hops.len();
+        [Direction::Forward, Direction::Reverse].map(|direction| {
+            let hops = |place| {
+                self.scenario
+                    .hops
+                    .iter()
+                    .enumerate()
+                    .filter(move |(_, hop)| hop.direction == direction && hop.place == place)
+                    .map(move |(index, _)| first_hop + index)
+            };
+            let main = (0..first_hop).filter(|&index| self.links[index].direction == direction);
+            let chain: Vec<usize> = hops(Place::Before).chain(main).chain(hops(Place::After)).collect();
+            for pair in chain.windows(2) {
+                self.links[pair[0]].next = Some(pair[1]);
+            }
+            chain.first().copied()
+        })
+    }
+
+    fn flows(&mut self) -> Vec<Flow> {
+        let mut flows = Vec::new();
+        for (group_index, group) in self.scenario.groups.iter().enumerate() {
+            let options = Options::new(&group.transport).expect("the scenario's options were checked");
+            let mut starts = self.stream(&format!("group.{}.start", group.name));
+            for index in 0..group.flows {
+                let start = match &group.start {
+                    Start::At(times) => times[index as usize],
+                    Start::Uniform(low, high) => {
+                        Span::from_secs_f64(starts.uniform_between(low.as_secs_f64(), high.as_secs_f64()))
+                    }
+                };
+                let number = flows.len();
+                flows.push(self.flow(group_index, index, number, start, &options));
+            }
+        }
+        flows
+    }
+
+    fn flow(&mut self, group_index: usize, index: u32, number: usize, start: Span, options: &Options) -> Flow {
+        let group = &self.scenario.groups[group_index];
+        let rtt = group.rtt[index as usize];
+        let (there, back) = (rtt / 2, rtt - rtt / 2);
+        let of = |direction| if direction == group.direction { there } else { back };
+        let lines = [Direction::Forward, Direction::Reverse].map(|travel| self.shared_line(travel, of(travel)));
+        let access = group.access_rate.map(|rate| {
+            self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
+            self.lines.len() - 1
+        });
+        let endpoints = self.endpoints(group, index, options);
+        let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
+        let pattern = self.pattern(group, index);
+        Flow {
+            group: group_index,
+            index,
+            direction: group.direction,
+            lines,
+            access,
+            key: flow_key(number, &endpoints),
+            dscp: group.dscp,
+            ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            header_bytes: header_bytes(group, options),
+            application: Application::new(pattern, Time::ZERO + start, stop),
+            endpoints,
+            counts: Counts::default(),
+            base: Counts::default(),
+            base_sender: SenderCounts::default(),
+            armed: Time::NEVER,
+        }
+    }
+
+    fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
+        *self.shared.entry((travel, delay)).or_insert_with(|| {
+            self.lines.push(Line::constant(delay, LineEnd::Endpoint));
+            self.lines.len() - 1
+        })
+    }
+
+    fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
+        if let Traffic::Cbr { rate, packet_bytes } = group.traffic {
+            return Endpoints::Datagrams(Datagrams {
+                interval: Serializer::new(rate),
+                packet_bytes,
+                next: Time::NEVER,
+                number: 0,
+            });
+        }
+        let control = group.control.as_ref().expect("responsive traffic has a control");
+        let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
+        let random = self.stream(&format!("group.{}.{index}.control", group.name));
+        let control = AnyControl::build(control, &path, random).expect("the scenario's parameters were checked");
+        let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
+        Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
+    }
+
+    fn pattern(&self, group: &Group, index: u32) -> Pattern {
+        match group.traffic {
+            Traffic::Bulk { size_bytes: Some(bytes) } => Pattern::Transfer(bytes),
+            Traffic::Bulk { size_bytes: None } | Traffic::Cbr { .. } => Pattern::Endless,
+            Traffic::OnOff { on, off } => {
+                Pattern::OnOff(on, off, self.stream(&format!("group.{}.{index}.on-off", group.name)))
+            }
+        }
+    }
+}
+
+/// Each flow has two hosts of its own; ports are the same everywhere.
+fn flow_key(number: usize, endpoints: &Endpoints) -> FlowKey {
+    let host = number as u16;
+    let protocol = match endpoints {
+        Endpoints::Transport(..) => Protocol::Tcp,
+        Endpoints::Datagrams(_) => Protocol::Udp,
+    };
+    FlowKey { source: host, destination: host, source_port: 40_000, destination_port: 5_001, protocol }
+}
+
+/// IP and UDP headers of a datagram (RFC 791, RFC 768).
+const DATAGRAM_HEADER_BYTES: u32 = 28;
+
+fn header_bytes(group: &Group, options: &Options) -> u32 {
+    match group.traffic {
+        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(packet_bytes),
+        Traffic::Bulk { .. } | Traffic::OnOff { .. } => options.header_bytes,
+    }
+}

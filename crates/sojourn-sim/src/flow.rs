@@ -1,0 +1,250 @@
+//! A flow: its application, its sender, its receiver and its counters.
+
+use crate::Packet;
+use sojourn_core::{Serializer, Span, Stream, Time};
+use sojourn_queue::{Dscp, Ecn, FlowKey};
+use sojourn_scenario::Direction;
+use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
+
+/// Both ends of a flow.
+#[derive(Debug)]
+pub struct Flow {
+    /// Its group's index.
+    pub group: usize,
+    /// Its place in the group.
+    pub index: u32,
+    /// Which way its data travels.
+    pub direction: Direction,
+    /// The line behind the last link, for packets that travel forward and in reverse.
+    pub lines: [usize; 2],
+    /// Its own access link, where it has one.
+    pub access: Option<usize>,
+    /// Its 5-tuple, in the direction of its data.
+    pub key: FlowKey,
+    /// Code point of all its packets.
+    pub dscp: Dscp,
+    /// ECN field of its data packets.
+    pub ecn: Ecn,
+    /// Header bytes of all its packets.
+    pub header_bytes: u32,
+    /// What the application does.
+    pub application: Application,
+    /// Who sends and receives.
+    pub endpoints: Endpoints,
+    /// What happened so far.
+    pub counts: Counts,
+    /// What had happened when measuring began.
+    pub base: Counts,
+    /// The sender's own counters when measuring began.
+    pub base_sender: SenderCounts,
+    /// Time of its earliest pending timer.
+    pub armed: Time,
+}
+
+/// Who sends and receives. Nearly all flows are of the larger kind, so boxing it would only cost.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant)]
+pub enum Endpoints {
+    /// A reliable transport.
+    Transport(Sender, Receiver),
+    /// Packets at a constant rate.
+    Datagrams(Datagrams),
+}
+
+/// A source of packets at a constant rate.
+#[derive(Debug)]
+pub struct Datagrams {
+    /// Spaces the packets.
+    pub interval: Serializer,
+    /// Bytes of each on the wire.
+    pub packet_bytes: u32,
+    /// When the next one is sent.
+    pub next: Time,
+    /// Its number.
+    pub number: u32,
+}
+
+/// What the application does, and when.
+#[derive(Debug)]
+pub struct Application {
+    /// When it acts next.
+    pub next: Time,
+    /// When it starts.
+    pub start: Time,
+    stop: Time,
+    phase: Phase,
+    pattern: Pattern,
+}
+
+/// How the application uses its time.
+#[derive(Debug)]
+pub enum Pattern {
+    /// Always has data.
+    Endless,
+    /// Has so many bytes.
+    Transfer(u64),
+    /// Exponential on and off times with these means.
+    OnOff(Span, Span, Stream),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Waiting,
+    On,
+    Off,
+    Stopped,
+}
+
+/// What the application asks of its sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Send without end.
+    Start,
+    /// Send so many bytes.
+    Transfer(u64),
+    /// Send nothing new.
+    Pause,
+    /// Send again, with a fresh window.
+    Resume,
+}
+
+/// Counters that only grow.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Counts {
+    /// Packets of either direction that entered the network.
+    pub entered: u64,
+    /// Packets of either direction that reached an endpoint.
+    pub left: u64,
+    /// Packets of either direction that were dropped.
+    pub lost: u64,
+    /// Data packets sent.
+    pub sent: u64,
+    /// Data packets dropped.
+    pub drops: u64,
+    /// Data packets marked.
+    pub marks: u64,
+    /// Payload bytes that the receiver got for the first time.
+    pub delivered_bytes: u64,
+    /// Sum of round-trip samples, in ns.
+    pub rtt_nanos: u128,
+    /// Their number.
+    pub rtt_samples: u64,
+    /// Sum of true one-way delays of data packets, in ns.
+    pub delay_nanos: u128,
+    /// Their number.
+    pub delay_samples: u64,
+}
+
+impl Counts {
+    /// A packet was dropped.
+    #[inline]
+    pub fn on_drop(&mut self, packet: &Packet) {
+        self.lost += 1;
+        self.drops += u64::from(is_data(&packet.body));
+    }
+
+    /// A packet was marked.
+    #[inline]
+    pub fn on_mark(&mut self, packet: &Packet) {
+        self.marks += u64::from(is_data(&packet.body));
+    }
+
+    /// A round-trip time was measured.
+    #[inline]
+    pub fn on_rtt(&mut self, rtt: Span) {
+        self.rtt_nanos += u128::from(rtt.as_nanos());
+        self.rtt_samples += 1;
+    }
+
+    /// A data packet reached its receiver.
+    #[inline]
+    pub fn on_delay(&mut self, delay: Span) {
+        self.delay_nanos += u128::from(delay.as_nanos());
+        self.delay_samples += 1;
+    }
+}
+
+#[inline]
+fn is_data(segment: &Segment) -> bool {
+    matches!(segment.kind, SegmentKind::Data | SegmentKind::Datagram)
+}
+
+impl Flow {
+    /// The packet that carries `segment` with `payload_bytes`, addressed from sender to receiver.
+    #[inline]
+    pub fn packet(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
+        self.counts.entered += 1;
+        self.counts.sent += u64::from(is_data(&segment));
+        Packet {
+            flow: id,
+            bytes: self.header_bytes + segment.sack_bytes() + payload_bytes,
+            enqueued: Time::ZERO,
+            key: self.key,
+            ecn: Ecn::NotEct,
+            dscp: self.dscp,
+            body: segment,
+        }
+    }
+
+    /// When its timer must go off.
+    #[inline]
+    pub fn deadline(&self, now: Time) -> Time {
+        let endpoints = match &self.endpoints {
+            Endpoints::Transport(sender, receiver) => sender.deadline(now).min(receiver.deadline()),
+            Endpoints::Datagrams(datagrams) => datagrams.next,
+        };
+        endpoints.min(self.application.next)
+    }
+}
+
+impl Datagrams {
+    /// The number of the packet that is due, if one is.
+    #[inline]
+    pub fn due(&mut self, now: Time) -> Option<u32> {
+        if self.next > now {
+            return None;
+        }
+        self.next = now + self.interval.transmit(self.packet_bytes);
+        self.number += 1;
+        Some(self.number - 1)
+    }
+}
+
+impl Application {
+    /// An application that acts from `start` to `stop`.
+    pub fn new(pattern: Pattern, start: Time, stop: Time) -> Application {
+        Application { next: start, start, stop, phase: Phase::Waiting, pattern }
+    }
+
+    /// Bytes of its transfer, where it has one.
+    pub fn transfer_bytes(&self) -> Option<u64> {
+        if let Pattern::Transfer(bytes) = self.pattern { Some(bytes) } else { None }
+    }
+
+    /// The time named by `next` has come.
+    pub fn act(&mut self, now: Time) -> Action {
+        if now >= self.stop {
+            self.phase = Phase::Stopped;
+            self.next = Time::NEVER;
+            return Action::Pause;
+        }
+        let (phase, action) = match self.phase {
+            Phase::Waiting => (Phase::On, self.opening()),
+            Phase::On => (Phase::Off, Action::Pause),
+            Phase::Off | Phase::Stopped => (Phase::On, Action::Resume),
+        };
+        self.phase = phase;
+        self.next = self.phase_end(now).min(self.stop);
+        action
+    }
+
+    fn opening(&self) -> Action {
+        self.transfer_bytes().map_or(Action::Start, Action::Transfer)
+    }
+
+    fn phase_end(&mut self, now: Time) -> Time {
+        let Pattern::OnOff(on, off, random) = &mut self.pattern else { return Time::NEVER };
+        let mean = if self.phase == Phase::On { on } else { off };
+        now + Span::from_secs_f64(random.exponential(mean.as_secs_f64()))
+    }
+}

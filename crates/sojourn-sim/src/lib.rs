@@ -1,0 +1,26 @@
+//! Packet-level discrete-event simulation of a scenario.
+//!
+//! A run is a pure function of the scenario and a seed. [`simulate`] does one run; [`run_all`] does
+//! several on several threads, with the same results at any number of them.
+
+mod agenda;
+mod build;
+mod flow;
+mod line;
+mod link;
+mod meter;
+mod opportunities;
+mod packets;
+mod record;
+mod runs;
+mod series;
+mod times;
+mod world;
+
+pub use packets::{PacketEvent, PacketLog, PacketRow};
+pub use record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record};
+pub use runs::{Interrupted, Monitor, Outcome, Wanted, run_all, simulate};
+pub use series::{FlowSeries, QueueSeries, Series};
+
+/// A packet as the simulator moves it.
+type Packet = sojourn_queue::Packet<sojourn_transport::Segment>;

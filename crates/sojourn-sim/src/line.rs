@@ -1,0 +1,110 @@
+//! Delay lines: packets under way, in order, with one pending event for all of them.
+
+use crate::Packet;
+use sojourn_core::{Rate, Serializer, Span, Stream, Time};
+use sojourn_scenario::{Direction, Jitter, Shape};
+use std::collections::VecDeque;
+
+/// Where a line ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineEnd {
+    /// At the flow's endpoint.
+    Endpoint,
+    /// At the network's entrance for this direction of travel.
+    Network(Direction),
+    /// Where packets go that have crossed this link.
+    Beyond(usize),
+}
+
+/// What a line does to packets before the constant delay.
+#[derive(Debug)]
+enum Kind {
+    Constant,
+    /// An access link with an endless buffer.
+    Access(Serializer),
+    Jitter(Jitter, Stream),
+}
+
+/// Packets that travel.
+#[derive(Debug)]
+pub struct Line {
+    end: LineEnd,
+    delay: Span,
+    kind: Kind,
+    /// When the last packet that entered leaves.
+    last_exit: Time,
+    packets: VecDeque<(Time, Packet)>,
+}
+
+impl Line {
+    /// A line with a constant delay.
+    pub fn constant(delay: Span, end: LineEnd) -> Line {
+        Line { end, delay, kind: Kind::Constant, last_exit: Time::ZERO, packets: VecDeque::new() }
+    }
+
+    /// A flow's own access link.
+    pub fn access(rate: Rate, end: LineEnd) -> Line {
+        Line { kind: Kind::Access(Serializer::new(rate)), ..Line::constant(Span::ZERO, end) }
+    }
+
+    /// A line with random additional delay.
+    pub fn jittery(delay: Span, jitter: Jitter, random: Stream, end: LineEnd) -> Line {
+        Line { kind: Kind::Jitter(jitter, random), ..Line::constant(delay, end) }
+    }
+
+    /// Where packets go at the end.
+    #[inline]
+    pub fn end(&self) -> LineEnd {
+        self.end
+    }
+
+    /// Packets under way.
+    pub fn packets(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// When the next packet arrives.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.packets.front().map_or(Time::NEVER, |(time, _)| *time)
+    }
+
+    /// A packet enters; whether it is the next to arrive.
+    #[inline]
+    pub fn push(&mut self, packet: Packet, now: Time) -> bool {
+        if matches!(self.kind, Kind::Constant) {
+            self.packets.push_back((now + self.delay, packet));
+            return self.packets.len() == 1;
+        }
+        self.push_varying(packet, now)
+    }
+
+    fn push_varying(&mut self, packet: Packet, now: Time) -> bool {
+        let (exit, reorder) = match &mut self.kind {
+            Kind::Constant => (now + self.delay, false),
+            Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(packet.bytes), false),
+            Kind::Jitter(jitter, random) => (now + self.delay + draw(jitter.shape, random), jitter.reorder),
+        };
+        let exit = if reorder { exit } else { exit.max(self.last_exit) };
+        self.last_exit = exit;
+        // Only a packet that may overtake looks further back than the last place.
+        let place = self.packets.iter().rposition(|(time, _)| *time <= exit).map_or(0, |before| before + 1);
+        self.packets.insert(place, (exit, packet));
+        place == 0
+    }
+
+    /// The packet that has arrived.
+    #[inline]
+    pub fn pop(&mut self) -> Packet {
+        self.packets.pop_front().expect("a line is due only with a packet").1
+    }
+}
+
+fn draw(shape: Shape, random: &mut Stream) -> Span {
+    match shape {
+        Shape::Uniform(most) => Span::from_secs_f64(most.as_secs_f64() * random.uniform()),
+        Shape::Normal(mean, deviation) => {
+            Span::from_secs_f64(mean.as_secs_f64() + deviation.as_secs_f64() * random.normal())
+        }
+    }
+}

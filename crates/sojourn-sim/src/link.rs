@@ -1,0 +1,169 @@
+//! A link with its queue.
+
+use crate::Packet;
+use crate::flow::Flow;
+use crate::meter::Meter;
+use crate::opportunities::Opportunities;
+use crate::packets::{PacketEvent, PacketLog};
+use sojourn_core::{Serializer, Stream, Time};
+use sojourn_queue::{Discipline, DropReason, Queue, Sink};
+use sojourn_scenario::Direction;
+use sojourn_transport::Segment;
+
+/// How a link sends.
+#[derive(Debug)]
+pub enum Service {
+    /// At a constant rate.
+    Fixed(Serializer),
+    /// As recorded.
+    Recorded(Opportunities),
+}
+
+/// A link, the queue before it and the instruments at both.
+#[derive(Debug)]
+pub struct Link {
+    /// Which way its packets travel.
+    pub direction: Direction,
+    /// The next link of that direction.
+    pub next: Option<usize>,
+    /// The line for the link's own delay and jitter, where it has any.
+    pub line: Option<usize>,
+    /// Random loss after transmission: probability and stream.
+    pub loss: Option<(f64, Stream)>,
+    /// The instruments.
+    pub meter: Meter,
+    /// Rows of packets, where they are wanted.
+    pub log: Option<PacketLog>,
+    queue: Queue<Segment>,
+    service: Service,
+    on_wire: Option<Packet>,
+}
+
+/// Counts what a queue drops and marks.
+struct Counter<'a> {
+    meter: &'a mut Meter,
+    log: Option<&'a mut PacketLog>,
+    flows: &'a mut [Flow],
+    now: Time,
+}
+
+impl Sink<Segment> for Counter<'_> {
+    #[inline]
+    fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
+        self.meter.totals.drops += 1;
+        self.flows[packet.flow as usize].counts.on_drop(packet);
+        if let Some(log) = &mut self.log {
+            log.add(PacketEvent::Drop, packet, self.now);
+        }
+    }
+
+    #[inline]
+    fn marked(&mut self, packet: &Packet) {
+        self.meter.totals.marks += 1;
+        self.flows[packet.flow as usize].counts.on_mark(packet);
+        if let Some(log) = &mut self.log {
+            log.add(PacketEvent::Mark, packet, self.now);
+        }
+    }
+}
+
+impl Link {
+    /// An idle link.
+    pub fn new(direction: Direction, queue: Queue<Segment>, service: Service) -> Link {
+        Link {
+            direction,
+            next: None,
+            line: None,
+            loss: None,
+            meter: Meter::new(),
+            log: None,
+            queue,
+            service,
+            on_wire: None,
+        }
+    }
+
+    /// Packets in the queue and on the wire.
+    pub fn packets(&self) -> usize {
+        self.queue.packets() + usize::from(self.on_wire.is_some())
+    }
+
+    /// Whether nothing is on the wire.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.on_wire.is_none()
+    }
+
+    /// A packet arrives at the queue.
+    #[inline]
+    pub fn arrive(&mut self, packet: Packet, flows: &mut [Flow], now: Time) {
+        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        if let Some(log) = &mut self.log {
+            log.add(PacketEvent::Arrival, &packet, now);
+        }
+        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        self.queue.enqueue(packet, now, &mut sink);
+        self.meter.arrived(self.queue.packets(), self.queue.bytes());
+    }
+
+    /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
+    #[inline]
+    pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
+        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        let Some(packet) = self.queue.dequeue(now, &mut sink) else {
+            return self.queue.ready_at(now).unwrap_or(Time::NEVER);
+        };
+        self.meter.departed(now.since(packet.enqueued));
+        if let Some(log) = &mut self.log {
+            log.add(PacketEvent::Departure, &packet, now);
+        }
+        self.on_wire = Some(packet);
+        match &mut self.service {
+            Service::Fixed(serializer) => now + serializer.transmit(packet.bytes),
+            Service::Recorded(opportunities) => opportunities.transmit(packet.bytes, now),
+        }
+    }
+
+    /// The packet on the wire has been sent; `None` where a shaper only asked to be served again.
+    #[inline]
+    pub fn finish(&mut self) -> Option<Packet> {
+        let packet = self.on_wire.take()?;
+        self.meter.totals.sent_bytes += u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// Whether `packet`, just sent, is lost at random.
+    #[inline]
+    pub fn loses(&mut self, packet: &Packet, flows: &mut [Flow]) -> bool {
+        let Some((probability, random)) = &mut self.loss else { return false };
+        let lost = random.chance(*probability);
+        if lost {
+            self.meter.totals.drops += 1;
+            flows[packet.flow as usize].counts.on_drop(packet);
+        }
+        lost
+    }
+
+    /// When the discipline's own clock wants to run.
+    pub fn timer(&self) -> Option<Time> {
+        self.queue.timer()
+    }
+
+    /// Runs the discipline's own clock.
+    pub fn on_timer(&mut self, flows: &mut [Flow], now: Time) {
+        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        self.queue.on_timer(now, &mut sink);
+    }
+
+    /// Brings the instruments up to `now`.
+    pub fn read(&mut self, now: Time) {
+        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self, now: Time) {
+        self.meter.begin(self.queue.packets(), self.queue.bytes(), now);
+    }
+}

@@ -1,0 +1,128 @@
+//! What is measured at a link.
+
+use crate::record::{LinkRecord, MeanMax, QueueMs};
+use crate::times::Times;
+use sojourn_core::{Span, Time};
+
+/// Everything that only grows, so that two readings subtract to what lies between them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Totals {
+    /// Packets offered.
+    pub arrivals: u64,
+    /// Packets that left the queue for the link.
+    pub departures: u64,
+    /// Packets dropped by the queue, or lost on the link.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Bytes sent on the link.
+    pub sent_bytes: u64,
+    /// Integral of the packets waiting over time, in packet nanoseconds.
+    pub packet_nanos: u128,
+    /// Integral of the bytes waiting over time, in byte nanoseconds.
+    pub byte_nanos: u128,
+    /// Sum of the sojourn times of all departures, in ns.
+    pub sojourn_nanos: u128,
+}
+
+/// The measuring instruments of one link.
+#[derive(Debug)]
+pub struct Meter {
+    /// Since the start of the run.
+    pub totals: Totals,
+    /// As `totals` was when measuring began.
+    base: Totals,
+    since: Time,
+    read_at: Time,
+    max_packets: u64,
+    max_bytes: u64,
+    max_sojourn: Span,
+    sojourn: Times,
+}
+
+impl Meter {
+    /// A meter that measures from the start.
+    pub fn new() -> Meter {
+        Meter {
+            totals: Totals::default(),
+            base: Totals::default(),
+            since: Time::ZERO,
+            read_at: Time::ZERO,
+            max_packets: 0,
+            max_bytes: 0,
+            max_sojourn: Span::ZERO,
+            sojourn: Times::default(),
+        }
+    }
+
+    /// Accounts for the time up to `now`, during which `packets` and `bytes` waited.
+    #[inline]
+    pub fn pass(&mut self, packets: usize, bytes: u64, now: Time) {
+        let nanos = u128::from(now.since(self.read_at).as_nanos());
+        self.totals.packet_nanos += packets as u128 * nanos;
+        self.totals.byte_nanos += u128::from(bytes) * nanos;
+        self.read_at = now;
+    }
+
+    /// `packets` and `bytes` wait after an arrival.
+    #[inline]
+    pub fn arrived(&mut self, packets: usize, bytes: u64) {
+        self.totals.arrivals += 1;
+        self.max_packets = self.max_packets.max(packets as u64);
+        self.max_bytes = self.max_bytes.max(bytes);
+    }
+
+    /// A packet leaves the queue after `sojourn`.
+    #[inline]
+    pub fn departed(&mut self, sojourn: Span) {
+        self.totals.departures += 1;
+        self.totals.sojourn_nanos += u128::from(sojourn.as_nanos());
+        self.max_sojourn = self.max_sojourn.max(sojourn);
+        self.sojourn.record(sojourn);
+    }
+
+    /// Forgets what was measured so far: the warm-up is over.
+    pub fn begin(&mut self, packets: usize, bytes: u64, now: Time) {
+        self.pass(packets, bytes, now);
+        self.base = self.totals;
+        self.since = now;
+        self.max_packets = packets as u64;
+        self.max_bytes = bytes;
+        self.max_sojourn = Span::ZERO;
+        self.sojourn.clear();
+    }
+
+    /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
+    pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
+        let measured = self.totals - self.base;
+        let nanos = now.since(self.since).as_nanos() as f64;
+        LinkRecord {
+            utilization: (capacity_bytes > 0.0).then(|| measured.sent_bytes as f64 / capacity_bytes),
+            queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_packets },
+            queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_bytes },
+            queue_ms: QueueMs::new(&self.sojourn, measured.sojourn_nanos, self.max_sojourn),
+            arrivals: measured.arrivals,
+            departures: measured.departures,
+            drops: measured.drops,
+            marks: measured.marks,
+            drop_rate: (measured.arrivals > 0).then(|| measured.drops as f64 / measured.arrivals as f64),
+        }
+    }
+}
+
+impl std::ops::Sub for Totals {
+    type Output = Totals;
+
+    fn sub(self, earlier: Totals) -> Totals {
+        Totals {
+            arrivals: self.arrivals - earlier.arrivals,
+            departures: self.departures - earlier.departures,
+            drops: self.drops - earlier.drops,
+            marks: self.marks - earlier.marks,
+            sent_bytes: self.sent_bytes - earlier.sent_bytes,
+            packet_nanos: self.packet_nanos - earlier.packet_nanos,
+            byte_nanos: self.byte_nanos - earlier.byte_nanos,
+            sojourn_nanos: self.sojourn_nanos - earlier.sojourn_nanos,
+        }
+    }
+}

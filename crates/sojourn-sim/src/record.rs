@@ -1,0 +1,212 @@
+//! The run record: what every world answers with, in the same names and units.
+
+use crate::times::Times;
+use serde::Serialize;
+use sojourn_core::Span;
+use std::collections::BTreeMap;
+
+/// The result of one run. A value that could not be had is `None`, never zero.
+#[derive(Clone, Serialize, Debug)]
+pub struct Record {
+    /// The seed of the run.
+    pub seed: u64,
+    /// Simulated time in s.
+    pub duration_s: f64,
+    /// Start of the measured part in s.
+    pub measured_from_s: f64,
+    /// Events processed.
+    pub events: u64,
+    /// Time the run took on this machine in s; all else is the same on every machine.
+    pub wall_s: f64,
+    /// The bottleneck.
+    pub bottleneck: LinkRecord,
+    /// The return link, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<LinkRecord>,
+    /// Further links by name, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hops: BTreeMap<String, LinkRecord>,
+    /// Groups by name.
+    pub groups: BTreeMap<String, GroupRecord>,
+    /// Flows, in the order of groups and indices.
+    pub flows: Vec<FlowRecord>,
+    /// Jain's fairness index of the goodputs of all flows.
+    pub jain: Option<f64>,
+}
+
+/// What was measured at a link.
+#[derive(Clone, Serialize, Debug)]
+pub struct LinkRecord {
+    /// Bits sent over bits that could have been sent, 0 to 1.
+    pub utilization: Option<f64>,
+    /// Packets waiting, without the one on the wire: time average and maximum.
+    pub queue_packets: MeanMax,
+    /// Bytes waiting: time average and maximum.
+    pub queue_bytes: MeanMax,
+    /// Sojourn times of the packets that left the queue.
+    pub queue_ms: QueueMs,
+    /// Packets offered to the queue.
+    pub arrivals: u64,
+    /// Packets that left it for the link.
+    pub departures: u64,
+    /// Packets that it dropped, or that the link lost at random.
+    pub drops: u64,
+    /// Packets that it marked.
+    pub marks: u64,
+    /// Drops over arrivals, 0 to 1.
+    pub drop_rate: Option<f64>,
+}
+
+/// A time average and a maximum.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct MeanMax {
+    /// Time average.
+    pub mean: f64,
+    /// Maximum.
+    pub max: u64,
+}
+
+/// A distribution of times in ms.
+#[derive(Clone, Copy, Default, Serialize, Debug)]
+pub struct QueueMs {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Maximum.
+    pub max: Option<f64>,
+}
+
+/// A distribution of round-trip times in ms.
+#[derive(Clone, Copy, Default, Serialize, Debug)]
+pub struct Milliseconds {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// Completion times of finite transfers in ms.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct Fct {
+    /// Transfers that ended in the measured part.
+    pub count: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// What was measured of a group.
+#[derive(Clone, Serialize, Debug)]
+pub struct GroupRecord {
+    /// Its delivered payload over that of all groups of its direction, 0 to 1.
+    pub share: Option<f64>,
+    /// Delivered payload in Mbit/s, all flows together.
+    pub goodput_mbps: f64,
+    /// Its data packets dropped over those sent, 0 to 1.
+    pub drop_rate: Option<f64>,
+    /// Its data packets marked over those sent, 0 to 1.
+    pub mark_rate: Option<f64>,
+    /// Data segments sent again; `None` for traffic that never does.
+    pub retransmissions: Option<u64>,
+    /// Retransmission timeouts; `None` for traffic that has none.
+    pub timeouts: Option<u64>,
+    /// Jain's fairness index of its flows' goodputs.
+    pub jain: Option<f64>,
+    /// Round-trip times that its senders measured.
+    pub rtt_ms: Milliseconds,
+    /// Completion times, where its transfers end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fct_ms: Option<Fct>,
+}
+
+/// What was measured of a flow.
+#[derive(Clone, Serialize, Debug)]
+pub struct FlowRecord {
+    /// Its group.
+    pub group: String,
+    /// Its place in the group, from 0.
+    pub index: u32,
+    /// Delivered payload in Mbit/s.
+    pub goodput_mbps: f64,
+    /// Delivered payload in bytes.
+    pub delivered_bytes: u64,
+    /// Data packets dropped.
+    pub drops: u64,
+    /// Mean round-trip time that its sender measured.
+    pub rtt_ms_mean: Option<f64>,
+}
+
+impl QueueMs {
+    /// The distribution `times`, with exact sum and maximum.
+    pub fn new(times: &Times, sum_nanos: u128, max: Span) -> QueueMs {
+        if times.count() == 0 {
+            return QueueMs::default();
+        }
+        QueueMs {
+            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
+            p50: quantile_ms(times, 0.5),
+            p90: quantile_ms(times, 0.9),
+            p99: quantile_ms(times, 0.99),
+            max: Some(max.as_millis_f64()),
+        }
+    }
+}
+
+impl Milliseconds {
+    /// The distribution `times`, with its exact sum.
+    pub fn new(times: &Times, sum_nanos: u128) -> Milliseconds {
+        if times.count() == 0 {
+            return Milliseconds::default();
+        }
+        Milliseconds {
+            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
+            p50: quantile_ms(times, 0.5),
+            p99: quantile_ms(times, 0.99),
+        }
+    }
+}
+
+impl Fct {
+    /// The distribution `times`, with its exact sum.
+    pub fn new(times: &Times, sum_nanos: u128) -> Fct {
+        let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);
+        Fct { count: times.count(), mean, p50, p99 }
+    }
+}
+
+fn quantile_ms(times: &Times, quantile: f64) -> Option<f64> {
+    times.quantile(quantile).map(Span::as_millis_f64)
+}
+
+/// Jain's fairness index (sum x)^2 / (n sum x^2); `None` where nothing was delivered.
+pub fn jain(goodputs: impl Iterator<Item = f64>) -> Option<f64> {
+    let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+    for goodput in goodputs {
+        count += 1.0;
+        sum += goodput;
+        squares += goodput * goodput;
+    }
+    (squares > 0.0).then(|| sum * sum / (count * squares))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::jain;
+
+    #[test]
+    fn jain_is_one_for_equals_and_one_over_n_for_a_monopoly() {
+        assert_eq!(jain([3.0; 4].into_iter()), Some(1.0));
+        assert_eq!(jain([1.0, 0.0, 0.0, 0.0].into_iter()), Some(0.25));
+        assert_eq!(jain([0.0, 0.0].into_iter()), None);
+    }
+}

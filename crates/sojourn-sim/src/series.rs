@@ -1,0 +1,149 @@
+//! Time series: what happened in each bin of the run.
+
+use crate::flow::{Counts, Endpoints, Flow};
+use crate::link::Link;
+use crate::meter::Totals;
+use sojourn_congestion::Control;
+use sojourn_core::{Span, Time};
+
+/// The series of all links and flows of a run, as columns.
+#[derive(Default, Debug)]
+pub struct Series {
+    /// One row per bin and link.
+    pub queues: QueueSeries,
+    /// One row per bin and flow.
+    pub flows: FlowSeries,
+}
+
+/// One row per bin and link.
+#[derive(Default, Debug)]
+pub struct QueueSeries {
+    /// Index of the link.
+    pub link: Vec<u32>,
+    /// Start of the bin in s.
+    pub time_s: Vec<f64>,
+    /// Packets waiting, time average.
+    pub queue_packets: Vec<f64>,
+    /// Bytes waiting, time average.
+    pub queue_bytes: Vec<f64>,
+    /// Mean sojourn time in ms of packets that left the queue in the bin; NaN where none did.
+    pub queue_ms: Vec<f64>,
+    /// Packets that arrived.
+    pub arrivals: Vec<u64>,
+    /// Packets that left the queue.
+    pub departures: Vec<u64>,
+    /// Packets dropped.
+    pub drops: Vec<u64>,
+    /// Packets marked.
+    pub marks: Vec<u64>,
+    /// Bytes sent on the link.
+    pub sent_bytes: Vec<u64>,
+}
+
+/// One row per bin and flow.
+#[derive(Default, Debug)]
+pub struct FlowSeries {
+    /// Start of the bin in s.
+    pub time_s: Vec<f64>,
+    /// Index of the group.
+    pub group: Vec<u32>,
+    /// Place in the group.
+    pub index: Vec<u32>,
+    /// Payload bytes received for the first time.
+    pub delivered_bytes: Vec<u64>,
+    /// Congestion window at the end of the bin, in segments; NaN for flows without one.
+    pub cwnd_packets: Vec<f64>,
+    /// Mean round-trip time in ms; NaN where none was measured.
+    pub rtt_ms: Vec<f64>,
+    /// Mean one-way delay in ms of data that arrived; NaN where none did.
+    pub one_way_delay_ms: Vec<f64>,
+}
+
+/// Fills the series bin by bin.
+#[derive(Debug)]
+pub struct Recorder {
+    series: Series,
+    bin_start: Time,
+    bin: Span,
+    links: Vec<Totals>,
+    flows: Vec<Counts>,
+}
+
+impl Recorder {
+    /// A recorder with bins of length `bin`.
+    pub fn new(bin: Span, links: usize, flows: usize) -> Recorder {
+        Recorder {
+            series: Series::default(),
+            bin_start: Time::ZERO,
+            bin,
+            links: vec![Totals::default(); links],
+            flows: vec![Counts::default(); flows],
+        }
+    }
+
+    /// When the present bin ends.
+    pub fn bin_end(&self) -> Time {
+        self.bin_start + self.bin
+    }
+
+    /// Ends the present bin at `now`; the instruments of all links have been read.
+    pub fn end_bin(&mut self, links: &[Link], flows: &[Flow], now: Time) {
+        let length = now.since(self.bin_start);
+        if length.is_zero() {
+            return;
+        }
+        for (index, link) in links.iter().enumerate() {
+            let change = link.meter.totals - self.links[index];
+            self.links[index] = link.meter.totals;
+            self.series.queues.add(index, self.bin_start, length, &change);
+        }
+        for (flow, before) in flows.iter().zip(&mut self.flows) {
+            self.series.flows.add(flow, before, self.bin_start);
+            *before = flow.counts;
+        }
+        self.bin_start = now;
+    }
+
+    /// The series.
+    pub fn finish(self) -> Series {
+        self.series
+    }
+}
+
+/// The mean in ms of `count` times with sum `nanos`; NaN where there are none.
+fn mean_ms(nanos: u128, count: u64) -> f64 {
+    if count == 0 { f64::NAN } else { nanos as f64 / count as f64 / 1e6 }
+}
+
+impl QueueSeries {
+    fn add(&mut self, link: usize, start: Time, length: Span, change: &Totals) {
+        let nanos = length.as_nanos() as f64;
+        self.link.push(link as u32);
+        self.time_s.push(start.as_secs_f64());
+        self.queue_packets.push(change.packet_nanos as f64 / nanos);
+        self.queue_bytes.push(change.byte_nanos as f64 / nanos);
+        self.queue_ms.push(mean_ms(change.sojourn_nanos, change.departures));
+        self.arrivals.push(change.arrivals);
+        self.departures.push(change.departures);
+        self.drops.push(change.drops);
+        self.marks.push(change.marks);
+        self.sent_bytes.push(change.sent_bytes);
+    }
+}
+
+impl FlowSeries {
+    fn add(&mut self, flow: &Flow, before: &Counts, start: Time) {
+        let counts = &flow.counts;
+        self.time_s.push(start.as_secs_f64());
+        self.group.push(flow.group as u32);
+        self.index.push(flow.index);
+        self.delivered_bytes.push(counts.delivered_bytes - before.delivered_bytes);
+        self.cwnd_packets.push(match &flow.endpoints {
+            Endpoints::Transport(sender, _) => sender.control().window(),
+            Endpoints::Datagrams(_) => f64::NAN,
+        });
+        self.rtt_ms.push(mean_ms(counts.rtt_nanos - before.rtt_nanos, counts.rtt_samples - before.rtt_samples));
+        self.one_way_delay_ms
+            .push(mean_ms(counts.delay_nanos - before.delay_nanos, counts.delay_samples - before.delay_samples));
+    }
+}

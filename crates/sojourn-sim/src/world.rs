@@ -1,0 +1,412 @@
+//! The simulated world of one run: the event loop.
+
+use crate::Packet;
+use crate::agenda::Agenda;
+use crate::flow::{Action, Endpoints, Flow};
+use crate::line::{Line, LineEnd};
+use crate::link::Link;
+use crate::series::Recorder;
+use crate::times::Times;
+use sojourn_core::{Span, Time};
+use sojourn_queue::Ecn;
+use sojourn_scenario::Direction;
+use sojourn_transport::{Segment, SegmentKind, Transmit};
+
+/// Everything that exists in a run.
+#[derive(Debug)]
+pub struct World {
+    /// The present.
+    pub now: Time,
+    /// Events processed.
+    pub events: u64,
+    /// All links: the bottleneck first.
+    pub links: Vec<Link>,
+    /// All delay lines.
+    pub lines: Vec<Line>,
+    /// All flows.
+    pub flows: Vec<Flow>,
+    /// The instruments of each group.
+    pub groups: Vec<GroupMeter>,
+    /// The first link of each direction, where there is one.
+    pub entrances: [Option<usize>; 2],
+    /// Fills the time series, where they are wanted.
+    pub recorder: Option<Recorder>,
+    /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
+    pub agenda: Agenda,
+    /// Whether the warm-up is over.
+    pub measuring: bool,
+}
+
+/// What is measured of a group as a distribution.
+#[derive(Debug)]
+pub struct GroupMeter {
+    /// Round-trip times.
+    pub rtt: Times,
+    /// Completion times.
+    pub fct: Times,
+    /// Sum of completion times, in ns.
+    pub fct_nanos: u128,
+}
+
+impl World {
+    /// Slot of `line`.
+    #[inline]
+    fn line_slot(&self, line: usize) -> usize {
+        self.links.len() + line
+    }
+
+    /// Slots that `links` links and `lines` lines need.
+    pub fn slots(links: usize, lines: usize) -> usize {
+        links + lines
+    }
+
+    /// Sets the first timer of every flow and discipline.
+    pub fn start(&mut self) {
+        for flow in 0..self.flows.len() {
+            self.arm(flow);
+        }
+        for link in 0..self.links.len() {
+            self.arm_discipline(link);
+        }
+    }
+
+    /// Processes events until `until`, or until `budget` of them are done. Whether `until` was reached.
+    pub fn run(&mut self, until: Time, budget: u64) -> bool {
+        let last = self.events + budget;
+        loop {
+            let (time, slot) = self.agenda.next();
+            if time >= until {
+                self.now = until;
+                return true;
+            }
+            if self.events == last {
+                return false;
+            }
+            self.now = time;
+            self.events += 1;
+            self.step(slot);
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, slot: usize) {
+        let links = self.links.len();
+        if slot < links {
+            self.on_sent(slot);
+        } else if slot - links < self.lines.len() {
+            self.on_exit(slot - links);
+        } else {
+            let owner = self.agenda.take_timer() as usize;
+            match owner.checked_sub(self.flows.len()) {
+                None => self.on_timer(owner),
+                Some(link) => self.on_discipline(link),
+            }
+        }
+    }
+
+    /// A link has sent a packet.
+    #[inline]
+    fn on_sent(&mut self, index: usize) {
+        let sent = self.links[index].finish();
+        self.serve(index);
+        if let Some(packet) = sent {
+            self.leave_link(index, packet);
+        }
+    }
+
+    #[inline]
+    fn serve(&mut self, index: usize) {
+        let next = self.links[index].serve(&mut self.flows, self.now);
+        self.agenda.set(index, next);
+    }
+
+    fn on_discipline(&mut self, index: usize) {
+        self.links[index].on_timer(&mut self.flows, self.now);
+        self.arm_discipline(index);
+    }
+
+    fn arm_discipline(&mut self, index: usize) {
+        if let Some(time) = self.links[index].timer() {
+            self.agenda.add_timer((self.flows.len() + index) as u32, time);
+        }
+    }
+
+    /// A packet has reached the end of a line.
+    #[inline]
+    fn on_exit(&mut self, index: usize) {
+        let line = &mut self.lines[index];
+        let packet = line.pop();
+        let (end, next) = (line.end(), line.next_time());
+        self.agenda.set(self.line_slot(index), next);
+        match end {
+            LineEnd::Endpoint => self.deliver(packet),
+            LineEnd::Network(direction) => self.enter(direction, packet),
+            LineEnd::Beyond(link) => self.go_on(link, packet),
+        }
+    }
+
+    /// A packet arrives at a link.
+    #[inline]
+    fn arrive(&mut self, index: usize, packet: Packet) {
+        self.links[index].arrive(packet, &mut self.flows, self.now);
+        if self.links[index].is_idle() {
+            self.serve(index);
+        }
+    }
+
+    /// A packet has been sent by a link: loss, the link's own delay, and on.
+    #[inline]
+    fn leave_link(&mut self, index: usize, packet: Packet) {
+        if self.links[index].loses(&packet, &mut self.flows) {
+            return;
+        }
+        match self.links[index].line {
+            Some(line) => self.enter_line(line, packet),
+            None => self.go_on(index, packet),
+        }
+    }
+
+    /// A packet is past a link: to the next one, or down the flow's own line.
+    #[inline]
+    fn go_on(&mut self, index: usize, packet: Packet) {
+        match self.links[index].next {
+            Some(next) => self.arrive(next, packet),
+            None => {
+                let direction = self.links[index].direction;
+                self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn enter_line(&mut self, index: usize, packet: Packet) {
+        if self.lines[index].push(packet, self.now) {
+            self.agenda.set(self.line_slot(index), self.lines[index].next_time());
+        }
+    }
+
+    /// A packet enters the network, travelling in `direction`.
+    #[inline]
+    fn enter(&mut self, direction: Direction, packet: Packet) {
+        match self.entrances[direction as usize] {
+            Some(link) => self.arrive(link, packet),
+            None => self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet),
+        }
+    }
+
+    /// A packet has reached the endpoint it travels to.
+    #[inline]
+    fn deliver(&mut self, packet: Packet) {
+        let index = packet.flow as usize;
+        self.flows[index].counts.left += 1;
+        match packet.body.kind {
+            SegmentKind::Data => self.on_data(index, &packet),
+            SegmentKind::Ack => self.on_ack(index, &packet.body),
+            SegmentKind::Syn => self.on_syn(index, &packet.body),
+            SegmentKind::SynAck => self.on_syn_ack(index),
+            SegmentKind::Datagram => self.on_datagram(index, &packet),
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, index: usize, packet: &Packet) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let Endpoints::Transport(sender, receiver) = &mut flow.endpoints else { unreachable!("data needs a receiver") };
+        let arrival = receiver.on_data(&packet.body, packet.ecn == Ecn::Ce, now);
+        let finished = receiver.next() == sender.end();
+        flow.counts.on_delay(now.since(packet.body.stamp));
+        if arrival.is_new {
+            flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
+            if finished {
+                self.on_transfer_end(index);
+            }
+        }
+        match arrival.ack {
+            Some(ack) => self.send_back(index, ack),
+            None => self.arm(index),
+        }
+    }
+
+    /// The last byte of a finite transfer has arrived in order.
+    fn on_transfer_end(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if self.measuring && flow.application.transfer_bytes().is_some() {
+            let nanos = self.now.since(flow.application.start).as_nanos();
+            let meter = &mut self.groups[flow.group];
+            meter.fct.record(Span::from_nanos(nanos));
+            meter.fct_nanos += u128::from(nanos);
+        }
+    }
+
+    fn on_datagram(&mut self, index: usize, packet: &Packet) {
+        let flow = &mut self.flows[index];
+        flow.counts.on_delay(self.now.since(packet.body.stamp));
+        flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, index: usize, ack: &Segment) {
+        let flow = &mut self.flows[index];
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
+        if let Some(rtt) = sender.on_ack(ack, self.now) {
+            flow.counts.on_rtt(rtt);
+            if self.measuring {
+                self.groups[flow.group].rtt.record(rtt);
+            }
+        }
+        self.transmit(index);
+    }
+
+    fn on_syn(&mut self, index: usize, syn: &Segment) {
+        let Endpoints::Transport(_, receiver) = &mut self.flows[index].endpoints else {
+            unreachable!("a SYN needs a receiver")
+        };
+        let answer = receiver.on_syn(syn);
+        self.send_back(index, answer);
+    }
+
+    fn on_syn_ack(&mut self, index: usize) {
+        let now = self.now;
+        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+            sender.on_syn_ack(now);
+        }
+        self.transmit(index);
+    }
+
+    /// The timer of a flow has gone off.
+    fn on_timer(&mut self, index: usize) {
+        let now = self.now;
+        if self.flows[index].armed != now {
+            // An earlier timer has replaced this one since it was set.
+            return;
+        }
+        self.flows[index].armed = Time::NEVER;
+        if self.flows[index].application.next <= now {
+            self.act(index);
+        }
+        if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
+            sender.on_timer(now);
+            if let Some(ack) = receiver.on_timer(now) {
+                self.send_back(index, ack);
+            }
+        }
+        self.transmit(index);
+    }
+
+    fn act(&mut self, index: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let action = flow.application.act(now);
+        match &mut flow.endpoints {
+            Endpoints::Transport(sender, _) => match action {
+                Action::Start => sender.supply_forever(),
+                Action::Transfer(bytes) => sender.supply(bytes),
+                Action::Pause => sender.stop_supply(),
+                Action::Resume => {
+                    sender.restart();
+                    sender.supply_forever();
+                }
+            },
+            Endpoints::Datagrams(datagrams) => {
+                datagrams.next = if action == Action::Pause { Time::NEVER } else { now };
+            }
+        }
+    }
+
+    /// Sends all that a flow may send now.
+    #[inline]
+    fn transmit(&mut self, index: usize) {
+        while let Some(packet) = self.next_packet(index) {
+            let flow = &self.flows[index];
+            match flow.access {
+                Some(line) => self.enter_line(line, packet),
+                None => self.enter(flow.direction, packet),
+            }
+        }
+        self.arm(index);
+    }
+
+    #[inline]
+    fn next_packet(&mut self, index: usize) -> Option<Packet> {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let id = index as u32;
+        match &mut flow.endpoints {
+            Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
+                Transmit::Syn => Some(flow.packet(id, Segment::new(SegmentKind::Syn, 0, now), 0)),
+                Transmit::Data { number, payload_bytes, retransmission, cwr } => {
+                    let segment = Segment { cwr, ..Segment::new(SegmentKind::Data, number, now) };
+                    let mut packet = flow.packet(id, segment, payload_bytes);
+                    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+                    packet.ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
+                    Some(packet)
+                }
+            },
+            Endpoints::Datagrams(datagrams) => {
+                let number = datagrams.due(now)?;
+                let payload_bytes = datagrams.packet_bytes - flow.header_bytes;
+                Some(flow.packet(id, Segment::new(SegmentKind::Datagram, number, now), payload_bytes))
+            }
+        }
+    }
+
+    /// The receiver of a flow answers.
+    #[inline]
+    fn send_back(&mut self, index: usize, segment: Segment) {
+        let flow = &mut self.flows[index];
+        let direction = flow.direction.opposite();
+        let mut packet = flow.packet(index as u32, segment, 0);
+        packet.key = packet.key.reversed();
+        self.enter(direction, packet);
+    }
+
+    /// Makes sure that the flow's timer goes off no later than its deadline.
+    #[inline]
+    fn arm(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let deadline = flow.deadline(self.now);
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            self.agenda.add_timer(index as u32, deadline);
+        }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self) {
+        self.measuring = true;
+        for link in &mut self.links {
+            link.begin_measuring(self.now);
+        }
+        for flow in &mut self.flows {
+            flow.base = flow.counts;
+            if let Endpoints::Transport(sender, _) = &flow.endpoints {
+                flow.base_sender = sender.counts();
+            }
+        }
+    }
+
+    /// Brings all instruments up to the present.
+    pub fn read_instruments(&mut self) {
+        for link in &mut self.links {
+            link.read(self.now);
+        }
+    }
+
+    /// Checks that no packet was made or lost by the simulator.
+    ///
+    /// # Panics
+    /// Where a flow has received more than it sent, or the network holds more or less than the flows
+    /// have in it.
+    pub fn assert_conservation(&self) {
+        let mut in_flight = 0;
+        for (index, flow) in self.flows.iter().enumerate() {
+            let counts = &flow.counts;
+            let here = counts.entered.checked_sub(counts.left + counts.lost);
+            in_flight += here.unwrap_or_else(|| panic!("flow {index} got more packets than it sent: {counts:?}"));
+        }
+        let in_links: usize = self.links.iter().map(Link::packets).sum();
+        let in_lines: usize = self.lines.iter().map(Line::packets).sum();
+        assert_eq!(in_flight, (in_links + in_lines) as u64, "packets in the network at {:?}", self.now);
+    }
+}

@@ -1,0 +1,194 @@
+//! The receiver: what has arrived, and when and how to acknowledge it.
+
+use crate::options::Options;
+use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
+use sojourn_core::{Span, Time};
+
+/// What the receiver's clock shows, compared with the sender's.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Clock {
+    /// Difference at the start of the run, in ns.
+    pub offset_nanos: i64,
+    /// How much faster it runs, in parts per million.
+    pub skew_ppm: f64,
+}
+
+impl Clock {
+    /// Its difference to the sender's clock at `now`, in ns.
+    #[inline]
+    fn difference_nanos(&self, now: Time) -> i64 {
+        if self.skew_ppm == 0.0 {
+            return self.offset_nanos;
+        }
+        self.offset_nanos + (now.as_nanos() as f64 * self.skew_ppm * 1e-6) as i64
+    }
+}
+
+/// The state of a receiver.
+#[derive(Debug)]
+pub struct Receiver {
+    ack_every: u32,
+    ack_delay: Span,
+    sack: bool,
+    clock: Clock,
+    /// Next segment expected (RCV.NXT).
+    next: u32,
+    /// What was received beyond, ascending and apart.
+    ranges: Vec<Block>,
+    /// A segment in each of the ranges that arrived last, most recent first (RFC 2018 section 4).
+    recent: [u32; MAX_BLOCKS],
+    /// Segments that wait for an acknowledgement.
+    pending: u32,
+    /// When they must be acknowledged.
+    deadline: Time,
+    /// What the last acknowledgement said.
+    last_acked: u32,
+    /// The time to echo (TS.Recent of RFC 7323).
+    stamp: Time,
+    /// One-way delay of the latest segment, in ns.
+    delay_nanos: i64,
+    /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3).
+    echo: bool,
+}
+
+/// What an arrival leads to.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Whether the segment was new.
+    pub is_new: bool,
+    /// The acknowledgement to send at once.
+    pub ack: Option<Segment>,
+}
+
+impl Receiver {
+    /// A receiver that expects segment 0.
+    pub fn new(options: &Options, clock: Clock) -> Receiver {
+        Receiver {
+            ack_every: options.ack_every,
+            ack_delay: options.ack_delay,
+            sack: options.sack,
+            clock,
+            next: 0,
+            ranges: Vec::new(),
+            recent: [0; MAX_BLOCKS],
+            pending: 0,
+            deadline: Time::NEVER,
+            last_acked: 0,
+            stamp: Time::ZERO,
+            delay_nanos: 0,
+            echo: false,
+        }
+    }
+
+    /// When [`on_timer`](Receiver::on_timer) wants to be called.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The next segment expected.
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// A SYN arrived: accept it.
+    pub fn on_syn(&mut self, segment: &Segment) -> Segment {
+        Segment::new(SegmentKind::SynAck, 0, segment.stamp)
+    }
+
+    /// A data segment arrived, `marked` if it carries CE.
+    #[inline]
+    pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
+        self.delay_nanos = now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + self.clock.difference_nanos(now);
+        self.echo = (self.echo && !segment.cwr) || marked;
+        if segment.number == self.last_acked {
+            self.stamp = segment.stamp;
+        }
+        let had_gap = !self.ranges.is_empty();
+        let is_new = self.take(segment.number);
+        self.pending += 1;
+        // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
+        let at_once = had_gap || !self.ranges.is_empty() || !is_new || self.pending >= self.ack_every;
+        if at_once {
+            return Arrival { is_new, ack: Some(self.acknowledge()) };
+        }
+        if self.deadline == Time::NEVER {
+            self.deadline = now + self.ack_delay;
+        }
+        Arrival { is_new, ack: None }
+    }
+
+    /// The delayed acknowledgement is due.
+    pub fn on_timer(&mut self, now: Time) -> Option<Segment> {
+        (self.deadline <= now).then(|| self.acknowledge())
+    }
+
+    /// Stores `number`; whether it was new.
+    #[inline]
+    fn take(&mut self, number: u32) -> bool {
+        if number == self.next {
+            self.next += 1;
+            if self.ranges.first().is_some_and(|range| range.start == self.next) {
+                self.next = self.ranges.remove(0).end;
+            }
+            return true;
+        }
+        number > self.next && self.take_out_of_order(number)
+    }
+
+    fn take_out_of_order(&mut self, number: u32) -> bool {
+        let after = self.ranges.partition_point(|range| range.start <= number);
+        let before = after.checked_sub(1);
+        if before.is_some_and(|index| number < self.ranges[index].end) {
+            return false;
+        }
+        let extends = before.filter(|&index| self.ranges[index].end == number);
+        let meets = self.ranges.get(after).is_some_and(|range| range.start == number + 1);
+        match (extends, meets) {
+            (Some(index), true) => self.ranges[index].end = self.ranges.remove(after).end,
+            (Some(index), false) => self.ranges[index].end += 1,
+            (None, true) => self.ranges[after].start = number,
+            (None, false) => self.ranges.insert(after, Block { start: number, end: number + 1 }),
+        }
+        self.note_recent(number);
+        true
+    }
+
+    /// Puts the range of `number` first among the recent ones.
+    fn note_recent(&mut self, number: u32) {
+        let same = |other: &u32| self.range_of(*other).is_some_and(|range| range.start <= number && number < range.end);
+        let place = self.recent.iter().position(same).unwrap_or(MAX_BLOCKS - 1);
+        self.recent[..=place].rotate_right(1);
+        self.recent[0] = number;
+    }
+
+    fn range_of(&self, number: u32) -> Option<Block> {
+        let after = self.ranges.partition_point(|range| range.start <= number);
+        let range = *self.ranges.get(after.checked_sub(1)?)?;
+        (number < range.end).then_some(range)
+    }
+
+    fn acknowledge(&mut self) -> Segment {
+        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
+        ack.delay_nanos = self.delay_nanos;
+        ack.ece = self.echo;
+        if self.sack && !self.ranges.is_empty() {
+            self.fill_sack(&mut ack);
+        }
+        self.pending = 0;
+        self.deadline = Time::NEVER;
+        self.last_acked = self.next;
+        ack
+    }
+
+    fn fill_sack(&self, ack: &mut Segment) {
+        for number in self.recent {
+            let Some(range) = self.range_of(number) else { continue };
+            if !ack.sack_blocks().contains(&range) {
+                ack.sack[usize::from(ack.blocks)] = range;
+                ack.blocks += 1;
+            }
+        }
+    }
+}

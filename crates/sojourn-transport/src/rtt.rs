@@ -1,0 +1,143 @@
+//! Round-trip time estimation and the retransmission timeout (RFC 6298).
+
+use crate::options::RtoOptions;
+use sojourn_core::Span;
+
+/// SRTT, RTTVAR and what follows from them.
+#[derive(Clone, Debug)]
+pub struct RttEstimator {
+    options: RtoOptions,
+    smoothed: Span,
+    variance: Span,
+    min: Span,
+    max: Span,
+    backoff: u32,
+}
+
+/// Doublings after which the back-off stops growing; `max_rto` bounds the timeout long before.
+const MAX_BACKOFF: u32 = 16;
+
+impl RttEstimator {
+    /// An estimator without samples.
+    pub fn new(options: RtoOptions) -> RttEstimator {
+        RttEstimator {
+            options,
+            smoothed: Span::ZERO,
+            variance: Span::ZERO,
+            min: Span::MAX,
+            max: Span::ZERO,
+            backoff: 0,
+        }
+    }
+
+    /// Notes a round-trip time for the extremes only; the timeout keeps its value.
+    #[inline]
+    pub fn observe(&mut self, rtt: Span) {
+        self.min = self.min.min(rtt);
+        self.max = self.max.max(rtt);
+    }
+
+    /// Takes a sample (RFC 6298 equations 2.2 and 2.3), which also ends the back-off (Karn).
+    #[inline]
+    pub fn sample(&mut self, rtt: Span) {
+        self.backoff = 0;
+        if self.smoothed.is_zero() {
+            self.smoothed = rtt;
+            self.variance = rtt / 2;
+            return;
+        }
+        let deviation = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
+        self.variance = (self.variance * 3 + deviation) / 4;
+        self.smoothed = (self.smoothed * 7 + rtt) / 8;
+    }
+
+    /// Doubles the timeout (RFC 6298 rule 5.5).
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(MAX_BACKOFF);
+    }
+
+    /// The retransmission timeout, with its back-off.
+    #[inline]
+    pub fn timeout(&self) -> Span {
+        let RtoOptions { initial, min, max, floor_on_variance, clock } = self.options;
+        let base = if self.smoothed.is_zero() {
+            initial
+        } else if floor_on_variance {
+            self.smoothed + (self.variance * 4).max(clock).max(min)
+        } else {
+            (self.smoothed + (self.variance * 4).max(clock)).max(min)
+        };
+        (base * (1 << self.backoff)).min(max)
+    }
+
+    /// SRTT; zero before the first sample.
+    #[inline]
+    pub fn smoothed(&self) -> Span {
+        self.smoothed
+    }
+
+    /// Smallest observed round-trip time.
+    #[inline]
+    pub fn min(&self) -> Span {
+        self.min
+    }
+
+    /// Largest observed round-trip time.
+    #[inline]
+    pub fn max(&self) -> Span {
+        self.max
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RFC: RtoOptions = RtoOptions {
+        initial: Span::from_secs(1),
+        min: Span::from_secs(1),
+        max: Span::from_secs(60),
+        floor_on_variance: false,
+        clock: Span::from_millis(1),
+    };
+
+    #[test]
+    fn constant_samples_give_the_worked_numbers() {
+        let mut estimator = RttEstimator::new(RtoOptions { min: Span::ZERO, ..RFC });
+        assert_eq!(estimator.timeout(), Span::from_secs(1));
+        let rtt = Span::from_millis(100);
+        estimator.sample(rtt);
+        assert_eq!((estimator.smoothed, estimator.variance), (rtt, Span::from_millis(50)));
+        assert_eq!(estimator.timeout(), Span::from_millis(300));
+        estimator.sample(rtt);
+        assert_eq!(estimator.variance, Span::from_micros(37_500));
+        estimator.sample(rtt);
+        assert_eq!(estimator.variance, Span::from_micros(28_125));
+    }
+
+    #[test]
+    fn the_floor_is_on_the_whole_or_on_the_variance() {
+        let mut rfc = RttEstimator::new(RFC);
+        rfc.sample(Span::from_millis(100));
+        assert_eq!(rfc.timeout(), Span::from_secs(1));
+        let linux = RtoOptions { min: Span::from_millis(200), floor_on_variance: true, ..RFC };
+        let mut linux = RttEstimator::new(linux);
+        for _ in 0..100 {
+            linux.sample(Span::from_millis(100));
+        }
+        assert_eq!(linux.timeout(), Span::from_millis(300));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
+        let mut estimator = RttEstimator::new(RFC);
+        let mut timeouts = vec![];
+        for _ in 0..8 {
+            timeouts.push(estimator.timeout().as_secs_f64());
+            estimator.back_off();
+        }
+        assert_eq!(timeouts, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]);
+        estimator.sample(Span::from_millis(10));
+        assert_eq!(estimator.timeout(), Span::from_secs(1));
+    }
+}

@@ -1,0 +1,232 @@
+//! What the sender knows of each outstanding segment (RFC 6675's scoreboard).
+
+use crate::segment::{Block, MAX_BLOCKS};
+use sojourn_core::Time;
+use std::collections::VecDeque;
+
+/// Duplicate acknowledgements, or SACKed segments above, that prove a loss (DupThresh).
+pub const DUP_THRESH: u32 = 3;
+
+#[derive(Clone, Copy, Debug)]
+struct Record {
+    sent: Time,
+    sacked: bool,
+    lost: bool,
+    retransmitted: bool,
+    /// Whether it was ever sent twice, so that its round-trip time is ambiguous (Karn).
+    ambiguous: bool,
+}
+
+/// What an acknowledgement changed.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Delivered {
+    /// Segments that it is the first to cover.
+    pub segments: u32,
+    /// The newest of them.
+    pub newest: u32,
+    /// When the newest of them was last sent.
+    pub sent: Time,
+    /// Whether that one was sent once only.
+    pub unambiguous: bool,
+}
+
+/// The outstanding segments, from the first unacknowledged one on.
+#[derive(Debug, Default)]
+pub struct Scoreboard {
+    first: u32,
+    records: VecDeque<Record>,
+    sacked: u32,
+    lost: u32,
+    /// Lost segments that were sent again and may be in flight.
+    retransmitted: u32,
+    /// The highest SACKed segments, descending: what lies below the last of them is lost.
+    highest_sacked: [Option<u32>; DUP_THRESH as usize],
+    /// All below has been judged.
+    judged: u32,
+    /// No segment to retransmit lies below.
+    retransmit_from: u32,
+    /// Blocks of the previous acknowledgement, which need not be walked again.
+    known: [Block; MAX_BLOCKS],
+}
+
+impl Scoreboard {
+    /// The first unacknowledged segment (SND.UNA).
+    #[inline]
+    pub fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// One past the last segment sent (SND.NXT).
+    #[inline]
+    pub fn next(&self) -> u32 {
+        self.first + self.outstanding()
+    }
+
+    /// Segments sent and not cumulatively acknowledged (FlightSize).
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.records.len() as u32
+    }
+
+    /// Segments believed to be in the network (RFC 6675's pipe).
+    #[inline]
+    pub fn pipe(&self) -> u32 {
+        self.outstanding() - self.sacked - self.lost + self.retransmitted
+    }
+
+    /// Notes that segment [`next`](Scoreboard::next) is sent.
+    #[inline]
+    pub fn send_new(&mut self, now: Time) {
+        self.records.push_back(Record {
+            sent: now,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            ambiguous: false,
+        });
+    }
+
+    /// Notes that `number` is sent again.
+    pub fn retransmit(&mut self, number: u32, now: Time) {
+        let record = &mut self.records[(number - self.first) as usize];
+        record.sent = now;
+        record.ambiguous = true;
+        if record.lost && !record.retransmitted {
+            record.retransmitted = true;
+            self.retransmitted += 1;
+        }
+    }
+
+    /// Removes all below `number`, which must not lie beyond [`next`](Scoreboard::next).
+    #[inline]
+    pub fn acknowledge(&mut self, number: u32, delivered: &mut Delivered) {
+        while self.first < number {
+            let record = self.records.pop_front().expect("acknowledged segments were sent");
+            if record.sacked {
+                self.sacked -= 1;
+            } else {
+                delivered.note(self.first, &record);
+            }
+            self.lost -= u32::from(record.lost);
+            self.retransmitted -= u32::from(record.retransmitted);
+            self.first += 1;
+        }
+    }
+
+    /// Marks what `blocks` cover as received and judges the segments below (RFC 6675 `IsLost`).
+    pub fn sack(&mut self, blocks: &[Block], delivered: &mut Delivered) {
+        for block in blocks {
+            self.sack_block(*block, delivered);
+        }
+        self.known = [Block::default(); MAX_BLOCKS];
+        self.known[..blocks.len()].copy_from_slice(blocks);
+        if let Some(edge) = self.highest_sacked[DUP_THRESH as usize - 1] {
+            for number in self.judged.max(self.first)..edge.min(self.next()) {
+                self.mark_lost(number);
+            }
+            self.judged = self.judged.max(edge);
+        }
+    }
+
+    fn sack_block(&mut self, block: Block, delivered: &mut Delivered) {
+        let known = self.known.iter().find(|known| known.start == block.start).map_or(block.start, |known| known.end);
+        for number in known.max(self.first)..block.end.min(self.next()) {
+            let record = &mut self.records[(number - self.first) as usize];
+            if record.sacked {
+                continue;
+            }
+            record.sacked = true;
+            self.sacked += 1;
+            self.lost -= u32::from(record.lost);
+            self.retransmitted -= u32::from(record.retransmitted);
+            record.lost = false;
+            record.retransmitted = false;
+            delivered.note(number, record);
+            self.note_highest(number);
+        }
+    }
+
+    /// Keeps the highest SACKed numbers in descending order.
+    fn note_highest(&mut self, number: u32) {
+        let mut rising = Some(number);
+        for place in &mut self.highest_sacked {
+            if rising > *place {
+                std::mem::swap(place, &mut rising);
+            }
+        }
+    }
+
+    /// Whether the first unacknowledged segment is known to be lost.
+    #[inline]
+    pub fn first_is_lost(&self) -> bool {
+        self.records.front().is_some_and(|record| record.lost)
+    }
+
+    /// Judges `number` lost unless it has been SACKed or judged before.
+    pub fn mark_lost(&mut self, number: u32) {
+        let record = &mut self.records[(number - self.first) as usize];
+        if record.sacked || record.lost {
+            return;
+        }
+        record.lost = true;
+        self.lost += 1;
+        self.retransmit_from = self.retransmit_from.min(number);
+    }
+
+    /// Judges all that has not been SACKed lost, also what was sent again (after a timeout).
+    pub fn mark_all_lost(&mut self) {
+        for record in self.records.iter_mut().filter(|record| !record.sacked) {
+            record.lost = true;
+            record.retransmitted = false;
+        }
+        self.lost = self.outstanding() - self.sacked;
+        self.retransmitted = 0;
+        self.retransmit_from = self.first;
+    }
+
+    /// The lowest lost segment that has not been sent again (RFC 6675 `NextSeg` rule 1).
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<u32> {
+        if self.lost == self.retransmitted {
+            return None;
+        }
+        let from = self.retransmit_from.max(self.first);
+        let found = (from..self.next()).find(|number| {
+            let record = &self.records[(number - self.first) as usize];
+            record.lost && !record.retransmitted
+        });
+        self.retransmit_from = found.unwrap_or(self.next());
+        found
+    }
+
+    /// The lowest hole below the highest SACKed segment that was sent once (RFC 6675 `NextSeg` rule 3).
+    pub fn next_hole(&self) -> Option<u32> {
+        let highest = self.highest_sacked[0]?;
+        self.first_untouched(highest)
+    }
+
+    /// The last outstanding segment, unless it was received or sent twice (RFC 6675 `NextSeg` rule 4).
+    pub fn rescue(&self) -> Option<u32> {
+        let last = self.records.back()?;
+        (!last.sacked && !last.ambiguous).then(|| self.next() - 1)
+    }
+
+    fn first_untouched(&self, below: u32) -> Option<u32> {
+        (self.first..below.min(self.next())).find(|number| {
+            let record = &self.records[(number - self.first) as usize];
+            !record.sacked && !record.ambiguous
+        })
+    }
+}
+
+impl Delivered {
+    #[inline]
+    fn note(&mut self, number: u32, record: &Record) {
+        self.segments += 1;
+        if record.sent >= self.sent {
+            self.newest = number;
+            self.sent = record.sent;
+            self.unambiguous = !record.ambiguous;
+        }
+    }
+}

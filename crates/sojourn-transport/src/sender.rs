@@ -1,0 +1,535 @@
+//! The sender: what to send next, what is lost, when to give up waiting.
+//!
+//! Loss detection and recovery follow RFC 5681 section 3.2, RFC 6582 (without SACK) and RFC 6675 (with
+//! it) in one bookkeeping: what is in flight is the outstanding segments, less those known to have left
+//! the network. Without SACK each duplicate acknowledgement says that one has left, which is RFC 6582's
+//! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
+//! of them back, which is its deflation.
+
+use crate::options::Options;
+use crate::rate::RateSampler;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
+use crate::segment::Segment;
+use sojourn_congestion::{Ack, AnyControl, Congestion, Control, Signal};
+use sojourn_core::{Span, Time};
+
+/// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
+const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// The SYN has not been answered.
+    Handshake,
+    /// No loss is known.
+    Open,
+    /// Repairing a loss that acknowledgements showed.
+    Recovery,
+    /// Repairing a loss that the timer showed.
+    Loss,
+}
+
+/// What to put on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Transmit {
+    /// A connection request.
+    Syn,
+    /// A data segment.
+    Data {
+        /// Its number.
+        number: u32,
+        /// Its payload bytes.
+        payload_bytes: u32,
+        /// Whether it was sent before.
+        retransmission: bool,
+        /// Whether it tells the receiver that the window was reduced (RFC 3168).
+        cwr: bool,
+    },
+}
+
+/// Counters of a sender's life.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SenderCounts {
+    /// Data segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+}
+
+/// The state of a sender.
+#[derive(Debug)]
+pub struct Sender {
+    payload_bytes: u32,
+    last_payload_bytes: u32,
+    receive_window: u32,
+    initial_window: f64,
+    sack: bool,
+    limited_transmit: bool,
+    timestamps: bool,
+    ecn: bool,
+    pacing: Option<f64>,
+    control: AnyControl,
+    board: Scoreboard,
+    rtt: RttEstimator,
+    rate: Option<Box<RateSampler>>,
+    state: State,
+    /// One past the last segment the application has to send.
+    end: u32,
+    /// One past the highest segment sent when the present or last repair began.
+    recover: Option<u32>,
+    duplicates: u32,
+    /// New segments sent by limited transmit since the last new acknowledgement.
+    limited_sent: u32,
+    /// A segment to retransmit whatever the window says.
+    urgent: Option<u32>,
+    /// Whether RFC 6675's one rescue of this recovery was used.
+    rescued: bool,
+    /// Whether a partial acknowledgement of this recovery has restarted the timer.
+    restarted_timer: bool,
+    /// Without timestamps: the one segment whose round trip is being timed, and since when.
+    timed: Option<(u32, Time)>,
+    retransmission_at: Time,
+    timed_out_at: Option<u32>,
+    next_send_at: Time,
+    window_limited: bool,
+    /// No further ECN response before this segment is acknowledged.
+    ecn_recover: u32,
+    owes_cwr: bool,
+    syn_sent: Option<Time>,
+    syn_due: bool,
+    counts: SenderCounts,
+}
+
+impl Sender {
+    /// A sender that has nothing to send yet.
+    pub fn new(options: &Options, control: AnyControl) -> Sender {
+        let rate = control.wants_rate_samples().then(Box::default);
+        Sender {
+            payload_bytes: options.payload_bytes,
+            last_payload_bytes: options.payload_bytes,
+            receive_window: options.receive_window,
+            initial_window: f64::from(options.initial_window),
+            sack: options.sack,
+            limited_transmit: options.limited_transmit,
+            timestamps: options.timestamps,
+            ecn: options.ecn,
+            pacing: options.pacing,
+            control,
+            board: Scoreboard::default(),
+            rtt: RttEstimator::new(options.rto),
+            rate,
+            state: if options.handshake { State::Handshake } else { State::Open },
+            end: 0,
+            recover: None,
+            duplicates: 0,
+            limited_sent: 0,
+            urgent: None,
+            rescued: false,
+            restarted_timer: false,
+            timed: None,
+            retransmission_at: Time::NEVER,
+            timed_out_at: None,
+            next_send_at: Time::ZERO,
+            window_limited: false,
+            ecn_recover: 0,
+            owes_cwr: false,
+            syn_sent: None,
+            syn_due: options.handshake,
+            counts: SenderCounts::default(),
+        }
+    }
+
+    /// The application has endless data.
+    pub fn supply_forever(&mut self) {
+        self.end = u32::MAX;
+    }
+
+    /// The application has `bytes` bytes, and no more ever.
+    pub fn supply(&mut self, bytes: u64) {
+        let segments = bytes.div_ceil(u64::from(self.payload_bytes));
+        self.end = segments as u32;
+        self.last_payload_bytes = (bytes - (segments - 1) * u64::from(self.payload_bytes)) as u32;
+    }
+
+    /// The application stops; what was sent is still repaired.
+    pub fn stop_supply(&mut self) {
+        if self.board.next() < self.end {
+            self.end = self.board.next();
+            self.last_payload_bytes = self.payload_bytes;
+        }
+    }
+
+    /// The application returns after an idle time: the window starts anew.
+    pub fn restart(&mut self) {
+        self.control.on_restart(self.initial_window);
+    }
+
+    /// One past the last segment that the application has to send; `u32::MAX` where it never ends.
+    #[inline]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// The congestion control.
+    #[inline]
+    pub fn control(&self) -> &AnyControl {
+        &self.control
+    }
+
+    /// The round-trip estimator.
+    #[inline]
+    pub fn rtt(&self) -> &RttEstimator {
+        &self.rtt
+    }
+
+    /// Counters since the start.
+    pub fn counts(&self) -> SenderCounts {
+        self.counts
+    }
+
+    /// When [`on_timer`](Sender::on_timer) or [`poll_transmit`](Sender::poll_transmit) wants to be called.
+    #[inline]
+    pub fn deadline(&self, now: Time) -> Time {
+        if self.next_send_at > now { self.retransmission_at.min(self.next_send_at) } else { self.retransmission_at }
+    }
+
+    /// The connection was accepted.
+    pub fn on_syn_ack(&mut self, now: Time) {
+        if self.state != State::Handshake {
+            return;
+        }
+        self.state = State::Open;
+        self.retransmission_at = Time::NEVER;
+        match self.syn_sent {
+            Some(sent) => {
+                self.rtt.observe(now.since(sent));
+                self.rtt.sample(now.since(sent));
+            }
+            // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+            None => self.control.on_restart(1.0),
+        }
+    }
+
+    /// An acknowledgement arrived. Returns the round-trip sample it gave, if any.
+    #[inline]
+    pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
+        if segment.number > self.board.next() || segment.number < self.board.first() {
+            return None;
+        }
+        let flight = f64::from(self.in_flight());
+        let acknowledged = segment.number - self.board.first();
+        let mut delivered = Delivered::default();
+        self.board.acknowledge(segment.number, &mut delivered);
+        if segment.blocks > 0 {
+            self.board.sack(segment.sack_blocks(), &mut delivered);
+        }
+        let rtt = self.sample_rtt(segment, acknowledged, &delivered, now);
+        let rate = match &mut self.rate {
+            Some(sampler) => sampler.on_ack(delivered.segments, delivered.newest, segment.number, now),
+            None => None,
+        };
+        let in_recovery = self.state == State::Recovery;
+        if acknowledged > 0 {
+            self.on_progress(acknowledged, now);
+        } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
+            self.on_duplicate(now);
+        }
+        if segment.ece {
+            self.on_echo(now);
+        }
+        if delivered.segments > 0 {
+            self.control.on_ack(&Ack {
+                now,
+                newly_acked: delivered.segments,
+                flight,
+                window_limited: self.window_limited,
+                in_recovery: in_recovery || self.state == State::Recovery,
+                rtt,
+                smoothed_rtt: self.rtt.smoothed(),
+                min_rtt: self.rtt.min(),
+                max_rtt: self.rtt.max(),
+                one_way_delay_nanos: Some(segment.delay_nanos),
+                sent: delivered.sent,
+                marked: segment.ece,
+                rate,
+            });
+        }
+        rtt
+    }
+
+    #[inline]
+    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, delivered: &Delivered, now: Time) -> Option<Span> {
+        let rtt = if self.timestamps && acknowledged > 0 {
+            Some(now.since(segment.stamp))
+        } else if delivered.segments > 0 && delivered.unambiguous {
+            Some(now.since(delivered.sent))
+        } else {
+            None
+        };
+        if let Some(rtt) = rtt {
+            self.rtt.observe(rtt);
+            if self.timestamps {
+                self.rtt.sample(rtt);
+            }
+        }
+        if let Some((number, since)) = self.timed
+            && number < segment.number
+        {
+            self.timed = None;
+            self.rtt.sample(now.since(since));
+        }
+        rtt
+    }
+
+    /// The cumulative acknowledgement moved by `acknowledged` segments.
+    #[inline]
+    fn on_progress(&mut self, acknowledged: u32, now: Time) {
+        self.timed_out_at = None;
+        let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
+        let mut restart_timer = true;
+        match self.state {
+            State::Recovery if !repaired => {
+                // RFC 6582 step 3: only the first partial acknowledgement restarts the timer.
+                restart_timer = self.sack || !self.restarted_timer;
+                self.restarted_timer = true;
+                self.on_partial(acknowledged);
+            }
+            State::Recovery => {
+                self.finish_repair();
+                if !self.sack {
+                    self.control.on_recovered(f64::from(self.board.outstanding()));
+                }
+            }
+            State::Loss if repaired => self.finish_repair(),
+            State::Open => self.reset_duplicates(),
+            State::Loss | State::Handshake => {}
+        }
+        if self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+        } else if restart_timer {
+            self.retransmission_at = now + self.rtt.timeout();
+        }
+    }
+
+    fn on_partial(&mut self, acknowledged: u32) {
+        if self.sack {
+            return;
+        }
+        self.duplicates = self.duplicates.saturating_sub(acknowledged - 1);
+        self.board.mark_lost(self.board.first());
+        self.urgent = Some(self.board.first());
+    }
+
+    fn finish_repair(&mut self) {
+        self.state = State::Open;
+        self.urgent = None;
+        self.reset_duplicates();
+    }
+
+    #[inline]
+    fn reset_duplicates(&mut self) {
+        self.duplicates = 0;
+        self.limited_sent = 0;
+    }
+
+    fn on_duplicate(&mut self, now: Time) {
+        match self.state {
+            State::Recovery => self.duplicates += 1,
+            State::Open => {
+                self.duplicates += 1;
+                let shown = self.duplicates >= DUP_THRESH || (self.sack && self.board.first_is_lost());
+                // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
+                let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
+                if shown && careful {
+                    self.enter_recovery(now);
+                }
+            }
+            State::Loss | State::Handshake => {}
+        }
+    }
+
+    fn enter_recovery(&mut self, now: Time) {
+        self.signal(Signal::Loss, now);
+        self.state = State::Recovery;
+        self.recover = Some(self.board.next());
+        self.ecn_recover = self.board.next();
+        self.rescued = false;
+        self.restarted_timer = false;
+        self.timed = None;
+        self.retransmission_at = now + self.rtt.timeout();
+        self.board.mark_lost(self.board.first());
+        self.urgent = Some(self.board.first());
+    }
+
+    /// The receiver echoes a congestion mark: answer once per window (RFC 3168 section 6.1.2).
+    fn on_echo(&mut self, now: Time) {
+        if !self.ecn || self.state != State::Open || self.board.first() < self.ecn_recover {
+            return;
+        }
+        self.signal(Signal::Ecn, now);
+        self.ecn_recover = self.board.next();
+        self.owes_cwr = true;
+    }
+
+    fn signal(&mut self, signal: Signal, now: Time) {
+        // RFC 5681 equation 4: segments of limited transmit do not count.
+        let flight = f64::from(self.board.outstanding() - self.limited_sent.min(self.board.outstanding()));
+        self.control.on_congestion(&Congestion { now, signal, flight, smoothed_rtt: self.rtt.smoothed() });
+    }
+
+    /// A time that [`deadline`](Sender::deadline) named has come.
+    pub fn on_timer(&mut self, now: Time) {
+        if now < self.retransmission_at {
+            return;
+        }
+        self.counts.timeouts += 1;
+        self.rtt.back_off();
+        self.retransmission_at = now + self.rtt.timeout();
+        if self.state == State::Handshake {
+            self.syn_due = true;
+            return;
+        }
+        let repeated = self.timed_out_at == Some(self.board.first());
+        self.signal(Signal::Timeout { repeated }, now);
+        self.timed_out_at = Some(self.board.first());
+        self.state = State::Loss;
+        self.recover = Some(self.board.next());
+        self.ecn_recover = self.board.next();
+        self.reset_duplicates();
+        self.urgent = None;
+        self.timed = None;
+        self.board.mark_all_lost();
+    }
+
+    /// Segments believed to be in the network.
+    #[inline]
+    fn in_flight(&self) -> u32 {
+        match self.state {
+            State::Open | State::Handshake => {
+                let left = if self.limited_transmit { self.duplicates.min(LIMITED_TRANSMIT) } else { 0 };
+                self.board.outstanding().saturating_sub(left)
+            }
+            State::Recovery if !self.sack => self.board.pipe().saturating_sub(self.duplicates),
+            State::Recovery | State::Loss => self.board.pipe(),
+        }
+    }
+
+    /// The next thing to send now; call until it returns `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if self.state == State::Handshake {
+            return self.poll_syn(now);
+        }
+        if let Some(number) = self.urgent.take() {
+            return Some(self.send_again(number, now));
+        }
+        let window = self.control.window();
+        let flight = self.in_flight();
+        // A window below one segment still sends single segments, spaced by pacing.
+        if flight > 0 && f64::from(flight + 1) > window {
+            self.window_limited = true;
+            return None;
+        }
+        if now < self.next_send_at {
+            return None;
+        }
+        let choice = self.choose(now)?;
+        self.pace(now, window);
+        Some(choice)
+    }
+
+    fn poll_syn(&mut self, now: Time) -> Option<Transmit> {
+        if !self.syn_due || self.end == 0 {
+            return None;
+        }
+        self.syn_due = false;
+        // A SYN that was sent twice gives no sample (Karn).
+        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
+        self.retransmission_at = now + self.rtt.timeout();
+        Some(Transmit::Syn)
+    }
+
+    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess.
+    #[inline]
+    fn choose(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(number) = self.board.next_lost() {
+            return Some(self.send_again(number, now));
+        }
+        let next = self.board.next();
+        let room = self.board.outstanding() < self.receive_window;
+        if next < self.end && room {
+            return Some(self.send_new(next, now));
+        }
+        if self.state == State::Recovery
+            && self.sack
+            && let Some(number) = self.guess()
+        {
+            return Some(self.send_again(number, now));
+        }
+        self.window_limited = false;
+        if let Some(sampler) = &mut self.rate
+            && next >= self.end
+        {
+            sampler.on_app_limited(self.board.pipe());
+        }
+        None
+    }
+
+    fn guess(&mut self) -> Option<u32> {
+        self.board.next_hole().or_else(|| {
+            let rescue = if self.rescued { None } else { self.board.rescue() };
+            self.rescued |= rescue.is_some();
+            rescue
+        })
+    }
+
+    #[inline]
+    fn send_new(&mut self, number: u32, now: Time) -> Transmit {
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_send(number, self.board.pipe(), now);
+        }
+        self.board.send_new(now);
+        if self.duplicates > 0 && self.state == State::Open {
+            self.limited_sent += 1;
+        }
+        if !self.timestamps && self.timed.is_none() {
+            self.timed = Some((number, now));
+        }
+        if self.retransmission_at == Time::NEVER {
+            self.retransmission_at = now + self.rtt.timeout();
+        }
+        self.data(number, false)
+    }
+
+    fn send_again(&mut self, number: u32, now: Time) -> Transmit {
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_send(number, self.board.pipe(), now);
+        }
+        self.board.retransmit(number, now);
+        self.timed = None;
+        self.counts.retransmissions += 1;
+        self.data(number, true)
+    }
+
+    #[inline]
+    fn data(&mut self, number: u32, retransmission: bool) -> Transmit {
+        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
+        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        Transmit::Data { number, payload_bytes, retransmission, cwr }
+    }
+
+    /// Sets the earliest time of the next segment.
+    #[inline]
+    fn pace(&mut self, now: Time, window: f64) {
+        let gap = if let Some(rate) = self.control.pacing_rate() {
+            rate.transmission(u64::from(self.payload_bytes))
+        } else if window < 1.0 {
+            self.rtt.smoothed().mul_f64(1.0 / window)
+        } else if let Some(gain) = self.pacing {
+            self.rtt.smoothed().mul_f64(1.0 / (gain * window))
+        } else {
+            return;
+        };
+        self.next_send_at = now + gap;
+    }
+}
