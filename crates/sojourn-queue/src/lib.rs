@@ -6,6 +6,7 @@
 
 mod discipline;
 mod fifo;
+mod hash;
 mod packet;
 #[cfg(test)]
 mod testing;
@@ -15,6 +16,7 @@ pub mod red;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
+pub use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Descriptor, ParameterError, Params};
