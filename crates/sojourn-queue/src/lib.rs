@@ -4,15 +4,19 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod buckets;
 mod discipline;
 mod fifo;
 mod hash;
 mod packet;
+mod ranking;
+mod round;
 #[cfg(test)]
 mod testing;
 
 pub mod droptail;
 pub mod red;
+pub mod sfq;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -85,6 +89,7 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    sfq::Sfq,
 }
 
 /// The discipline called `name`.
