@@ -15,6 +15,7 @@ mod round;
 mod testing;
 
 pub mod droptail;
+pub mod drr;
 pub mod red;
 pub mod sfq;
 
@@ -90,6 +91,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     sfq::Sfq,
+    drr::Drr,
 }
 
 /// The discipline called `name`.
