@@ -14,6 +14,7 @@ mod round;
 #[cfg(test)]
 mod testing;
 
+pub mod choke;
 pub mod droptail;
 pub mod drr;
 pub mod red;
@@ -92,6 +93,7 @@ disciplines! {
     red::Red,
     sfq::Sfq,
     drr::Drr,
+    choke::Choke,
 }
 
 /// The discipline called `name`.
