@@ -19,6 +19,7 @@ pub mod droptail;
 pub mod drr;
 pub mod red;
 pub mod sfq;
+pub mod sqf;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -94,6 +95,7 @@ disciplines! {
     sfq::Sfq,
     drr::Drr,
     choke::Choke,
+    sqf::Sqf,
 }
 
 /// The discipline called `name`.

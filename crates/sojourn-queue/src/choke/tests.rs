@@ -2,13 +2,13 @@
 //! discipline.
 
 use super::{Choke, DESCRIPTOR};
-use crate::red::average::Average;
+use crate::red::average::{Ageing, Average};
 use crate::testing::flows::{Fate, FlowStep, flow_lives, live_flows, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
-use sojourn_core::{Amount, Stream, Time};
+use sojourn_core::{Amount, Span, Stream, Time};
 
 /// The discipline itself, to look inside.
 fn choke(preset: &str, changes: &[(&str, Value)]) -> Choke<u32> {
@@ -194,6 +194,34 @@ fn a_full_buffer_refuses() {
     let (mut choke, mut sink) = (standing("paper", 0.0, 0..300, &[]), Recorder::default());
     choke.enqueue(packet_of(1000, 40, 1), Time::ZERO, &mut sink);
     assert_eq!((sink.drops.as_slice(), choke.packets()), (&[(1, DropReason::Overflow)][..], 300));
+}
+
+/// 10 Mbit/s send 1250 packets of 1000 B a second: with a weight of 1/2, 1.6 ms of silence quarter the average.
+#[test]
+fn silence_ages_the_average() {
+    let changes = [number("weight", 0.5), number("max_p", 1e-6), packets("min", 4.0), packets("max", 8.0)];
+    let (mut choke, mut sink) = (choke("paper", &changes), Recorder::default());
+    let at = |micros| Time::ZERO + Span::from_micros(micros);
+    (0..9).for_each(|flow| choke.enqueue(packet_of(flow, 1500, flow), at(0), &mut sink));
+    let average = choke.average.value();
+    (0..9).for_each(|_| assert!(choke.dequeue(at(10), &mut sink).is_some()));
+    // The wire falls silent at 1000, and asks again; the second arrival finds a packet waiting.
+    assert!(choke.dequeue(at(1_000), &mut sink).is_none() && choke.dequeue(at(1_800), &mut sink).is_none());
+    choke.enqueue(packet_of(10, 1500, 10), at(2_600), &mut sink);
+    assert!((choke.average.value() - average / 4.0).abs() < 1e-9);
+    choke.enqueue(packet_of(11, 1500, 11), at(4_200), &mut sink);
+    assert!((choke.average.value() - average / 8.0 - 0.5).abs() < 1e-9);
+
+    // A packet that is dropped leaves the wire silent.
+    (0..2).for_each(|_| assert!(choke.dequeue(at(5_000), &mut sink).is_some()));
+    assert!(choke.dequeue(at(5_000), &mut sink).is_none());
+    choke.average = Average::new(0.5, Ageing::Curve(1250.0));
+    (0..6).for_each(|_| choke.average.sample(100.0, None));
+    let average = choke.average.value();
+    choke.enqueue(packet_of(12, 1500, 12), at(5_800), &mut sink);
+    choke.enqueue(packet_of(13, 1500, 13), at(6_600), &mut sink);
+    assert_eq!((choke.packets(), sink.drops.len()), (0, 2));
+    assert!((choke.average.value() - average / 4.0).abs() < 1e-9);
 }
 
 // Linux.
