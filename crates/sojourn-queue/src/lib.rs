@@ -17,6 +17,7 @@ mod testing;
 pub mod choke;
 pub mod droptail;
 pub mod drr;
+pub mod prio;
 pub mod red;
 pub mod sfq;
 pub mod sqf;
@@ -96,6 +97,7 @@ disciplines! {
     drr::Drr,
     choke::Choke,
     sqf::Sqf,
+    prio::Prio,
 }
 
 /// The discipline called `name`.

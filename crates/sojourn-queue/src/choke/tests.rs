@@ -108,7 +108,7 @@ fn an_empty_queue_has_nothing_to_draw() {
 /// How often an arrival of one of `flows` flows that share the queue equally is hit.
 fn matches(flows: u32, draws: u64) -> f64 {
     let changes = [number("max_p", 1e-6), ("draws", Value::Integer(draws))];
-    let trials = 20_000;
+    let trials = 8_000;
     let hits = (0..trials).filter(|&trial| {
         let mut choke = standing("paper", 101.0, (0..120).map(|number| number % flows), &changes);
         choke.random = Stream::new(u64::from(trial), "draw");
@@ -124,7 +124,7 @@ fn matches(flows: u32, draws: u64) -> f64 {
 fn the_share_of_the_queue_is_the_probability_of_a_hit() {
     for (flows, draws, expected) in [(2, 1, 0.5), (4, 1, 0.25), (10, 1, 0.1), (4, 3, 1.0 - 0.75f64.powi(3))] {
         let found = matches(flows, draws);
-        assert!((found - expected).abs() < 0.012, "{flows} flows, {draws} draws: {found}");
+        assert!((found - expected).abs() < 0.02, "{flows} flows, {draws} draws: {found}");
     }
 }
 
