@@ -14,6 +14,7 @@ mod round;
 #[cfg(test)]
 mod testing;
 
+pub mod blue;
 pub mod choke;
 pub mod droptail;
 pub mod drr;
@@ -98,6 +99,7 @@ disciplines! {
     choke::Choke,
     sqf::Sqf,
     prio::Prio,
+    blue::Blue,
 }
 
 /// The discipline called `name`.

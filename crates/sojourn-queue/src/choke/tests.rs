@@ -46,7 +46,7 @@ fn standing(preset: &str, average: f64, flows: impl IntoIterator<Item = u32>, ch
 #[test]
 fn automatic_values_of_tc() {
     // limit, max, min, Wlog for bursts of 138 and 41 packets.
-    for (most, max, min, wlog) in [(1000.0, 250.0, 83.0, 6), (300.0, 75.0, 25.0, 5)] {
+    for (most, max, min, wlog) in [(1000.0, 250.0, 83.0, 6), (303.0, 75.0, 25.0, 5)] {
         let linux = || choke("linux", &[packets("limit", most)]);
         assert_eq!((linux().ramp.min, linux().ramp.max), (min, max));
         assert_eq!(weight(linux()), 0.5f64.powi(wlog));
@@ -166,12 +166,20 @@ fn red_decides_what_does_not_match() {
     // Every arrival is of a flow of its own.
     let dropped = |average, changes: &[_]| {
         let (mut choke, mut sink) = (standing("linux", average, 1..=10, changes), Recorder::default());
+        let mut left_marked = 0;
         for flow in 100..1100 {
             let mut arrival = packet_of(flow, 1500, flow);
             arrival.ecn = Ecn::Ect0;
             choke.enqueue(arrival, Time::ZERO, &mut sink);
-            choke.dequeue(Time::ZERO, &mut sink);
+            while choke.packets() > 10 {
+                let sent = choke.dequeue(Time::ZERO, &mut sink).unwrap();
+                left_marked += usize::from(sent.ecn == Ecn::Ce);
+            }
         }
+        while let Some(sent) = choke.dequeue(Time::ZERO, &mut sink) {
+            left_marked += usize::from(sent.ecn == Ecn::Ce);
+        }
+        assert_eq!(left_marked, sink.marks.len());
         (sink.drops.len(), sink.marks.len())
     };
     let ecn = ("ecn", Value::Boolean(true));
