@@ -27,8 +27,14 @@ impl FlowHash {
         match self.buckets {
             None => packet.flow as usize,
             // The upper bits, scaled (Lemire 2019): fair for any number of buckets.
-            Some(buckets) => (((hash(packet.key, self.seed) >> 32) * u64::from(buckets)) >> 32) as usize,
+            Some(buckets) => (((self.bits(packet) >> 32) * u64::from(buckets)) >> 32) as usize,
         }
+    }
+
+    /// The 64 bits behind the bucket, for disciplines that cut several hashes from them.
+    #[inline]
+    pub fn bits<B>(&self, packet: &Packet<B>) -> u64 {
+        hash(packet.key, self.seed)
     }
 
     /// How many buckets there are; `None` if as many as flows.

@@ -20,6 +20,7 @@ pub mod droptail;
 pub mod drr;
 pub mod prio;
 pub mod red;
+pub mod sfb;
 pub mod sfq;
 pub mod sqf;
 
@@ -100,6 +101,7 @@ disciplines! {
     sqf::Sqf,
     prio::Prio,
     blue::Blue,
+    sfb::Sfb,
 }
 
 /// The discipline called `name`.
