@@ -13,8 +13,6 @@ mod describe;
 mod diagnostic;
 mod fields;
 mod format;
-#[cfg(test)]
-mod format_tests;
 mod node;
 mod overrides;
 mod parse;
