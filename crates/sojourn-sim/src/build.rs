@@ -53,18 +53,9 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .iter()
         .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
         .collect();
-    World {
-        now: Time::ZERO,
-        events: 0,
-        agenda: Agenda::new(World::slots(links.len(), lines.len())),
-        links,
-        lines,
-        flows,
-        groups,
-        entrances,
-        recorder,
-        measuring: false,
-    }
+    let agenda = Agenda::new(World::slots(links.len(), lines.len()));
+    assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
+    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
 }
 
 impl Builder<'_> {
