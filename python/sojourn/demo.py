@@ -37,9 +37,7 @@ def motivating_example() -> None:
     )
     begun = time.monotonic()
     results = [Scenario.load(panel["scenario"]).run() for panel in paper["panel"]]
-    settled = [
-        Scenario.load(panel["scenario"], {"warmup": SETTLED}).run(series=False) for panel in paper["panel"]
-    ]
+    settled = [Scenario.load(panel["scenario"], {"warmup": SETTLED}).run(series=False) for panel in paper["panel"]]
     simulated = time.monotonic()
     _say(f"1. The motivating example: {paper['setting']}\n   paper: {paper['source']}\n")
     _print_comparison(paper["panel"], results, settled)
