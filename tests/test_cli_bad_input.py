@@ -126,7 +126,7 @@ def test_a_result_directory_that_is_a_file(command: Command, small_file: Path, t
 
 def test_more_packet_rows_than_memory_holds(command: Command, small_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "packets"
-    long = ["--set", "duration=1000000 s", "--packets", "--out", out]
+    long = ["--set", "duration=1000000 s", "--bin", "10 s", "--packets", "--out", out]
     assert "rows of packets" in run_wrongly(command, tmp_path, "run", small_file, *long)
 
 
