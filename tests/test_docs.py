@@ -5,7 +5,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import Command
 
 ROOT = Path(__file__).parent.parent
