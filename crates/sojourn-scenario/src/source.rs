@@ -9,7 +9,8 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub(crate) fn toml(text: &str, reporter: &mut Reporter<'_>) -> Node {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
+    let (document, mut errors) = DeTable::parse_recoverable(text);
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
     let mut last_line = None;
     for error in &errors {
         let origin = error.span().map_or(Origin::Unknown, |span| lines.origin(span.start));

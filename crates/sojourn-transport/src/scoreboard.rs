@@ -76,6 +76,11 @@ impl Scoreboard {
         self.records.len() as u32
     }
 
+    /// Outstanding segments that the receiver is known to have.
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
     /// Segments believed to be in the network (RFC 6675 `SetPipe`): one sent again while its first copy
     /// is not known to be lost counts twice.
     #[inline]

@@ -239,7 +239,7 @@ impl Sender {
             }
             _ => None,
         };
-        let in_recovery = self.state == State::Recovery;
+        let state = self.state;
         if acknowledged > 0 {
             self.on_progress(acknowledged, now);
         } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
@@ -247,7 +247,9 @@ impl Sender {
         }
         // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.
         if self.state == State::Open && self.board.has_lost() {
-            self.enter_recovery(now);
+            let flight =
+                if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
+            self.enter_recovery(flight, now);
         }
         if segment.ece {
             self.on_echo(acknowledged, now);
@@ -259,7 +261,7 @@ impl Sender {
                 newly_acked,
                 flight,
                 window_limited: self.window_limited,
-                in_recovery: in_recovery || self.state == State::Recovery,
+                in_recovery: state == State::Recovery || self.state == State::Recovery,
                 rtt,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
@@ -367,15 +369,15 @@ impl Sender {
                 // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
                 let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
                 if self.duplicates >= DUP_THRESH && careful {
-                    self.enter_recovery(now);
+                    self.enter_recovery(self.flight_size(), now);
                 }
             }
             State::Loss | State::Handshake => {}
         }
     }
 
-    fn enter_recovery(&mut self, now: Time) {
-        self.reduce(Signal::Loss, self.board.outstanding(), now);
+    fn enter_recovery(&mut self, flight: u32, now: Time) {
+        self.reduce(Signal::Loss, flight, now);
         self.state = State::Recovery;
         self.recover = Some(self.board.next());
         self.rescued = false;
@@ -391,19 +393,30 @@ impl Sender {
     fn on_echo(&mut self, acknowledged: u32, now: Time) {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
-            self.reduce(Signal::Ecn, self.board.outstanding() + acknowledged, now);
+            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, now);
         }
     }
 
-    /// Tells the control of congestion noticed with `outstanding` segments out.
-    fn reduce(&mut self, signal: Signal, outstanding: u32, now: Time) {
-        // RFC 5681 equation 4: segments of limited transmit do not count.
-        let flight = f64::from(outstanding.saturating_sub(self.limited_sent));
+    /// Tells the control of congestion noticed with `flight` segments out.
+    fn reduce(&mut self, signal: Signal, flight: u32, now: Time) {
         self.limited_sent = 0;
+        let flight = f64::from(flight);
         self.control.on_congestion(&Congestion { now, signal, flight, smoothed_rtt: self.rtt.smoothed() });
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
         self.ecn_recover = Some(self.board.next());
         self.owes_cwr = self.ecn;
+    }
+
+    /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.
+    ///
+    /// The RFC counts all that is not cumulatively acknowledged. While a repair waits for a retransmission that was
+    /// lost too, SACK lets new data flow behind it for as long as the timer runs, and that count grows far beyond
+    /// the window. What has left the network is therefore left out during a repair, as pipe does (RFC 6675).
+    fn flight_size(&self) -> u32 {
+        match self.state {
+            State::Open | State::Handshake => self.board.outstanding().saturating_sub(self.limited_sent),
+            State::Recovery | State::Loss => self.in_flight(),
+        }
     }
 
     /// A time that [`deadline`](Sender::deadline) named has come.
@@ -419,7 +432,7 @@ impl Sender {
             return;
         }
         let repeated = self.timed_out_at == Some(self.board.first());
-        self.reduce(Signal::Timeout { repeated }, self.board.outstanding(), now);
+        self.reduce(Signal::Timeout { repeated }, self.flight_size(), now);
         self.timed_out_at = Some(self.board.first());
         self.state = State::Loss;
         self.recover = Some(self.board.next());

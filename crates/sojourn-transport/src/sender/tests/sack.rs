@@ -134,6 +134,19 @@ fn after_a_timeout_only_the_holes_are_sent() {
     assert!((1..39).filter(|number| *number != 5).all(|number| path.times_sent[&number] == 1), "{}", path.table());
 }
 
+/// While a retransmission that was lost too waits for the timer, new data flows behind the hole; a timeout
+/// halves what is in the network, not all of that.
+#[test]
+fn what_flows_behind_a_stuck_hole_is_not_halved() {
+    let mut path = sack(10);
+    path.drops = these(&[(0, 0), (0, 1)]);
+    path.send_forever().run(1100);
+    assert!(path.sender.board.outstanding() > 40);
+    assert_eq!(path.threshold(), 5.0);
+    path.run(1110);
+    assert_eq!((path.sender.counts.timeouts, path.threshold()), (1, 2.0), "{}", path.table());
+}
+
 /// RFC 5681 section 3.1, RFC 3042: duplicates do not open the window; what they reported counts with the
 /// acknowledgement that follows.
 #[test]
