@@ -144,7 +144,7 @@ fn what_flows_behind_a_stuck_hole_is_not_halved() {
     assert!(path.sender.board.outstanding() > 40);
     assert_eq!(path.threshold(), 5.0);
     path.run(1110);
-    assert_eq!((path.sender.counts.timeouts, path.threshold()), (1, 2.0), "{}", path.table());
+    assert_eq!((path.sender.counts.timeouts, path.threshold()), (1, 2.5), "{}", path.table());
 }
 
 /// RFC 5681 section 3.1, RFC 3042: duplicates do not open the window; what they reported counts with the
