@@ -38,7 +38,8 @@ fn check(scenario: &Scenario, record: &Record) {
     let records = records.chain(scenario.hops.iter().map(|hop| &record.hops[&hop.name]));
     for ((name, _, spec), link) in sojourn_sim::named_links(scenario).into_iter().zip(records) {
         let slack = match &spec.capacity {
-            Capacity::Fixed(_) => 1e-9,
+            // Times are whole nanoseconds, at both ends of what is measured.
+            Capacity::Fixed(_) => 4e-9 / measured.as_secs_f64(),
             // A packet that began before measuring did counts as a whole.
             Capacity::Recorded(_) => {
                 f64::from(scenario.largest_packet_bytes() + 28) / spec.capacity.mean_rate().bytes_in(measured)
