@@ -9,8 +9,10 @@ mod control;
 
 pub mod ledbat;
 pub mod newreno;
+mod reno;
 #[cfg(test)]
 mod script;
+pub mod tcp_lp;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -84,6 +86,7 @@ macro_rules! controls {
 controls! {
     newreno::NewReno,
     ledbat::Ledbat,
+    tcp_lp::TcpLp,
 }
 
 /// The control called `name`.
