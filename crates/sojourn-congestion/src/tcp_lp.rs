@@ -2,7 +2,8 @@
 //!
 //! For each acknowledgement:
 //! 1. its one-way delay enters the smoothed delay and the least and greatest delay of the connection;
-//! 2. congestion is indicated where the smoothed delay exceeds least + threshold x (greatest - least);
+//! 2. congestion is indicated where the smoothed delay exceeds least + threshold x (greatest - least), once a first
+//!    loss has shown the greatest;
 //! 3. a first indication halves the window and begins the inference phase, a few round trips during which the window
 //!    does not grow; a further indication in that phase leaves one segment (and prolongs it);
 //! 4. without an indication, and outside the phase, the window grows as Reno's.
@@ -37,6 +38,8 @@ pub struct TcpLp {
     indicated: Option<Time>,
     /// The last reaction to anything.
     reacted: Option<Time>,
+    /// Whether indications count.
+    watching: bool,
     settings: Settings,
 }
 
@@ -83,6 +86,7 @@ impl TcpLp {
             delays: Delays::new(arithmetic, estimate_clock),
             indicated: None,
             reacted: None,
+            watching: params.choice("indicates_from") == "start",
             settings: Settings {
                 indicates_when_reached: params.choice("indicates") == "reached",
                 inference: params.number("inference"),
@@ -104,7 +108,7 @@ impl TcpLp {
             Some(Level::Below) | None => false,
         };
         let answered = self.settings.once_per_rtt && self.reacted.is_some_and(|reacted| now.since(reacted) < rtt);
-        indicated && !answered
+        self.watching && indicated && !answered
     }
 
     #[inline]
@@ -152,6 +156,7 @@ impl Control for TcpLp {
         let outstanding = if self.settings.halves_window { self.reno.window } else { event.flight };
         self.reno.reduce(event.signal, outstanding / 2.0);
         self.reacted = Some(event.now);
+        self.watching = true;
     }
 
     fn on_recovered(&mut self, flight: f64) {
@@ -160,7 +165,6 @@ impl Control for TcpLp {
 
     fn on_restart(&mut self, initial_window: f64) {
         self.reno = Reno::new(initial_window);
-        self.indicated = None;
     }
 
     #[inline]

@@ -32,6 +32,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "round trips after an indication during which the window does not grow and another indication leaves one segment (inference phase)",
         },
         Parameter {
+            name: "indicates_from",
+            kind: Kind::Choice(&["first-loss", "start"]),
+            default: Value::Choice("first-loss"),
+            description: "since when indications count: slow start learns the range of delays until the first loss (paper), or from the first sample on (modules)",
+        },
+        Parameter {
             name: "once_per_rtt",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
@@ -104,6 +110,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "linux",
             summary: "Linux tcp_lp: milliseconds with a random offset in 32 bits, extremes reset by every indication",
             values: &[
+                ("indicates_from", Value::Choice("start")),
                 ("once_per_rtt", Value::Boolean(false)),
                 ("indicates", Value::Choice("reached")),
                 ("extremes", Value::Choice("reset")),
@@ -120,6 +127,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "ns3",
             summary: "ns-3 TcpLp: as Linux, but with one clock, an indication only above the threshold, and slow start during inference",
             values: &[
+                ("indicates_from", Value::Choice("start")),
                 ("once_per_rtt", Value::Boolean(false)),
                 ("extremes", Value::Choice("reset")),
                 ("greatest", Value::Choice("second")),

@@ -12,6 +12,9 @@ use sojourn_core::{Span, Stream, Time};
 /// The clocks of the script differ by 3 s; this puts them together.
 const SAME_CLOCK: (&str, Value) = ("clock_offset", Value::Span(Span::from_secs(3)));
 
+/// Indications count from the start.
+const AT_ONCE: (&str, Value) = ("indicates_from", Value::Choice("start"));
+
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
     Script::new(&params(&DESCRIPTOR, preset, changes))
 }
@@ -97,7 +100,7 @@ fn registers_of_32_bits_forget_the_high_bits() {
 
 #[test]
 fn an_indication_halves_waits_and_a_second_leaves_one() {
-    let mut script = script("paper", &[]);
+    let mut script = script("paper", &[AT_ONCE]);
     script.table(&[Queue(0), Queue(0), Queue(0)]);
     assert_eq!(script.window(), 16.0);
     // 40 ms of queue: the smoothed delay rises by 5 ms, the threshold by 6, then the former by 4.4 more.
@@ -116,9 +119,19 @@ fn an_indication_halves_waits_and_a_second_leaves_one() {
     assert_eq!(give(&mut script, millis(1), millis(0)), 2.5);
 }
 
+/// Until then the range of delays is not known, and slow start goes on.
+#[test]
+fn in_the_paper_indications_count_after_the_first_loss() {
+    let rounds = [vec![Queue(0); 3], vec![Queue(40); 2], vec![Loss(40)], vec![Queue(40); 2]].concat();
+    same(
+        &script("paper", &[]).table(&rounds),
+        "queue 0 ms: 4 8 16\nqueue 40 ms: 32 64\nloss at 40 ms: 64\nqueue 40 ms: 32 1",
+    );
+}
+
 #[test]
 fn a_loss_hides_indications_for_a_round_trip_and_begins_no_inference() {
-    let mut script = script("paper", &[]);
+    let mut script = script("paper", &[AT_ONCE]);
     script.table(&[Queue(0), Queue(0), Queue(0)]);
     give(&mut script, millis(1), millis(40));
     script.congestion(Signal::Loss);
@@ -129,7 +142,7 @@ fn a_loss_hides_indications_for_a_round_trip_and_begins_no_inference() {
 
 #[test]
 fn where_indications_count_always_two_in_a_row_leave_one() {
-    let mut script = script("paper", &[("once_per_rtt", Value::Boolean(false))]);
+    let mut script = script("paper", &[AT_ONCE, ("once_per_rtt", Value::Boolean(false))]);
     script.table(&[Queue(0), Queue(0), Queue(0)]);
     give(&mut script, millis(1), millis(40));
     assert_eq!(give(&mut script, millis(1), millis(40)), 8.5);
@@ -138,7 +151,7 @@ fn where_indications_count_always_two_in_a_row_leave_one() {
 
 #[test]
 fn in_recovery_delays_are_measured_and_nothing_moves() {
-    let mut script = script("paper", &[]);
+    let mut script = script("paper", &[AT_ONCE]);
     script.table(&[Queue(0), Queue(0), Queue(0)]);
     for _ in 0..10 {
         script.now += millis(1);
@@ -151,7 +164,7 @@ fn in_recovery_delays_are_measured_and_nothing_moves() {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    let mut script = script("paper", &[]);
+    let mut script = script("paper", &[AT_ONCE]);
     let full = ack(script.now, 2.0, Span::ZERO);
     script.control.on_ack(&Ack { window_limited: false, ..full });
     script.control.on_ack(&Ack { marked: true, ..full });
@@ -189,7 +202,8 @@ fn an_estimated_clock_needs_whole_ticks_per_second() {
 // Tables of the window over round trips.
 
 const STORY: &[&[Round]] = &[
-    &[Queue(0); 5],
+    &[Queue(0); 4],
+    &[Loss(60)],
     &[Queue(5); 3],
     &[Queue(40); 4],
     &[Queue(0); 2],
@@ -207,16 +221,17 @@ const STORY: &[&[Round]] = &[
 fn the_paper_over_round_trips() {
     same(
         &script("paper", &[]).table(&STORY.concat()),
-        "queue 0 ms: 4 8 16 32 64\n\
-         queue 5 ms: 32 1 1\n\
-         queue 40 ms: 1 1 1 1\n\
+        "queue 0 ms: 4 8 16 32\n\
+         loss at 60 ms: 32\n\
+         queue 5 ms: 32 33 34\n\
+         queue 40 ms: 17 1 1 1\n\
          queue 0 ms: 1 1\n\
          loss at 0 ms: 2\n\
          queue 0 ms: 1 1 1 1\n\
          mark at 0 ms: 2\n\
          timeout: 1\n\
-         queue 0 ms: 2 2 3 4\n\
-         queue 40 ms: 2 1 1\n\
+         queue 0 ms: 1 1 1 1\n\
+         queue 40 ms: 1 1 1\n\
          idle 3 s: 2\n\
          queue 0 ms: 1 1 1",
     );
@@ -226,18 +241,19 @@ fn the_paper_over_round_trips() {
 fn linux_over_round_trips() {
     same(
         &script("linux", &[SAME_CLOCK]).table(&STORY.concat()),
-        "queue 0 ms: 4 2 2 2 4\n\
-         queue 5 ms: 2 2 2\n\
-         queue 40 ms: 2 4 8 16\n\
-         queue 0 ms: 32 64\n\
-         loss at 0 ms: 64\n\
-         queue 0 ms: 64 65 66 67\n\
-         mark at 0 ms: 34\n\
+        "queue 0 ms: 4 2 2 2\n\
+         loss at 60 ms: 2\n\
+         queue 5 ms: 1 1 1\n\
+         queue 40 ms: 1 1 1 1\n\
+         queue 0 ms: 1 1\n\
+         loss at 0 ms: 2\n\
+         queue 0 ms: 1 1 1 1\n\
+         mark at 0 ms: 2\n\
          timeout: 1\n\
-         queue 0 ms: 2 4 8 16\n\
-         queue 40 ms: 18 19 20\n\
+         queue 0 ms: 1 1 1 1\n\
+         queue 40 ms: 1 1 1\n\
          idle 3 s: 2\n\
-         queue 0 ms: 4 8 16",
+         queue 0 ms: 1 1 1",
     );
 }
 
@@ -245,16 +261,17 @@ fn linux_over_round_trips() {
 fn ns3_over_round_trips() {
     same(
         &script("ns3", &[SAME_CLOCK]).table(&STORY.concat()),
-        "queue 0 ms: 4 8 16 32 64\n\
-         queue 5 ms: 47 94 188\n\
-         queue 40 ms: 176 352 704 1408\n\
-         queue 0 ms: 1395 2790\n\
-         loss at 0 ms: 2790\n\
-         queue 0 ms: 2790 2791 2792 2793\n\
-         mark at 0 ms: 1397\n\
+        "queue 0 ms: 4 8 16 32\n\
+         loss at 60 ms: 8\n\
+         queue 5 ms: 1 1 1\n\
+         queue 40 ms: 2 1 2 4\n\
+         queue 0 ms: 1 1\n\
+         loss at 0 ms: 2\n\
+         queue 0 ms: 1 1 1 1\n\
+         mark at 0 ms: 2\n\
          timeout: 1\n\
-         queue 0 ms: 2 4 8 16\n\
-         queue 40 ms: 5 10 20\n\
+         queue 0 ms: 2 2 3 4\n\
+         queue 40 ms: 2 1 2\n\
          idle 3 s: 2\n\
          queue 0 ms: 1 1 1",
     );
@@ -389,8 +406,8 @@ proptest! {
         offset in 0u64..4_000_000,
         queues in prop::collection::vec(0u64..300, 1..300),
     ) {
-        let mut plain = script("paper", &[]);
-        let mut shifted = script("paper", &[("clock_offset", Value::Span(Span::from_secs(offset)))]);
+        let mut plain = script("paper", &[AT_ONCE]);
+        let mut shifted = script("paper", &[AT_ONCE, ("clock_offset", Value::Span(Span::from_secs(offset)))]);
         for queue in queues {
             prop_assert_eq!(
                 give(&mut plain, millis(7), millis(queue)).to_bits(),
@@ -403,7 +420,7 @@ proptest! {
     #[test]
     fn never_ahead_of_newreno(queues in prop::collection::vec(0u64..120, 1..2000)) {
         let mut newreno = Script::new(&params(&crate::newreno::DESCRIPTOR, "rfc", &[]));
-        let mut low = script("paper", &[]);
+        let mut low = script("paper", &[AT_ONCE]);
         for queue in queues {
             newreno.now += millis(1);
             let ack = ack(newreno.now, newreno.window(), millis(queue));
