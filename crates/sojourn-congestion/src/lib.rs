@@ -10,9 +10,11 @@ mod control;
 pub mod ledbat;
 pub mod newreno;
 mod reno;
+mod rounds;
 #[cfg(test)]
 mod script;
 pub mod tcp_lp;
+pub mod vegas;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -87,6 +89,7 @@ controls! {
     newreno::NewReno,
     ledbat::Ledbat,
     tcp_lp::TcpLp,
+    vegas::Vegas,
 }
 
 /// The control called `name`.
