@@ -8,6 +8,7 @@
 mod control;
 
 pub mod ledbat;
+pub mod libutp;
 pub mod newreno;
 pub mod nice;
 mod reno;
@@ -89,6 +90,7 @@ macro_rules! controls {
 controls! {
     newreno::NewReno,
     ledbat::Ledbat,
+    libutp::Libutp,
     nice::Nice,
     tcp_lp::TcpLp,
     vegas::Vegas,
