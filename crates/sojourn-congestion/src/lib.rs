@@ -6,11 +6,16 @@
 //! control; [`controls!`](self) below is the one line that registers it.
 
 mod control;
-
-pub mod ledbat;
-pub mod newreno;
+mod hystart;
+#[cfg(test)]
+mod laws;
+mod rounds;
 #[cfg(test)]
 mod script;
+
+pub mod cubic;
+pub mod ledbat;
+pub mod newreno;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -83,6 +88,7 @@ macro_rules! controls {
 
 controls! {
     newreno::NewReno,
+    cubic::Cubic,
     ledbat::Ledbat,
 }
 

@@ -7,6 +7,7 @@
 mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::hystart::{self, SlowStart};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 
@@ -14,7 +15,7 @@ use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     summary: "slow start, congestion avoidance, halving on loss: standard best-effort TCP",
-    sources: &["RFC 5681", "RFC 6582", "RFC 3465", "Linux net/ipv4/tcp_cong.c", "ns-2.35 tcp/tcp.cc"],
+    sources: &["RFC 5681", "RFC 6582", "RFC 3465", "RFC 9406", "Linux net/ipv4/tcp_cong.c", "ns-2.35 tcp/tcp.cc"],
     parameters: &[
         Parameter {
             name: "slow_start_limit",
@@ -40,6 +41,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Auto,
             description: "slow-start threshold before the first loss, in segments; auto is no threshold",
         },
+        hystart::PLUS_PLUS_PARAMETER,
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 5681", values: &[] },
@@ -68,6 +70,7 @@ pub struct NewReno {
     slow_start_limit: f64,
     count_acks: bool,
     halve_window: bool,
+    slow_start: SlowStart,
 }
 
 impl NewReno {
@@ -89,6 +92,7 @@ impl NewReno {
             slow_start_limit: number_or_infinite("slow_start_limit"),
             count_acks: params.choice("count") == "acks",
             halve_window: params.choice("halve") == "window",
+            slow_start: SlowStart::named(params.choice("hystart")),
         })
     }
 }
@@ -101,7 +105,10 @@ impl Control for NewReno {
         }
         let acked = f64::from(ack.newly_acked);
         if self.window < self.threshold {
-            self.window += acked.min(self.slow_start_limit);
+            if self.slow_start.is_over(ack, self.window) {
+                self.threshold = self.window;
+            }
+            self.window += self.slow_start.growth(acked.min(self.slow_start_limit));
         } else {
             self.window += if self.count_acks { 1.0 } else { acked } / self.window;
         }
@@ -122,6 +129,7 @@ impl Control for NewReno {
                 self.window = 1.0;
             }
         }
+        self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
     /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
@@ -132,6 +140,7 @@ impl Control for NewReno {
     fn on_restart(&mut self, initial_window: f64) {
         self.window = initial_window;
         self.threshold = self.initial_threshold;
+        self.slow_start.restart();
     }
 
     #[inline]

@@ -47,6 +47,18 @@ fn after_idling_a_flow_begins_as_new() {
     same(&script("rfc", &[]).table(&rounds), "queue 0 ms: 4 8 16\nloss at 0 ms: 16\nidle 5 s: 2\nqueue 0 ms: 4 8 16");
 }
 
+/// RFC 9406: 20 ms more delay in the fifth round are a rise; five rounds of a quarter, then congestion avoidance.
+#[test]
+fn hystart_leaves_slow_start_before_a_loss() {
+    let rounds =
+        [vec![Queue(0); 4], vec![Queue(20); 8], vec![Loss(0), Timeout], vec![Queue(0), Queue(0), Queue(40)]].concat();
+    let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
+    same(
+        &script.table(&rounds),
+        "queue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75 94 117 146 172 173 174\nloss at 0 ms: 87\ntimeout: 1\nqueue 0 ms: 2 4\nqueue 40 ms: 8",
+    );
+}
+
 /// Compares tables.
 #[track_caller]
 fn same(found: &str, expected: &str) {
