@@ -73,6 +73,8 @@ struct Epoch {
 struct Settings {
     scale: f64,
     beta: f64,
+    /// beta after a mark.
+    mark_beta: f64,
     reduce_window: bool,
     fast_convergence: bool,
     friendly: Friendly,
@@ -96,15 +98,17 @@ impl Cubic {
     /// A control with the given parameters.
     ///
     /// # Errors
-    /// Whole arithmetic together with what only fractions can do.
+    /// A mark that reduces more than a loss, or whole arithmetic with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Cubic, ParameterError> {
         let number_or_infinite = |name| match params.get(name) {
             Value::Integer(integer) => integer as f64,
             _ => f64::INFINITY,
         };
+        let beta = params.number("beta");
         let settings = Settings {
             scale: params.number("scale"),
-            beta: params.number("beta"),
+            beta,
+            mark_beta: if params.is_auto("abe") { beta } else { params.number("abe") },
             reduce_window: params.choice("reduce") == "window",
             fast_convergence: params.boolean("fast_convergence"),
             friendly: match params.choice("friendly") {
@@ -119,6 +123,12 @@ impl Cubic {
             idle_counts: params.choice("idle_time") == "counts",
             slow_start_limit: number_or_infinite("slow_start_limit"),
         };
+        if settings.mark_beta < settings.beta {
+            return Err(ParameterError::new(
+                "abe",
+                format!("at least beta, which is {}: RFC 8511 reacts to a mark less than to a loss", settings.beta),
+            ));
+        }
         if settings.whole && settings.count_acks {
             return Err(ParameterError::new(
                 "count",
@@ -300,7 +310,8 @@ impl Control for Cubic {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let outstanding = if self.settings.reduce_window { self.window } else { event.flight };
-        let kept = self.settings.round(outstanding * self.settings.beta);
+        let beta = if event.signal == Signal::Ecn { self.settings.mark_beta } else { self.settings.beta };
+        let kept = self.settings.round(outstanding * beta);
         match event.signal {
             Signal::Loss | Signal::Ecn => {
                 self.remember();

@@ -15,7 +15,15 @@ use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     summary: "slow start, congestion avoidance, halving on loss: standard best-effort TCP",
-    sources: &["RFC 5681", "RFC 6582", "RFC 3465", "RFC 9406", "Linux net/ipv4/tcp_cong.c", "ns-2.35 tcp/tcp.cc"],
+    sources: &[
+        "RFC 5681",
+        "RFC 6582",
+        "RFC 3465",
+        "RFC 9406",
+        "RFC 8511",
+        "Linux net/ipv4/tcp_cong.c",
+        "ns-2.35 tcp/tcp.cc",
+    ],
     parameters: &[
         Parameter {
             name: "slow_start_limit",
@@ -42,9 +50,20 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "slow-start threshold before the first loss, in segments; auto is no threshold",
         },
         hystart::PLUS_PLUS_PARAMETER,
+        Parameter {
+            name: "abe",
+            kind: Kind::OrAuto(&Kind::Number { min: 0.5, max: 0.99 }),
+            default: Value::Auto,
+            description: "part of the window that a congestion mark leaves (beta_ecn of RFC 8511: 0.8; 0.7 to 0.85 is its range); auto is half, as for a loss",
+        },
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 5681", values: &[] },
+        Preset {
+            name: "abe",
+            summary: "RFC 8511, alternative backoff with ECN: a mark leaves 0.8 of the window",
+            values: &[("abe", Value::Number(0.8))],
+        },
         Preset {
             name: "linux",
             summary: "Linux reno: counts every acknowledged segment, halves the window",
@@ -60,6 +79,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
 const LEAST_THRESHOLD: f64 = 2.0;
+/// Part of the window that a loss leaves.
+const LOSS_LEAVES: f64 = 0.5;
 
 /// The state of RFC 5681.
 #[derive(Debug)]
@@ -70,6 +91,7 @@ pub struct NewReno {
     slow_start_limit: f64,
     count_acks: bool,
     halve_window: bool,
+    mark_leaves: f64,
     slow_start: SlowStart,
 }
 
@@ -92,6 +114,7 @@ impl NewReno {
             slow_start_limit: number_or_infinite("slow_start_limit"),
             count_acks: params.choice("count") == "acks",
             halve_window: params.choice("halve") == "window",
+            mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
             slow_start: SlowStart::named(params.choice("hystart")),
         })
     }
@@ -116,15 +139,16 @@ impl Control for NewReno {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let outstanding = if self.halve_window { self.window } else { event.flight };
-        let halved = (outstanding / 2.0).max(LEAST_THRESHOLD);
+        let leaves = if event.signal == Signal::Ecn { self.mark_leaves } else { LOSS_LEAVES };
+        let reduced = (outstanding * leaves).max(LEAST_THRESHOLD);
         match event.signal {
             Signal::Loss | Signal::Ecn => {
-                self.threshold = halved;
-                self.window = halved;
+                self.threshold = reduced;
+                self.window = reduced;
             }
             Signal::Timeout { repeated } => {
                 if !repeated {
-                    self.threshold = halved;
+                    self.threshold = reduced;
                 }
                 self.window = 1.0;
             }

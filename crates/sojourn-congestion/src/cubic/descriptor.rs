@@ -22,6 +22,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "part of the window that a loss leaves (beta_cubic)",
         },
         Parameter {
+            name: "abe",
+            kind: Kind::OrAuto(&Kind::Number { min: 0.5, max: 0.99 }),
+            default: Value::Auto,
+            description: "part of the window that a congestion mark leaves (beta_ecn of RFC 8511: 0.85); auto is beta, as for a loss",
+        },
+        Parameter {
             name: "reduce",
             kind: Kind::Choice(&["flight", "window"]),
             default: Value::Choice("flight"),
@@ -79,6 +85,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 9438 with HyStart++", values: &[] },
+        Preset {
+            name: "abe",
+            summary: "as rfc, with RFC 8511, alternative backoff with ECN: a mark leaves 0.85 of the window",
+            values: &[("abe", Value::Number(0.85))],
+        },
         Preset {
             name: "linux",
             summary: "Linux 6.1: whole segments, constant alpha, reduces the window; with a clock of nanoseconds, where Linux counts jiffies and recomputes an unchanged window's growth 32 times a second",

@@ -180,6 +180,9 @@ fn a_reduction_keeps_beta_of_the_flight() {
     assert_eq!(reduced("rfc", 2.0, 2.0, Signal::Loss), (2.0, 2.0));
     assert_eq!(reduced("rfc", 2.0, 2.0, Signal::Ecn), (1.4, 2.0));
     assert_eq!(reduced("rfc", 1.0, 1.0, Signal::Ecn), (1.0, 2.0));
+    assert_eq!(reduced("abe", 20.0, 20.0, Signal::Ecn), (17.0, 17.0));
+    assert_eq!(reduced("abe", 20.0, 20.0, Signal::Loss), (14.0, 14.0));
+    assert_eq!(reduced("abe", 20.0, 20.0, Signal::Timeout { repeated: false }), (1.0, 14.0));
     assert_eq!(reduced("rfc", 20.0, 10.0, Signal::Timeout { repeated: false }), (1.0, 7.0));
 }
 
@@ -367,6 +370,7 @@ fn contradictions_are_refused() {
         error.expect_err("a contradiction").parameter
     };
     assert_eq!(refused(&[("count", Value::Choice("acks"))]), "count");
+    assert_eq!(refused(&[("abe", Value::Number(0.69))]), "abe");
     assert_eq!(refused(&[("friendly", Value::Choice("rising"))]), "friendly");
 }
 

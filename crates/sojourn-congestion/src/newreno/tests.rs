@@ -120,6 +120,23 @@ fn only_the_first_timeout_lowers_the_threshold() {
     assert_eq!((script.window(), script.control.slow_start_threshold()), (1.0, 2.0));
 }
 
+/// RFC 8511: a mark leaves 0.8, and at least two segments; losses and timeouts are as ever.
+#[test]
+fn with_abe_a_mark_leaves_more_than_a_loss() {
+    let left = |preset: &str, changes: &[(&str, Value)], window: f64, signal: Signal| {
+        let mut script = script(preset, changes);
+        script.control.on_restart(window);
+        script.congestion(signal);
+        (script.window(), script.control.slow_start_threshold())
+    };
+    assert_eq!(left("abe", &[], 20.0, Signal::Ecn), (16.0, 16.0));
+    assert_eq!(left("abe", &[], 2.0, Signal::Ecn), (2.0, 2.0));
+    assert_eq!(left("abe", &[], 20.0, Signal::Loss), (10.0, 10.0));
+    assert_eq!(left("abe", &[], 20.0, Signal::Timeout { repeated: false }), (1.0, 10.0));
+    assert_eq!(left("rfc", &[], 20.0, Signal::Ecn), (10.0, 10.0));
+    assert_eq!(left("linux", &[("abe", Value::Number(0.7))], 20.0, Signal::Ecn), (14.0, 14.0));
+}
+
 /// RFC 6582 section 3.2, step 3: min(ssthresh, max(FlightSize, 1) + 1).
 #[test]
 fn leaving_recovery_sends_no_burst() {
@@ -167,7 +184,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 proptest! {
     #[test]
     fn the_window_obeys_its_bounds(
-        preset in prop::sample::select(vec!["rfc", "linux", "ns2"]),
+        preset in prop::sample::select(vec!["rfc", "abe", "linux", "ns2"]),
         events in events(),
     ) {
         let mut script = script(preset, &[]);
