@@ -35,14 +35,18 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0u64..100, event), 1..400)
 }
 
+/// `most`, but nothing in recovery and while the window is not used.
+pub(crate) fn only_when_used(ack: &Ack, most: f64) -> f64 {
+    if ack.window_limited && !ack.in_recovery { most } else { 0.0 }
+}
+
 /// Leads every preset of `descriptor` through random events.
 ///
 /// - The window is finite and at least 1.
-/// - An acknowledgement grows it by at most what `growth` says of its segments and the window before.
-/// - Nothing grows it in recovery or while it is not used.
+/// - An acknowledgement grows it by at most what `growth` says of it and the window before.
 /// - A signal never opens it beyond 2; a timeout leaves 1 and a threshold of at least 2.
 /// - The same events make the same windows.
-pub(crate) fn hold(descriptor: &'static Descriptor, growth: impl Fn(f64, f64) -> f64) {
+pub(crate) fn hold(descriptor: &'static Descriptor, growth: impl Fn(&Ack, f64) -> f64) {
     for preset in descriptor.presets {
         TestRunner::default()
             .run(&events(), |events| {
@@ -60,7 +64,7 @@ fn lead(
     descriptor: &'static Descriptor,
     preset: &str,
     events: &[(u64, Event)],
-    growth: impl Fn(f64, f64) -> f64,
+    growth: impl Fn(&Ack, f64) -> f64,
 ) -> Result<Vec<u64>, TestCaseError> {
     let mut script = Script::new(&params(descriptor, preset, &[]));
     let mut windows = Vec::new();
@@ -68,7 +72,7 @@ fn lead(
     let mut repairing = false;
     for &(millis, event) in events {
         script.now += Span::from_millis(millis);
-        let (before, threshold) = (script.window(), script.control.slow_start_threshold());
+        let before = script.window();
         match event {
             Event::Ack { acked, flight, limited, recovery, marked, queue } => {
                 let ack = Ack {
@@ -82,8 +86,7 @@ fn lead(
                 script.control.on_ack(&ack);
                 repairing &= recovery;
                 let grown = script.window() - before;
-                prop_assert!(grown <= growth(f64::from(acked), before) + 1e-9, "{event:?} at {before}: {grown}");
-                prop_assert!(grown <= 0.0 || (limited && !recovery), "{event:?} at {before}: {grown}");
+                prop_assert!(grown <= growth(&ack, before) + 1e-9, "{event:?} at {before}: {grown}");
             }
             Event::Signal(signal, flight) => {
                 let flight = f64::from(flight).min(before);
@@ -99,7 +102,7 @@ fn lead(
             Event::Recovered(flight) if repairing => {
                 repairing = false;
                 script.control.on_recovered(f64::from(flight));
-                prop_assert!(script.window() <= threshold);
+                prop_assert!(script.window() <= script.control.slow_start_threshold());
             }
             Event::Recovered(_) => {}
             Event::Restart => {

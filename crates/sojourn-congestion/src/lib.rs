@@ -14,8 +14,10 @@ mod rounds;
 mod script;
 
 pub mod cubic;
+pub mod dctcp;
 pub mod ledbat;
 pub mod newreno;
+pub mod westwood;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -89,6 +91,8 @@ macro_rules! controls {
 controls! {
     newreno::NewReno,
     cubic::Cubic,
+    westwood::Westwood,
+    dctcp::Dctcp,
     ledbat::Ledbat,
 }
 

@@ -25,24 +25,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-2.35 tcp/tcp.cc",
     ],
     parameters: &[
-        Parameter {
-            name: "slow_start_limit",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_000_000 }),
-            default: Value::Integer(1),
-            description: "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
-        },
-        Parameter {
-            name: "count",
-            kind: Kind::Choice(&["segments", "acks"]),
-            default: Value::Choice("segments"),
-            description: "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
-        },
-        Parameter {
-            name: "halve",
-            kind: Kind::Choice(&["flight", "window"]),
-            default: Value::Choice("flight"),
-            description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
-        },
+        SLOW_START_LIMIT,
+        COUNT,
+        HALVE,
         Parameter {
             name: "initial_threshold",
             kind: Kind::OrAuto(&Kind::Number { min: 2.0, max: 1e9 }),
@@ -77,10 +62,78 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
 };
 
+/// A parameter of [`Growth`].
+pub(crate) const SLOW_START_LIMIT: Parameter = Parameter {
+    name: "slow_start_limit",
+    kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_000_000 }),
+    default: Value::Integer(1),
+    description: "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
+};
+
+/// A parameter of [`Growth`].
+pub(crate) const COUNT: Parameter = Parameter {
+    name: "count",
+    kind: Kind::Choice(&["segments", "acks"]),
+    default: Value::Choice("segments"),
+    description: "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
+};
+
+/// What a loss halves.
+pub(crate) const HALVE: Parameter = Parameter {
+    name: "halve",
+    kind: Kind::Choice(&["flight", "window"]),
+    default: Value::Choice("flight"),
+    description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
+};
+
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
 const LEAST_THRESHOLD: f64 = 2.0;
 /// Part of the window that a loss leaves.
 const LOSS_LEAVES: f64 = 0.5;
+
+/// How Reno opens its window, for the controls that differ from it in other things.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    slow_start_limit: f64,
+    count_acks: bool,
+}
+
+impl Growth {
+    /// As [`SLOW_START_LIMIT`] and [`COUNT`] say.
+    pub(crate) fn new(params: &Params) -> Growth {
+        Growth {
+            slow_start_limit: number_or_infinite(params, "slow_start_limit"),
+            count_acks: params.choice("count") == "acks",
+        }
+    }
+
+    /// By how much an acknowledgement of `acked` segments opens the window in slow start.
+    #[inline]
+    pub(crate) fn slow_start(&self, acked: f64) -> f64 {
+        acked.min(self.slow_start_limit)
+    }
+
+    /// The same in congestion avoidance.
+    #[inline]
+    pub(crate) fn avoidance(&self, acked: f64, window: f64) -> f64 {
+        if self.count_acks { 1.0 / window } else { acked / window }
+    }
+
+    /// The same on either side of the threshold.
+    #[inline]
+    pub(crate) fn step(&self, acked: f64, window: f64, threshold: f64) -> f64 {
+        if window < threshold { self.slow_start(acked) } else { self.avoidance(acked, window) }
+    }
+}
+
+/// A number that may be `auto`, which is infinite.
+fn number_or_infinite(params: &Params, name: &str) -> f64 {
+    match params.get(name) {
+        Value::Number(number) => number,
+        Value::Integer(integer) => integer as f64,
+        _ => f64::INFINITY,
+    }
+}
 
 /// The state of RFC 5681.
 #[derive(Debug)]
@@ -88,8 +141,7 @@ pub struct NewReno {
     window: f64,
     threshold: f64,
     initial_threshold: f64,
-    slow_start_limit: f64,
-    count_acks: bool,
+    growth: Growth,
     halve_window: bool,
     mark_leaves: f64,
     slow_start: SlowStart,
@@ -101,18 +153,12 @@ impl NewReno {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
-        let number_or_infinite = |name| match params.get(name) {
-            Value::Number(number) => number,
-            Value::Integer(integer) => integer as f64,
-            _ => f64::INFINITY,
-        };
-        let initial_threshold = number_or_infinite("initial_threshold");
+        let initial_threshold = number_or_infinite(params, "initial_threshold");
         Ok(NewReno {
             window: path.initial_window,
             threshold: initial_threshold,
             initial_threshold,
-            slow_start_limit: number_or_infinite("slow_start_limit"),
-            count_acks: params.choice("count") == "acks",
+            growth: Growth::new(params),
             halve_window: params.choice("halve") == "window",
             mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
             slow_start: SlowStart::named(params.choice("hystart")),
@@ -131,9 +177,9 @@ impl Control for NewReno {
             if self.slow_start.is_over(ack, self.window) {
                 self.threshold = self.window;
             }
-            self.window += self.slow_start.growth(acked.min(self.slow_start_limit));
+            self.window += self.slow_start.growth(self.growth.slow_start(acked));
         } else {
-            self.window += if self.count_acks { 1.0 } else { acked } / self.window;
+            self.window += self.growth.avoidance(acked, self.window);
         }
     }
 
