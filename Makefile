@@ -1,0 +1,61 @@
+# Two commands do everything: `make demo` and `make test`. What they need to be there: scripts/check-tools.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# make test needs more packages than make demo; each list is installed once, and again when it changes.
+RUN := $(VENV)/.run-installed
+TEST := $(VENV)/.test-installed
+BUILT := $(VENV)/.built
+RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
+
+.PHONY: demo test bench lint clean build lock tools
+.DELETE_ON_ERROR:
+
+demo: build
+	$(BIN)/python -m sojourn.demo
+
+test: lint build
+	cargo test --workspace --quiet
+	$(BIN)/python -m pytest
+
+lint: $(TEST)
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+
+bench: build
+	$(BIN)/python benchmarks/startup.py
+
+build: $(BUILT)
+
+$(BUILT): $(RUN) $(RUST)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --locked --quiet
+	touch $@
+
+$(RUN): requirements/run.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+$(TEST): requirements/test.txt $(RUN)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+$(BIN)/python: | tools
+	$(PYTHON) -m venv $(VENV)
+
+tools:
+	@PYTHON=$(PYTHON) scripts/check-tools
+
+# Renew the pinned requirements (needs pip-tools).
+lock:
+	cd requirements && for list in run test; do \
+	    CUSTOM_COMPILE_COMMAND="make lock" pip-compile --quiet --upgrade --generate-hashes --strip-extras \
+	        --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
+	        --output-file $$list.txt $$list.in || exit; done
+
+clean:
+	rm -rf $(VENV) target demo build python/sojourn/_native*.so
+	find . -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache -o -name .ruff_cache -o -name .hypothesis \
+	    | grep -v '^./$(VENV)' | xargs rm -rf

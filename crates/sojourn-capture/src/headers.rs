@@ -1,0 +1,217 @@
+//! IPv4, TCP and UDP headers of simulated packets.
+
+use sojourn_core::Time;
+use sojourn_queue::{Ecn, Packet, Protocol};
+use sojourn_transport::{Segment, SegmentKind};
+
+const IP_BYTES: u32 = 20;
+const TCP_BYTES: u32 = 20;
+const MOST_TCP_BYTES: u32 = 60;
+const UDP_BYTES: u16 = 8;
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const ECE: u8 = 0x40;
+const CWR: u8 = 0x80;
+
+const NOP: u8 = 1;
+const SACK: u8 = 5;
+const TIMESTAMPS: u8 = 8;
+const TIMESTAMPS_BYTES: usize = 12;
+
+/// What the headers of a flow's packets need beyond the packets themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowHeaders {
+    /// Payload bytes of a full segment: one step of the sequence number.
+    pub payload_bytes: u32,
+    /// IP and TCP headers, without SACK blocks.
+    pub header_bytes: u32,
+    /// Whether the flow uses the timestamp option.
+    pub timestamps: bool,
+}
+
+/// The headers of `packet`; cut off where the packet itself is shorter.
+pub fn headers(packet: &Packet<Segment>, flow: &FlowHeaders) -> Vec<u8> {
+    let mut bytes = ip(packet);
+    match packet.key.protocol {
+        Protocol::Tcp => tcp(&mut bytes, packet, flow),
+        Protocol::Udp => udp(&mut bytes, packet),
+    }
+    bytes.truncate(packet.bytes as usize);
+    bytes
+}
+
+/// RFC 791.
+fn ip(packet: &Packet<Segment>) -> Vec<u8> {
+    let ecn = match packet.ecn {
+        Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
+        Ecn::Ect0 => 2,
+        Ecn::Ce => 3,
+    };
+    let protocol = match packet.key.protocol {
+        Protocol::Tcp => 6,
+        Protocol::Udp => 17,
+    };
+    let mut bytes = vec![0x45, packet.dscp.number() << 2 | ecn];
+    bytes.extend(total_length(packet).to_be_bytes());
+    bytes.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    let forth = travels_forth(packet.body.kind);
+    bytes.extend(address(forth, packet.key.source));
+    bytes.extend(address(!forth, packet.key.destination));
+    let sum = checksum(&bytes).to_be_bytes();
+    bytes[10..12].copy_from_slice(&sum);
+    bytes
+}
+
+/// The IP header has no room for more than 65535.
+fn total_length(packet: &Packet<Segment>) -> u16 {
+    u16::try_from(packet.bytes).unwrap_or(u16::MAX)
+}
+
+/// RFC 9293. The checksum stays zero: it covers payload that does not exist.
+fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
+    let body = &packet.body;
+    let options_bytes = options_bytes(flow.header_bytes, body.sack_bytes());
+    let at = |number: u32| number.wrapping_mul(flow.payload_bytes).wrapping_add(1);
+    let (sequence, acknowledgement, mut flags) = match body.kind {
+        SegmentKind::Syn => (0, 0, SYN),
+        SegmentKind::SynAck => (0, 1, SYN | ACK),
+        SegmentKind::Data | SegmentKind::Datagram => (at(body.number), 1, ACK),
+        SegmentKind::Ack => (1, at(body.number), ACK),
+    };
+    flags |= if body.ece { ECE } else { 0 } | if body.cwr { CWR } else { 0 };
+    bytes.extend(packet.key.source_port.to_be_bytes());
+    bytes.extend(packet.key.destination_port.to_be_bytes());
+    bytes.extend(sequence.to_be_bytes());
+    bytes.extend(acknowledgement.to_be_bytes());
+    bytes.extend([((TCP_BYTES as usize + options_bytes) / 4 * 16) as u8, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    let end = bytes.len() + options_bytes;
+    if flow.timestamps && options_bytes >= TIMESTAMPS_BYTES {
+        timestamps(bytes, body);
+    }
+    if !body.sack_blocks().is_empty() && bytes.len() + body.sack_bytes() as usize <= end {
+        bytes.extend([NOP, NOP, SACK, 2 + 8 * body.blocks]);
+        for block in body.sack_blocks() {
+            bytes.extend(at(block.start).to_be_bytes());
+            bytes.extend(at(block.end).to_be_bytes());
+        }
+    }
+    bytes.resize(end, NOP);
+}
+
+/// RFC 7323, with clocks of 1 ms.
+fn timestamps(bytes: &mut Vec<u8>, body: &Segment) {
+    let millis = |time: Time| (time.as_nanos() / 1_000_000) as u32;
+    let (value, echo) = match body.kind {
+        SegmentKind::Ack | SegmentKind::SynAck => {
+            let arrived = body.stamp.as_nanos().saturating_add_signed(body.delay_nanos);
+            (millis(Time::from_nanos(arrived)), millis(body.stamp))
+        }
+        SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram => (millis(body.stamp), 0),
+    };
+    bytes.extend([NOP, NOP, TIMESTAMPS, 10]);
+    bytes.extend(value.to_be_bytes());
+    bytes.extend(echo.to_be_bytes());
+}
+
+/// RFC 768; without a checksum, which IPv4 allows.
+fn udp(bytes: &mut Vec<u8>, packet: &Packet<Segment>) {
+    bytes.extend(packet.key.source_port.to_be_bytes());
+    bytes.extend(packet.key.destination_port.to_be_bytes());
+    bytes.extend(total_length(packet).saturating_sub(IP_BYTES as u16).max(UDP_BYTES).to_be_bytes());
+    bytes.extend([0, 0]);
+}
+
+/// Room for TCP options: whole words that the header size and the SACK blocks leave, as TCP allows.
+fn options_bytes(header_bytes: u32, sack_bytes: u32) -> usize {
+    let tcp = (header_bytes + sack_bytes).saturating_sub(IP_BYTES).clamp(TCP_BYTES, MOST_TCP_BYTES);
+    ((tcp - TCP_BYTES) / 4 * 4) as usize
+}
+
+/// Whether the data's sender sent it.
+fn travels_forth(kind: SegmentKind) -> bool {
+    matches!(kind, SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram)
+}
+
+/// Senders of data are in 10.1.0.0/16, receivers in 10.2.0.0/16; host numbers count from one.
+fn address(sends_data: bool, host: u16) -> [u8; 4] {
+    let [high, low] = host.wrapping_add(1).to_be_bytes();
+    [10, if sends_data { 1 } else { 2 }, high, low]
+}
+
+/// RFC 1071.
+fn checksum(header: &[u8]) -> u16 {
+    let sum: u32 = header.chunks_exact(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(pair[1])).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    !((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_queue::{Dscp, FlowKey};
+    use sojourn_transport::Block;
+
+    const FLOW: FlowHeaders = FlowHeaders { payload_bytes: 1448, header_bytes: 52, timestamps: true };
+
+    fn packet(kind: SegmentKind, number: u32, bytes: u32) -> Packet<Segment> {
+        Packet {
+            flow: 3,
+            bytes,
+            enqueued: Time::ZERO,
+            key: FlowKey {
+                source: 3,
+                destination: 3,
+                source_port: 40_000,
+                destination_port: 5_001,
+                protocol: Protocol::Tcp,
+            },
+            ecn: Ecn::Ect0,
+            dscp: Dscp::from_name("le").unwrap(),
+            body: Segment::new(kind, number, Time::from_nanos(2_500_000_000)),
+        }
+    }
+
+    fn word(bytes: &[u8], at: usize) -> u32 {
+        u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap())
+    }
+
+    #[test]
+    fn the_checksum_is_that_of_the_worked_example() {
+        // The often printed IPv4 header of 115 bytes from 192.168.0.1 to 192.168.0.199.
+        let header = [
+            0x45, 0x00, 0x00, 0x73, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0x00, 0x00, 0xc0, 0xa8, 0x00, 0x01, 0xc0, 0xa8,
+            0x00, 0xc7,
+        ];
+        assert_eq!(checksum(&header), 0xb861);
+    }
+
+    #[test]
+    fn a_full_segment_has_headers_of_the_size_that_the_scenario_says() {
+        let bytes = headers(&packet(SegmentKind::Data, 2, 1500), &FLOW);
+        assert_eq!(bytes.len(), 52);
+        assert_eq!(bytes[1], 1 << 2 | 2);
+        assert_eq!(checksum(&bytes[..20]), 0);
+        assert_eq!(word(&bytes, 24), 1 + 2 * 1448);
+        assert_eq!(bytes[32] >> 4, 8);
+        assert_eq!(word(&bytes, 44), 2500);
+    }
+
+    #[test]
+    fn an_acknowledgement_carries_its_blocks() {
+        let mut ack = packet(SegmentKind::Ack, 5, 64);
+        ack.body.blocks = 1;
+        ack.body.sack[0] = Block { start: 7, end: 9 };
+        let bytes = headers(&ack, &FLOW);
+        assert_eq!(bytes.len(), 64);
+        assert_eq!(word(&bytes, 28), 1 + 5 * 1448);
+        assert_eq!(bytes[54..56], [SACK, 10]);
+        assert_eq!((word(&bytes, 56), word(&bytes, 60)), (1 + 7 * 1448, 1 + 9 * 1448));
+    }
+
+    #[test]
+    fn a_packet_shorter_than_its_headers_is_cut() {
+        assert_eq!(headers(&packet(SegmentKind::Data, 0, 29), &FLOW).len(), 29);
+    }
+}

@@ -1,0 +1,16 @@
+"""`python -m sojourn` is the command `sojourn`."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and end the process with its exit code."""
+    try:
+        from sojourn.cli import run_command_line
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(run_command_line(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""The engine, written in Rust. Use it through `sojourn.Scenario` and `sojourn.Result`."""
+
+from collections.abc import Callable
+from typing import Any
+
+__version__: str
+
+class InputError(ValueError):
+    """The input is wrong: a scenario, an override, a trace or a name.
+
+    `str(error)` is the text for a person, one line per diagnostic.
+    """
+
+    diagnostics: list[dict[str, Any]]
+    """What is wrong, one entry per mistake: file, line, key, found, allowed, nearest, message."""
+
+class Interrupted(Exception):  # noqa: N818 (an event, not an error)
+    """A run was cancelled by a signal."""
+
+def catalogue() -> str:
+    """Return what a scenario can name, as JSON: queues, controls, transports and ready scenarios."""
+
+def schema() -> str:
+    """Return the JSON Schema (draft 2020-12) of the scenario file."""
+
+def load(
+    text: str, file: str | None = None, base_dir: str | None = None, overrides: list[str] = ...
+) -> Scenario:
+    """Read a scenario from TOML text.
+
+    `file` is the name that diagnostics show; traces are looked up in `base_dir`; an override is
+    "dotted.key=value".
+    """
+
+def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ...) -> Scenario:
+    """Read a scenario from JSON text that holds the same tables as the TOML file."""
+
+def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
+    """Take one of the scenarios that come with Sojourn."""
+
+def seconds(text: str) -> float:
+    """Return a length of time, written as in a scenario file ("100 ms"), in seconds."""
+
+class Scenario:
+    """A scenario that has been checked, with every default filled in."""
+
+    name: str
+    seed: int
+    runs: int
+    duration_s: float
+    warmup_s: float
+    groups: list[tuple[str, int]]
+    """Name and number of flows of each group."""
+    warnings: list[str]
+    """What is allowed but probably not meant."""
+
+    def to_toml(self, relative_to: str | None = None) -> str:
+        """Return the scenario with every default written out and paths relative to `relative_to`."""
+
+    def to_json(self) -> str:
+        """Return the resolved scenario as JSON."""
+
+    def capacity_mbps(self, bin_s: float) -> list[float]:
+        """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""
+
+    def run(
+        self,
+        seeds: list[int],
+        jobs: int,
+        bin_s: float | None,
+        packets: bool,
+        progress: Callable[[float], None] | None,
+    ) -> list[Run]:
+        """Simulate once per seed on up to `jobs` threads.
+
+        `bin_s` is the width in seconds of a bin of the time series (None keeps none); `packets` keeps one
+        row per packet at the bottleneck; `progress` is told the done fraction, 0 to 1, a few times a second.
+        """
+
+class Run:
+    """What one simulation run measured."""
+
+    seed: int
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+
+    def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
+        """Return the columns of table "queue", "flows" or "packets".
+
+        Each is (name, dtype in numpy notation, little-endian values, categories); where there are
+        categories the values are codes into them. NaN stands for "no value".
+        """
+
+    def write_pcap(self, path: str) -> None:
+        """Write what crossed the bottleneck as pcapng; needs a run with `packets`."""

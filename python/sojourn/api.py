@@ -1,0 +1,163 @@
+"""Scenarios as Python objects."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _native, reading
+from sojourn.record import Record
+
+if TYPE_CHECKING:
+    from sojourn.result import Result
+
+DEFAULT_BIN_S = 0.1
+
+Progress = Callable[[float], None]
+
+
+class Scenario:
+    """A scenario that has been checked, with every default filled in.
+
+    Make one with `Scenario.load` (a file or the name of a ready scenario) or `sojourn.scenario` (a dictionary
+    or keywords); both raise `sojourn.InputError`, whose `diagnostics` say what is wrong and where.
+    """
+
+    def __init__(self, native: _native.Scenario) -> None:
+        self._native = native
+
+    @classmethod
+    def load(cls, source: str | os.PathLike[str], overrides: reading.Overrides = ()) -> "Scenario":
+        """Read a scenario file, or take a ready scenario by its name.
+
+        Overrides change single keys: a mapping of dotted keys to values, or a list of "dotted.key=value".
+
+        >>> import sojourn
+        >>> scenario = sojourn.Scenario.load("motivating-red", overrides={"duration": "5 s"})
+        >>> scenario.duration_s
+        5.0
+        """
+        return cls(reading.read(source, overrides))
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self._native.name
+
+    @property
+    def seed(self) -> int:
+        """Seed of the first run; the next runs take the numbers that follow."""
+        return self._native.seed
+
+    @property
+    def runs(self) -> int:
+        """Number of runs (repetitions)."""
+        return self._native.runs
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time of a run in seconds, warm-up included."""
+        return self._native.duration_s
+
+    @property
+    def warmup_s(self) -> float:
+        """Time in seconds from which on the run is measured."""
+        return self._native.warmup_s
+
+    @property
+    def groups(self) -> dict[str, int]:
+        """Number of flows of each group."""
+        return dict(self._native.groups)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is allowed but probably not meant."""
+        return self._native.warnings
+
+    def to_toml(self, relative_to: str | os.PathLike[str] | None = None) -> str:
+        """Return the scenario file with every default written out and paths relative to `relative_to`."""
+        return self._native.to_toml(None if relative_to is None else os.fspath(relative_to))
+
+    def to_dict(self) -> Record:
+        """Return the tables of the scenario file with every default written out."""
+        return Record.parse(self._native.to_json())
+
+    def run(
+        self,
+        *,
+        runs: int | None = None,
+        seed: int | None = None,
+        jobs: int | None = None,
+        series: bool = True,
+        bin_s: float = DEFAULT_BIN_S,
+        packets: bool = False,
+        progress: Progress | None = None,
+    ) -> "Result":
+        """Simulate the scenario.
+
+        Parameters
+        ----------
+        runs, seed
+            Number of runs and seed of the first; None takes the scenario's own.
+        jobs
+            Threads to use; None takes one for each processor this process may use.
+        series, bin_s
+            Whether to keep time series, and the width of their bins in seconds.
+        packets
+            Whether to keep one row for each packet at the bottleneck.
+        progress
+            Told the done fraction, 0 to 1, a few times a second.
+
+        >>> import sojourn
+        >>> result = sojourn.Scenario.load("motivating-red", {"duration": "1 s"}).run(runs=2, seed=7)
+        >>> [run.seed for run in result.runs]
+        [7, 8]
+        """
+        from sojourn.result import Result
+
+        resolved = self._resolved_with(runs=runs, seed=seed)
+        seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
+        kept_bin_s = bin_s if series else None
+        done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
+        return Result(resolved, done, bin_s=kept_bin_s, packets=packets)
+
+    def _resolved_with(self, **changes: int | None) -> _native.Scenario:
+        given = {key: value for key, value in changes.items() if value is not None}
+        if not given:
+            return self._native
+        return _native.load_json(self._native.to_json(), overrides=reading.override_list(given))
+
+    def __repr__(self) -> str:
+        groups = ", ".join(f"{flows} {name}" for name, flows in self.groups.items())
+        return f"<sojourn.Scenario {self.name}: {groups}, {self.duration_s:g} s, {self.runs} run(s)>"
+
+
+def scenario(
+    tables: Mapping[str, Any] | None = None,
+    /,
+    *,
+    base_dir: str | os.PathLike[str] | None = None,
+    **keys: Any,
+) -> Scenario:
+    """Make a scenario from the tables of a scenario file: a dictionary, keywords, or both.
+
+    Traces are looked up in `base_dir` (the current directory where it is None).
+
+    >>> import sojourn
+    >>> lab = sojourn.scenario(
+    ...     duration="1 s",
+    ...     bottleneck={"rate": "10 Mbit/s", "queue": {"kind": "droptail", "limit": "100 packets"}},
+    ...     group=[{"name": "tcp", "control": "newreno", "flows": 2, "rtt": "20 ms"}],
+    ... )
+    >>> lab.groups
+    {'tcp': 2}
+    """
+    text = json.dumps({**(tables or {}), **keys})
+    return Scenario(_native.load_json(text, base_dir=None if base_dir is None else os.fspath(base_dir)))
+
+
+def usable_processors() -> int:
+    """Return the number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,69 @@
+"""The command line. Results go to stdout, all else to stderr.
+
+Exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from sojourn import InputError, Interrupted, __version__
+from sojourn.cli.examples import ExampleGroup
+from sojourn.cli.inspect import check, list_, schema, show
+from sojourn.cli.run import run
+
+FAILED = 1
+INPUT_WRONG = 2
+INTERRUPTED = 130
+
+
+@click.group(
+    cls=ExampleGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    examples="""
+    sojourn run motivating-red
+    sojourn run my-link.toml --runs 10 --out results/my-link
+    sojourn list queues
+    sojourn show red
+    """,
+)
+@click.version_option(__version__, prog_name="sojourn")
+def cli() -> None:
+    """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
+
+
+for command in (run, list_, show, check, schema):
+    cli.add_command(command)
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    try:
+        code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False)
+        sys.stdout.flush()
+    except InputError as error:
+        return _complain(str(error), INPUT_WRONG)
+    except click.ClickException as error:
+        error.show()
+        return INPUT_WRONG
+    except (KeyboardInterrupt, click.Abort, Interrupted):
+        return _complain("sojourn: interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _silence_stdout()
+        return FAILED
+    except (OSError, MemoryError, RuntimeError) as error:
+        _silence_stdout()
+        return _complain(f"sojourn: the run failed: {error or type(error).__name__}", FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, code: int) -> int:
+    click.echo(message, err=True)
+    return code
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from writing once more to an output that no longer takes anything."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,117 @@
+"""Commands that look and run nothing: list, show, check, schema."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sojourn import _native
+from sojourn.catalogue import catalogue, entries
+from sojourn.cli import render
+from sojourn.cli.examples import ExampleCommand
+from sojourn.reading import input_error, read
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@click.command(
+    "list",
+    cls=ExampleCommand,
+    examples="""
+    sojourn list queues
+    sojourn list scenarios --json
+    """,
+)
+@click.argument("what", type=click.Choice(["queues", "controls", "presets", "scenarios"]))
+@json_option
+def list_(what: str, as_json: bool) -> None:
+    """List what a scenario can name: queues, controls, presets or ready scenarios."""
+    rows = _presets() if what == "presets" else _named(what)
+    if as_json:
+        render.print_json(rows)
+    else:
+        render.print_rows(rows)
+
+
+def _named(what: str) -> list[dict[str, str]]:
+    known: Mapping[str, Any] = catalogue()
+    return [{"name": item["name"], "summary": item["summary"]} for item in known[what]]
+
+
+def _presets() -> list[dict[str, str]]:
+    return [
+        {"of": f"{kind} {entry['name']}", "name": preset["name"], "summary": preset["summary"]}
+        for kind, entry in entries()
+        for preset in entry["presets"]
+    ]
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn show red
+    sojourn show ledbat --json
+    sojourn show motivating-red > my-scenario.toml
+    """,
+)
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show what NAME is: the parameters of an algorithm, or a ready scenario with every default written out.
+
+    For a queue discipline, a congestion control or a transport: what it does, its source, its parameters with
+    their units and defaults, and its presets.
+    """
+    found = [(kind, entry) for kind, entry in entries() if entry["name"] == name]
+    if found:
+        if as_json:
+            render.print_json([{"is": kind, **entry} for kind, entry in found])
+        else:
+            for kind, entry in found:
+                render.print_entry(kind, entry)
+    elif any(scenario["name"] == name for scenario in catalogue()["scenarios"]):
+        ready = _native.load_ready(name)
+        click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
+    else:
+        raise _unknown(name)
+
+
+def _unknown(name: str) -> Exception:
+    import difflib
+
+    known = [entry["name"] for _, entry in entries()]
+    known += [scenario["name"] for scenario in catalogue()["scenarios"]]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there is: {', '.join(dict.fromkeys(known))}"
+    return input_error(f"nothing is called {name!r}{hint}", found=name)
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn check my-link.toml
+    """,
+)
+@click.argument("file")
+def check(file: str) -> None:
+    """Check the scenario FILE without running it."""
+    scenario = read(file)
+    render.print_warnings(scenario.warnings)
+    flows = sum(count for _, count in scenario.groups)
+    click.echo(
+        f"{file}: ok: {scenario.name}, {flows} flow(s) in {len(scenario.groups)} group(s), "
+        f"{scenario.duration_s:g} s, {scenario.runs} run(s)"
+    )
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn schema > scenario.schema.json
+    """,
+)
+def schema() -> None:
+    """Print the JSON Schema of the scenario file; editors use it to complete and check."""
+    click.echo(_native.schema().rstrip("\n"))

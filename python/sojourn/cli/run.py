@@ -1,0 +1,114 @@
+"""The command `run`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sojourn import _native
+from sojourn.api import Scenario
+from sojourn.cli import render
+from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.progress import progress
+from sojourn.reading import input_error, read
+
+if TYPE_CHECKING:
+    from sojourn.result import Result
+
+PICTURES = (".pdf", ".png", ".svg")
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn run motivating-red
+    sojourn run my-link.toml --runs 10 --jobs 2 --json > my-link.json
+    sojourn run my-link.toml --set bottleneck.queue.kind=red --set "bottleneck.rate=4 Mbit/s"
+    sojourn run my-link.toml --out results/my-link --packets --pcap
+    sojourn run cellular --plot delay.pdf
+    """,
+)
+@click.argument("source", metavar="FILE|READY-NAME")
+@click.option(
+    "--backend", type=click.Choice(["sim"]), default="sim", help="The world to run in.", show_default=True
+)
+@click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
+@click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]"
+)
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR."
+)
+@click.option("--force", is_flag=True, help="Let --out replace an old result.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
+@click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
+@click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
+@click.option(
+    "--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series."
+)
+def run(  # noqa: PLR0913 (one for each option)
+    source: str,
+    backend: str,  # the only world so far
+    seed: int | None,
+    runs: int | None,
+    jobs: int | None,
+    overrides: tuple[str, ...],
+    as_json: bool,
+    out: str | None,
+    force: bool,
+    plot: str | None,
+    packets: bool,
+    pcap: bool,
+    bin_text: str,
+) -> None:
+    """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
+    if (packets or pcap) and out is None:
+        raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
+    bin_s = _native.seconds(bin_text)
+    _check_targets(out, plot, force=force)
+    counts = {"seed": seed, "runs": runs}
+    numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
+    native = read(source, [*overrides, *numbers])
+    render.print_warnings(native.warnings)
+    with progress(native.name) as update:
+        result = Scenario(native).run(
+            jobs=jobs,
+            series=out is not None or plot is not None,
+            bin_s=bin_s,
+            packets=packets or pcap,
+            progress=update,
+        )
+    if out is not None:
+        result.save(out, force=force, pcap=pcap)
+    if plot is not None:
+        _draw(result, Path(plot))
+    if as_json:
+        render.print_json(result.document())
+    else:
+        render.print_result(result)
+
+
+def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
+    """Refuse what cannot be written before any time is spent."""
+    if out is not None:
+        from sojourn.store import check_directory
+
+        check_directory(out, force=force)
+    if plot is None:
+        return
+    path = Path(plot)
+    if path.suffix.lower() not in PICTURES:
+        raise input_error(f"--plot: a picture's name ends in {', '.join(PICTURES)}", file=plot)
+    if not path.parent.is_dir():
+        raise input_error("--plot: no such directory", file=str(path.parent))
+
+
+def _draw(result: "Result", path: Path) -> None:
+    from sojourn.figures import save_figure
+
+    save_figure(result.plot(), path)

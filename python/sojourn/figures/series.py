@@ -1,0 +1,128 @@
+"""The time series of one run as arrays, in bins wide enough to draw."""
+
+import functools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from sojourn.result import Result
+
+Array = npt.NDArray[np.float64]
+
+BOTTLENECK = "bottleneck"
+DRAWN_BINS = 120
+_NICE = (1, 2, 5)
+
+
+class Series:
+    """Queue and flows of one run of a result, binned for drawing."""
+
+    def __init__(self, result: "Result", run: int, drawn_bins: int = DRAWN_BINS) -> None:
+        if result.bin_s is None:
+            raise ValueError("these runs kept no time series: see `series` of `Scenario.run`")
+        self.result = result
+        self.bin_s = result.bin_s
+        self.record = result.runs[run]
+        self.groups = result.groups
+        self.duration_s = float(self.record.duration_s)
+        self.merged = _nice_factor(self.duration_s / result.bin_s / drawn_bins)
+        self.step_s = result.bin_s * self.merged
+        self._fine = math.ceil(round(self.duration_s / result.bin_s, 6))
+
+    @property
+    def edges_s(self) -> Array:
+        """Times at which the bins begin, and the end of the run."""
+        begins = np.arange(math.ceil(self._fine / self.merged)) * self.step_s
+        return np.append(begins, self.duration_s)
+
+    @property
+    def centres_s(self) -> Array:
+        """Times in the middle of the bins."""
+        edges = self.edges_s
+        return (edges[:-1] + edges[1:]) / 2
+
+    def queue_ms(self) -> Array:
+        """Mean time that packets which left in each bin had spent in the bottleneck's queue, in ms."""
+        departures = self._queue("departures")
+        waited = self._merge(np.nan_to_num(self._queue("queue_ms")) * departures)
+        total = self._merge(departures)
+        return np.divide(waited, total, out=np.full_like(total, np.nan), where=total > 0)
+
+    def sent_mbps(self) -> Array:
+        """Rate at which the bottleneck sent, in Mbit/s."""
+        return self._per_second(self._queue("sent_bytes")) * 8 / 1e6
+
+    def capacity_mbps(self) -> Array:
+        """Rate at which the bottleneck could have sent, in Mbit/s."""
+        megabits = np.asarray(self.result.capacity_mbps(self.bin_s)) * self._fine_widths_s
+        return self._per_second(megabits)
+
+    def delivered_mbps(self, group: str) -> Array:
+        """Rate at which payload reached each receiver of a group, in Mbit/s: one row for each flow."""
+        table = self._flows
+        chosen = _codes(table, "group") == _categories(table, "group").index(group)
+        flow = table["index"].to_numpy()[chosen].astype(int)
+        values = np.zeros((flow.max() + 1, self._fine))
+        values[flow, self._bin_of(table)[chosen]] = table["delivered_bytes"].to_numpy()[chosen]
+        return np.array([self._per_second(row) for row in values]) * 8 / 1e6
+
+    @functools.cached_property
+    def _flows(self) -> "pa.Table":
+        return _of_seed(self.result.flows, self.record.seed)
+
+    @functools.cached_property
+    def _bottleneck(self) -> "pa.Table":
+        table = _of_seed(self.result.queue, self.record.seed)
+        return table.filter(_codes(table, "link") == _categories(table, "link").index(BOTTLENECK))
+
+    @functools.cached_property
+    def _fine_widths_s(self) -> Array:
+        begins = np.arange(self._fine) * self.bin_s
+        return np.asarray(np.minimum(self.bin_s, self.duration_s - begins), dtype=np.float64)
+
+    def _queue(self, column: str) -> Array:
+        values = np.zeros(self._fine)
+        values[self._bin_of(self._bottleneck)] = self._bottleneck[column].to_numpy()
+        return values
+
+    def _bin_of(self, table: "pa.Table") -> npt.NDArray[np.int64]:
+        return np.asarray(np.rint(table["time_s"].to_numpy() / self.bin_s), dtype=np.int64)
+
+    def _merge(self, fine: Array) -> Array:
+        return np.asarray(np.add.reduceat(fine, np.arange(0, self._fine, self.merged)), dtype=np.float64)
+
+    def _per_second(self, fine: Array) -> Array:
+        return self._merge(fine) / self._merge(self._fine_widths_s)
+
+
+def _of_seed(table: "pa.Table", seed: int) -> "pa.Table":
+    return table.filter(table["seed"].to_numpy() == seed)
+
+
+def _codes(table: "pa.Table", column: str) -> npt.NDArray[Any]:
+    codes: npt.NDArray[Any] = table[column].combine_chunks().indices.to_numpy()
+    return codes
+
+
+def _categories(table: "pa.Table", column: str) -> list[str]:
+    names: list[str] = table[column].combine_chunks().dictionary.to_pylist()
+    return names
+
+
+def _nice_factor(wanted: float) -> int:
+    """Return the smallest of 1, 2, 5, 10, 20 ... that is at least `wanted`.
+
+    >>> [_nice_factor(wanted) for wanted in (0.1, 1.5, 5, 7, 120)]
+    [1, 2, 5, 10, 200]
+    """
+    power = 1
+    while True:
+        for digit in _NICE:
+            if digit * power >= wanted:
+                return digit * power
+        power *= 10

@@ -1,0 +1,49 @@
+"""What a run did over time: queue delay above, throughput of each group below."""
+
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sojourn.figures.series import Series
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+
+if TYPE_CHECKING:
+    from sojourn.result import Result
+
+DRAWN_BINS = 240
+
+
+def timeline(result: "Result", run: int = 0) -> Figure:
+    """Draw the bottleneck's queue delay and every group's throughput in one run over time.
+
+    Throughput is payload that reached the receivers; the grey area is what the link could have carried.
+    """
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 3.6), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.2))
+        series = Series(result, run, DRAWN_BINS)
+        _draw_delay(above, series)
+        _draw_throughput(below, series)
+        figure.align_ylabels([above, below])
+    return figure
+
+
+def _draw_delay(axes: Axes, series: Series) -> None:
+    axes.stairs(series.queue_ms(), series.edges_s, baseline=None, color=INK)
+    axes.set_ylabel("queue delay [ms]")
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(0, series.duration_s)
+
+
+def _draw_throughput(axes: Axes, series: Series) -> None:
+    axes.stairs(
+        series.capacity_mbps(), series.edges_s, fill=True, color=CAPACITY, linewidth=0, label="link capacity"
+    )
+    for position, group in enumerate(series.groups):
+        rate = series.delivered_mbps(group).sum(axis=0)
+        axes.stairs(rate, series.edges_s, baseline=None, color=family(position), linewidth=1.1, label=group)
+    axes.set_ylabel("throughput [Mbit/s]")
+    axes.set_xlabel("time [s]")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(series.groups) + 1, borderaxespad=0.2)

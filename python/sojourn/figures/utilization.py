@@ -1,0 +1,84 @@
+"""Who uses the link: utilization of every flow, stacked over time, one panel for each result."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from sojourn.figures.series import Series
+from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, shades, styled
+from sojourn.report import digits_worth_reading
+
+if TYPE_CHECKING:
+    from sojourn.record import Record
+    from sojourn.result import Result
+
+
+def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None, run: int = 0) -> Figure:
+    """Stack the link utilization of all flows over time, one panel for each result.
+
+    Each bin's utilization (bits sent over bits that fit) is divided among the flows in proportion to the
+    payload that reached their receivers in it. The panels are annotated with the first group's share, the
+    mean queue and the utilization over the measured time.
+    """
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.75), layout="constrained")
+        panels = np.atleast_1d(figure.subplots(1, len(results), sharex=True, sharey=True))
+        for index, (axes, result) in enumerate(zip(panels, results, strict=True)):
+            _draw_panel(axes, Series(result, run))
+            title = titles[index] if titles else result.name
+            axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
+            _annotate(axes, result.groups[0], result.runs[run])
+        panels[0].set_ylabel("link utilization [%]")
+        _legend(figure, results[0])
+    return figure
+
+
+def _draw_panel(axes: Axes, series: Series) -> None:
+    delivered = [series.delivered_mbps(group) for group in series.groups]
+    total = np.vstack(delivered).sum(axis=0)
+    used = 100 * np.divide(
+        series.sent_mbps(), series.capacity_mbps(), out=np.zeros_like(total), where=series.capacity_mbps() > 0
+    )
+    base = np.zeros_like(total)
+    edges = series.edges_s
+    for position, rows in enumerate(delivered):
+        for row, colour in zip(rows, shades(position, len(rows)), strict=True):
+            top = base + used * np.divide(row, total, out=np.zeros_like(total), where=total > 0)
+            axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
+            base = top
+    axes.set_xlim(0, series.duration_s)
+    axes.set_ylim(0, 100)
+    axes.set_xlabel("time [s]")
+    axes.set_yticks([0, 25, 50, 75, 100])
+
+
+def _annotate(axes: Axes, first: str, record: "Record") -> None:
+    queue = record.bottleneck.queue_packets.mean
+    text = (
+        f"{first} share {100 * record.groups[first].share:.1f} %,  "
+        f"mean queue {queue:.{digits_worth_reading(queue)}f} packets,  "
+        f"utilization {100 * record.bottleneck.utilization:.1f} %"
+    )
+    note = axes.annotate(
+        text, xy=(0, 1), xytext=(0, 4), xycoords="axes fraction", textcoords="offset points", fontsize=6.8
+    )
+    note.set_in_layout(False)
+
+
+def _legend(figure: Figure, result: "Result") -> None:
+    handles = [
+        Patch(color=family(position), label=f"{len(flows)} {name} flows ({control})")
+        for position, (name, flows, control) in enumerate(_groups(result))
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2)
+
+
+def _groups(result: "Result") -> list[tuple[str, list["Record"], str]]:
+    return [
+        (group.name, [flow for flow in result.runs[0].flows if flow.group == group.name], group.control)
+        for group in result.scenario.group
+    ]

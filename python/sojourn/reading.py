@@ -1,0 +1,91 @@
+"""Find a scenario by path or name, read it within bounds, and hand it to the engine."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+
+MAX_SCENARIO_BYTES = 1 << 20
+
+Overrides = Mapping[str, Any] | Sequence[str]
+
+
+def read(source: str | os.PathLike[str], overrides: Overrides = ()) -> _native.Scenario:
+    """Read a scenario file, or take a ready scenario by its name.
+
+    A source that exists or is written like a path is a file; any other is the name of a ready scenario.
+    """
+    path = Path(source)
+    if path.exists() or _looks_like_a_path(source):
+        text = _read_text(path)
+        return _native.load(
+            text, file=str(path), base_dir=str(path.parent), overrides=override_list(overrides)
+        )
+    return _native.load_ready(str(source), overrides=override_list(overrides))
+
+
+def override_list(overrides: Overrides) -> list[str]:
+    """Write overrides the way the engine takes them: "dotted.key=value"."""
+    if isinstance(overrides, Mapping):
+        return [f"{key}={_value_text(value)}" for key, value in overrides.items()]
+    return list(overrides)
+
+
+def input_error(
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    key: str | None = None,
+    found: str | None = None,
+    allowed: str | None = None,
+) -> _native.InputError:
+    """Make the error that the engine raises on wrong input, for what is found before it is asked."""
+    where = file if line is None else f"{file}:{line}"
+    error = _native.InputError(f"{where}: {message}" if where else message)
+    error.diagnostics = [
+        {
+            "file": file,
+            "line": line,
+            "key": key,
+            "found": found,
+            "allowed": allowed,
+            "nearest": None,
+            "message": message,
+        }
+    ]
+    return error
+
+
+def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:
+    return not isinstance(source, str) or os.sep in source or source.endswith(".toml")
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _read_text(path: Path) -> str:
+    name = str(path)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SCENARIO_BYTES + 1)
+    except FileNotFoundError:
+        raise input_error("no such file", file=name, found=name, allowed="a scenario file") from None
+    except IsADirectoryError:
+        raise input_error("a directory, not a scenario file", file=name, found="a directory") from None
+    except OSError as error:
+        raise input_error(f"cannot be read: {error.strerror}", file=name) from error
+    if len(data) > MAX_SCENARIO_BYTES:
+        message = f"too large for a scenario: more than {MAX_SCENARIO_BYTES} bytes"
+        raise input_error(message, file=name, allowed=f"at most {MAX_SCENARIO_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        found = f"byte 0x{data[error.start]:02x}"
+        message = f"not UTF-8 text: {found}"
+        raise input_error(message, file=name, line=line, found=found, allowed="UTF-8 text") from None

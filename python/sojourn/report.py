@@ -1,0 +1,139 @@
+"""The numbers of a result as small tables for people: one of links, one of groups."""
+
+import html as html_text
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sojourn.summary import Statistic
+
+if TYPE_CHECKING:
+    from sojourn.result import Result
+
+NO_VALUE = "–"  # noqa: RUF001 (an en dash, as printed tables have it)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of text: the first column names the rows."""
+
+    headers: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How a metric of the summary is shown."""
+
+    label: str
+    metric: str
+    scale: float = 1.0
+    decimals: int | None = None
+
+    def cell(self, statistic: Statistic | None) -> str:
+        """Write the mean, and half of its confidence interval where there is one."""
+        if statistic is None or statistic["mean"] is None:
+            return NO_VALUE
+        mean = statistic["mean"] * self.scale
+        decimals = digits_worth_reading(mean) if self.decimals is None else self.decimals
+        text = f"{mean:.{decimals}f}"
+        if statistic["ci95"] is None:
+            return text
+        low, high = statistic["ci95"]
+        return f"{text} ± {(high - low) / 2 * self.scale:.{decimals}f}"
+
+
+LINK_ROWS = (
+    Shown("utilization [%]", "utilization", 100, 1),
+    Shown("queue [packets]", "queue_packets.mean"),
+    Shown("queue [ms]", "queue_ms.mean"),
+    Shown("queue, 99th percentile [ms]", "queue_ms.p99"),
+    Shown("drop rate [%]", "drop_rate", 100, 2),
+    Shown("drops", "drops", decimals=0),
+    Shown("marks", "marks", decimals=0),
+)
+
+GROUP_COLUMNS = (
+    Shown("share [%]", "share", 100, 1),
+    Shown("goodput [Mbit/s]", "goodput_mbps"),
+    Shown("drop rate [%]", "drop_rate", 100, 2),
+    Shown("RTT [ms]", "rtt_ms.mean"),
+    Shown("RTT p99 [ms]", "rtt_ms.p99"),
+    Shown("Jain", "jain", decimals=3),
+    Shown("completion [ms]", "fct_ms.mean"),
+)
+
+
+def title(result: "Result") -> str:
+    """Say in one line what was run."""
+    seeds = [run["seed"] for run in result.runs]
+    runs = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
+    first = result.runs[0]
+    measured = f"{first['duration_s']:g} s"
+    if first["measured_from_s"]:
+        measured += f" measured from {first['measured_from_s']:g} s"
+    return f"{result.name}: {measured}, {runs}"
+
+
+def link_grid(result: "Result") -> Grid:
+    """Tabulate the links: the bottleneck, and the return link and further hops where there are any."""
+    prefixes = {"bottleneck": ""}
+    first = result.runs[0]
+    if first.get("reverse") is not None:
+        prefixes["reverse"] = "reverse."
+    prefixes |= {name: f"hops.{name}." for name in first.get("hops") or {}}
+    rows = [
+        [row.label, *(row.cell(result.summary.get(prefix + row.metric)) for prefix in prefixes.values())]
+        for row in LINK_ROWS
+    ]
+    return Grid(["link", *prefixes], rows)
+
+
+def group_grid(result: "Result") -> Grid:
+    """Tabulate the groups of flows; a column without any value is left out."""
+    groups = result.groups
+    columns = [
+        column
+        for column in GROUP_COLUMNS
+        if any(_known(result.summary.get(f"{column.metric}.{group}")) for group in groups)
+    ]
+    rows = [
+        [group, *(column.cell(result.summary.get(f"{column.metric}.{group}")) for column in columns)]
+        for group in groups
+    ]
+    return Grid(["group", *(column.label for column in columns)], rows)
+
+
+def html(result: "Result") -> str:
+    """Return both tables as HTML for a notebook."""
+    body = "".join(_html_table(grid) for grid in (link_grid(result), group_grid(result)))
+    return f"<div><p>{html_text.escape(title(result))}{_interval_note(result)}</p>{body}</div>"
+
+
+def interval_note(result: "Result") -> str:
+    """Explain the ± of the tables, where there are any."""
+    return "± is half of the 95 % confidence interval of the mean" if len(result.runs) > 1 else ""
+
+
+def digits_worth_reading(value: float) -> int:
+    """Return how many decimals to write.
+
+    >>> [f"{value:.{digits_worth_reading(value)}f}" for value in (379.4321, 3.7412)]
+    ['379.4', '3.74']
+    """
+    return 1 if abs(value) >= 100 else 2  # noqa: PLR2004
+
+
+def _interval_note(result: "Result") -> str:
+    note = interval_note(result)
+    return f" ({note})" if note else ""
+
+
+def _known(statistic: Statistic | None) -> bool:
+    return statistic is not None and statistic["mean"] is not None
+
+
+def _html_table(grid: Grid) -> str:
+    def row(cells: list[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html_text.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return "<table>" + row(grid.headers, "th") + "".join(row(cells, "td") for cells in grid.rows) + "</table>"

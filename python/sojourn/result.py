@@ -1,0 +1,159 @@
+"""What a scenario's runs measured."""
+
+import functools
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from sojourn import _native
+from sojourn.record import Record
+from sojourn.summary import Statistic, summarize
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from matplotlib.figure import Figure
+
+TableName = Literal["queue", "flows", "packets"]
+
+
+class Result:
+    """The records, statistics and tables of a scenario's runs.
+
+    Shows a table of its statistics in a notebook; `plot()` draws it.
+    """
+
+    def __init__(
+        self, scenario: _native.Scenario, runs: Sequence[_native.Run], *, bin_s: float | None, packets: bool
+    ) -> None:
+        self._scenario = scenario
+        self._native_runs = tuple(runs)
+        self.bin_s = bin_s
+        """Width of a bin of the time series in seconds; None where none were kept."""
+        self.has_packets = packets
+        """Whether one row was kept for each packet at the bottleneck."""
+        self._tables: dict[TableName, pa.Table] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return self._scenario.name
+
+    @property
+    def kept(self) -> tuple[TableName, ...]:
+        """Names of the tables that the runs kept."""
+        series: tuple[TableName, ...] = () if self.bin_s is None else ("queue", "flows")
+        return (*series, "packets") if self.has_packets else series
+
+    @functools.cached_property
+    def scenario(self) -> Record:
+        """The scenario as it was run, every default written out."""
+        return Record.parse(self._scenario.to_json())
+
+    @property
+    def groups(self) -> list[str]:
+        """Names of the groups, in the order of the scenario file."""
+        return [name for name, _ in self._scenario.groups]
+
+    @property
+    def version(self) -> str:
+        """Version of the engine that ran it."""
+        return _native.__version__
+
+    @functools.cached_property
+    def runs(self) -> tuple[Record, ...]:
+        """One record for each run, in the order of their seeds."""
+        return tuple(Record.parse(run.record()) for run in self._native_runs)
+
+    @functools.cached_property
+    def summary(self) -> dict[str, Statistic]:
+        """Mean, standard deviation, 95 % confidence interval and count of every metric over the runs."""
+        return summarize(self.runs)
+
+    def document(self) -> dict[str, Any]:
+        """Return what `sojourn run --json` prints."""
+        return {
+            "scenario": self.scenario,
+            "version": self.version,
+            "runs": list(self.runs),
+            "summary": self.summary,
+        }
+
+    @property
+    def queue(self) -> "pa.Table":
+        """One row for each seed, link and bin: the queue in packets, bytes and ms, and counts of packets."""
+        return self.table("queue")
+
+    @property
+    def flows(self) -> "pa.Table":
+        """One row for each seed, bin and flow: delivered bytes, window in packets, RTT and delay in ms."""
+        return self.table("flows")
+
+    @property
+    def packets(self) -> "pa.Table":
+        """One row for each packet event at the bottleneck; needs `run(packets=True)`."""
+        return self.table("packets")
+
+    def table(self, name: TableName) -> "pa.Table":
+        """Return a table by its name as an Arrow table."""
+        from sojourn.tables import arrow_table
+
+        if name not in self.kept:
+            raise ValueError(f"no table {name!r} was kept: see `series` and `packets` of `Scenario.run`")
+        if name not in self._tables:
+            self._tables[name] = arrow_table(self._native_runs, name)
+        return self._tables[name]
+
+    def to_pandas(self, name: TableName) -> "pd.DataFrame":
+        """Return a table as a pandas data frame; pandas must be installed."""
+        frame: pd.DataFrame = self.table(name).to_pandas()
+        return frame
+
+    def to_polars(self, name: TableName) -> "pl.DataFrame":
+        """Return a table as a Polars data frame; Polars must be installed."""
+        import polars as pl
+
+        frame: pl.DataFrame = pl.from_arrow(self.table(name))
+        return frame
+
+    def capacity_mbps(self, bin_s: float) -> list[float]:
+        """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""
+        return self._scenario.capacity_mbps(bin_s)
+
+    def plot(self, run: int = 0) -> "Figure":
+        """Draw queue delay and throughput of one run over time."""
+        from sojourn.figures import timeline
+
+        return timeline(self, run=run)
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False, pcap: bool = False) -> "Path":
+        """Write record, resolved scenario and tables into a new directory, all or nothing.
+
+        An existing result is replaced only with `force`. `pcap` adds what crossed the bottleneck as pcapng.
+        """
+        from sojourn.store import save
+
+        return save(self, directory, force=force, pcap=pcap)
+
+    def to_toml(self, relative_to: str | os.PathLike[str] | None = None) -> str:
+        """Return the scenario file of these runs, as `Scenario.to_toml` does."""
+        return self._scenario.to_toml(None if relative_to is None else os.fspath(relative_to))
+
+    def write_pcaps(self, directory: "Path") -> None:
+        """Write one pcapng file for each run into a directory; needs `run(packets=True)`."""
+        if not self.has_packets:
+            raise ValueError("these runs kept no packets: see `packets` of `Scenario.run`")
+        for run in self._native_runs:
+            which = "" if len(self._native_runs) == 1 else f"-seed-{run.seed}"
+            run.write_pcap(str(directory / f"bottleneck{which}.pcapng"))
+
+    def __repr__(self) -> str:
+        return f"<sojourn.Result {self.name}: {len(self._native_runs)} run(s)>"
+
+    def _repr_html_(self) -> str:
+        from sojourn.report import html
+
+        return html(self)

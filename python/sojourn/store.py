@@ -1,0 +1,109 @@
+"""Result directories: written beside their place and moved there whole, so that none is ever half there."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.reading import input_error
+
+if TYPE_CHECKING:
+    from sojourn.result import Result, TableName
+
+RECORD = "record.json"
+SCENARIO = "scenario.toml"
+
+
+def dump_json(document: Any) -> str:
+    """Return the JSON text of a document, one line per value, ending in a newline."""
+    return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
+    """Return where a result may be written, or raise InputError: only an old result is ever replaced."""
+    target = Path(directory).resolve()
+    name = str(directory)
+    if Path.cwd().is_relative_to(target):
+        raise input_error("is or holds the current directory; name a new one", file=name)
+    if not target.exists():
+        return target
+    if not target.is_dir():
+        raise input_error("exists and is not a directory", file=name)
+    if any(target.iterdir()):
+        if not force:
+            raise input_error("is not empty; --force (force=True) replaces an old result", file=name)
+        if not (target / RECORD).is_file() or not (target / SCENARIO).is_file():
+            raise input_error("is not empty and holds no result; it is left alone", file=name)
+    return target
+
+
+def save(result: "Result", directory: str | os.PathLike[str], *, force: bool, pcap: bool) -> Path:
+    """Write a result: record.json, scenario.toml, a Parquet file for each table that was kept, captures."""
+    target = check_directory(directory, force=force)
+    with _whole_directory(target) as place:
+        (place / RECORD).write_text(dump_json(result.document()), encoding="utf-8")
+        (place / SCENARIO).write_text(result.to_toml(relative_to=target), encoding="utf-8")
+        for name in result.kept:
+            _write_parquet(result, name, place / f"{name}.parquet")
+        if pcap:
+            result.write_pcaps(place)
+    return target
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a path beside `path` to write to; move it into place when all went well, else remove it."""
+    target = Path(path)
+    handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
+    os.close(handle)
+    place = Path(name)
+    try:
+        place.chmod(0o666 & ~_umask())
+        yield place
+        place.replace(target)
+    except BaseException:
+        place.unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _whole_directory(target: Path) -> Iterator[Path]:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        place.chmod(0o777 & ~_umask())
+        yield place
+        _move_into_place(place, target)
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def _move_into_place(place: Path, target: Path) -> None:
+    if not target.exists():
+        place.rename(target)
+        return
+    old = place.with_name(place.name + ".old")
+    target.rename(old)
+    try:
+        place.rename(target)
+    except BaseException:
+        old.rename(target)
+        raise
+    shutil.rmtree(old)
+
+
+def _write_parquet(result: "Result", name: "TableName", path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    pq.write_table(result.table(name), path, compression="zstd")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

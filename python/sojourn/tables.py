@@ -1,0 +1,39 @@
+"""Time series and packet tables of the engine as Arrow tables."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sojourn import _native
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def arrow_table(runs: Sequence[_native.Run], name: str) -> "pa.Table":
+    """Return table "queue", "flows" or "packets" of all runs, one below the other, with a `seed` column."""
+    import pyarrow as pa
+
+    return pa.concat_tables([_of_one_run(run, name) for run in runs], promote_options="permissive")
+
+
+def _of_one_run(run: _native.Run, name: str) -> "pa.Table":
+    import numpy as np
+    import pyarrow as pa
+
+    columns = {
+        column: _array(dtype, values, categories) for column, dtype, values, categories in run.table(name)
+    }
+    rows = len(next(iter(columns.values())))
+    seed = pa.array(np.full(rows, run.seed, dtype=np.uint64))
+    return pa.table({"seed": seed, **columns})
+
+
+def _array(dtype: str, values: bytes, categories: list[str] | None) -> "pa.Array":
+    import numpy as np
+    import pyarrow as pa
+
+    numbers = np.frombuffer(values, dtype=np.dtype(dtype))
+    if categories is not None:
+        return pa.DictionaryArray.from_arrays(numbers.astype(np.int32), pa.array(categories, pa.string()))
+    # from_pandas: NaN, "no value", becomes null
+    return pa.array(numbers, from_pandas=True)
