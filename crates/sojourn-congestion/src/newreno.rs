@@ -3,6 +3,9 @@
 //! The window rules of RFC 5681 section 3.1 and the exit rule of RFC 6582 section 3.2 step 3 are here;
 //! which segments are lost and when to retransmit is the transport's business.
 
+#[cfg(test)]
+mod tests;
+
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};

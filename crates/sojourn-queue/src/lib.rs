@@ -89,3 +89,23 @@ disciplines! {
 pub fn find(name: &str) -> Option<&'static Descriptor> {
     DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::Time;
+    use testing::{Recorder, build, link, packet, params};
+
+    #[test]
+    fn every_preset_of_every_discipline_works() {
+        for descriptor in DESCRIPTORS {
+            for name in descriptor.presets.iter().map(|preset| preset.name).chain(["default"]) {
+                let mut queue = build(&params(descriptor, name, &[]), &link(10_000)).unwrap();
+                let mut sink = Recorder::default();
+                queue.enqueue(packet(1500, 7), Time::ZERO, &mut sink);
+                let first = queue.dequeue(Time::ZERO, &mut sink).map(|packet| packet.body);
+                assert_eq!(first, Some(7), "{} {name}", descriptor.name);
+            }
+        }
+    }
+}

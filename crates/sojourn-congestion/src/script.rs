@@ -1,0 +1,150 @@
+//! A tiny path for the tests: leads a control through round trips that are written down.
+
+use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use sojourn_core::registry::{Descriptor, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+use std::fmt::Write;
+
+/// Round-trip time without a queue.
+pub(crate) const BASE_RTT: Span = Span::from_millis(50);
+/// One-way delay without a queue, with the offset between two clocks in it.
+pub(crate) const BASE_DELAY_NANOS: i64 = 25_000_000 - 3_000_000_000;
+
+/// What happens in a round trip.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Round {
+    /// The whole window is acknowledged, segment by segment, with so many milliseconds of queueing delay.
+    Queue(u64),
+    /// The same, and one segment is lost.
+    Loss(u64),
+    /// The same, and a congestion mark is echoed.
+    Mark(u64),
+    /// Nothing is acknowledged and the retransmission timer fires.
+    Timeout,
+    /// The flow is idle for so many seconds.
+    Idle(u64),
+}
+
+/// A control with its clock.
+pub(crate) struct Script {
+    /// The control under test.
+    pub(crate) control: AnyControl,
+    /// The time.
+    pub(crate) now: Time,
+}
+
+/// `preset` of `descriptor` with some values changed.
+pub(crate) fn params(descriptor: &'static Descriptor, preset: &str, changes: &[(&str, Value)]) -> Params {
+    let preset = (preset != "default").then(|| descriptor.preset(preset).expect("a known preset"));
+    let mut params = Params::new(descriptor, preset);
+    for (name, value) in changes {
+        params.set(name, *value);
+    }
+    params
+}
+
+/// An acknowledgement of one segment of a full window, at `now` and after `queue` of queueing delay.
+pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
+    let rtt = BASE_RTT + queue;
+    Ack {
+        now,
+        newly_acked: 1,
+        flight: window.floor(),
+        window_limited: true,
+        in_recovery: false,
+        rtt: Some(rtt),
+        smoothed_rtt: rtt,
+        min_rtt: BASE_RTT,
+        max_rtt: rtt,
+        one_way_delay_nanos: Some(BASE_DELAY_NANOS + queue.as_nanos() as i64),
+        sent: Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos())),
+        marked: false,
+        rate: None,
+    }
+}
+
+impl Script {
+    /// A control with the given parameters, at time zero, for a transport with an initial window of 2.
+    pub(crate) fn new(params: &Params) -> Script {
+        let path = Path { mss_bytes: 1460, initial_window: 2.0 };
+        let control = AnyControl::build(params, &path, Stream::new(1, "control")).unwrap();
+        Script { control, now: Time::ZERO }
+    }
+
+    /// The window in segments.
+    pub(crate) fn window(&self) -> f64 {
+        self.control.window()
+    }
+
+    /// One acknowledgement of `segments` segments, a full window, after a round trip.
+    pub(crate) fn whole_window(&mut self, segments: u32, queue: Span) {
+        self.now += BASE_RTT + queue;
+        let ack = ack(self.now, f64::from(segments), queue);
+        self.control.on_ack(&Ack { newly_acked: segments, ..ack });
+    }
+
+    /// A congestion signal, now.
+    pub(crate) fn congestion(&mut self, signal: Signal) {
+        let flight = self.control.window().floor();
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, smoothed_rtt: BASE_RTT });
+    }
+
+    /// One round trip.
+    pub(crate) fn round(&mut self, round: Round) {
+        match round {
+            Round::Queue(millis) => self.acknowledge(Span::from_millis(millis)),
+            Round::Loss(millis) => {
+                self.acknowledge(Span::from_millis(millis));
+                self.congestion(Signal::Loss);
+                let window = self.window();
+                self.control.on_recovered(window);
+            }
+            Round::Mark(millis) => {
+                self.acknowledge(Span::from_millis(millis));
+                self.congestion(Signal::Ecn);
+            }
+            Round::Timeout => {
+                self.now += Span::from_secs(1);
+                self.congestion(Signal::Timeout { repeated: false });
+            }
+            Round::Idle(secs) => {
+                self.now += Span::from_secs(secs);
+                self.control.on_restart(2.0);
+            }
+        }
+    }
+
+    /// A window's worth of single acknowledgements, spread over a round trip.
+    fn acknowledge(&mut self, queue: Span) {
+        let segments = self.window().floor().max(1.0) as u64;
+        for _ in 0..segments {
+            self.now += (BASE_RTT + queue) / segments;
+            let window = self.window();
+            self.control.on_ack(&ack(self.now, window, queue));
+        }
+    }
+
+    /// All rounds; what happened and the window in whole segments after each, several to a line.
+    pub(crate) fn table(&mut self, rounds: &[Round]) -> String {
+        let mut table = String::new();
+        let mut last = None;
+        for &round in rounds {
+            self.round(round);
+            let name = match round {
+                Round::Queue(millis) => format!("queue {millis} ms"),
+                Round::Loss(millis) => format!("loss at {millis} ms"),
+                Round::Mark(millis) => format!("mark at {millis} ms"),
+                Round::Timeout => "timeout".to_owned(),
+                Round::Idle(secs) => format!("idle {secs} s"),
+            };
+            // Windows that arithmetic brought a hair below a whole number count as that number.
+            let window = (self.window() + 1e-9).floor();
+            if last != Some(round) {
+                write!(table, "{}{name}:", if last.is_none() { "" } else { "\n" }).unwrap();
+            }
+            write!(table, " {window}").unwrap();
+            last = Some(round);
+        }
+        table
+    }
+}
