@@ -12,7 +12,7 @@ import pytest
 Start = Callable[..., "subprocess.Popen[str]"]
 
 # Far longer than any test waits for it.
-ENDLESS = ("--set", "duration=1000 s", "--runs", "10000", "--jobs", "1")
+ENDLESS = ("--set", "duration=1000 s", "--runs", "10000", "--bin", "100 s")
 
 
 def test_ctrl_c_ends_with_130_and_leaves_nothing(start: Start, small_file: Path, tmp_path: Path) -> None:

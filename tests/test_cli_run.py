@@ -63,9 +63,7 @@ def test_seed_and_set_change_the_scenario(command: Command, small_file: Path) ->
     assert document["scenario"]["bottleneck"]["queue"]["kind"] == "red"
 
 
-def test_out_holds_everything_needed_to_judge_the_run(
-    command: Command, small_file: Path, tmp_path: Path
-) -> None:
+def test_out_holds_everything_needed_to_judge_the_run(command: Command, small_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "results" / "small"
     outcome = command("run", small_file, "--runs", 2, "--out", out, "--packets", "--pcap", "--json")
     assert outcome.code == 0
@@ -84,9 +82,7 @@ def test_out_holds_everything_needed_to_judge_the_run(
     assert (out / "bottleneck-seed-1.pcapng").read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
 
 
-def test_the_written_scenario_runs_to_the_same_record(
-    command: Command, small_file: Path, tmp_path: Path
-) -> None:
+def test_the_written_scenario_runs_to_the_same_record(command: Command, small_file: Path, tmp_path: Path) -> None:
     command("run", small_file, "--seed", 5, "--out", tmp_path / "first")
     command("run", tmp_path / "first" / "scenario.toml", "--out", tmp_path / "second")
 

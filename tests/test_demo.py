@@ -24,9 +24,7 @@ def test_the_demo_compares_and_draws(
     ]
 
 
-def test_a_recorded_trace_is_taken_where_there_is_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_recorded_trace_is_taken_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / demo.TRACE).write_text("1\n", encoding="utf-8")
     monkeypatch.setenv("SOJOURN_TRACES", str(tmp_path))
     assert demo.recorded_trace() == tmp_path / demo.TRACE

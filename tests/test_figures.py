@@ -1,10 +1,12 @@
 """Figures are drawn, not blank, and the same each time."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
@@ -18,13 +20,11 @@ def test_a_png_is_as_wide_as_a_page_and_not_blank(small_result: sojourn.Result, 
     save_figure(timeline(small_result), tmp_path / "t.png")
     pixels = matplotlib.image.imread(tmp_path / "t.png")
     assert pixels.shape[1] == pytest.approx(PAGE_WIDTH_IN * DPI, abs=1)
-    assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 10
+    assert len(np.unique(pixels[..., 0])) > 10
 
 
 @pytest.mark.parametrize("suffix", [".png", ".pdf", ".svg"])
-def test_the_same_result_gives_the_same_bytes(
-    small_result: sojourn.Result, tmp_path: Path, suffix: str
-) -> None:
+def test_the_same_result_gives_the_same_bytes(small_result: sojourn.Result, tmp_path: Path, suffix: str) -> None:
     for name in ("first", "second"):
         save_figure(utilization([small_result, small_result]), tmp_path / f"{name}{suffix}")
     assert (tmp_path / f"first{suffix}").read_bytes() == (tmp_path / f"second{suffix}").read_bytes()
@@ -33,21 +33,25 @@ def test_the_same_result_gives_the_same_bytes(
 def test_no_text_is_cut_or_overlaps_another(small_result: sojourn.Result) -> None:
     for figure in (timeline(small_result), utilization([small_result, small_result], ["DropTail", "RED"])):
         FigureCanvasAgg(figure).draw()
-        texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
-        boxes = [text.get_window_extent() for text in texts if _is_drawn(text)]
+        boxes = [text.get_window_extent() for axes in figure.axes for text in _drawn_texts(axes) if text.get_text()]
         page = figure.bbox
         assert len(boxes) > 10
         assert all(page.x0 <= box.x0 and box.x1 <= page.x1 for box in boxes)
         assert not any(one.overlaps(two) for index, one in enumerate(boxes) for two in boxes[:index])
 
 
-def _is_drawn(text: Text) -> bool:
-    """Tick labels of a panel that shares its axis exist but are not drawn."""
-    return text.axes is None or text.axes.get_tightbbox().overlaps(text.get_window_extent())
+def _drawn_texts(axes: Axes) -> Iterator[Text]:
+    yield from (child for child in axes.get_children() if isinstance(child, Text))
+    for axis in (axes.xaxis, axes.yaxis):
+        yield axis.label
+        low, high = sorted(axis.get_view_interval())
+        for tick in axis.get_major_ticks():
+            if low <= tick.get_loc() <= high and tick.label1.get_visible():
+                yield tick.label1
 
 
 def test_what_is_drawn_is_what_was_measured(small_result: sojourn.Result) -> None:
-    series = Series(small_result, 0)
+    series = Series(small_result, 0, drawn_bins=10)
     record = small_result.runs[0]
     seconds = np.diff(series.edges_s)
     assert seconds.sum() == pytest.approx(record.duration_s)
@@ -55,9 +59,7 @@ def test_what_is_drawn_is_what_was_measured(small_result: sojourn.Result) -> Non
     sent = (series.sent_mbps() * seconds).sum()
     assert sent / capacity == pytest.approx(record.bottleneck.utilization, abs=1e-6)
     delivered = (series.delivered_mbps("tcp").sum(axis=0) * seconds).sum() * 1e6 / 8
-    assert delivered == pytest.approx(
-        sum(flow.delivered_bytes for flow in record.flows if flow.group == "tcp")
-    )
+    assert delivered == pytest.approx(sum(flow.delivered_bytes for flow in record.flows if flow.group == "tcp"))
 
 
 def test_flows_of_a_group_have_their_own_shades_of_one_colour() -> None:

@@ -61,9 +61,7 @@ def test_a_captured_run_needs_packets(small_scenario: sojourn.Scenario, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_parent_of_the_current_directory_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_parent_of_the_current_directory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     monkeypatch.chdir(inner)

@@ -23,9 +23,7 @@ def catalogue() -> str:
 def schema() -> str:
     """Return the JSON Schema (draft 2020-12) of the scenario file."""
 
-def load(
-    text: str, file: str | None = None, base_dir: str | None = None, overrides: list[str] = ...
-) -> Scenario:
+def load(text: str, file: str | None = None, base_dir: str | None = None, overrides: list[str] = ...) -> Scenario:
     """Read a scenario from TOML text.
 
     `file` is the name that diagnostics show; traces are looked up in `base_dir`; an override is
@@ -38,8 +36,8 @@ def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ...
 def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
     """Take one of the scenarios that come with Sojourn."""
 
-def seconds(text: str) -> float:
-    """Return a length of time, written as in a scenario file ("100 ms"), in seconds."""
+def seconds(what: str, text: str) -> float:
+    """Return a length of time, written as in a scenario file ("100 ms"), in seconds; messages call it `what`."""
 
 class Scenario:
     """A scenario that has been checked, with every default filled in."""

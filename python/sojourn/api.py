@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sojourn.result import Result
 
 DEFAULT_BIN_S = 0.1
+MAX_SERIES_ROWS = 2e7
 
 Progress = Callable[[float], None]
 
@@ -118,6 +119,8 @@ class Scenario:
         resolved = self._resolved_with(runs=runs, seed=seed)
         seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
         kept_bin_s = bin_s if series else None
+        if kept_bin_s is not None:
+            _check_rows(resolved, kept_bin_s)
         done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets)
 
@@ -130,6 +133,17 @@ class Scenario:
     def __repr__(self) -> str:
         groups = ", ".join(f"{flows} {name}" for name, flows in self.groups.items())
         return f"<sojourn.Scenario {self.name}: {groups}, {self.duration_s:g} s, {self.runs} run(s)>"
+
+
+def _check_rows(scenario: _native.Scenario, bin_s: float) -> None:
+    """Refuse series that would fill the memory before the first of them is drawn."""
+    if not bin_s > 0:
+        raise ValueError(f"bin_s is {bin_s}; a bin is longer than 0 s")
+    flows = sum(count for _, count in scenario.groups)
+    rows = scenario.duration_s / bin_s * (flows + 1) * scenario.runs
+    if rows > MAX_SERIES_ROWS:
+        message = f"bins of {bin_s:g} s make {rows:.2g} rows; at most {MAX_SERIES_ROWS:.2g}: take wider bins (--bin)"
+        raise reading.input_error(message, key="bin", found=f"{bin_s:g} s")
 
 
 def scenario(

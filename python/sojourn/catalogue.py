@@ -16,8 +16,8 @@ class Parameter(TypedDict):
     name: str
     kind: str
     unit: str | None
-    default: str | None
-    allowed: str | None
+    default: str | float | bool
+    allowed: str
     description: str
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _native
+from sojourn.catalogue import catalogue
 
 MAX_SCENARIO_BYTES = 1 << 20
 
@@ -21,9 +22,10 @@ def read(source: str | os.PathLike[str], overrides: Overrides = ()) -> _native.S
     path = Path(source)
     if path.exists() or _looks_like_a_path(source):
         text = _read_text(path)
-        return _native.load(
-            text, file=str(path), base_dir=str(path.parent), overrides=override_list(overrides)
-        )
+        return _native.load(text, file=str(path), base_dir=str(path.parent), overrides=override_list(overrides))
+    names = [ready["name"] for ready in catalogue()["scenarios"]]
+    if source not in names:
+        raise unknown_name("no file and no ready scenario is called", str(source), names)
     return _native.load_ready(str(source), overrides=override_list(overrides))
 
 
@@ -42,6 +44,7 @@ def input_error(
     key: str | None = None,
     found: str | None = None,
     allowed: str | None = None,
+    nearest: str | None = None,
 ) -> _native.InputError:
     """Make the error that the engine raises on wrong input, for what is found before it is asked."""
     where = file if line is None else f"{file}:{line}"
@@ -53,11 +56,21 @@ def input_error(
             "key": key,
             "found": found,
             "allowed": allowed,
-            "nearest": None,
+            "nearest": nearest,
             "message": message,
         }
     ]
     return error
+
+
+def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.InputError:
+    """Make the error for a name that is none of those known, with the nearest of them."""
+    import difflib
+
+    near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
+    allowed = ", ".join(dict.fromkeys(known))
+    hint = f"did you mean {near!r}?" if near else f"there is: {allowed}"
+    return input_error(f"{complaint} {name!r}; {hint}", found=name, allowed=allowed, nearest=near)
 
 
 def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:

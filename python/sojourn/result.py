@@ -54,9 +54,14 @@ class Result:
         return Record.parse(self._scenario.to_json())
 
     @property
+    def flow_counts(self) -> dict[str, int]:
+        """Number of flows of each group, in the order of the scenario file."""
+        return dict(self._scenario.groups)
+
+    @property
     def groups(self) -> list[str]:
         """Names of the groups, in the order of the scenario file."""
-        return [name for name, _ in self._scenario.groups]
+        return list(self.flow_counts)
 
     @property
     def version(self) -> str:

@@ -20,9 +20,7 @@ def _of_one_run(run: _native.Run, name: str) -> "pa.Table":
     import numpy as np
     import pyarrow as pa
 
-    columns = {
-        column: _array(dtype, values, categories) for column, dtype, values, categories in run.table(name)
-    }
+    columns = {column: _array(dtype, values, categories) for column, dtype, values, categories in run.table(name)}
     rows = len(next(iter(columns.values())))
     seed = pa.array(np.full(rows, run.seed, dtype=np.uint64))
     return pa.table({"seed": seed, **columns})

@@ -1,7 +1,7 @@
 //! Checks the choice of an algorithm and its parameters against the registry.
 
-use crate::check::join;
-use crate::diagnostic::{Fault, Reporter, nearest};
+use crate::check::{join, printable};
+use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Item};
 use crate::format::{Family, Form, Section};
 use crate::node::{Data, Entry, Node, Table};
@@ -105,7 +105,7 @@ fn parameters(
         if entry.key == "preset" || (family.choice && entry.key == "kind") {
             continue;
         }
-        let path = join(path, &entry.key);
+        let path = join(path, &printable(&entry.key));
         match descriptor.parameter(&entry.key) {
             None => {
                 unknown(reporter, family, descriptor, entry, &path);
@@ -129,7 +129,7 @@ fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor
     names.push("preset");
     names.extend(descriptor.parameters.iter().map(|parameter| parameter.name));
     let (found, meant) = if others.is_empty() {
-        (format!("an unknown parameter of {}", descriptor.name), nearest(&entry.key, names.iter().copied()))
+        (format!("an unknown parameter of {}", descriptor.name), reporter.nearest(&entry.key, &names))
     } else {
         (format!("a parameter of {}, which {} does not have", others.join(", "), descriptor.name), None)
     };
@@ -145,7 +145,7 @@ pub(crate) fn owner(section: &'static Section, key: &str) -> Option<String> {
     section.keys().find_map(|sibling| {
         let Form::Algorithm(family) = &sibling.form else { return None };
         let owner = owners(family, key).next()?;
-        Some(format!("a parameter of the {} {owner}, which belongs into the table `{}`", family.noun, sibling.name))
+        Some(format!("a parameter of the {} {owner}, which belongs in the table `{}`", family.noun, sibling.name))
     })
 }
 

@@ -7,6 +7,8 @@ use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::trace::Base;
 use crate::{algorithm, ready, source, trace, value};
 use sojourn_core::registry::Kind;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
 use std::sync::Arc;
 
 /// What checking needs beside the values.
@@ -23,6 +25,11 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 impl Checker<'_, '_> {
     /// Checks the table `node` of `section`. What is wrong is reported and left out.
     pub fn section(&mut self, section: &'static Section, node: &Node, path: &str) -> Fields {
+        self.table(section, None, node, path)
+    }
+
+    /// As [`Checker::section`]; `also` is a key that the table may have besides, and has been looked at.
+    fn table(&mut self, section: &'static Section, also: Option<&'static str>, node: &Node, path: &str) -> Fields {
         let empty = Table::default();
         let table = node.as_table().unwrap_or_else(|| {
             let fault = node.unexpected();
@@ -33,7 +40,7 @@ impl Checker<'_, '_> {
         if node.as_table().is_none() {
             return fields;
         }
-        self.unknown_keys(section, table, path);
+        self.unknown_keys(section, also, table, path);
         self.exclusive_keys(section, table, node.origin, path);
         for key in section.keys() {
             self.key(key, table, node.origin, path, &mut fields);
@@ -43,23 +50,30 @@ impl Checker<'_, '_> {
 
     fn key(&mut self, key: &'static Key, table: &Table, origin: Origin, path: &str, fields: &mut Fields) {
         let path = join(path, key.name);
+        let unneeded = key.presence.unneeded_reason(table);
         let (node, origin) = match (table.entry(key.name), &key.presence) {
-            (Some(entry), _) => (&entry.value, entry_origin(entry)),
+            (Some(entry), _) => {
+                if let Some(reason) = unneeded {
+                    let found = Fault::new(entry.value.shown());
+                    self.reporter.error(entry_origin(entry), &path, found, format!("no {}: {reason}", key.name));
+                }
+                (&entry.value, entry_origin(entry))
+            }
             (None, Presence::Optional(_)) => return,
-            (None, Presence::Required) => {
+            (None, Presence::RequiredUnless { .. }) if unneeded.is_some() => return,
+            (None, Presence::Required | Presence::RequiredUnless { .. }) => {
                 self.reporter.error(origin, &path, Fault::new("nothing"), format!("{} (required)", allowed(&key.form)));
                 return;
             }
             (None, Presence::Default(text)) => (&source::value_or_text(text, Origin::Unknown), origin),
         };
-        match self.form(&key.form, node, &path, table) {
-            Some(item) => fields.set(key.name, item, origin),
-            None => fields.fail(key.name),
+        if let Some(item) = self.form(&key.form, node, &path, table) {
+            fields.set(key.name, item, origin);
         }
     }
 
     /// Checks a value against its form; `siblings` is the table it stands in.
-    fn form(&mut self, form: &'static Form, node: &Node, path: &str, siblings: &Table) -> Option<Item> {
+    pub fn form(&mut self, form: &'static Form, node: &Node, path: &str, siblings: &Table) -> Option<Item> {
         let simple = match form {
             Form::Value(kind) => value::read(kind, node).map(Item::Value),
             Form::Bytes { min, max } => value::bytes(node, *min, *max).map(Item::Bytes),
@@ -88,10 +102,10 @@ impl Checker<'_, '_> {
         result.map_err(|fault| self.reporter.error(node.origin, path, fault, allowed())).ok()
     }
 
-    fn unknown_keys(&mut self, section: &'static Section, table: &Table, path: &str) {
-        for entry in table.entries.iter().filter(|entry| section.key(&entry.key).is_none()) {
-            let names: Vec<_> = section.keys().map(|key| key.name).collect();
-            let meant = nearest(&entry.key, names.iter().copied());
+    fn unknown_keys(&mut self, section: &'static Section, also: Option<&'static str>, table: &Table, path: &str) {
+        let names: Vec<_> = also.into_iter().chain(section.keys().map(|key| key.name)).collect();
+        for entry in table.entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
+            let meant = self.reporter.nearest(&entry.key, &names);
             let hint = if meant.is_none() { algorithm::owner(section, &entry.key) } else { None };
             let found = hint.unwrap_or_else(|| "an unknown key".to_owned());
             let path = join(path, &printable(&entry.key));
@@ -201,19 +215,15 @@ impl Checker<'_, '_> {
         };
         let names = || select.names().collect::<Vec<_>>();
         let name = self.reported(value::word(word, names()), word, &kind_path, || names().join(", "))?;
-        let mut rest = table.clone();
-        if let Data::Table(entries) = &mut rest.data {
-            entries.remove("kind");
-        }
         let section = select.kind(name).expect("a word of the list has a kind");
-        Some(Item::Table(self.section(section, &rest, path)))
+        Some(Item::Table(self.table(section, Some("kind"), &table, path)))
     }
 
     fn tables(&mut self, section: &'static Section, node: &Node, path: &str) -> Option<Item> {
         let Data::List(nodes) = &node.data else {
             return self.reported(Err(node.unexpected()), node, path, || format!("a list of tables, [[{path}]]"));
         };
-        let mut seen: Vec<(String, Origin)> = Vec::new();
+        let mut seen = HashMap::new();
         let mut all = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             let name = node.as_table().and_then(|table| table.get("name"));
@@ -227,14 +237,27 @@ impl Checker<'_, '_> {
         Some(Item::Tables(all))
     }
 
-    fn duplicate(&mut self, seen: &mut Vec<(String, Origin)>, name: &str, origin: Origin, path: &str) {
-        match seen.iter().find(|(known, _)| known == name) {
-            Some(&(_, first)) => {
-                let found = format!("{} a second time, after the one{}", quote(name), self.reporter.place(first));
+    fn duplicate<'n>(&mut self, seen: &mut HashMap<&'n str, Origin>, name: &'n str, origin: Origin, path: &str) {
+        match seen.entry(name) {
+            Slot::Occupied(first) => {
+                let found =
+                    format!("{} a second time, after the one{}", quote(name), self.reporter.place(*first.get()));
                 self.reporter.error(origin, path, Fault::new(found), "a name of its own for each");
             }
-            None => seen.push((name.to_owned(), origin)),
+            Slot::Vacant(place) => {
+                place.insert(origin);
+            }
         }
+    }
+}
+
+impl Presence {
+    /// Why the key must be absent, where something else in `table` says so.
+    fn unneeded_reason(&self, table: &Table) -> Option<&'static str> {
+        let Presence::RequiredUnless { key, kind, reason } = self else { return None };
+        let other = table.get(key)?;
+        let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
+        (word == Some(kind)).then_some(reason)
     }
 }
 
@@ -247,7 +270,7 @@ fn entry_origin(entry: &Entry) -> Origin {
 }
 
 /// A user's key as a part of a dotted key.
-fn printable(key: &str) -> String {
+pub(crate) fn printable(key: &str) -> String {
     if !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter)) {
         crate::diagnostic::shorten(key)
     } else {

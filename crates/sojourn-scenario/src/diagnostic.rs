@@ -3,9 +3,20 @@
 use crate::node::Origin;
 use std::fmt;
 
+/// How bad a problem is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// The scenario cannot be run.
+    Error,
+    /// The scenario can be run, but may not do what its author wants.
+    Warning,
+}
+
 /// One problem of a scenario: where it is, what was found, what is allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
     /// The file's name as the user gave it, or the `--set` option at fault.
     pub file: String,
     /// Line in the file, from 1.
@@ -16,7 +27,7 @@ pub struct Diagnostic {
     pub key: String,
     /// What was found there.
     pub found: String,
-    /// What is allowed there.
+    /// What is allowed there; of a warning, why it is unwise.
     pub allowed: String,
     /// The nearest thing that is allowed.
     pub nearest: Option<String>,
@@ -26,7 +37,8 @@ impl Diagnostic {
     /// What was found, what is allowed and what may have been meant, without the place.
     pub fn message(&self) -> String {
         let nearest = self.nearest.as_ref().map(|nearest| format!("; did you mean {nearest:?}?")).unwrap_or_default();
-        format!("found {}; allowed: {}{nearest}", self.found, self.allowed)
+        let allowed = if self.severity == Severity::Error { "allowed: " } else { "" };
+        format!("found {}; {allowed}{}{nearest}", self.found, self.allowed)
     }
 }
 
@@ -138,23 +150,37 @@ impl<'a> Reporter<'a> {
 
     /// An error at `origin`.
     pub fn error(&mut self, origin: Origin, key: &str, fault: Fault, allowed: impl Into<String>) {
-        let diagnostic = self.diagnostic(origin, key, fault, allowed.into());
+        let diagnostic = self.diagnostic(Severity::Error, origin, key, fault, allowed.into());
         self.problems.push(diagnostic);
+    }
+
+    /// The one of `names` that is most like `name`; not searched for once there are enough problems.
+    pub fn nearest<'n>(&self, name: &str, names: &[&'n str]) -> Option<&'n str> {
+        if self.problems.list.len() < Diagnostics::MOST { nearest(name, names.iter().copied()) } else { None }
     }
 
     /// Something legal but unwise at `origin`.
     pub fn warning(&mut self, origin: Origin, key: &str, found: impl Into<String>, advice: impl Into<String>) {
-        let diagnostic = self.diagnostic(origin, key, Fault::new(found), advice.into());
+        let diagnostic = self.diagnostic(Severity::Warning, origin, key, Fault::new(found), advice.into());
         self.warnings.push(diagnostic);
     }
 
-    fn diagnostic(&self, origin: Origin, key: &str, fault: Fault, allowed: String) -> Diagnostic {
+    fn diagnostic(&self, severity: Severity, origin: Origin, key: &str, fault: Fault, allowed: String) -> Diagnostic {
         let (file, line, column) = match origin {
             Origin::File { line, column } => (self.file.to_owned(), Some(line), Some(column)),
             Origin::Override(index) => (format!("--set {}", shorten(&self.overrides[index])), None, None),
             Origin::Unknown => (self.file.to_owned(), None, None),
         };
-        Diagnostic { file, line, column, key: key.to_owned(), found: fault.found, allowed, nearest: fault.nearest }
+        Diagnostic {
+            severity,
+            file,
+            line,
+            column,
+            key: key.to_owned(),
+            found: fault.found,
+            allowed,
+            nearest: fault.nearest,
+        }
     }
 
     /// A line number for a message that points at another place.

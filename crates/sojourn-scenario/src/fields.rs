@@ -15,8 +15,6 @@ pub(crate) struct Fields {
     /// Where the table stands.
     pub origin: Origin,
     slots: Vec<Option<Slot>>,
-    /// Keys that were given but wrong.
-    failed: Vec<&'static str>,
 }
 
 /// A value and where it comes from.
@@ -67,7 +65,7 @@ impl Chosen {
 
 impl Fields {
     pub fn new(section: &'static Section, origin: Origin) -> Fields {
-        Fields { section, origin, slots: vec![None; section.keys().count()], failed: Vec::new() }
+        Fields { section, origin, slots: vec![None; section.keys().count()] }
     }
 
     /// Gives `key` a value.
@@ -79,16 +77,6 @@ impl Fields {
     /// Gives `key` a value that no file holds.
     pub fn put(&mut self, key: &str, item: Item) {
         self.set(key, item, Origin::Unknown);
-    }
-
-    /// Remembers that `key` was given but wrong, which has been reported.
-    pub fn fail(&mut self, key: &'static str) {
-        self.failed.push(key);
-    }
-
-    /// Whether `key` was not given at all.
-    pub fn is_absent(&self, key: &str) -> bool {
-        self.slot(key).is_none() && !self.failed.contains(&key)
     }
 
     /// The value of `key`, where there is a valid one.

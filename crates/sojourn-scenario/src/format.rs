@@ -43,6 +43,8 @@ pub(crate) enum Presence {
     Default(&'static str),
     /// The key; what its absence means.
     Optional(&'static str),
+    /// The key where the key beside it has this kind, and then it must; why.
+    RequiredUnless { key: &'static str, kind: &'static str, reason: &'static str },
 }
 
 /// What a key may hold.
@@ -223,7 +225,7 @@ pub(crate) static SCENARIO: Section = Section {
             name: "runs",
             form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
             presence: Presence::Default("1"),
-            description: "number of runs, with the seeds seed, seed + 1, ...",
+            description: "number of runs, each with the next seed",
             example: "10",
         },
         Key {
@@ -439,7 +441,11 @@ static GROUP: Section = Section {
         Key {
             name: "control",
             form: Form::Algorithm(&CONTROLS),
-            presence: Presence::Optional("required, except that `cbr` traffic has none"),
+            presence: Presence::RequiredUnless {
+                key: "traffic",
+                kind: "cbr",
+                reason: "cbr traffic sends at its rate whatever happens",
+            },
             description: "the congestion control, or a table with `kind`, `preset` and parameters; without a preset it takes \
                           the one named as the transport's preset where it has such a one, otherwise its own defaults",
             example: "{ kind = \"newreno\", preset = \"linux\" }",

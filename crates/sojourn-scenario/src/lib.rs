@@ -7,25 +7,36 @@
 
 mod algorithm;
 mod build;
+mod catalogue;
 mod check;
 mod describe;
 mod diagnostic;
 mod fields;
 mod format;
+#[cfg(test)]
+mod format_tests;
 mod node;
 mod overrides;
 mod parse;
 mod quantity;
+#[cfg(any(test, feature = "random"))]
+pub mod random;
 mod ready;
+mod reference;
 mod rules;
+mod schema;
 mod source;
 mod trace;
 mod types;
 mod value;
 mod write;
 
-pub use diagnostic::{Diagnostic, Diagnostics};
-pub use parse::Loaded;
+pub use catalogue::catalogue;
+pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use parse::{Loaded, read_time};
+
 pub use ready::{Ready, ready};
+pub use reference::reference_markdown;
+pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Trace, Traffic};

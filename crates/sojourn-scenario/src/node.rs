@@ -13,6 +13,16 @@ pub(crate) enum Origin {
     Unknown,
 }
 
+impl Origin {
+    /// The line in the file.
+    pub fn line(self) -> Option<u32> {
+        match self {
+            Origin::File { line, .. } => Some(line),
+            Origin::Override(_) | Origin::Unknown => None,
+        }
+    }
+}
+
 /// A value.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {

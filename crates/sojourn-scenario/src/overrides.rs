@@ -68,7 +68,7 @@ fn set_element(section: &'static Section, list: &mut Node, segments: &[&str], va
     let Some(index) = by_name.or_else(by_index) else {
         let meant = nearest(address, names.iter().map(String::as_str));
         let allowed = if names.is_empty() { format!("no {}, there is none", section.name) } else { names.join(", ") };
-        return Err((Fault::near(format!("the {} {}", section.name, quote(address)), meant), allowed));
+        return Err((Fault::near(format!("{}, which is no {}", quote(address), section.name), meant), allowed));
     };
     if rest.is_empty() {
         elements[index] = value;

@@ -2,10 +2,12 @@
 
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
-use crate::format::SCENARIO;
+use crate::format::{LONGEST, SCENARIO};
 use crate::node::{Node, Origin};
 use crate::trace::{Base, regular_size};
-use crate::{Scenario, build, describe, overrides, rules, source, write};
+use crate::{Scenario, build, describe, overrides, rules, source, value, write};
+use sojourn_core::Span;
+use sojourn_core::registry::{Kind, Value};
 use std::path::Path;
 
 /// A scenario that can be run, and what is unwise about it.
@@ -95,6 +97,23 @@ fn parse(
     let stem = file.and_then(|file| Path::new(file).file_stem()).and_then(|stem| stem.to_str());
     let scenario = build::scenario(&fields, stem.filter(|stem| crate::value::is_line(stem)).unwrap_or(UNNAMED));
     Ok(Loaded { scenario, warnings: reporter.warnings.list().to_vec() })
+}
+
+/// Reads a length of time of at least 1 us, written as in a scenario file; messages call it `what`.
+///
+/// # Errors
+/// Anything else.
+pub fn read_time(what: &str, text: &str) -> Result<Span, Diagnostics> {
+    let kind = Kind::Span { min: Span::from_micros(1), max: LONGEST };
+    match value::read(&kind, &Node::text(text, Origin::Unknown)) {
+        Ok(Value::Span(span)) => Ok(span),
+        Ok(other) => unreachable!("a time was read as {other:?}"),
+        Err(fault) => {
+            let mut reporter = Reporter::new(what, &[]);
+            reporter.error(Origin::Unknown, "", fault, value::allowed(&kind));
+            Err(reporter.finish())
+        }
+    }
 }
 
 fn read(path: &Path, file: &str) -> Result<String, Diagnostics> {

@@ -85,6 +85,11 @@ pub(crate) static COUNT: Dimension = Dimension {
 
 static ALL: [&Dimension; 4] = [&TIME, &RATE, &SIZE, &COUNT];
 
+/// The units of `dimensions` in ASCII, from small to large.
+pub(crate) fn unit_names(dimensions: &[&'static Dimension]) -> Vec<&'static str> {
+    dimensions.iter().flat_map(|one| one.units).map(|&(unit, _)| unit).filter(|unit| unit.is_ascii()).collect()
+}
+
 /// A number with a unit, before it is rounded to a whole number of the smallest unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity<'a> {

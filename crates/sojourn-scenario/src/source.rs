@@ -9,9 +9,17 @@ use toml::de::{DeArray, DeTable, DeValue};
 pub(crate) fn toml(text: &str, reporter: &mut Reporter<'_>) -> Node {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines = Lines::new(text);
-    let (document, errors) = DeTable::parse_recoverable(text);
+    let (document, mut errors) = DeTable::parse_recoverable(text);
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
+    let mut last_line = None;
     for error in &errors {
         let origin = error.span().map_or(Origin::Unknown, |span| lines.origin(span.start));
+        let line = origin.line();
+        if line.is_some() && line == last_line {
+            // What follows in the same line is a consequence of the first mistake in it.
+            continue;
+        }
+        last_line = line;
         reporter.error(origin, "", Fault::new(syntax(error.message())), "TOML (https://toml.io)");
     }
     let origin = |start| lines.origin(start);
@@ -28,6 +36,11 @@ pub(crate) fn value_or_text(text: &str, origin: Origin) -> Node {
         Ok(parsed) if !matches!(parsed.get_ref(), DeValue::Datetime(_)) => node(&parsed, &|_| origin),
         _ => Node::text(text.trim(), origin),
     }
+}
+
+/// Whether `text` is a TOML value as it stands, and not a text without quotes.
+pub(crate) fn is_toml_value(text: &str) -> bool {
+    DeValue::parse(text).is_ok()
 }
 
 type Place<'a> = dyn Fn(usize) -> Origin + 'a;
@@ -63,6 +76,9 @@ fn table(entries: &DeTable<'_>, place: &Place<'_>) -> Table {
     Table { entries: sorted.into_iter().map(entry).collect() }
 }
 
+/// Longest line whose characters are counted, so that a huge line does not take forever.
+const LONGEST_COUNTED: usize = 4096;
+
 /// Where the lines of a text start.
 struct Lines<'a> {
     text: &'a str,
@@ -79,7 +95,9 @@ impl<'a> Lines<'a> {
         let line = self.starts.partition_point(|&start| start <= offset);
         let start = self.starts[line - 1];
         let before = self.text.get(start..offset).unwrap_or("");
-        Origin::File { line: line as u32, column: before.chars().count() as u32 + 1 }
+        // Characters where people would count them, bytes in lines that no one looks at.
+        let column = if before.len() <= LONGEST_COUNTED { before.chars().count() } else { before.len() };
+        Origin::File { line: line as u32, column: column as u32 + 1 }
     }
 }
 

@@ -94,6 +94,11 @@ impl Trace {
     /// Bytes that one opportunity can carry.
     pub const OPPORTUNITY_BYTES: u32 = 1500;
 
+    /// Whether it comes with Sojourn, so that its name is not that of a file.
+    pub fn is_ready(&self) -> bool {
+        self.name.starts_with(crate::ready::PREFIX)
+    }
+
     /// Length of the recording.
     pub fn period(&self) -> Span {
         Span::from_millis(*self.opportunities_ms.last().expect("a trace is never empty"))

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Fault, nearest};
 use crate::node::{Data, Node};
-use crate::quantity::{self, COUNT, RATE, SIZE, TIME};
+use crate::quantity::{self, COUNT, Dimension, RATE, SIZE, TIME};
 use sojourn_core::registry::{Kind, Value};
 use sojourn_core::{Amount, Rate, Span};
 use sojourn_queue::Dscp;
@@ -35,7 +35,7 @@ pub(crate) fn allowed(kind: &Kind) -> String {
 }
 
 fn example_span(min: Span, max: Span) -> Span {
-    let typical = Span::from_millis(50);
+    let typical = if max > LONGEST_QUEUE { Span::from_secs(10) } else { Span::from_millis(50) };
     if (min..=max).contains(&typical) { typical } else { max }
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn read(kind: &Kind, node: &Node) -> Result<Value, Fault> {
     }
 }
 
-fn within<T: PartialOrd>(value: T, min: T, max: T, node: &Node) -> Result<T, Fault> {
+fn within<T: PartialOrd + Copy>(value: T, min: T, max: T, node: &Node) -> Result<T, Fault> {
     if min <= value && value <= max { Ok(value) } else { Err(node.unexpected()) }
 }
 
@@ -184,4 +184,42 @@ pub(crate) fn is_name(text: &str) -> bool {
     text.len() <= 40
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.chars().all(|other| other.is_ascii_alphanumeric() || "-_".contains(other))
+}
+
+/// What `kind` is called in listings.
+pub(crate) fn kind_name(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Span { .. } => "time",
+        Kind::Rate => "rate",
+        Kind::Amount { .. } => "amount",
+        Kind::Number { .. } => "number",
+        Kind::Integer { .. } => "integer",
+        Kind::Boolean => "boolean",
+        Kind::Choice(_) => "choice",
+        Kind::OrAuto(inner) => kind_name(inner),
+    }
+}
+
+/// The units that values of `kind` are written with, where they are.
+pub(crate) fn units(kind: &Kind) -> Option<String> {
+    let dimensions: &[&Dimension] = match kind {
+        Kind::Span { .. } => &[&TIME],
+        Kind::Rate => &[&RATE],
+        Kind::Amount { .. } => &[&COUNT, &SIZE, &TIME],
+        Kind::OrAuto(inner) => return units(inner),
+        Kind::Number { .. } | Kind::Integer { .. } | Kind::Boolean | Kind::Choice(_) => return None,
+    };
+    Some(quantity::unit_names(dimensions).join(", "))
+}
+
+/// What `kind` allows, in a few words for a table of keys.
+pub(crate) fn brief(kind: &Kind) -> String {
+    match kind {
+        Kind::Span { .. } | Kind::Rate | Kind::Boolean => kind_name(kind).to_owned(),
+        Kind::Amount { .. } => "packets, size or time".to_owned(),
+        Kind::Number { min, max } => format!("number, {min} to {max}"),
+        Kind::Integer { min, max } => format!("whole number, {min} to {max}"),
+        Kind::Choice(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or "),
+        Kind::OrAuto(inner) => format!("{}, or `auto`", brief(inner)),
+    }
 }

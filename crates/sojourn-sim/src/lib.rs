@@ -17,9 +17,10 @@ mod series;
 mod times;
 mod world;
 
+pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record};
-pub use runs::{Interrupted, Monitor, Outcome, Wanted, run_all, simulate};
+pub use runs::{Interrupted, Monitor, Outcome, Wanted, capacity_bytes, run_all, simulate};
 pub use series::{FlowSeries, QueueSeries, Series};
 
 /// A packet as the simulator moves it.

@@ -55,6 +55,10 @@ impl Monitor {
         self.stop.store(true, Ordering::Relaxed);
     }
 
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Simulated time of all runs together.
     pub fn simulated(&self) -> Span {
         Span::from_nanos(self.simulated_nanos.load(Ordering::Relaxed))
@@ -67,6 +71,9 @@ impl Monitor {
 /// [`Interrupted`] where the monitor was told to stop.
 pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monitor) -> Result<Outcome, Interrupted> {
     let started = Instant::now();
+    if monitor.is_stopped() {
+        return Err(Interrupted);
+    }
     let mut world = build(scenario, seed, wanted);
     world.start();
     let (warmup, end) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
@@ -90,7 +97,7 @@ fn advance(world: &mut World, until: Time, monitor: &Monitor) -> Result<(), Inte
         let before = world.now;
         let reached = world.run(until.min(bin_end), EVENTS_PER_LOOK);
         monitor.simulated_nanos.fetch_add(world.now.since(before).as_nanos(), Ordering::Relaxed);
-        if monitor.stop.load(Ordering::Relaxed) {
+        if monitor.is_stopped() {
             return Err(Interrupted);
         }
         if cfg!(debug_assertions) {
@@ -165,12 +172,15 @@ fn record(scenario: &Scenario, seed: u64, world: &World, started: Instant) -> Re
 }
 
 fn link_record(capacity: &Capacity, link: &Link, scenario: &Scenario, now: Time) -> LinkRecord {
-    let from = Time::ZERO + scenario.warmup;
-    let capacity_bytes = match capacity {
-        Capacity::Fixed(rate) => rate.bytes_in(now.since(from)),
-        Capacity::Recorded(trace) => Opportunities::capacity_bytes(trace, from, now),
-    };
-    link.meter.record(capacity_bytes, now)
+    link.meter.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, now), now)
+}
+
+/// Bytes that a link of `capacity` can send from `from` to `to`.
+pub fn capacity_bytes(capacity: &Capacity, from: Time, to: Time) -> f64 {
+    match capacity {
+        Capacity::Fixed(rate) => rate.bytes_in(to.since(from)),
+        Capacity::Recorded(trace) => Opportunities::capacity_bytes(trace, from, to),
+    }
 }
 
 fn delivered(flow: &Flow) -> u64 {

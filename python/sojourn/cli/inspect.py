@@ -8,7 +8,7 @@ from sojourn import _native
 from sojourn.catalogue import catalogue, entries
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
-from sojourn.reading import input_error, read
+from sojourn.reading import read, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,17 +75,9 @@ def show(name: str, as_json: bool) -> None:
         ready = _native.load_ready(name)
         click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
     else:
-        raise _unknown(name)
-
-
-def _unknown(name: str) -> Exception:
-    import difflib
-
-    known = [entry["name"] for _, entry in entries()]
-    known += [scenario["name"] for scenario in catalogue()["scenarios"]]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else f"; there is: {', '.join(dict.fromkeys(known))}"
-    return input_error(f"nothing is called {name!r}{hint}", found=name)
+        known = [entry["name"] for _, entry in entries()]
+        known += [scenario["name"] for scenario in catalogue()["scenarios"]]
+        raise unknown_name("nothing is called", name, known)
 
 
 @click.command(

@@ -1,5 +1,6 @@
 """Writing to the terminal."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,14 @@ from sojourn.catalogue import Entry
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import RenderableType
     from rich.table import Table
 
     from sojourn.report import Grid
     from sojourn.result import Result
 
-WIDTH_OF_A_PIPE = 110
+PIPE_WIDTH = 110
+UNLIMITED = 10_000
 
 
 def print_json(document: Any) -> None:
@@ -30,66 +32,75 @@ def print_warnings(warnings: Sequence[str]) -> None:
 
 
 def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows of text in columns, without a header."""
+    """Print rows of text in columns, without a header; in a pipe, one line for each."""
     table = _bare_table()
     for row in rows:
         table.add_row(*row.values())
-    _console().print(table)
+    _print(table, pipe_width=UNLIMITED)
 
 
 def print_entry(kind: str, entry: Entry) -> None:
     """Print everything that is known of one algorithm."""
-    console = _console()
-    console.print(f"{entry['name']} ({kind})", style="bold")
-    console.print(entry["summary"])
-    _print_section(console, "Sources", [[source] for source in entry["sources"]])
+    from rich.console import Group
+    from rich.text import Text
+
     parameters = [
         [
             item["name"],
-            item["default"] or "",
-            "; ".join(filter(None, (item["description"], item["unit"], item["allowed"]))),
+            item["default"] if isinstance(item["default"], str) else json.dumps(item["default"]),
+            f"{item['description']} [{item['allowed']}]",
         ]
         for item in entry["parameters"]
     ]
-    _print_section(console, "Parameters (name, default, meaning)", parameters)
     presets = [
-        [
-            preset["name"],
-            preset["summary"],
-            ", ".join(f"{key} = {value}" for key, value in preset["values"].items()),
-        ]
+        [preset["name"], preset["summary"], ", ".join(f"{key} = {value}" for key, value in preset["values"].items())]
         for preset in entry["presets"]
     ]
-    _print_section(console, "Presets", presets)
+    _print(
+        Group(
+            Text(f"{entry['name']} ({kind})", style="bold"),
+            Text(entry["summary"]),
+            *_section("Sources", [[source] for source in entry["sources"]]),
+            *_section("Parameters: default, meaning [allowed]", parameters),
+            *_section("Presets: whose, what differs from the defaults", presets),
+        )
+    )
 
 
 def print_result(result: "Result") -> None:
     """Print the links and groups of a result."""
+    from rich.console import Group
+    from rich.text import Text
+
     from sojourn.report import group_grid, interval_note, link_grid, title
 
-    console = _console()
-    console.print(title(result), style="bold")
-    for grid in (link_grid(result), group_grid(result)):
-        console.print()
-        print_grid(grid)
-    if interval_note(result):
-        console.print()
-        console.print(interval_note(result), style="dim")
+    note = [Text(), Text(interval_note(result), style="dim")] if interval_note(result) else []
+    _print(
+        Group(
+            Text(title(result), style="bold"),
+            Text(),
+            _numbers_table(link_grid(result)),
+            Text(),
+            _numbers_table(group_grid(result)),
+            *note,
+        )
+    )
 
 
 def print_grid(grid: "Grid") -> None:
     """Print a table of numbers."""
-    _console().print(_numbers_table(grid))
+    _print(_numbers_table(grid))
 
 
-def _print_section(console: "Console", heading: str, rows: list[list[str]]) -> None:
+def _section(heading: str, rows: list[list[str]]) -> list["RenderableType"]:
+    from rich.text import Text
+
     if not rows:
-        return
-    console.print(f"\n{heading}", style="bold")
+        return []
     table = _bare_table()
     for row in rows:
         table.add_row("", *row)
-    console.print(table)
+    return [Text(), Text(heading, style="bold"), table]
 
 
 def _numbers_table(grid: "Grid") -> "Table":
@@ -111,10 +122,17 @@ def _bare_table() -> "Table":
     return Table.grid(padding=(0, 2))
 
 
-def _console() -> "Console":
+def _print(content: "RenderableType", pipe_width: int = PIPE_WIDTH) -> None:
+    """Print to a terminal as wide as it is; to a pipe plainly, without blanks at the ends of lines."""
     import sys
 
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_PIPE
-    return Console(width=width, highlight=False, markup=False, emoji=False)
+    is_terminal = sys.stdout.isatty()
+    console = Console(width=None if is_terminal else pipe_width, highlight=False, markup=False, emoji=False)
+    if is_terminal:
+        console.print(content)
+        return
+    with console.capture() as captured:
+        console.print(content)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))

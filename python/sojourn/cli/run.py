@@ -29,28 +29,18 @@ PICTURES = (".pdf", ".png", ".svg")
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
-@click.option(
-    "--backend", type=click.Choice(["sim"]), default="sim", help="The world to run in.", show_default=True
-)
+@click.option("--backend", type=click.Choice(["sim"]), default="sim", help="The world to run in.", show_default=True)
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]"
-)
-@click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario."
-)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option(
-    "--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR."
-)
+@click.option("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
 @click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
 @click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
-@click.option(
-    "--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series."
-)
+@click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
     backend: str,  # the only world so far
@@ -69,7 +59,7 @@ def run(  # noqa: PLR0913 (one for each option)
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     if (packets or pcap) and out is None:
         raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
-    bin_s = _native.seconds(bin_text)
+    bin_s = _native.seconds("--bin", bin_text)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]

@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 BOTTLENECK = "bottleneck"
-DRAWN_BINS = 120
 _NICE = (1, 2, 5)
 
 
 class Series:
     """Queue and flows of one run of a result, binned for drawing."""
 
-    def __init__(self, result: "Result", run: int, drawn_bins: int = DRAWN_BINS) -> None:
+    def __init__(self, result: "Result", run: int, drawn_bins: int) -> None:
         if result.bin_s is None:
             raise ValueError("these runs kept no time series: see `series` of `Scenario.run`")
         self.result = result
@@ -41,10 +40,11 @@ class Series:
         return np.append(begins, self.duration_s)
 
     @property
-    def centres_s(self) -> Array:
-        """Times in the middle of the bins."""
+    def times_s(self) -> Array:
+        """Where the values of the bins are drawn: in their middle, the first and the last at the ends of the run."""
         edges = self.edges_s
-        return (edges[:-1] + edges[1:]) / 2
+        middle = (edges[:-1] + edges[1:]) / 2
+        return np.concatenate(([0.0], middle[1:-1], [self.duration_s])) if len(middle) > 1 else middle
 
     def queue_ms(self) -> Array:
         """Mean time that packets which left in each bin had spent in the bottleneck's queue, in ms."""

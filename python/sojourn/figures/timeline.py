@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -30,19 +31,20 @@ def timeline(result: "Result", run: int = 0) -> Figure:
 
 
 def _draw_delay(axes: Axes, series: Series) -> None:
-    axes.stairs(series.queue_ms(), series.edges_s, baseline=None, color=INK)
+    delay = series.queue_ms()
+    # Where no packet leaves there is no delay to show: the line passes over it.
+    known = ~np.isnan(delay)
+    axes.plot(series.times_s[known], delay[known], color=INK)
     axes.set_ylabel("queue delay [ms]")
     axes.set_ylim(bottom=0)
     axes.set_xlim(0, series.duration_s)
 
 
 def _draw_throughput(axes: Axes, series: Series) -> None:
-    axes.stairs(
-        series.capacity_mbps(), series.edges_s, fill=True, color=CAPACITY, linewidth=0, label="link capacity"
-    )
+    axes.fill_between(series.times_s, series.capacity_mbps(), color=CAPACITY, linewidth=0, label="link capacity")
     for position, group in enumerate(series.groups):
         rate = series.delivered_mbps(group).sum(axis=0)
-        axes.stairs(rate, series.edges_s, baseline=None, color=family(position), linewidth=1.1, label=group)
+        axes.plot(series.times_s, rate, color=family(position), label=group, clip_on=False)
     axes.set_ylabel("throughput [Mbit/s]")
     axes.set_xlabel("time [s]")
     axes.set_ylim(bottom=0)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sojourn.result import Result
 
 
+DRAWN_BINS = 60
+
+
 def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None, run: int = 0) -> Figure:
     """Stack the link utilization of all flows over time, one panel for each result.
 
@@ -28,7 +31,7 @@ def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None
         figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.75), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(results), sharex=True, sharey=True))
         for index, (axes, result) in enumerate(zip(panels, results, strict=True)):
-            _draw_panel(axes, Series(result, run))
+            _draw_panel(axes, Series(result, run, DRAWN_BINS))
             title = titles[index] if titles else result.name
             axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
             _annotate(axes, result.groups[0], result.runs[run])
@@ -44,11 +47,10 @@ def _draw_panel(axes: Axes, series: Series) -> None:
         series.sent_mbps(), series.capacity_mbps(), out=np.zeros_like(total), where=series.capacity_mbps() > 0
     )
     base = np.zeros_like(total)
-    edges = series.edges_s
     for position, rows in enumerate(delivered):
         for row, colour in zip(rows, shades(position, len(rows)), strict=True):
             top = base + used * np.divide(row, total, out=np.zeros_like(total), where=total > 0)
-            axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
+            axes.fill_between(series.times_s, base, top, color=colour, linewidth=0)
             base = top
     axes.set_xlim(0, series.duration_s)
     axes.set_ylim(0, 100)
@@ -71,14 +73,7 @@ def _annotate(axes: Axes, first: str, record: "Record") -> None:
 
 def _legend(figure: Figure, result: "Result") -> None:
     handles = [
-        Patch(color=family(position), label=f"{len(flows)} {name} flows ({control})")
-        for position, (name, flows, control) in enumerate(_groups(result))
+        Patch(color=family(position), label=f"{flows} {name} flow{'s' if flows > 1 else ''}")
+        for position, (name, flows) in enumerate(result.flow_counts.items())
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2)
-
-
-def _groups(result: "Result") -> list[tuple[str, list["Record"], str]]:
-    return [
-        (group.name, [flow for flow in result.runs[0].flows if flow.group == group.name], group.control)
-        for group in result.scenario.group
-    ]

@@ -4,7 +4,6 @@ use super::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
-use crate::format::CONTROLS;
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::registry::ParameterError;
 use sojourn_core::{Span, Stream};
@@ -68,7 +67,7 @@ fn times(duration: Option<Span>, group: &Fields, path: &str, reporter: &mut Repo
         reporter.error(group.origin_of("stop"), &key, found, "a time after the start of all flows of the group");
     } else if stop > duration {
         let found = format!("\"{stop}\", after the end of the run at {duration}");
-        reporter.warning(group.origin_of("stop"), &key, found, "no effect; leave it out to run until the end");
+        reporter.warning(group.origin_of("stop"), &key, found, "it has no effect");
     }
 }
 
@@ -103,25 +102,10 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     if let Some((chosen, Err(error))) = &options {
         parameter_error(reporter, chosen, group, &join(path, "transport"), error);
     }
-    let control_path = join(path, "control");
-    match (is_unresponsive(group), group.chosen("control")) {
-        (Some(true), Some(_)) => {
-            let found = Fault::new("a control with cbr traffic");
-            let allowed = "no control: cbr sends at its rate whatever happens";
-            reporter.error(group.origin_of("control"), &control_path, found, allowed);
-        }
-        (Some(false), None) if group.is_absent("control") => {
-            let allowed = format!("{} (required)", CONTROLS.words().join(", "));
-            reporter.error(group.origin, &control_path, Fault::new("nothing"), allowed);
-        }
-        (_, None) => {}
-        (_, Some(chosen)) => {
-            let Some((_, Ok(options))) = &options else { return };
-            let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-            if let Err(error) = AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
-                parameter_error(reporter, chosen, group, &control_path, &error);
-            }
-        }
+    let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
+    let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
+    if let Err(error) = AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
+        parameter_error(reporter, chosen, group, &join(path, "control"), &error);
     }
 }
 

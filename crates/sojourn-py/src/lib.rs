@@ -1,0 +1,42 @@
+//! The engine as the Python module `sojourn._native`. What it offers is described where Python looks
+//! for it, in `python/sojourn/_native.pyi`.
+
+mod columns;
+mod errors;
+mod run;
+mod scenario;
+
+use errors::{InputError, Interrupted};
+use pyo3::prelude::*;
+
+#[pyfunction]
+fn catalogue() -> String {
+    sojourn_scenario::catalogue().to_string()
+}
+
+#[pyfunction]
+fn schema() -> PyResult<String> {
+    serde_json::to_string_pretty(&sojourn_scenario::schema()).map_err(errors::defect)
+}
+
+#[pyfunction]
+fn seconds(py: Python<'_>, what: &str, text: &str) -> PyResult<f64> {
+    let span = sojourn_scenario::read_time(what, text).map_err(|problems| errors::input(py, &problems))?;
+    Ok(span.as_secs_f64())
+}
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("InputError", module.py().get_type::<InputError>())?;
+    module.add("Interrupted", module.py().get_type::<Interrupted>())?;
+    module.add_class::<scenario::Scenario>()?;
+    module.add_class::<run::Run>()?;
+    module.add_function(wrap_pyfunction!(catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(seconds, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;
+    Ok(())
+}

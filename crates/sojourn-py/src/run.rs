@@ -1,0 +1,127 @@
+//! `sojourn._native.Run`.
+
+use crate::columns::{Column, coded, plain};
+use crate::errors;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sojourn_scenario::Scenario;
+use sojourn_sim::{FlowSeries, Outcome, PacketEvent, PacketLog, QueueSeries, named_links};
+use sojourn_transport::SegmentKind;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[pyclass(frozen, module = "sojourn._native")]
+pub struct Run {
+    scenario: Arc<Scenario>,
+    outcome: Outcome,
+}
+
+#[pymethods]
+impl Run {
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.outcome.record.seed
+    }
+
+    fn record(&self) -> PyResult<String> {
+        serde_json::to_string(&self.outcome.record).map_err(errors::defect)
+    }
+
+    fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Column<'py>>> {
+        let series = || self.outcome.series.as_ref().ok_or_else(|| PyValueError::new_err("no time series were kept"));
+        match name {
+            "queue" => Ok(queue_columns(py, &self.scenario, &series()?.queues)),
+            "flows" => Ok(flow_columns(py, &self.scenario, &series()?.flows)),
+            "packets" => Ok(packet_columns(py, &self.scenario, self.packets()?)),
+            _ => Err(PyValueError::new_err(format!("no table is called {name:?}"))),
+        }
+    }
+
+    fn write_pcap(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let packets = self.packets()?;
+        py.detach(|| {
+            let mut file = BufWriter::new(File::create(path)?);
+            sojourn_capture::write(&mut file, &self.scenario, packets)?;
+            file.flush()
+        })?;
+        Ok(())
+    }
+}
+
+impl Run {
+    /// A run of `scenario`.
+    pub fn new(scenario: Arc<Scenario>, outcome: Outcome) -> Run {
+        Run { scenario, outcome }
+    }
+
+    fn packets(&self) -> PyResult<&PacketLog> {
+        self.outcome.packets.as_ref().ok_or_else(|| PyValueError::new_err("no packets were kept"))
+    }
+}
+
+fn queue_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &QueueSeries) -> Vec<Column<'py>> {
+    vec![
+        coded(py, "link", series.link.iter().copied(), named_links(scenario).into_iter().map(|(name, ..)| name)),
+        plain(py, "time_s", series.time_s.iter().copied()),
+        plain(py, "queue_packets", series.queue_packets.iter().copied()),
+        plain(py, "queue_bytes", series.queue_bytes.iter().copied()),
+        plain(py, "queue_ms", series.queue_ms.iter().copied()),
+        plain(py, "arrivals", series.arrivals.iter().copied()),
+        plain(py, "departures", series.departures.iter().copied()),
+        plain(py, "drops", series.drops.iter().copied()),
+        plain(py, "marks", series.marks.iter().copied()),
+        plain(py, "sent_bytes", series.sent_bytes.iter().copied()),
+    ]
+}
+
+fn flow_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &FlowSeries) -> Vec<Column<'py>> {
+    vec![
+        plain(py, "time_s", series.time_s.iter().copied()),
+        coded(py, "group", series.group.iter().copied(), group_names(scenario)),
+        plain(py, "index", series.index.iter().copied()),
+        plain(py, "delivered_bytes", series.delivered_bytes.iter().copied()),
+        plain(py, "cwnd_packets", series.cwnd_packets.iter().copied()),
+        plain(py, "rtt_ms", series.rtt_ms.iter().copied()),
+        plain(py, "one_way_delay_ms", series.one_way_delay_ms.iter().copied()),
+    ]
+}
+
+fn packet_columns<'py>(py: Python<'py>, scenario: &Scenario, log: &PacketLog) -> Vec<Column<'py>> {
+    let rows = || log.rows.iter();
+    let flows = flow_places(scenario);
+    let place = |flow: u32| flows[flow as usize];
+    vec![
+        plain(py, "time_ns", rows().map(|row| row.time.as_nanos())),
+        coded(py, "event", rows().map(|row| row.event as u8), PacketEvent::NAMES),
+        coded(py, "group", rows().map(|row| place(row.packet.flow).0), group_names(scenario)),
+        plain(py, "index", rows().map(|row| place(row.packet.flow).1)),
+        coded(py, "kind", rows().map(|row| kind_code(row.packet.body.kind)), KINDS),
+        plain(py, "seq", rows().map(|row| u64::from(row.packet.body.number))),
+        plain(py, "size_bytes", rows().map(|row| row.packet.bytes)),
+        plain(py, "sojourn_ns", rows().map(|row| row.sojourn.as_nanos())),
+    ]
+}
+
+fn group_names(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    scenario.groups.iter().map(|group| group.name.as_str())
+}
+
+/// Group and index within it of each flow, by the simulator's flow number.
+fn flow_places(scenario: &Scenario) -> Vec<(u32, u32)> {
+    let groups = scenario.groups.iter().zip(0..);
+    groups.flat_map(|(group, number)| (0..group.flows).map(move |index| (number, index))).collect()
+}
+
+const KINDS: [&str; 5] = ["data", "ack", "syn", "syn-ack", "datagram"];
+
+fn kind_code(kind: SegmentKind) -> u8 {
+    match kind {
+        SegmentKind::Data => 0,
+        SegmentKind::Ack => 1,
+        SegmentKind::Syn => 2,
+        SegmentKind::SynAck => 3,
+        SegmentKind::Datagram => 4,
+    }
+}

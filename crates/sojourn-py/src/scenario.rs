@@ -1,0 +1,187 @@
+//! `sojourn._native.Scenario` and the functions that make one.
+
+use crate::errors::{self, Interrupted};
+use crate::run::Run;
+use pyo3::prelude::*;
+use sojourn_core::{Span, Time};
+use sojourn_scenario::{Base, Capacity, Diagnostics, Link, Loaded, Trace};
+use sojourn_sim::{Monitor, Wanted, capacity_bytes, run_all};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Between two looks at signals, and two calls of `progress`.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+#[pyclass(frozen, module = "sojourn._native")]
+pub struct Scenario {
+    inner: Arc<sojourn_scenario::Scenario>,
+    #[pyo3(get)]
+    warnings: Vec<String>,
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, file = None, base_dir = None, overrides = Vec::new()))]
+pub fn load(
+    py: Python<'_>,
+    text: &str,
+    file: Option<&str>,
+    base_dir: Option<PathBuf>,
+    overrides: Vec<String>,
+) -> PyResult<Scenario> {
+    let base = base_dir.unwrap_or_default();
+    resolved(py, sojourn_scenario::Scenario::parse(text, file, &Base::Folder(base.clone()), &overrides), &base)
+}
+
+#[pyfunction]
+#[pyo3(signature = (text, base_dir = None, overrides = Vec::new()))]
+pub fn load_json(py: Python<'_>, text: &str, base_dir: Option<PathBuf>, overrides: Vec<String>) -> PyResult<Scenario> {
+    let base = base_dir.unwrap_or_default();
+    resolved(py, sojourn_scenario::Scenario::parse_json(text, None, &Base::Folder(base.clone()), &overrides), &base)
+}
+
+#[pyfunction]
+#[pyo3(signature = (name, overrides = Vec::new()))]
+pub fn load_ready(py: Python<'_>, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+    let ready = sojourn_scenario::ready().iter().find(|ready| ready.name == name);
+    let Some(ready) = ready else { return Err(errors::unnamed(py, name)) };
+    load(py, ready.text, Some(name), None, overrides)
+}
+
+fn resolved(py: Python<'_>, loaded: Result<Loaded, Diagnostics>, base: &Path) -> PyResult<Scenario> {
+    let loaded = loaded.map_err(|problems| errors::input(py, &problems))?;
+    let mut inner = loaded.scenario;
+    rename_traces(&mut inner, |path| std::path::absolute(base.join(path)))?;
+    Ok(Scenario { inner: Arc::new(inner), warnings: loaded.warnings.iter().map(ToString::to_string).collect() })
+}
+
+#[pymethods]
+impl Scenario {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.inner.seed
+    }
+
+    #[getter]
+    fn runs(&self) -> u32 {
+        self.inner.runs
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.inner.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        self.inner.warmup.as_secs_f64()
+    }
+
+    #[getter]
+    fn groups(&self) -> Vec<(String, u32)> {
+        self.inner.groups.iter().map(|group| (group.name.clone(), group.flows)).collect()
+    }
+
+    #[pyo3(signature = (relative_to = None))]
+    fn to_toml(&self, relative_to: Option<PathBuf>) -> PyResult<String> {
+        let Some(folder) = relative_to else { return Ok(self.inner.to_toml()) };
+        let folder = std::path::absolute(folder)?;
+        let mut moved = (*self.inner).clone();
+        rename_traces(&mut moved, |path| Ok(relative(path, &folder)))?;
+        Ok(moved.to_toml())
+    }
+
+    fn to_json(&self) -> String {
+        self.inner.to_json().to_string()
+    }
+
+    fn capacity_mbps(&self, bin_s: f64) -> Vec<f64> {
+        let (bin, end) = (Span::from_secs_f64(bin_s).max(Span::from_nanos(1)), Time::ZERO + self.inner.duration);
+        let mut rates = Vec::new();
+        let mut from = Time::ZERO;
+        while from < end {
+            let to = (from + bin).min(end);
+            let bytes = capacity_bytes(&self.inner.bottleneck.capacity, from, to);
+            rates.push(bytes * 8.0 / to.since(from).as_secs_f64() / 1e6);
+            from = to;
+        }
+        rates
+    }
+
+    fn run(
+        &self,
+        py: Python<'_>,
+        seeds: Vec<u64>,
+        jobs: usize,
+        bin_s: Option<f64>,
+        packets: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Run>> {
+        let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
+        let wanted = Wanted { bin, packets };
+        let monitor = Monitor::default();
+        let runs = seeds.len();
+        let (scenario, progress) = (&*self.inner, progress.as_ref());
+        let outcomes = py.detach(|| {
+            std::thread::scope(|scope| {
+                let (done, finished) = channel();
+                let (wanted, monitor) = (&wanted, &monitor);
+                scope.spawn(move || {
+                    let outcomes = run_all(scenario, &seeds, jobs, wanted, monitor);
+                    // Nobody listens any more where the caller was interrupted.
+                    let _ = done.send(outcomes);
+                });
+                loop {
+                    match finished.recv_timeout(LOOK_EVERY) {
+                        Ok(outcomes) => return outcomes.map_err(|_| Interrupted::new_err("the runs were stopped")),
+                        Err(RecvTimeoutError::Disconnected) => return Err(errors::defect("a run panicked")),
+                        Err(RecvTimeoutError::Timeout) => {}
+                    }
+                    let part = monitor.simulated().ratio(scenario.duration) / runs as f64;
+                    Python::attach(|py| look(py, part, progress)).inspect_err(|_| monitor.stop())?;
+                }
+            })
+        })?;
+        Ok(outcomes.into_iter().map(|outcome| Run::new(self.inner.clone(), outcome)).collect())
+    }
+}
+
+/// Raises what signals ask for, and tells the progress.
+fn look(py: Python<'_>, part: f64, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    if let Some(progress) = progress {
+        progress.call1(py, (part,))?;
+    }
+    Ok(())
+}
+
+/// Renames the recorded links of a scenario that are files.
+fn rename_traces(
+    scenario: &mut sojourn_scenario::Scenario,
+    name: impl Fn(&Path) -> std::io::Result<PathBuf>,
+) -> std::io::Result<()> {
+    let sojourn_scenario::Scenario { bottleneck, reverse, hops, .. } = scenario;
+    let links = std::iter::once(bottleneck).chain(reverse).chain(hops.iter_mut().map(|hop| &mut hop.link));
+    for Link { capacity, .. } in links {
+        let Capacity::Recorded(trace) = capacity else { continue };
+        if trace.is_ready() {
+            continue;
+        }
+        let renamed = name(Path::new(&trace.name))?.to_string_lossy().into_owned();
+        *trace = Arc::new(Trace { name: renamed, opportunities_ms: trace.opportunities_ms.clone() });
+    }
+    Ok(())
+}
+
+/// The absolute `path` as seen from the absolute `folder`.
+fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let common = path.components().zip(folder.components()).take_while(|(one, other)| one == other).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(path.components().skip(common)).collect()
+}

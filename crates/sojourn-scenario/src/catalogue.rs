@@ -1,0 +1,51 @@
+//! Everything that can be named in a scenario, as data for listings and documentation.
+
+use crate::format::{CONTROLS, Family, QUEUES, TRANSPORTS};
+use crate::{ready, value, write};
+use serde_json::{Value, json};
+use sojourn_core::registry::{Descriptor, Parameter, Preset};
+
+/// All disciplines, controls, transports and ready scenarios:
+/// `{"queues": [ENTRY], "controls": [ENTRY], "transports": [ENTRY], "scenarios": [{"name", "summary"}]}`
+/// with `ENTRY = {name, summary, sources, parameters: [{name, kind, unit, default, allowed, description}],
+/// presets: [{name, summary, values}]}`.
+pub fn catalogue() -> Value {
+    let scenarios: Vec<_> =
+        ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
+    json!({
+        "queues": family(&QUEUES),
+        "controls": family(&CONTROLS),
+        "transports": family(&TRANSPORTS),
+        "scenarios": scenarios,
+    })
+}
+
+fn family(family: &Family) -> Vec<Value> {
+    family.members.iter().map(|member| entry(member)).collect()
+}
+
+fn entry(descriptor: &Descriptor) -> Value {
+    json!({
+        "name": descriptor.name,
+        "summary": descriptor.summary,
+        "sources": descriptor.sources,
+        "parameters": descriptor.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "presets": descriptor.presets.iter().map(preset).collect::<Vec<_>>(),
+    })
+}
+
+fn parameter(parameter: &Parameter) -> Value {
+    json!({
+        "name": parameter.name,
+        "kind": value::kind_name(&parameter.kind),
+        "unit": value::units(&parameter.kind),
+        "default": write::json_value(&write::value(parameter.default)),
+        "allowed": value::allowed(&parameter.kind),
+        "description": parameter.description,
+    })
+}
+
+fn preset(preset: &Preset) -> Value {
+    let values: Value = preset.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
+    json!({ "name": preset.name, "summary": preset.summary, "values": values })
+}

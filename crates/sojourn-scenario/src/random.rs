@@ -1,0 +1,221 @@
+//! Random scenarios, for tests: derived from the format, so that every key and every parameter of every
+//! algorithm takes part without being listed here.
+
+use crate::format::{Family, Form, Key, LONGEST, MOST_FLOWS, Presence, SCENARIO, Section, Select};
+use crate::write::{self, Written};
+use crate::{Base, Scenario};
+use sojourn_core::registry::{Descriptor, Kind};
+use sojourn_core::{Rate, Span, Stream};
+use sojourn_queue::Dscp;
+
+/// The text of a scenario of a few flows and seconds. Each value fits its key, but not always the others.
+pub fn text(random: &mut Stream) -> String {
+    let mut writer = Writer { random, flows: 1 };
+    write::toml(&writer.section(&SCENARIO))
+}
+
+/// The first of the texts that follow which is a valid scenario.
+pub fn scenario(random: &mut Stream) -> Scenario {
+    loop {
+        if let Ok(loaded) = Scenario::parse(&text(random), None, &Base::Nowhere, &[]) {
+            return loaded.scenario;
+        }
+    }
+}
+
+type Entries = Vec<(&'static str, Written)>;
+
+struct Writer<'a> {
+    random: &'a mut Stream,
+    /// Flows of the group that is being written.
+    flows: u64,
+}
+
+impl Writer<'_> {
+    fn below(&mut self, end: usize) -> usize {
+        (self.random.uniform() * end as f64) as usize
+    }
+
+    fn section(&mut self, section: &'static Section) -> Entries {
+        if section.name == "group" {
+            self.flows = 1 + self.below(4) as u64;
+        }
+        let exclusive = section.exclusive();
+        let one = (!exclusive.is_empty()).then(|| exclusive[self.below(exclusive.len())]);
+        let mut entries = Entries::new();
+        for key in section.keys() {
+            let wanted = match (one, &key.presence) {
+                (Some(one), _) if exclusive.contains(&key.name) => key.name == one,
+                (_, Presence::Required | Presence::RequiredUnless { .. }) => true,
+                (_, Presence::Default(_) | Presence::Optional(_)) => self.random.chance(0.4),
+            };
+            if wanted || key.name == "flows" {
+                entries.push((key.name, self.value(key)));
+            }
+        }
+        self.respect_conditions(section, &mut entries);
+        entries
+    }
+
+    /// Removes what the kind of another key forbids.
+    fn respect_conditions(&mut self, section: &'static Section, entries: &mut Entries) {
+        for key in section.keys() {
+            let Presence::RequiredUnless { key: other, kind, .. } = key.presence else { continue };
+            let forbidden = entries.iter().any(|(name, written)| *name == other && written.is_kind(kind));
+            entries.retain(|(name, _)| !(forbidden && *name == key.name));
+        }
+    }
+
+    fn value(&mut self, key: &'static Key) -> Written {
+        match &key.form {
+            Form::Value(Kind::Integer { max: MOST_FLOWS, .. }) => Written::Integer(self.flows),
+            Form::Value(kind) => self.kind(kind),
+            Form::Bytes { min, max } => {
+                Written::Text(format!("{} B", self.logarithmic(*min as f64, (*max).min(100_000) as f64) as u64))
+            }
+            Form::Offset(_) => {
+                let sign = if self.random.chance(0.5) { "-" } else { "" };
+                Written::Text(format!("{sign}{}", self.span(Span::ZERO, LONGEST)))
+            }
+            Form::Text => Written::Text((0..1 + self.below(8)).map(|_| self.letter()).collect::<String>() + "."),
+            Form::Name { .. } => Written::Text(format!("n{}", self.random.bits())),
+            Form::Trace => Written::Text(key.example.to_owned()),
+            Form::Dscp => match self.below(64) {
+                number if number % 2 == 0 => Written::Integer(number as u64),
+                number => Written::Text(Dscp::NAMES[number % Dscp::NAMES.len()].0.to_owned()),
+            },
+            Form::Range(_) => {
+                let first = self.span(Span::ZERO, LONGEST);
+                let second = first + self.span(Span::ZERO, LONGEST).mul_f64(0.1);
+                Written::List([first, second].map(|span| Written::Text(span.to_string())).to_vec())
+            }
+            Form::PerFlow { kind, table } => self.per_flow(kind, *table),
+            Form::Select(select) => self.select(select),
+            Form::Algorithm(family) => self.algorithm(family),
+            Form::Table(section) => Written::Section(self.section(section)),
+            Form::Tables(section) => {
+                let tables = (0..1 + self.below(3)).map(|_| Written::Section(self.section(section))).collect();
+                Written::List(tables)
+            }
+        }
+    }
+
+    /// Letters that need care, and others.
+    fn letter(&mut self) -> char {
+        let letters = ['a', 'Z', '"', '\\', '\'', '#', '=', ' ', '\u{e9}', '\u{1f4a1}', '[', '{'];
+        letters[self.below(letters.len())]
+    }
+
+    fn per_flow(&mut self, kind: &Kind, table: Option<&'static Section>) -> Written {
+        match (self.below(3), table) {
+            (0, Some(table)) => Written::Inline(self.section(table)),
+            (1, _) => Written::List((0..self.flows).map(|_| self.kind(kind)).collect()),
+            _ => self.kind(kind),
+        }
+    }
+
+    fn select(&mut self, select: &'static Select) -> Written {
+        let kind = select.kinds[self.below(select.kinds.len())];
+        let mut entries = self.section(kind);
+        entries.insert(0, ("kind", Written::Text(kind.name.to_owned())));
+        Written::Inline(entries)
+    }
+
+    fn algorithm(&mut self, family: &'static Family) -> Written {
+        let words = family.words();
+        if self.random.chance(0.3) {
+            return Written::Text(words[self.below(words.len())].to_owned());
+        }
+        let member = family.members[self.below(family.members.len())];
+        let mut entries = Entries::new();
+        if family.choice {
+            entries.push(("kind", Written::Text(member.name.to_owned())));
+        }
+        if !member.presets.is_empty() && self.random.chance(0.5) {
+            let preset = &member.presets[self.below(member.presets.len())];
+            entries.push(("preset", Written::Text(preset.name.to_owned())));
+        }
+        self.parameters(member, &mut entries);
+        Written::Section(entries)
+    }
+
+    /// A few of the parameters: the more there are, the less they fit together.
+    fn parameters(&mut self, member: &'static Descriptor, entries: &mut Entries) {
+        let probability = 2.0 / member.parameters.len().max(2) as f64;
+        for parameter in member.parameters {
+            if self.random.chance(probability) {
+                entries.push((parameter.name, self.kind(&parameter.kind)));
+            }
+        }
+    }
+
+    fn kind(&mut self, kind: &Kind) -> Written {
+        match kind {
+            Kind::Span { min, max } => Written::Text(self.span(*min, *max).to_string()),
+            Kind::Rate => {
+                let rate = Rate::from_bits_per_second(self.logarithmic(10e3, 100e6) as u64);
+                Written::Text(rate.expect("not zero").to_string())
+            }
+            Kind::Amount { min_packets, whole } => self.amount(*min_packets, *whole),
+            Kind::Number { min, max } => Written::Number(self.random.uniform_between(*min, *max)),
+            Kind::Integer { min, max } => {
+                let most = (*max).min(min + 20);
+                Written::Integer(min + self.below((most - min + 1) as usize) as u64)
+            }
+            Kind::Boolean => Written::Boolean(self.random.chance(0.5)),
+            Kind::Choice(words) => Written::Text(words[self.below(words.len())].to_owned()),
+            Kind::OrAuto(_) if self.random.chance(0.3) => Written::Text("auto".to_owned()),
+            Kind::OrAuto(inner) => self.kind(inner),
+        }
+    }
+
+    /// Moments of a run lie in its first half second, durations of runs are some seconds.
+    fn span(&mut self, min: Span, max: Span) -> Span {
+        let (low, high) = match (min.is_zero(), max >= LONGEST) {
+            (true, true) => (1e-6, 0.5),
+            (false, true) => (0.6, 4.0),
+            (_, false) => (min.as_secs_f64().max(1e-6), max.as_secs_f64().min(1.0)),
+        };
+        Span::from_secs_f64(self.logarithmic(low, high)).clamp(min, max)
+    }
+
+    fn amount(&mut self, min_packets: f64, whole: bool) -> Written {
+        let packets = self.logarithmic(min_packets.max(0.5), 1000.0);
+        let packets = if whole { packets.ceil() } else { packets };
+        Written::Text(match self.below(3) {
+            0 => format!("{packets} packets"),
+            1 => format!("{} B", (packets * 1500.0).ceil()),
+            _ => format!("{} us", (packets * 1000.0).ceil()),
+        })
+    }
+
+    fn logarithmic(&mut self, low: f64, high: f64) -> f64 {
+        // The platform's functions will do: nothing is compared across machines here.
+        self.random.uniform_between(low.ln(), high.max(low).ln()).exp().clamp(low, high.max(low))
+    }
+}
+
+impl Written {
+    fn is_kind(&self, kind: &str) -> bool {
+        match self {
+            Written::Text(text) => text == kind,
+            Written::Inline(entries) | Written::Section(entries) => {
+                entries.iter().any(|(key, written)| *key == "kind" && written.is_kind(kind))
+            }
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_random_scenarios_are_valid() {
+        let mut random = Stream::new(1, "random scenarios");
+        let valid = |text: &str| Scenario::parse(text, None, &Base::Nowhere, &[]).is_ok();
+        let count = (0..1000).filter(|_| valid(&text(&mut random))).count();
+        assert!(count > 200, "{count} of 1000");
+    }
+}

@@ -1,0 +1,217 @@
+//! The reference page of the scenario file, for the user guide.
+
+use crate::format::{CONTROLS, Family, Form, Key, Presence, QUEUES, SCENARIO, Section, Select, TRANSPORTS};
+use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME, unit_names};
+use crate::{ready, source, value, write};
+use sojourn_core::registry::Descriptor;
+use std::fmt::Write as _;
+
+/// The page in Markdown. The guide holds a copy of it, which a test keeps current.
+pub fn reference_markdown() -> String {
+    let mut page = String::new();
+    introduction(&mut page);
+    quantities(&mut page);
+    let mut done = Vec::new();
+    section(&mut page, &SCENARIO, "The top of the file", &mut done);
+    family(&mut page, &QUEUES, "Queue disciplines");
+    family(&mut page, &CONTROLS, "Congestion controls");
+    family(&mut page, &TRANSPORTS, "Transport");
+    page
+}
+
+const INTRODUCTION: &str = "\
+# The scenario file
+
+<!-- Generated from the format's description in crates/sojourn-scenario. Do not edit by hand. -->
+
+A scenario is a TOML file: a bottleneck, a queue discipline, and groups of flows that cross it. The same keys
+make up a JSON document or a Python dictionary.
+
+`sojourn check FILE` reads a file without running it, and names every problem with its line, the key, what was
+found, what is allowed and the nearest valid name. `sojourn schema` prints the JSON Schema, with which editors
+complete and check a file as it is written.
+";
+
+const OVERRIDES: &str = "\
+## Overrides
+
+`--set KEY=VALUE` changes one value of a file. The key has dots; groups and hops are addressed by name, or from 0
+by their place in the file. Text needs no quotes:
+
+```sh
+sojourn run first.toml --set bottleneck.rate=4Mbit/s --set group.background.control=newreno --set hop.0.loss=0.01
+```
+
+Setting `queue`, `control`, `traffic` and the like replaces the whole table; setting a key inside of it keeps the
+others. Setting `trace` removes `rate`, and the other way round.
+";
+
+fn introduction(page: &mut String) {
+    page.push_str(INTRODUCTION);
+    let first = ready().iter().find(|ready| ready.name == "first").expect("there is a first scenario");
+    let _ = writeln!(page, "\n```toml\n{}```\n\n{OVERRIDES}", first.text);
+}
+
+/// Dimensions, and what is written in them.
+fn quantities(page: &mut String) {
+    page.push_str(
+        "## Quantities\n\nQuantities are texts with a number and a unit; a number without one is an error.\n\n",
+    );
+    page.push_str("| Quantity | Units | Example |\n|---|---|---|\n");
+    for dimension in [&TIME, &RATE, &SIZE, &COUNT] {
+        let Dimension { noun, example, .. } = dimension;
+        let noun = noun.strip_prefix("a ").unwrap_or(noun);
+        let _ = writeln!(page, "| {noun} | {} | `\"{example}\"` |", code_list(&unit_names(&[dimension])));
+    }
+    page.push_str(
+        "\nAn amount, such as the limit of a buffer, is a number of packets, a size, or a time at the link's rate.\n",
+    );
+}
+
+fn code_list(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// A table of the keys of `section`, then those of the tables in it; `done` names those already described.
+fn section(page: &mut String, section: &'static Section, title: &str, done: &mut Vec<&'static str>) {
+    let _ = writeln!(page, "\n## {title}\n\n{}", section.description);
+    let known = section.base.is_some_and(|base| done.contains(&base.name));
+    if known && section.own.is_empty() {
+        page.push_str("\nIt has the keys of `[bottleneck]`.\n");
+    } else {
+        let shown = if known { section.own } else { section.base.map_or(section.own, |base| base.own) };
+        keys(page, shown, section.exclusive());
+        if known {
+            page.push_str("\nBeside these it has the keys of `[bottleneck]`.\n");
+        }
+    }
+    done.extend(section.base.map(|base| base.name));
+    for key in section.keys() {
+        inner(page, key, done);
+    }
+}
+
+fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
+    match &key.form {
+        Form::Table(inner) => section(page, inner, &format!("`[{}]`", inner.name), done),
+        Form::Tables(inner) => section(page, inner, &format!("`[[{}]]`", inner.name), done),
+        Form::Select(choice) if !done.contains(&key.name) => {
+            done.push(key.name);
+            select(page, key.name, choice);
+        }
+        Form::PerFlow { table: Some(table), .. } => {
+            let _ = writeln!(page, "\n### `{}` as a table\n\nFor {}.", table.name, table.description);
+            keys(page, table.own, &[]);
+        }
+        _ => {}
+    }
+}
+
+fn select(page: &mut String, name: &str, choice: &Select) {
+    let _ = writeln!(page, "\n### `{name}`");
+    for kind in choice.kinds {
+        let _ = writeln!(page, "\n`kind = \"{}\"`: {}.", kind.name, kind.description);
+        keys(page, kind.own, &[]);
+    }
+}
+
+fn keys(page: &mut String, keys: &'static [Key], exclusive: &[&str]) {
+    page.push_str("\n| Key | Value | Default | Meaning | Example |\n|---|---|---|---|---|\n");
+    for key in keys {
+        let default = match key.presence {
+            Presence::Required => "required".to_owned(),
+            Presence::Default(text) => format!("`{}`", toml_of(text)),
+            Presence::Optional(_) if exclusive.contains(&key.name) => {
+                format!("one of {} is required", code_list(exclusive))
+            }
+            Presence::Optional(meaning) => meaning.to_owned(),
+            Presence::RequiredUnless { key, kind, reason } => format!("required, except with {key} `{kind}`: {reason}"),
+        };
+        let cells = [
+            format!("`{}`", key.name),
+            brief(&key.form),
+            default,
+            key.description.to_owned(),
+            format!("`{} = {}`", key.name, toml_of(key.example)),
+        ];
+        row(page, &cells);
+    }
+}
+
+fn row(page: &mut String, cells: &[String]) {
+    let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    let _ = writeln!(page, "| {} |", cells.join(" | "));
+}
+
+/// A default or an example as TOML writes it.
+fn toml_of(text: &str) -> String {
+    if source::is_toml_value(text) {
+        text.to_owned()
+    } else {
+        write::toml_value(&write::Written::Text(text.to_owned()))
+    }
+}
+
+/// What a key may hold, in a few words.
+fn brief(form: &Form) -> String {
+    match form {
+        Form::Value(kind) => value::brief(kind),
+        Form::Bytes { .. } => "size".to_owned(),
+        Form::Offset(_) => "time, may be negative".to_owned(),
+        Form::Text => "text".to_owned(),
+        Form::Name { .. } => format!("name: {}", value::NAME),
+        Form::Trace => "file, or `ready:NAME`".to_owned(),
+        Form::Dscp => "name or number".to_owned(),
+        Form::Range(kind) => format!("two of: {}", value::brief(kind)),
+        Form::PerFlow { kind, table } => {
+            let table = if table.is_some() { ", or table" } else { "" };
+            format!("{}, list of them{table}", value::brief(kind))
+        }
+        Form::Select(choice) => {
+            let short = choice.short.map_or("", |_| "time, or ");
+            format!("{short}kind, or table: {}", code_list(&choice.names().collect::<Vec<_>>()))
+        }
+        Form::Algorithm(family) => format!("word or table: {}", code_list(&family.words())),
+        Form::Table(_) => "table".to_owned(),
+        Form::Tables(_) => "list of tables".to_owned(),
+    }
+}
+
+fn family(page: &mut String, family: &Family, title: &str) {
+    let _ = writeln!(page, "\n## {title}");
+    for member in family.members {
+        descriptor(page, member, family.choice);
+    }
+}
+
+fn descriptor(page: &mut String, descriptor: &Descriptor, titled: bool) {
+    if titled {
+        let _ = writeln!(page, "\n### `{}`", descriptor.name);
+    }
+    let _ = writeln!(page, "\n{}. Sources: {}.", capitalised(descriptor.summary), descriptor.sources.join("; "));
+    if !descriptor.parameters.is_empty() {
+        page.push_str("\n| Parameter | Value | Default | Meaning |\n|---|---|---|---|\n");
+    }
+    for parameter in descriptor.parameters {
+        let cells = [
+            format!("`{}`", parameter.name),
+            value::brief(&parameter.kind),
+            format!("`{}`", write::toml_value(&write::value(parameter.default))),
+            parameter.description.to_owned(),
+        ];
+        row(page, &cells);
+    }
+    if !descriptor.presets.is_empty() {
+        page.push_str("\n| Preset | What it is | Values that differ |\n|---|---|---|\n");
+    }
+    for preset in descriptor.presets {
+        let set = |(name, one): &(&str, _)| format!("`{name} = {}`", write::toml_value(&write::value(*one)));
+        let values: Vec<_> = preset.values.iter().map(set).collect();
+        row(page, &[format!("`{}`", preset.name), preset.summary.to_owned(), values.join(", ")]);
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,198 @@
+//! The JSON Schema of the format, for editors and for other programs that write scenarios.
+
+use crate::format::{Family, Form, Key, Presence, SCENARIO, Section, Select};
+use crate::node::{Data, Node, Origin};
+use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME};
+use crate::{source, value, write};
+use serde_json::{Map, Value, json};
+use sojourn_core::registry::{Descriptor, Kind, Parameter};
+
+/// The JSON Schema (draft 2020-12) of the scenario file. Rules between keys that it cannot express are
+/// checked by [`Scenario::parse`](crate::Scenario::parse) only.
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    let mut schema = section(&SCENARIO, &mut definitions);
+    let top = schema.as_object_mut().expect("a section is an object");
+    top.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    top.insert("title".to_owned(), json!("Sojourn scenario"));
+    top.insert("description".to_owned(), json!("A bottleneck, its queue, and the groups of flows that cross it."));
+    top.insert("$defs".to_owned(), Value::Object(definitions));
+    schema
+}
+
+/// Definitions that are used in several places, by name.
+type Definitions = Map<String, Value>;
+
+fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
+    let properties: Map<_, _> = section.keys().map(|key| (key.name.to_owned(), property(key, definitions))).collect();
+    let required: Vec<_> =
+        section.keys().filter(|key| matches!(key.presence, Presence::Required)).map(|key| key.name).collect();
+    let mut schema = json!({
+        "type": "object",
+        "description": section.description,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    let exclusive: Vec<_> = section.exclusive().iter().map(|key| json!({ "required": [key] })).collect();
+    if !exclusive.is_empty() {
+        schema["oneOf"] = json!(exclusive);
+    }
+    let conditions: Vec<_> = section.keys().filter_map(condition).collect();
+    if !conditions.is_empty() {
+        schema["allOf"] = json!(conditions);
+    }
+    schema
+}
+
+/// That a key is required unless another has a certain kind.
+fn condition(key: &Key) -> Option<Value> {
+    let Presence::RequiredUnless { key: other, kind, .. } = key.presence else { return None };
+    let has_kind = json!({ "anyOf": [
+        { "const": kind },
+        { "type": "object", "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+    ] });
+    Some(json!({
+        "if": { "properties": { other: has_kind }, "required": [other] },
+        "then": { "properties": { key.name: false } },
+        "else": { "required": [key.name] },
+    }))
+}
+
+fn property(key: &'static Key, definitions: &mut Definitions) -> Value {
+    let mut schema = form(&key.form, definitions);
+    schema["description"] = json!(key.description);
+    schema["examples"] = json!([literal(key.example)]);
+    if let Presence::Default(text) = key.presence {
+        schema["default"] = literal(text);
+    }
+    schema
+}
+
+/// The JSON form of a default or an example.
+pub(crate) fn literal(text: &str) -> Value {
+    json_of(&source::value_or_text(text, Origin::Unknown))
+}
+
+fn json_of(node: &Node) -> Value {
+    match &node.data {
+        Data::Text(text) | Data::Other(text) => json!(text),
+        Data::Integer(integer) => json!(*integer as i64),
+        Data::Float(float) => json!(float),
+        Data::Boolean(boolean) => json!(boolean),
+        Data::List(list) => list.iter().map(json_of).collect(),
+        Data::Table(table) => table.entries.iter().map(|entry| (entry.key.clone(), json_of(&entry.value))).collect(),
+    }
+}
+
+fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
+    match form {
+        Form::Value(one) => kind(one),
+        Form::Bytes { .. } => quantity(&[&SIZE], ""),
+        Form::Offset(_) => quantity(&[&TIME], "-"),
+        Form::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
+        Form::Name { reserved } => {
+            json!({ "type": "string", "pattern": value::NAME_PATTERN, "not": { "enum": reserved } })
+        }
+        Form::Trace => json!({ "type": "string", "minLength": 1 }),
+        Form::Dscp => {
+            let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
+            json!({ "anyOf": [{ "enum": names }, { "type": "integer", "minimum": 0, "maximum": 63 }] })
+        }
+        Form::Range(one) => json!({ "type": "array", "items": kind(one), "minItems": 2, "maxItems": 2 }),
+        Form::PerFlow { kind: one, table } => {
+            let list = json!({ "type": "array", "items": kind(one), "minItems": 1 });
+            let table = table.map(|table| section(table, definitions));
+            let forms: Vec<_> = [kind(one), list].into_iter().chain(table).collect();
+            json!({ "anyOf": forms })
+        }
+        Form::Select(choice) => select(choice, definitions),
+        Form::Algorithm(family) => algorithm(family, definitions),
+        Form::Table(inner) => section(inner, definitions),
+        Form::Tables(inner) => json!({ "type": "array", "items": section(inner, definitions), "minItems": 1 }),
+    }
+}
+
+fn select(choice: &'static Select, definitions: &mut Definitions) -> Value {
+    let mut forms = Vec::new();
+    if let Some((name, key)) = choice.short {
+        let key = choice.kind(name).and_then(|kind| kind.key(key)).expect("a short form names a key");
+        forms.push(form(&key.form, definitions));
+    }
+    let complete = |kind: &&&Section| !kind.keys().any(|key| matches!(key.presence, Presence::Required));
+    let words: Vec<_> = choice.kinds.iter().filter(complete).map(|kind| kind.name).collect();
+    if !words.is_empty() {
+        forms.push(json!({ "enum": words }));
+    }
+    for kind in choice.kinds {
+        let mut table = section(kind, definitions);
+        table["properties"]["kind"] = json!({ "const": kind.name });
+        let required = table["required"].as_array_mut().expect("a section lists what it requires");
+        required.insert(0, json!("kind"));
+        forms.push(table);
+    }
+    json!({ "anyOf": forms })
+}
+
+fn algorithm(family: &'static Family, definitions: &mut Definitions) -> Value {
+    let mut forms = vec![json!({ "enum": family.words() })];
+    for member in family.members {
+        let name = format!("{}-{}", family.noun.replace(' ', "-"), member.name);
+        forms.push(json!({ "$ref": format!("#/$defs/{name}") }));
+        definitions.entry(name).or_insert_with(|| descriptor(family, member));
+    }
+    json!({ "anyOf": forms })
+}
+
+fn descriptor(family: &Family, descriptor: &'static Descriptor) -> Value {
+    let mut properties: Map<_, _> =
+        descriptor.parameters.iter().map(|one| (one.name.to_owned(), parameter(one))).collect();
+    let presets: Vec<_> = descriptor
+        .presets
+        .iter()
+        .map(|preset| json!({ "const": preset.name, "description": preset.summary }))
+        .collect();
+    if !presets.is_empty() {
+        properties.insert("preset".to_owned(), json!({ "oneOf": presets }));
+    }
+    if family.choice {
+        properties.insert("kind".to_owned(), json!({ "const": descriptor.name }));
+    }
+    let needs_kind = family.choice && family.default != Some(descriptor.name);
+    json!({
+        "type": "object",
+        "title": descriptor.name,
+        "description": descriptor.summary,
+        "properties": properties,
+        "required": if needs_kind { vec!["kind"] } else { Vec::new() },
+        "additionalProperties": false,
+    })
+}
+
+fn parameter(parameter: &'static Parameter) -> Value {
+    let mut schema = kind(&parameter.kind);
+    schema["description"] = json!(parameter.description);
+    schema["default"] = write::json_value(&write::value(parameter.default));
+    schema
+}
+
+fn kind(one: &Kind) -> Value {
+    match one {
+        Kind::Span { .. } => quantity(&[&TIME], ""),
+        Kind::Rate => quantity(&[&RATE], ""),
+        Kind::Amount { .. } => quantity(&[&COUNT, &SIZE, &TIME], ""),
+        Kind::Number { min, max } => json!({ "type": "number", "minimum": min, "maximum": max }),
+        Kind::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Boolean => json!({ "type": "boolean" }),
+        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::OrAuto(inner) => json!({ "anyOf": [kind(inner), { "const": "auto" }] }),
+    }
+}
+
+/// A number with a unit of one of `dimensions`, with a sign among `signs` or none.
+fn quantity(dimensions: &[&Dimension], signs: &str) -> Value {
+    let units: Vec<_> = dimensions.iter().flat_map(|dimension| dimension.units).map(|&(unit, _)| unit).collect();
+    let number = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?";
+    let pattern = format!(r"^\s*[+{signs}]?{number}\s*({})\s*$", units.join("|"));
+    json!({ "type": "string", "pattern": pattern })
+}
