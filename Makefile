@@ -8,7 +8,7 @@ TEST := $(VENV)/.test-installed
 BUILT := $(VENV)/.built
 RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test bench lint clean build lock tools
+.PHONY: demo test bench validate lint clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -25,8 +25,12 @@ lint: $(TEST)
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
+# Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
 bench: build
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python -m benchmarks.bench
+
+validate: build
+	$(BIN)/python -m benchmarks.validate
 
 build: $(BUILT)
 
