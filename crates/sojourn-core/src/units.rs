@@ -161,7 +161,7 @@ impl Rate {
 /// rate sends exactly that rate in the long run.
 #[derive(Clone, Debug)]
 pub struct Serializer {
-    bits_per_second: u64,
+    rate: Rate,
     carry: u64,
     /// Time and remainder of the latest packet size: links mostly see one or two sizes, and a
     /// division costs as much as the rest of sending.
@@ -171,7 +171,12 @@ pub struct Serializer {
 impl Serializer {
     /// A serializer at `rate`.
     pub const fn new(rate: Rate) -> Serializer {
-        Serializer { bits_per_second: rate.0, carry: 0, latest: (0, 0, 0) }
+        Serializer { rate, carry: 0, latest: (0, 0, 0) }
+    }
+
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        self.rate
     }
 
     /// Time on the wire of the next packet, of `bytes` bytes.
@@ -179,14 +184,14 @@ impl Serializer {
     pub const fn transmit(&mut self, bytes: u32) -> Span {
         if self.latest.0 != bytes {
             let work = bytes as u64 * (8 * NANOS_PER_SECOND);
-            self.latest = (bytes, work / self.bits_per_second, work % self.bits_per_second);
+            self.latest = (bytes, work / self.rate.0, work % self.rate.0);
         }
         let (_, nanos, remainder) = self.latest;
         self.carry += remainder;
-        if self.carry < self.bits_per_second {
+        if self.carry < self.rate.0 {
             return Span(nanos);
         }
-        self.carry -= self.bits_per_second;
+        self.carry -= self.rate.0;
         Span(nanos + 1)
     }
 }

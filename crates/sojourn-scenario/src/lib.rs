@@ -13,8 +13,6 @@ mod describe;
 mod diagnostic;
 mod fields;
 mod format;
-#[cfg(test)]
-mod format_tests;
 mod node;
 mod overrides;
 mod parse;
@@ -34,7 +32,6 @@ mod write;
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::{Loaded, read_time};
-
 pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;

@@ -22,7 +22,7 @@ pub struct Loaded {
 /// What a scenario without a file is called.
 const UNNAMED: &str = "scenario";
 /// Largest scenario file that is read.
-const LARGEST_FILE: u64 = 16 << 20;
+const LARGEST_FILE: u64 = 8 << 20;
 
 impl Scenario {
     /// Reads a scenario from TOML.
@@ -124,7 +124,7 @@ fn read(path: &Path, file: &str) -> Result<String, Diagnostics> {
     };
     let size = regular_size(path, file).map_err(|error| failed(error.found, &error.allowed))?;
     if size > LARGEST_FILE {
-        return Err(failed(format!("a file of {} MiB", size >> 20), "a scenario file of at most 16 MiB"));
+        return Err(failed(format!("a file of {} MiB", size >> 20), "a scenario file of at most 8 MiB"));
     }
     let bytes =
         std::fs::read(path).map_err(|error| failed(format!("{} ({error})", quote(file)), "a file that can be read"))?;

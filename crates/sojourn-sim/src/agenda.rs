@@ -48,11 +48,12 @@ impl Agenda {
     }
 
     /// The last instant that an agenda of `slots` sources can tell from "never".
+    #[cfg(test)]
     pub fn horizon(slots: usize) -> Time {
         Time::from_nanos((NO_EVENT >> Agenda::new(slots).slot_bits) - 1)
     }
 
-    /// The next event: its time, which is later than the [horizon](Agenda::horizon) where there is
+    /// The next event: its time, which is later than the agenda's horizon where there is
     /// none, and its slot, one past the sources' for a timer. It stays due until it is [set](Agenda::set)
     /// again or [taken](Agenda::take_timer).
     #[inline]

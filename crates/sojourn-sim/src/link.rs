@@ -5,6 +5,7 @@ use crate::flow::Flow;
 use crate::meter::Meter;
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
+use crate::record::LinkRecord;
 use sojourn_core::{Serializer, Stream, Time};
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
@@ -37,6 +38,8 @@ pub struct Link {
     queue: Queue<Segment>,
     service: Service,
     on_wire: Option<Packet>,
+    /// When the packet on the wire will have been sent.
+    wire_free_at: Time,
 }
 
 /// Counts what a queue drops and marks.
@@ -80,6 +83,7 @@ impl Link {
             queue,
             service,
             on_wire: None,
+            wire_free_at: Time::ZERO,
         }
     }
 
@@ -119,10 +123,26 @@ impl Link {
             log.add(PacketEvent::Departure, &packet, now);
         }
         self.on_wire = Some(packet);
-        match &mut self.service {
+        self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(packet.bytes),
             Service::Recorded(opportunities) => opportunities.transmit(packet.bytes, now),
+        };
+        self.wire_free_at
+    }
+
+    /// Bytes of the packet on the wire that have been sent by `now`; a recorded link sends at instants, not bit by bit.
+    fn partial_bytes(&self, now: Time) -> f64 {
+        match (&self.service, &self.on_wire) {
+            (Service::Fixed(serializer), Some(packet)) => {
+                f64::from(packet.bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))
+            }
+            _ => 0.0,
         }
+    }
+
+    /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
+    pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
+        self.meter.record(capacity_bytes, self.partial_bytes(now), now)
     }
 
     /// The packet on the wire has been sent; `None` where a shaper only asked to be served again.
@@ -164,6 +184,7 @@ impl Link {
 
     /// The warm-up is over.
     pub fn begin_measuring(&mut self, now: Time) {
-        self.meter.begin(self.queue.packets(), self.queue.bytes(), now);
+        let partial_bytes = self.partial_bytes(now);
+        self.meter.begin(self.queue.packets(), self.queue.bytes(), partial_bytes, now);
     }
 }

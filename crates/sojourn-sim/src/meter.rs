@@ -32,6 +32,8 @@ pub struct Meter {
     pub totals: Totals,
     /// As `totals` was when measuring began.
     base: Totals,
+    /// Bytes of the packet then on the wire that had been sent before.
+    base_partial_bytes: f64,
     since: Time,
     read_at: Time,
     max_packets: u64,
@@ -46,6 +48,7 @@ impl Meter {
         Meter {
             totals: Totals::default(),
             base: Totals::default(),
+            base_partial_bytes: 0.0,
             since: Time::ZERO,
             read_at: Time::ZERO,
             max_packets: 0,
@@ -81,10 +84,11 @@ impl Meter {
         self.sojourn.record(sojourn);
     }
 
-    /// Forgets what was measured so far: the warm-up is over.
-    pub fn begin(&mut self, packets: usize, bytes: u64, now: Time) {
+    /// Forgets what was measured so far: the warm-up is over. `partial_bytes` of the packet on the wire were sent.
+    pub fn begin(&mut self, packets: usize, bytes: u64, partial_bytes: f64, now: Time) {
         self.pass(packets, bytes, now);
         self.base = self.totals;
+        self.base_partial_bytes = partial_bytes;
         self.since = now;
         self.max_packets = packets as u64;
         self.max_bytes = bytes;
@@ -92,12 +96,14 @@ impl Meter {
         self.sojourn.clear();
     }
 
-    /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
-    pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
+    /// What was measured up to `now`, on a link that could have carried `capacity_bytes` and has sent
+    /// `partial_bytes` of the packet on the wire.
+    pub fn record(&self, capacity_bytes: f64, partial_bytes: f64, now: Time) -> LinkRecord {
         let measured = self.totals - self.base;
+        let sent_bytes = measured.sent_bytes as f64 + partial_bytes - self.base_partial_bytes;
         let nanos = now.since(self.since).as_nanos() as f64;
         LinkRecord {
-            utilization: (capacity_bytes > 0.0).then(|| measured.sent_bytes as f64 / capacity_bytes),
+            utilization: (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes),
             queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_packets },
             queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_bytes },
             queue_ms: QueueMs::new(&self.sojourn, measured.sojourn_nanos, self.max_sojourn),

@@ -72,16 +72,16 @@ impl Opportunities {
         self.index += from.partition_point(|&ms| ms < into_ms);
     }
 
-    /// Bytes that `trace` could carry after `from`, up to and including `to`.
+    /// Bytes that `trace` could carry from `from` on and before `to`.
     pub fn capacity_bytes(trace: &Trace, from: Time, to: Time) -> f64 {
-        let until = |time: Time| {
-            let nanos = time.as_nanos();
+        let before = |time: Time| {
             let period = trace.period().as_nanos();
-            let within_ms = (nanos % period) / 1_000_000;
-            let partial = trace.opportunities_ms.partition_point(|&ms| ms <= within_ms);
-            (nanos / period) * trace.opportunities_ms.len() as u64 + partial as u64
+            let repetitions = time.as_nanos().saturating_sub(1) / period;
+            let within_ms = (time.as_nanos() - repetitions * period).div_ceil(1_000_000);
+            let partial = trace.opportunities_ms.partition_point(|&ms| ms < within_ms);
+            repetitions * trace.opportunities_ms.len() as u64 + partial as u64
         };
-        (until(to) - until(from)) as f64 * f64::from(Trace::OPPORTUNITY_BYTES)
+        (before(to) - before(from)) as f64 * f64::from(Trace::OPPORTUNITY_BYTES)
     }
 }
 
@@ -142,10 +142,11 @@ mod tests {
     fn capacity_counts_opportunities() {
         let trace = Trace { name: "test".into(), opportunities_ms: vec![2, 5, 5, 10] };
         let bytes = |from, to| Opportunities::capacity_bytes(&trace, at(from), at(to)) / 1500.0;
-        assert_eq!(bytes(0, 9), 3.0);
-        assert_eq!(bytes(0, 10), 4.0);
-        assert_eq!(bytes(4, 5), 2.0);
-        assert_eq!(bytes(5, 9), 0.0);
-        assert_eq!(bytes(0, 1000), 400.0);
+        assert_eq!(bytes(0, 10), 3.0);
+        assert_eq!(bytes(0, 11), 4.0);
+        assert_eq!(bytes(0, 20), 7.0);
+        assert_eq!(bytes(5, 6), 2.0);
+        assert_eq!(bytes(6, 10), 0.0);
+        assert_eq!(bytes(0, 1000), 399.0);
     }
 }

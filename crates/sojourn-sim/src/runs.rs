@@ -172,7 +172,7 @@ fn record(scenario: &Scenario, seed: u64, world: &World, started: Instant) -> Re
 }
 
 fn link_record(capacity: &Capacity, link: &Link, scenario: &Scenario, now: Time) -> LinkRecord {
-    link.meter.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, now), now)
+    link.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, now), now)
 }
 
 /// Bytes that a link of `capacity` can send from `from` to `to`.

@@ -18,6 +18,23 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         direction(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
+        unused_ecn(scenario, group, &path, reporter);
+    }
+}
+
+/// Whether the algorithm of `key` has a flag `ecn`, and how it is set.
+fn ecn(table: &Fields, key: &str) -> Option<bool> {
+    let params = &table.chosen(key)?.params;
+    params.descriptor().parameter("ecn").map(|_| params.boolean("ecn"))
+}
+
+/// ECN takes two: a sender that negotiates it and a queue that marks.
+fn unused_ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
+    let Some(link) = scenario.table(main) else { return };
+    if ecn(group, "transport") == Some(true) && ecn(link, "queue") == Some(false) {
+        let found = format!("ecn = true with {main}.queue.ecn = false");
+        reporter.warning(group.origin_of("transport"), &join(path, "transport.ecn"), found, "no packet will be marked");
     }
 }
 
