@@ -50,6 +50,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def paragraph(text: str) -> str:
+    """Return a text that was written over several lines as one paragraph."""
+    return " ".join(text.split())
+
+
 def yes(holds: bool) -> str:
     """Return "yes", or "**no**" so that it is seen."""
     return "yes" if holds else "**no**"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import machine
-from benchmarks.common import Document, table, yes
+from benchmarks.common import Document, paragraph, table, yes
 
 # Ratios of processor time: what is required, and what is aimed at.
 TARGETS = {"ns-2": (25, 40), "ns-3": (250, 450)}
@@ -56,13 +56,11 @@ def _comparison(numbers: dict[str, Any]) -> list[str]:
     packets = point["rate_bps"] * point["duration_s"] / 12_000
     engine = numbers["engine"]
     parts = [
-        (
-            f"{flows} + {flows} NewReno flows on {point['rate_bps'] / 1e6:g} Mbit/s, {point['limit_packets']} packets of "
-            f"DropTail, base RTT {point['rtt_s'] * 1e3:g} ms, {point['duration_s']:g} simulated seconds: "
-            f"{packets:,.0f} packets and their acknowledgements. User + system time of the process, all on one core, "
-            f"start-up subtracted (a run that builds everything and simulates nothing); medians of {numbers['rounds']} "
-            "rounds in which the simulators take turns, each round with another seed."
-        ),
+        paragraph(f"""{flows} + {flows} NewReno flows on {point["rate_bps"] / 1e6:g} Mbit/s, {point["limit_packets"]}
+            packets of DropTail, base RTT {point["rtt_s"] * 1e3:g} ms, {point["duration_s"]:g} simulated seconds:
+            {packets:,.0f} packets and their acknowledgements. User + system time of the process, all on one core,
+            without start-up (what a run costs that builds everything and simulates nothing); medians of
+            {numbers["rounds"]} rounds in which the simulators take turns, each round with another seed."""),
         _timings(numbers["newreno"]),
         (
             f"By its own clock the engine takes {engine['wall_s'] * 1e3:.1f} ms for a run (median; least "
@@ -70,11 +68,9 @@ def _comparison(numbers: dict[str, Any]) -> list[str]:
             f"acknowledgement, {1e9 * engine['wall_s'] / engine['events']:.0f} ns for an event."
         ),
         _targets(numbers["newreno"]),
-        (
-            "What the variants set up is in [the peers' README](../benchmarks/peers/README.md). ns-2 and ns-3 keep no "
-            "traces and no per-flow monitors here, which would slow them down; Sojourn always keeps its distributions of "
-            "delay and RTT."
-        ),
+        paragraph("""What the variants set up is in [the peers' README](../benchmarks/peers/README.md). ns-2 and ns-3
+            keep no traces and no per-flow monitors here, which would slow them down; Sojourn always keeps its
+            distributions of delay and RTT."""),
     ]
     if numbers["short"]:
         parts.append(_short(numbers["short"], engine["wall_s"] / point["duration_s"]))
@@ -191,11 +187,9 @@ def _hotspots(profiles: dict[str, list[dict[str, Any]]] | None) -> list[str]:
     names = sorted({name for rows in shares.values() for name in rows}, key=lambda name: -first.get(name, 0.0))
     shown = [name for name in names if any(rows.get(name, 0.0) >= 0.005 for rows in shares.values())]  # noqa: PLR2004
     return [
-        (
-            "Share of processor time by part of the engine, from samples of `perf`, at the scenario of the section above "
-            "with equal RTTs. Inlined code counts for the file of the engine it was inlined from; code of the standard "
-            "library counts for its caller."
-        ),
+        paragraph("""Share of processor time by part of the engine, from samples of `perf`, in the scenarios of the
+            section above with equal RTTs. Inlined code counts for the file of the engine it comes from; code of the
+            standard library counts for its caller."""),
         table(
             ["Part", *(f"{int(flows):,} flows, %>" for flows in shares)],
             [[name, *(f"{100 * rows.get(name, 0.0):.1f}" for rows in shares.values())] for name in shown],
