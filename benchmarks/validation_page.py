@@ -245,9 +245,9 @@ def _papers(papers: dict[str, Any]) -> list[str]:
         ),
         *(_listed(reasons) if reasons else []),
         "### What the paper does not print",
-        paragraph("""The paper prints neither the base RTT of this figure nor which LEDBAT and TCP it used in detail. One
-            thing at a time is changed, everything else stays (base RTT 50 ms, presets `ns2`, starts within the first
-            0.1 s, measured from 0 s on). Nothing is tuned: the ready scenarios are the first row."""),
+        paragraph("""The paper prints neither the base RTT of this figure nor which LEDBAT and TCP it used in detail.
+            One thing at a time is changed, everything else stays (base RTT 50 ms, presets `ns2`, starts within the
+            first 0.1 s, measured from 0 s on). Nothing is tuned: the ready scenarios are the first row."""),
         table(
             ["Changed", "Queue", *(f"{name}>" for name in PAPER_METRICS.values())],
             [
@@ -281,8 +281,8 @@ def _ledbat(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                 for row in laws["alone"]
             ],
         ),
-        paragraph(f"""A second flow finds the first one's queue, takes it for a part of the path, and adds its own target:
-            it gets more than half, and the queue grows beyond one target ({TARGET_MS:g} ms), the latecomer's
+        paragraph(f"""A second flow finds the first one's queue, takes it for a part of the path, and adds its own
+            target: it gets more than half, and the queue grows beyond one target ({TARGET_MS:g} ms), the latecomer's
             advantage. 4 Mbit/s, 50 ms; the third minute after its start:"""),
         table(
             ["Starts later by, s>", "Share of the latecomer>", "Queueing delay, ms>", "Holds"],
@@ -291,8 +291,8 @@ def _ledbat(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                 for row in laws["latecomer"]
             ],
         ),
-        paragraph("""LEDBAT never ramps faster than NewReno: alone on 10 Mbit/s from the same initial window, it has at no
-            time delivered more bytes since its start (one segment is allowed):"""),
+        paragraph("""LEDBAT never ramps faster than NewReno: alone on 10 Mbit/s from the same initial window, it has at
+            no time delivered more bytes since its start (one segment is allowed):"""),
         table(
             ["Slow start", "Base RTT, ms>", "Most bytes ahead>", "Half delivered, LEDBAT, s>", "NewReno, s>", "Holds"],
             [
@@ -307,9 +307,9 @@ def _ledbat(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                 for row in laws["ramp"]
             ],
         ),
-        paragraph(f"""When the base delay rises (here by the standing queue of a NewReno flow with a small receive window),
-            LEDBAT yields, below {YIELDS_BELOW:.0%} of the 10 Mbit/s link. When the {HISTORY_MINUTES} minutes of its
-            history hold no delay from before, it recovers and adds its target to the new base, within
+        paragraph(f"""When the base delay rises (here by the standing queue of a NewReno flow with a small receive
+            window), LEDBAT yields, below {YIELDS_BELOW:.0%} of the 10 Mbit/s link. When the
+            {HISTORY_MINUTES} minutes of its history hold no delay from before, it recovers and adds its target to the new base, within
             {WITHIN:.0%}:"""),
         table(
             [
