@@ -309,8 +309,8 @@ def _ledbat(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
         ),
         paragraph(f"""When the base delay rises (here by the standing queue of a NewReno flow with a small receive
             window), LEDBAT yields, below {YIELDS_BELOW:.0%} of the 10 Mbit/s link. When the
-            {HISTORY_MINUTES} minutes of its history hold no delay from before, it recovers and adds its target to the new base, within
-            {WITHIN:.0%}:"""),
+            {HISTORY_MINUTES} minutes of its history hold no delay from before, it recovers and adds its target to
+            the new base, within {WITHIN:.0%}:"""),
         table(
             [
                 "Receive window, kB>",
