@@ -11,8 +11,9 @@ SEEDS = 10
 QUEUES = ("droptail", "red")
 RANDOM_STARTS = tuple(f'group.{group}.start={{uniform = ["0 s", "0.1 s"]}}' for group in ("tcp", "ledbat"))
 
+SIMULTANEOUS = tuple(f"group.{group}.start=0 s" for group in ("tcp", "ledbat"))
 CONDITIONS: Sequence[tuple[str, Sequence[str]]] = (
-    ("all start at 0 s", ()),
+    ("all start at 0 s", SIMULTANEOUS),
     ("start within the first 0.1 s", RANDOM_STARTS),
     ("start within the first 0.1 s, measured from 10 s on", [*RANDOM_STARTS, "warmup=10 s"]),
 )
@@ -62,7 +63,8 @@ def measure() -> dict[str, Any]:
 def run(queue: str, overrides: Sequence[str]) -> dict[str, Any]:
     """Run the ready scenario with changes; samples of TCP's share, mean queue and utilization."""
     say(f"motivating example, {queue}, {', '.join(overrides) or 'as it is'}")
-    records = sojourn.Scenario.load(f"motivating-{queue}", list(overrides)).run(runs=SEEDS, series=False).runs
+    settings = ["warmup=0 s", *overrides]
+    records = sojourn.Scenario.load(f"motivating-{queue}", settings).run(runs=SEEDS, series=False).runs
     links = [record["bottleneck"] for record in records]
     return {
         "share": sample([record["groups"]["tcp"]["share"] for record in records]),
