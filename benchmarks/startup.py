@@ -1,4 +1,4 @@
-"""How long the command takes to come up: `sojourn --help` and a scenario of one simulated second."""
+"""How long the command takes to come up: `sojourn --help`, and a scenario of one simulated second."""
 
 from statistics import median
 from typing import Any
@@ -10,7 +10,13 @@ REPETITIONS = 10
 AIM_S = 0.3
 COMMANDS = {
     "sojourn --help": ["--help"],
-    "sojourn run motivating-red --set 'duration=1 s'": ["run", "motivating-red", "--set", "duration=1 s"],
+    **{
+        f"sojourn run motivating-red --set 'duration=1 s' --runs {runs}": [
+            *("run", "motivating-red", "--set", "duration=1 s"),
+            *("--runs", str(runs)),
+        ]
+        for runs in (1, 10)
+    },
 }
 
 
