@@ -8,25 +8,39 @@ TEST := $(VENV)/.test-installed
 BUILT := $(VENV)/.built
 RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
-.PHONY: demo test bench lint clean build lock tools
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test bench validate lint docs clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
 	$(BIN)/python -m sojourn.demo
 
-test: lint build
+test: build $(TEST)
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory lint
 
 lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 
+# Renew the pages and snapshots that are derived from the registry and the format.
+docs: build $(TEST)
+	SOJOURN_UPDATE=1 cargo test --package sojourn-scenario --quiet --test pages --test bad_inputs
+	SOJOURN_RECORD=1 $(BIN)/python -m pytest --quiet tests/test_cli_inspect.py
+
+# Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
 bench: build
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python -m benchmarks.bench
+
+validate: build
+	$(BIN)/python -m benchmarks.validate
 
 build: $(BUILT)
 
@@ -35,11 +49,11 @@ $(BUILT): $(RUN) $(RUST)
 	touch $@
 
 $(RUN): requirements/run.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -m pip install --require-hashes -r $<
 	touch $@
 
 $(TEST): requirements/test.txt $(RUN)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -m pip install --require-hashes -r $<
 	touch $@
 
 $(BIN)/python: | tools
