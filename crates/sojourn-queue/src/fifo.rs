@@ -2,6 +2,7 @@
 
 use crate::{LinkProperties, Packet};
 use sojourn_core::Amount;
+use sojourn_core::registry::{ParameterError, Params};
 use std::collections::VecDeque;
 
 /// Packets in order of arrival, with their bytes counted.
@@ -76,6 +77,20 @@ impl Limit {
             Amount::Packets(packets) => Limit::Packets(packets as u64),
             bytes_or_time => Limit::Bytes(bytes_or_time.bytes(link.rate, f64::from(link.packet_bytes)) as u64),
         }
+    }
+
+    /// The parameter `limit`, which must hold a full-size packet.
+    ///
+    /// # Errors
+    /// A limit in bytes or time that no full-size packet fits into.
+    pub fn for_full_packets(params: &Params, link: &LinkProperties) -> Result<Limit, ParameterError> {
+        let limit = Limit::new(params.amount("limit"), link);
+        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
+            let rule =
+                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
+            return Err(ParameterError::new("limit", rule));
+        }
+        Ok(limit)
     }
 
     /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.

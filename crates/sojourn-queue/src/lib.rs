@@ -6,10 +6,13 @@
 
 mod discipline;
 mod fifo;
+#[cfg(test)]
+mod laws;
 mod packet;
 #[cfg(test)]
 mod testing;
 
+pub mod codel;
 pub mod droptail;
 pub mod red;
 
@@ -83,6 +86,7 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    codel::CoDel,
 }
 
 /// The discipline called `name`.
