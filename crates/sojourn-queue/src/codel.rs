@@ -78,7 +78,7 @@ impl<B: Copy> CoDel<B> {
     pub fn new(params: &Params, link: &LinkProperties, _random: Stream) -> Result<Self, ParameterError> {
         Ok(CoDel {
             queue: Fifo::default(),
-            limit: Limit::for_full_packets(params, link)?,
+            limit: Limit::of(params, "limit", link)?,
             law: Law::new(params, link.packet_bytes)?,
             controller: Controller::default(),
         })

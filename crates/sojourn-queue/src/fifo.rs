@@ -79,18 +79,27 @@ impl Limit {
         }
     }
 
-    /// The parameter `limit`, which must hold a full-size packet.
+    /// The limit that the parameter `name` means on `link`; it must hold a full-size packet.
     ///
     /// # Errors
     /// A limit in bytes or time that no full-size packet fits into.
-    pub fn for_full_packets(params: &Params, link: &LinkProperties) -> Result<Limit, ParameterError> {
-        let limit = Limit::new(params.amount("limit"), link);
+    pub fn of(params: &Params, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
+        let limit = Limit::new(params.amount(name), link);
         if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
             let rule =
                 format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
-            return Err(ParameterError::new("limit", rule));
+            return Err(ParameterError::new(name, rule));
         }
         Ok(limit)
+    }
+
+    /// Whether so much is more than the limit allows.
+    #[inline]
+    pub fn is_exceeded(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(limit) => packets as u64 > limit,
+            Limit::Bytes(limit) => bytes > limit,
+        }
     }
 
     /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.

@@ -6,6 +6,7 @@
 
 mod discipline;
 mod fifo;
+mod flows;
 #[cfg(test)]
 mod laws;
 mod packet;
@@ -14,6 +15,7 @@ mod testing;
 
 pub mod codel;
 pub mod droptail;
+pub mod fq_codel;
 pub mod red;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
@@ -87,6 +89,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     codel::CoDel,
+    fq_codel::FqCoDel,
 }
 
 /// The discipline called `name`.
