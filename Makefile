@@ -8,15 +8,19 @@ TEST := $(VENV)/.test-installed
 BUILT := $(VENV)/.built
 RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock pyproject.toml
 
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
 .PHONY: demo test bench lint clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
 	$(BIN)/python -m sojourn.demo
 
-test: lint build
+test: build $(TEST)
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory lint
 
 lint: $(TEST)
 	cargo fmt --all --check
@@ -35,11 +39,11 @@ $(BUILT): $(RUN) $(RUST)
 	touch $@
 
 $(RUN): requirements/run.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -m pip install --require-hashes -r $<
 	touch $@
 
 $(TEST): requirements/test.txt $(RUN)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	$(BIN)/python -m pip install --require-hashes -r $<
 	touch $@
 
 $(BIN)/python: | tools

@@ -13,8 +13,6 @@ mod describe;
 mod diagnostic;
 mod fields;
 mod format;
-#[cfg(test)]
-mod format_tests;
 mod node;
 mod overrides;
 mod parse;
@@ -34,9 +32,8 @@ mod write;
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::{Loaded, read_time};
-
 pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Trace, Traffic};
+pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace, Traffic};

@@ -68,6 +68,11 @@ impl Scoreboard {
         self.records.len() as u32
     }
 
+    /// Outstanding segments that the receiver is known to have.
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
     /// Segments believed to be in the network (RFC 6675's pipe).
     #[inline]
     pub fn pipe(&self) -> u32 {

@@ -372,9 +372,21 @@ impl Sender {
     }
 
     fn signal(&mut self, signal: Signal, now: Time) {
-        // RFC 5681 equation 4: segments of limited transmit do not count.
-        let flight = f64::from(self.board.outstanding() - self.limited_sent.min(self.board.outstanding()));
+        let flight = f64::from(self.flight_size());
         self.control.on_congestion(&Congestion { now, signal, flight, smoothed_rtt: self.rtt.smoothed() });
+    }
+
+    /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.
+    ///
+    /// The RFC counts all that is not cumulatively acknowledged. While a repair waits for a retransmission that was
+    /// lost too, SACK lets new data flow behind it for as long as the timer runs, and that count grows far beyond
+    /// the window. What has left the network is therefore left out, as pipe does (RFC 6675).
+    fn flight_size(&self) -> u32 {
+        match self.state {
+            State::Open | State::Handshake if !self.sack => self.board.outstanding().saturating_sub(self.limited_sent),
+            State::Open | State::Handshake => self.board.outstanding() - self.board.sacked(),
+            State::Recovery | State::Loss => self.in_flight(),
+        }
     }
 
     /// A time that [`deadline`](Sender::deadline) named has come.

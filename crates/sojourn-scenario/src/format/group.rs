@@ -1,0 +1,189 @@
+//! Groups of flows.
+
+use super::{
+    CONTROLS, DIRECTION, Form, Key, LONGEST, MOMENT, MOST_FLOWS, PATH_DELAY, Presence, Section, Select, TRANSPORTS,
+};
+use sojourn_core::Span;
+use sojourn_core::registry::Kind;
+
+pub(super) static GROUP: Section = Section {
+    name: "group",
+    description: "A group of flows that differ only in their round-trip and start times.",
+    own: &[
+        Key {
+            name: "name",
+            form: Form::Name { reserved: &["all", "total"] },
+            presence: Presence::Required,
+            description: "what the group is called in records and overrides",
+            example: "tcp",
+        },
+        Key {
+            name: "flows",
+            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            presence: Presence::Default("1"),
+            description: "how many flows; at most 60000 in all groups together",
+            example: "5",
+        },
+        Key {
+            name: "rtt",
+            form: Form::PerFlow { kind: PATH_DELAY, table: None },
+            presence: Presence::Required,
+            description: "base round-trip time, without the links' own delays; a list gives each flow its own",
+            example: "[\"20 ms\", \"50 ms\"]",
+        },
+        Key {
+            name: "control",
+            form: Form::Algorithm(&CONTROLS),
+            presence: Presence::RequiredUnless {
+                key: "traffic",
+                kind: "cbr",
+                reason: "cbr traffic sends at its rate whatever happens",
+            },
+            description: "the congestion control, or a table with `kind`, `preset` and parameters; without a preset it takes \
+                          the one named as the transport's preset where it has such a one, otherwise its own defaults",
+            example: "{ kind = \"newreno\", preset = \"linux\" }",
+        },
+        Key {
+            name: "transport",
+            form: Form::Algorithm(&TRANSPORTS),
+            presence: Presence::Default("rfc"),
+            description: "the preset of sender and receiver, or a table with `preset` and options",
+            example: "{ preset = \"ns2\", sack = true }",
+        },
+        Key {
+            name: "traffic",
+            form: Form::Select(&TRAFFIC),
+            presence: Presence::Default("bulk"),
+            description: "what the application sends: a kind, or a table with `kind` and its keys",
+            example: "{ kind = \"on-off\", on = \"2 s\", off = \"1 s\" }",
+        },
+        Key {
+            name: "start",
+            form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_TIMES) },
+            presence: Presence::Default("0 s"),
+            description: "when the flows start; a list gives each flow its own time, a table draws random times",
+            example: "{ uniform = [\"0 s\", \"0.1 s\"] }",
+        },
+        Key {
+            name: "stop",
+            form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_TIMES) },
+            presence: Presence::Optional("at the end of the run"),
+            description: "when the flows stop sending new data; one time, a list, or a table as for `start`",
+            example: "30 s",
+        },
+        Key {
+            name: "direction",
+            form: Form::Value(DIRECTION),
+            presence: Presence::Default("forward"),
+            description: "which way data travels: over the bottleneck, or over the return link",
+            example: "reverse",
+        },
+        Key {
+            name: "dscp",
+            form: Form::Dscp,
+            presence: Presence::Default("default"),
+            description: "differentiated services code point of its packets, a name or a number from 0 to 63; \
+                          class-aware disciplines act on it",
+            example: "le",
+        },
+        Key {
+            name: "access_rate",
+            form: Form::Value(Kind::Rate),
+            presence: Presence::Optional("unlimited"),
+            description: "rate of each flow's own access link before the first shared link",
+            example: "100 Mbit/s",
+        },
+        Key {
+            name: "clock_offset",
+            form: Form::Offset(LONGEST),
+            presence: Presence::Default("0 s"),
+            description: "receiver's clock minus sender's clock at the start of the run",
+            example: "-5 s",
+        },
+        Key {
+            name: "clock_skew_ppm",
+            form: Form::Value(Kind::Number { min: -10_000.0, max: 10_000.0 }),
+            presence: Presence::Default("0"),
+            description: "how much faster the receiver's clock runs than the sender's, in parts per million",
+            example: "100",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static RANDOM_TIMES: Section = Section {
+    name: "times",
+    description: "A table in place of a time draws one for each flow",
+    own: &[Key {
+        name: "uniform",
+        form: Form::Range(MOMENT),
+        presence: Presence::Required,
+        description: "each flow draws its own time between these two",
+        example: "[\"0 s\", \"0.1 s\"]",
+    }],
+    base: None,
+    one_of: &[],
+};
+
+static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR], short: None };
+
+static BULK: Section = Section {
+    name: "bulk",
+    description: "always has data, or sends one transfer of a given size whose completion time is recorded",
+    own: &[Key {
+        name: "size",
+        form: Form::Bytes { min: 1, max: 1_000_000_000_000_000 },
+        presence: Presence::Optional("without end"),
+        description: "payload bytes to send",
+        example: "1 MB",
+    }],
+    base: None,
+    one_of: &[],
+};
+
+static ON_OFF: Section = Section {
+    name: "on-off",
+    description: "exponential on and off times; sends as bulk while on, and starts with a new window after an off time",
+    own: &[
+        Key {
+            name: "on",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
+            presence: Presence::Default("1 s"),
+            description: "mean of the on times",
+            example: "2 s",
+        },
+        Key {
+            name: "off",
+            form: Form::Value(MOMENT),
+            presence: Presence::Default("1 s"),
+            description: "mean of the off times; with zero the flow is always on, which is bulk",
+            example: "1 s",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static CBR: Section = Section {
+    name: "cbr",
+    description: "packets of one size at a constant rate, whatever happens to them; has no congestion control",
+    own: &[
+        Key {
+            name: "rate",
+            form: Form::Value(Kind::Rate),
+            presence: Presence::Required,
+            description: "rate on the wire",
+            example: "64 kbit/s",
+        },
+        Key {
+            name: "packet",
+            form: Form::Bytes { min: 40, max: 65_535 },
+            presence: Presence::Default("1500 B"),
+            description: "size of a packet on the wire",
+            example: "200 B",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};

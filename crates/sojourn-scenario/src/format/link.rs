@@ -1,0 +1,154 @@
+//! Links: the bottleneck, the return link and the hops.
+
+use super::{DIRECTION, Form, Key, PATH_DELAY, Presence, QUEUES, Section, Select};
+use sojourn_core::registry::Kind;
+
+pub(super) static BOTTLENECK: Section = Section {
+    name: "bottleneck",
+    description: "The link that all flows cross, and the queue before it.",
+    own: &[],
+    base: Some(&LINK),
+    one_of: &[],
+};
+
+pub(super) static REVERSE: Section = Section {
+    name: "reverse",
+    description: "The return link: it carries the acknowledgements of forward groups and the data of reverse ones. \
+                  Without this section the return path is unlimited.",
+    own: &[],
+    base: Some(&LINK),
+    one_of: &[],
+};
+
+static LINK: Section = Section {
+    name: "link",
+    description: "A link.",
+    own: &[
+        Key {
+            name: "rate",
+            form: Form::Value(Kind::Rate),
+            presence: Presence::Optional("the link follows `trace`"),
+            description: "how fast the link sends",
+            example: "10 Mbit/s",
+        },
+        Key {
+            name: "trace",
+            form: Form::Trace,
+            presence: Presence::Optional("the link has a fixed `rate`"),
+            description: "a recorded link: a file, relative to the scenario's folder, with one time in whole ms per line \
+                          and chance to send 1500 bytes; it repeats at its end; `ready:NAME` is a trace that comes with Sojourn",
+            example: "ready:synthetic-lte",
+        },
+        Key {
+            name: "delay",
+            form: Form::Value(PATH_DELAY),
+            presence: Presence::Default("0 s"),
+            description: "one-way propagation delay, in addition to each group's own path",
+            example: "5 ms",
+        },
+        Key {
+            name: "jitter",
+            form: Form::Select(&JITTER),
+            presence: Presence::Optional("no jitter"),
+            description: "random delay after transmission; a time alone is uniform from zero to it",
+            example: "10 ms",
+        },
+        Key {
+            name: "loss",
+            form: Form::Value(Kind::Number { min: 0.0, max: 1.0 }),
+            presence: Presence::Default("0"),
+            description: "probability that a packet is lost after transmission",
+            example: "0.01",
+        },
+        Key {
+            name: "queue",
+            form: Form::Algorithm(&QUEUES),
+            presence: Presence::Default("droptail"),
+            description: "the queue before the link: a discipline, or a table with `kind`, `preset` and parameters",
+            example: "{ kind = \"droptail\", limit = \"500 packets\" }",
+        },
+    ],
+    base: None,
+    one_of: &["rate", "trace"],
+};
+
+static JITTER: Select = Select { kinds: &[&UNIFORM_JITTER, &NORMAL_JITTER], short: Some(("uniform", "max")) };
+
+static UNIFORM_JITTER: Section = Section {
+    name: "uniform",
+    description: "uniform from zero to a maximum",
+    own: &[
+        Key {
+            name: "max",
+            form: Form::Value(PATH_DELAY),
+            presence: Presence::Required,
+            description: "longest additional delay",
+            example: "10 ms",
+        },
+        REORDER,
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static NORMAL_JITTER: Section = Section {
+    name: "normal",
+    description: "normal, cut off at zero",
+    own: &[
+        Key {
+            name: "mean",
+            form: Form::Value(PATH_DELAY),
+            presence: Presence::Required,
+            description: "mean of the additional delay",
+            example: "5 ms",
+        },
+        Key {
+            name: "sd",
+            form: Form::Value(PATH_DELAY),
+            presence: Presence::Required,
+            description: "standard deviation of the additional delay",
+            example: "1 ms",
+        },
+        REORDER,
+    ],
+    base: None,
+    one_of: &[],
+};
+
+const REORDER: Key = Key {
+    name: "reorder",
+    form: Form::Value(Kind::Boolean),
+    presence: Presence::Default("false"),
+    description: "whether a packet may overtake an earlier one; if not, it waits for it",
+    example: "true",
+};
+
+pub(super) static HOP: Section = Section {
+    name: "hop",
+    description: "One more link beside the bottleneck or the return link, in the order of the file.",
+    own: &[
+        Key {
+            name: "name",
+            form: Form::Name { reserved: &["bottleneck", "reverse"] },
+            presence: Presence::Required,
+            description: "what the link is called in records and overrides",
+            example: "gateway",
+        },
+        Key {
+            name: "at",
+            form: Form::Value(Kind::Choice(&["before", "after"])),
+            presence: Presence::Required,
+            description: "whether packets cross it before or after the bottleneck (or the return link)",
+            example: "before",
+        },
+        Key {
+            name: "direction",
+            form: Form::Value(DIRECTION),
+            presence: Presence::Default("forward"),
+            description: "which way its packets travel: with the bottleneck, or with the return link",
+            example: "reverse",
+        },
+    ],
+    base: Some(&LINK),
+    one_of: &[],
+};
