@@ -16,6 +16,7 @@ mod testing;
 pub mod codel;
 pub mod droptail;
 pub mod fq_codel;
+pub mod pie;
 pub mod red;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
@@ -90,6 +91,7 @@ disciplines! {
     red::Red,
     codel::CoDel,
     fq_codel::FqCoDel,
+    pie::Pie,
 }
 
 /// The discipline called `name`.

@@ -213,6 +213,22 @@ fn one_packet_below_target_ends_it() {
     assert_eq!(sink.drops, [(7, DropReason::Early)], "an interval after 106 ms, to the nanosecond");
 }
 
+#[test]
+fn exactly_the_target_is_not_below_it() {
+    let first = |micros| {
+        let mut queue = codel("rfc", &[]);
+        let mut sink = Recorder::default();
+        for number in 0..10 {
+            queue.enqueue(packet(1500, number), Time::ZERO, &mut sink);
+        }
+        for time in [micros, 105_000] {
+            queue.dequeue(at(time), &mut sink);
+        }
+        sink.drops.len()
+    };
+    assert_eq!((first(4_999), first(5_000), first(5_001)), (0, 1, 0));
+}
+
 /// At 2 Mbit/s and less a full packet takes longer than target: only the guard protects such a link.
 #[test]
 fn nothing_is_dropped_while_no_more_than_min_bytes_would_remain() {
@@ -271,6 +287,18 @@ fn newton_steps_as_in_the_kernel() {
     }
     let times = gaps(&Standing::new("linux", &[], Ecn::NotEct).run(110_000 + 440_000));
     assert_times(&times, &expected);
+}
+
+#[test]
+fn a_fresh_start_forgets_the_root() {
+    let mut standing = Standing::new("linux", &[], Ecn::NotEct);
+    standing.run(500_000);
+    standing.drain();
+    standing.micros += 3_000_000;
+    for _ in 0..1000 {
+        standing.arrive();
+    }
+    assert_times(&gaps(&standing.run(250_000)), &[0.0, 100.0]);
 }
 
 #[test]
