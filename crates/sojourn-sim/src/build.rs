@@ -20,7 +20,7 @@ use std::collections::HashMap;
 /// Index of the bottleneck among the links.
 pub const BOTTLENECK: usize = 0;
 
-/// The links of a scenario in the order of a [`World`], with the names they have in tables.
+/// The links of a scenario in the order of a world, with the names they have in tables.
 pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link)> {
     let main = std::iter::once(("bottleneck", Direction::Forward, &scenario.bottleneck));
     let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
