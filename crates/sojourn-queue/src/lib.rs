@@ -13,6 +13,7 @@ mod packet;
 #[cfg(test)]
 mod testing;
 
+pub mod ared;
 pub mod codel;
 pub mod droptail;
 pub mod fq_codel;
@@ -89,6 +90,7 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    ared::Ared,
     codel::CoDel,
     fq_codel::FqCoDel,
     pie::Pie,
