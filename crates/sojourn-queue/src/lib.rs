@@ -7,17 +7,24 @@
 mod buckets;
 mod discipline;
 mod fifo;
+mod flows;
 mod hash;
+#[cfg(test)]
+mod laws;
 mod packet;
 mod ranking;
 mod round;
 #[cfg(test)]
 mod testing;
 
+pub mod ared;
 pub mod blue;
 pub mod choke;
+pub mod codel;
 pub mod droptail;
 pub mod drr;
+pub mod fq_codel;
+pub mod pie;
 pub mod prio;
 pub mod red;
 pub mod sfb;
@@ -95,13 +102,17 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    ared::Ared,
+    choke::Choke,
+    blue::Blue,
+    codel::CoDel,
+    pie::Pie,
     sfq::Sfq,
     drr::Drr,
-    choke::Choke,
     sqf::Sqf,
-    prio::Prio,
-    blue::Blue,
+    fq_codel::FqCoDel,
     sfb::Sfb,
+    prio::Prio,
 }
 
 /// The discipline called `name`.
