@@ -162,7 +162,6 @@ impl<B: Copy> Discipline<B> for Blue<B> {
         packet.enqueued = now;
         if let Some(since) = self.idle_since {
             self.controller.on_idle(since, now);
-            self.idle_since = Some(now);
         }
         if !self.limit.has_room(&self.queue, packet.bytes) {
             self.controller.on_loss(now);

@@ -52,7 +52,7 @@ fn losses_raise_the_probability_once_in_a_freeze_time() {
 fn silence_lowers_the_probability_once_in_a_freeze_time() {
     let mut blue = blue(&[number("increase", 0.5), number("decrease", 0.1)]);
     blue.controller.probability = 0.9;
-    blue.controller.frozen_until = at(150);
+    blue.controller.frozen_until = at(110);
     blue.idle_since = None;
     let mut sink = Recorder::default();
     assert!(blue.dequeue(at(100), &mut sink).is_none());
@@ -63,13 +63,13 @@ fn silence_lowers_the_probability_once_in_a_freeze_time() {
         while blue.dequeue(at(millis), &mut sink).is_some() {}
         blue.controller.probability
     };
-    assert_close(after(149), 0.9);
-    // Changes at 150, 250, 350 and 450 ms.
-    assert_close(after(150), 0.8);
-    assert_close(after(249), 0.8);
-    assert_close(after(251), 0.7);
-    assert_close(after(455), 0.5);
-    assert_close(after(549), 0.5);
+    // Changes at 110, 210, 310 and 410 ms.
+    assert_close(after(149), 0.8);
+    assert_close(after(209), 0.8);
+    assert_close(after(211), 0.7);
+    assert_close(after(409), 0.6);
+    assert_close(after(410), 0.5);
+    assert_close(after(509), 0.5);
     assert_close(after(10_000), 0.0);
 }
 

@@ -156,6 +156,7 @@ fn hashes_take_turns() {
     let changes = [&still[..], &[span("rehash", 10), span("warmup", 4)]].concat();
     let (mut sfb, mut sink) = (sfb(&changes), Recorder::default());
     sfb.sets[0].teach(&packet_of(1, 1500, 0), 1.0);
+    let places = sfb.sets[0].places(&packet_of(1, 1500, 0));
     let mut state = |secs| {
         sfb.enqueue(packet_of(1, 1500, 0), at(secs), &mut sink);
         (sfb.active, sfb.sets[0].packets()[0], sfb.sets[1].packets()[0])
@@ -168,7 +169,8 @@ fn hashes_take_turns() {
     assert_eq!(state(11), (1, 4, 3));
     assert_eq!(state(21), (1, 4, 4));
     assert_eq!(state(22), (0, 5, 4));
-    // Whatever the hash, packets leave the bins that they were counted in.
+    // The set that rests has got another hash meanwhile; packets leave the bins that they were counted in.
+    assert_ne!(sfb.sets[0].places(&packet_of(1, 1500, 0)), places);
     while sfb.dequeue(at(22), &mut sink).is_some() {}
     assert_eq!((sfb.sets[0].packets(), sfb.sets[1].packets()), ([0; LEVELS], [0; LEVELS]));
 }
