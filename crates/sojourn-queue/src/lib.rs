@@ -16,7 +16,9 @@ mod testing;
 pub mod ared;
 pub mod codel;
 pub mod droptail;
+pub mod dualpi2;
 pub mod fq_codel;
+pub mod pi2;
 pub mod pie;
 pub mod red;
 
@@ -94,6 +96,8 @@ disciplines! {
     codel::CoDel,
     fq_codel::FqCoDel,
     pie::Pie,
+    pi2::Pi2,
+    dualpi2::DualPi2,
 }
 
 /// The discipline called `name`.
