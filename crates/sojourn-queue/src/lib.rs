@@ -18,6 +18,7 @@ pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
 pub mod fq_codel;
+pub mod fq_pie;
 pub mod pi2;
 pub mod pie;
 pub mod red;
@@ -96,6 +97,7 @@ disciplines! {
     codel::CoDel,
     fq_codel::FqCoDel,
     pie::Pie,
+    fq_pie::FqPie,
     pi2::Pi2,
     dualpi2::DualPi2,
 }
