@@ -6,17 +6,23 @@
 //! control; [`controls!`](self) below is the one line that registers it.
 
 mod control;
-
-pub mod ledbat;
-pub mod libutp;
-pub mod newreno;
-pub mod nice;
+mod hystart;
+#[cfg(test)]
+mod laws;
 mod reno;
 mod rounds;
 #[cfg(test)]
 mod script;
+
+pub mod cubic;
+pub mod dctcp;
+pub mod ledbat;
+pub mod libutp;
+pub mod newreno;
+pub mod nice;
 pub mod tcp_lp;
 pub mod vegas;
+pub mod westwood;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -89,6 +95,9 @@ macro_rules! controls {
 
 controls! {
     newreno::NewReno,
+    cubic::Cubic,
+    westwood::Westwood,
+    dctcp::Dctcp,
     ledbat::Ledbat,
     libutp::Libutp,
     nice::Nice,
