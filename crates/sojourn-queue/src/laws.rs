@@ -72,7 +72,9 @@ impl Led<'_> {
     fn ask(&mut self) -> Result<(), TestCaseError> {
         let waiting = self.queue.packets();
         let Some(packet) = self.queue.dequeue(self.now, &mut self.outcome.sink) else {
-            prop_assert_eq!(waiting, 0, "a queue with packets must give one");
+            // ns-3's COBALT may drop all there is; nobody else does.
+            let may_drop_all = matches!(self.queue, Queue::Cobalt(_)) && self.queue.packets() == 0;
+            prop_assert!(waiting == 0 || may_drop_all, "a queue with packets must give one");
             return Ok(());
         };
         let before = &self.arrived[packet.body as usize];

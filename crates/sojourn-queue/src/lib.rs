@@ -14,6 +14,7 @@ mod packet;
 mod testing;
 
 pub mod ared;
+pub mod cobalt;
 pub mod codel;
 pub mod droptail;
 pub mod dualpi2;
@@ -95,6 +96,7 @@ disciplines! {
     red::Red,
     ared::Ared,
     codel::CoDel,
+    cobalt::Cobalt,
     fq_codel::FqCoDel,
     pie::Pie,
     fq_pie::FqPie,

@@ -52,6 +52,35 @@ fn both_queues_share_by_their_weights() {
     }
 }
 
+/// Linux's credit with weights of 10 and 90: nine of L, one of C, and again. Only what is sent while both wait counts, and
+/// a moment without packets starts it over.
+#[test]
+fn turns_are_counted_while_both_wait() {
+    let order = |queue: &mut Queue<u32>, packets: usize| -> String {
+        let mut sink = Recorder::default();
+        let mut kind = || match queue.dequeue(Time::ZERO, &mut sink).unwrap().ecn {
+            Ecn::NotEct => 'C',
+            _ => 'L',
+        };
+        (0..packets).map(|_| kind()).collect()
+    };
+    let mut sink = Recorder::default();
+    let mut queue = dualpi2("linux", &[]);
+    let both = [[Ecn::NotEct; 40], [Ecn::Ect1; 40]].concat();
+    offer(&mut queue, &mut sink, &both, 1500);
+    assert_eq!(order(&mut queue, 25), "LLLLLLLLLCLLLLLLLLLCLLLLL");
+    order(&mut queue, 55);
+    assert!(queue.dequeue(Time::ZERO, &mut sink).is_none());
+    // Fresh again; then five of one kind alone.
+    for alone in [Ecn::Ect1, Ecn::NotEct] {
+        offer(&mut queue, &mut sink, &[alone; 6], 1500);
+        order(&mut queue, 5);
+        offer(&mut queue, &mut sink, &both, 1500);
+        assert_eq!(order(&mut queue, 11), "LLLLLLLLLCL", "{alone:?}");
+        while queue.dequeue(Time::ZERO, &mut sink).is_some() {}
+    }
+}
+
 #[test]
 fn the_low_queue_s_own_marking() {
     let micros = Span::from_micros;
