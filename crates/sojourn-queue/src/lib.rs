@@ -4,28 +4,40 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod buckets;
 mod discipline;
 mod fifo;
 mod flows;
+mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
+mod ranking;
+mod round;
 #[cfg(test)]
 mod testing;
 
 pub mod ared;
+pub mod blue;
+pub mod choke;
 pub mod cobalt;
 pub mod codel;
 pub mod droptail;
+pub mod drr;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod pi2;
 pub mod pie;
+pub mod prio;
 pub mod red;
+pub mod sfb;
+pub mod sfq;
+pub mod sqf;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
+pub use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Descriptor, ParameterError, Params};
@@ -95,13 +107,20 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    choke::Choke,
+    blue::Blue,
     codel::CoDel,
     cobalt::Cobalt,
-    fq_codel::FqCoDel,
     pie::Pie,
-    fq_pie::FqPie,
     pi2::Pi2,
     dualpi2::DualPi2,
+    sfq::Sfq,
+    drr::Drr,
+    sqf::Sqf,
+    fq_codel::FqCoDel,
+    fq_pie::FqPie,
+    sfb::Sfb,
+    prio::Prio,
 }
 
 /// The discipline called `name`.

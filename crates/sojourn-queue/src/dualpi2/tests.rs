@@ -112,6 +112,27 @@ fn a_lone_packet_is_not_marked_but_in_linux() {
     }
 }
 
+/// Of six packets the last two leave less than two full-size ones behind.
+#[test]
+fn nothing_is_coupled_while_little_waits() {
+    for (ecn, signals) in [(Ecn::Ect1, [0, 4]), (Ecn::Ect0, [0, 4]), (Ecn::NotEct, [4, 0])] {
+        let gains =
+            [("alpha", Value::Number(1.0)), ("beta", Value::Number(0.0)), ("overload", Value::Choice("overflow"))];
+        let mut queue = dualpi2("rfc", &[&gains[..], &[("coupling", Value::Number(1.0))]].concat());
+        let mut sink = Recorder::default();
+        queue.enqueue(packet_of(0, 1500, 9, Ecn::NotEct), Time::ZERO, &mut sink);
+        let now = at(2_000_000);
+        queue.on_timer(now, &mut sink);
+        queue.dequeue(now, &mut sink);
+        assert_eq!(probe(&queue, "base_probability"), 1.0);
+        for number in 0..6 {
+            queue.enqueue(packet_of(0, 1500, number, ecn), now, &mut sink);
+        }
+        while queue.dequeue(now, &mut sink).is_some() {}
+        assert_eq!([sink.drops.len(), sink.marks.len()], signals, "{ecn:?}");
+    }
+}
+
 /// Brings p' to a value and lets 4000 packets of either queue leave young; shares of (drops, marks) of C and of L.
 fn fates(base: f64, classic: Ecn, changes: &[(&str, Value)]) -> [f64; 4] {
     let gains = [limit(Amount::Packets(1e6)), ("alpha", Value::Number(1.0)), ("beta", Value::Number(0.0))];
