@@ -3,7 +3,7 @@
 //!
 //! A simplified CoDel signals at interval/sqrt(count) while the delay is above target; when it no longer is, count falls
 //! as it rose instead of being forgotten. BLUE adds a probability of dropping that rises with overflows and falls when
-//! the queue runs empty, for flows that answer to nothing else. [`law`] is the algorithm.
+//! the queue runs empty, for flows that answer to nothing else. `law` is the algorithm.
 //!
 //! The kernel keeps 1/sqrt(count) in fixed point of 32 bits, exact for counts below 16 and by Newton steps above, which
 //! are exact enough that they are not followed here. ns-3's threshold for ECT(1) packets is not here.
