@@ -8,6 +8,7 @@
 mod control;
 
 pub mod ledbat;
+pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
@@ -90,6 +91,7 @@ macro_rules! controls {
 controls! {
     newreno::NewReno,
     ledbat::Ledbat,
+    ledbatpp::LedbatPlusPlus,
     libutp::Libutp,
     nice::Nice,
     tcp_lp::TcpLp,
