@@ -7,6 +7,7 @@
 
 mod control;
 
+pub mod fledbat;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod libutp;
@@ -91,6 +92,7 @@ macro_rules! controls {
 controls! {
     newreno::NewReno,
     ledbat::Ledbat,
+    fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,
     libutp::Libutp,
     nice::Nice,
