@@ -167,7 +167,6 @@ impl LedbatPlusPlus {
         self.threshold = self.window;
         self.window = self.settings.min_window.min(self.window);
         self.phase = Phase::Slowdown { began: now, until: now + rtt.mul_f64(self.settings.slowdown_length) };
-        self.slowdown_at = Time::NEVER;
     }
 }
 
@@ -236,7 +235,6 @@ impl Control for LedbatPlusPlus {
         self.window = initial_window;
         self.threshold = f64::INFINITY;
         self.phase = Phase::FirstSlowStart;
-        self.slowdown_at = Time::NEVER;
         self.current.clear();
     }
 

@@ -7,6 +7,7 @@
 
 mod control;
 
+pub mod cdg;
 pub mod fledbat;
 pub mod ledbat;
 pub mod ledbatpp;
@@ -96,6 +97,7 @@ controls! {
     ledbatpp::LedbatPlusPlus,
     libutp::Libutp,
     nice::Nice,
+    cdg::Cdg,
     tcp_lp::TcpLp,
     vegas::Vegas,
 }

@@ -57,7 +57,7 @@ fn the_gain_falls_with_the_base_delay() {
 #[test]
 fn the_decrease_is_multiplicative() {
     for (queue, change) in
-        [(30, 0.5), (60, 0.5), (66, -1.5), (75, -4.5), (90, -9.5), (91, -9.83), (120, -10.0), (600, -10.0)]
+        [(30, 0.5), (57, 0.5), (60, 0.5), (66, -1.5), (75, -4.5), (90, -9.5), (91, -9.83), (120, -10.0), (600, -10.0)]
     {
         let mut script = twenty(millis(60));
         let ack = on_path(script.now, millis(60), millis(queue));
@@ -161,6 +161,19 @@ fn slowdowns_come_after_nine_times_their_length() {
     }
     assert!(last > threshold);
     assert_eq!(at(&mut flow, 2590, 0), 2.0);
+}
+
+#[test]
+fn slowdowns_can_be_switched_off() {
+    let mut flow = script(&[NO_SLOWDOWNS]);
+    flow.control.on_restart(40.0);
+    flow.congestion(Signal::Loss);
+    for _ in 0..10_000 {
+        flow.now += millis(10);
+        let ack = on_path(flow.now, millis(60), Span::ZERO);
+        flow.control.on_ack(&ack);
+        assert!(flow.window() >= 20.0);
+    }
 }
 
 #[test]
