@@ -122,3 +122,17 @@ def test_the_current_directory_is_no_place_for_a_result(
 
 def test_a_result_directory_that_is_a_file(command: Command, small_file: Path, tmp_path: Path) -> None:
     assert "not a directory" in run_wrongly(command, tmp_path, "run", small_file, "--out", small_file)
+
+
+def test_more_packet_rows_than_memory_holds(command: Command, small_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "packets"
+    long = ["--set", "duration=1000000 s", "--bin", "10 s", "--packets", "--out", out]
+    assert "rows of packets" in run_wrongly(command, tmp_path, "run", small_file, *long)
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_a_place_that_cannot_be_written(
+    command: Command, small_file: Path, tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.access", lambda *_: False)
+    assert "cannot be written" in run_wrongly(command, tmp_path, "run", small_file, option, tmp_path / "new.png")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
+MAX_PACKET_ROWS = 5e7
+FULL_PACKET_BYTES = 1500
 
 Progress = Callable[[float], None]
 
@@ -121,6 +123,8 @@ class Scenario:
         kept_bin_s = bin_s if series else None
         if kept_bin_s is not None:
             _check_rows(resolved, kept_bin_s)
+        if packets:
+            _check_packets(resolved)
         done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets)
 
@@ -144,6 +148,17 @@ def _check_rows(scenario: _native.Scenario, bin_s: float) -> None:
     if rows > MAX_SERIES_ROWS:
         message = f"bins of {bin_s:g} s make {rows:.2g} rows; at most {MAX_SERIES_ROWS:.2g}: take wider bins (--bin)"
         raise reading.input_error(message, key="bin", found=f"{bin_s:g} s")
+
+
+def _check_packets(scenario: _native.Scenario) -> None:
+    """Refuse packet rows that would fill the memory: each full packet that the bottleneck carries makes two."""
+    (mbps,) = scenario.capacity_mbps(scenario.duration_s)
+    rows = 2 * mbps * 1e6 / 8 / FULL_PACKET_BYTES * scenario.duration_s * scenario.runs
+    if rows > MAX_PACKET_ROWS:
+        message = (
+            f"this run has about {rows:.2g} rows of packets; at most {MAX_PACKET_ROWS:.2g}: take a shorter duration"
+        )
+        raise reading.input_error(message, key="packets", found=f"{scenario.duration_s:g} s")
 
 
 def scenario(

@@ -30,6 +30,7 @@ def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
     if Path.cwd().is_relative_to(target):
         raise input_error("is or holds the current directory; name a new one", file=name)
     if not target.exists():
+        check_writable(target.parent, name)
         return target
     if not target.is_dir():
         raise input_error("exists and is not a directory", file=name)
@@ -39,6 +40,14 @@ def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
         if not (target / RECORD).is_file() or not (target / SCENARIO).is_file():
             raise input_error("is not empty and holds no result; it is left alone", file=name)
     return target
+
+
+def check_writable(directory: Path, name: str) -> None:
+    """Raise InputError where `directory`, or the nearest one above it that exists, cannot be written to."""
+    while not directory.exists():
+        directory = directory.parent
+    if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
+        raise input_error(f"cannot be written: {directory} does not allow it", file=name)
 
 
 def save(result: "Result", directory: str | os.PathLike[str], *, force: bool, pcap: bool) -> Path:

@@ -310,7 +310,7 @@ impl Control for Cdg {
         if self.settings.trains || self.settings.delays {
             self.watch_slow_start(ack);
         }
-        if self.rounds.ended(ack) && self.end_round() {
+        if self.rounds.ends(ack) && self.end_round() {
             return;
         }
         if !self.easing {

@@ -54,7 +54,8 @@ pub struct Path {
 pub struct Ack {
     /// The time it arrived.
     pub now: Time,
-    /// Segments that this acknowledgement is the first to cover, cumulatively or by SACK.
+    /// Segments that this acknowledgement is the first to cover, cumulatively or by SACK. Zero while duplicate
+    /// acknowledgements only suggest a loss: what they report is counted with the acknowledgement that decides.
     pub newly_acked: u32,
     /// Segments in flight just before it arrived.
     pub flight: f64,

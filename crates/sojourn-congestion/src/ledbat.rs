@@ -203,7 +203,7 @@ impl Control for Ledbat {
         }
         let Some(queueing) = queueing.filter(|_| !ack.in_recovery) else { return };
         self.in_slow_start &= self.window < self.threshold && queueing as f64 <= self.settings.slow_start_exit_nanos;
-        let acked = if self.settings.count_acks { 1.0 } else { f64::from(ack.newly_acked) };
+        let acked = f64::from(if self.settings.count_acks { ack.newly_acked.min(1) } else { ack.newly_acked });
         if self.in_slow_start {
             // RFC 5681: at most one segment for each acknowledgement.
             if ack.window_limited {

@@ -6,20 +6,26 @@
 //! control; [`controls!`](self) below is the one line that registers it.
 
 mod control;
+mod hystart;
+#[cfg(test)]
+mod laws;
+mod reno;
+mod rounds;
+#[cfg(test)]
+mod script;
 
 pub mod cdg;
+pub mod cubic;
+pub mod dctcp;
 pub mod fledbat;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
-mod reno;
-mod rounds;
-#[cfg(test)]
-mod script;
 pub mod tcp_lp;
 pub mod vegas;
+pub mod westwood;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
@@ -92,14 +98,17 @@ macro_rules! controls {
 
 controls! {
     newreno::NewReno,
+    cubic::Cubic,
+    westwood::Westwood,
+    vegas::Vegas,
+    dctcp::Dctcp,
     ledbat::Ledbat,
     fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,
     libutp::Libutp,
     nice::Nice,
-    cdg::Cdg,
     tcp_lp::TcpLp,
-    vegas::Vegas,
+    cdg::Cdg,
 }
 
 /// The control called `name`.

@@ -7,6 +7,8 @@
 mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::hystart::{self, SlowStart};
+use crate::reno::Reno;
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 
@@ -14,35 +16,40 @@ use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     summary: "slow start, congestion avoidance, halving on loss: standard best-effort TCP",
-    sources: &["RFC 5681", "RFC 6582", "RFC 3465", "Linux net/ipv4/tcp_cong.c", "ns-2.35 tcp/tcp.cc"],
+    sources: &[
+        "RFC 5681",
+        "RFC 6582",
+        "RFC 3465",
+        "RFC 9406",
+        "RFC 8511",
+        "Linux net/ipv4/tcp_cong.c",
+        "ns-2.35 tcp/tcp.cc",
+    ],
     parameters: &[
-        Parameter {
-            name: "slow_start_limit",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_000_000 }),
-            default: Value::Integer(1),
-            description: "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
-        },
-        Parameter {
-            name: "count",
-            kind: Kind::Choice(&["segments", "acks"]),
-            default: Value::Choice("segments"),
-            description: "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
-        },
-        Parameter {
-            name: "halve",
-            kind: Kind::Choice(&["flight", "window"]),
-            default: Value::Choice("flight"),
-            description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
-        },
+        SLOW_START_LIMIT,
+        COUNT,
+        HALVE,
         Parameter {
             name: "initial_threshold",
             kind: Kind::OrAuto(&Kind::Number { min: 2.0, max: 1e9 }),
             default: Value::Auto,
             description: "slow-start threshold before the first loss, in segments; auto is no threshold",
         },
+        hystart::PLUS_PLUS_PARAMETER,
+        Parameter {
+            name: "abe",
+            kind: Kind::OrAuto(&Kind::Number { min: 0.5, max: 0.99 }),
+            default: Value::Auto,
+            description: "part of the window that a congestion mark leaves (beta_ecn of RFC 8511: 0.8; 0.7 to 0.85 is its range); auto is half, as for a loss",
+        },
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 5681", values: &[] },
+        Preset {
+            name: "abe",
+            summary: "RFC 8511, alternative backoff with ECN: a mark leaves 0.8 of the window",
+            values: &[("abe", Value::Number(0.8))],
+        },
         Preset {
             name: "linux",
             summary: "Linux reno: counts every acknowledged segment, halves the window",
@@ -56,18 +63,86 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
 };
 
-/// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
-const LEAST_THRESHOLD: f64 = 2.0;
+/// A parameter of [`Growth`].
+pub(crate) const SLOW_START_LIMIT: Parameter = Parameter {
+    name: "slow_start_limit",
+    kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_000_000 }),
+    default: Value::Integer(1),
+    description: "most segments by which one acknowledgement may open the window in slow start (L of RFC 3465); auto is no limit",
+};
+
+/// A parameter of [`Growth`].
+pub(crate) const COUNT: Parameter = Parameter {
+    name: "count",
+    kind: Kind::Choice(&["segments", "acks"]),
+    default: Value::Choice("segments"),
+    description: "what congestion avoidance counts: acknowledged segments (RFC 5681, equation 3 with byte counting) or acknowledgements",
+};
+
+/// What a loss halves.
+pub(crate) const HALVE: Parameter = Parameter {
+    name: "halve",
+    kind: Kind::Choice(&["flight", "window"]),
+    default: Value::Choice("flight"),
+    description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
+};
+
+/// Part of the window that a loss leaves.
+const LOSS_LEAVES: f64 = 0.5;
+
+/// How Reno opens its window, for the controls that differ from it in other things.
+#[derive(Debug)]
+pub(crate) struct Growth {
+    slow_start_limit: f64,
+    count_acks: bool,
+}
+
+impl Growth {
+    /// As [`SLOW_START_LIMIT`] and [`COUNT`] say.
+    pub(crate) fn new(params: &Params) -> Growth {
+        Growth {
+            slow_start_limit: number_or_infinite(params, "slow_start_limit"),
+            count_acks: params.choice("count") == "acks",
+        }
+    }
+
+    /// By how much an acknowledgement of `acked` segments opens the window in slow start.
+    #[inline]
+    pub(crate) fn slow_start(&self, acked: f64) -> f64 {
+        acked.min(self.slow_start_limit)
+    }
+
+    /// The same in congestion avoidance.
+    #[inline]
+    pub(crate) fn avoidance(&self, acked: f64, window: f64) -> f64 {
+        if self.count_acks { 1.0 / window } else { acked / window }
+    }
+
+    /// The same on either side of the threshold.
+    #[inline]
+    pub(crate) fn step(&self, acked: f64, window: f64, threshold: f64) -> f64 {
+        if window < threshold { self.slow_start(acked) } else { self.avoidance(acked, window) }
+    }
+}
+
+/// A number that may be `auto`, which is infinite.
+fn number_or_infinite(params: &Params, name: &str) -> f64 {
+    match params.get(name) {
+        Value::Number(number) => number,
+        Value::Integer(integer) => integer as f64,
+        _ => f64::INFINITY,
+    }
+}
 
 /// The state of RFC 5681.
 #[derive(Debug)]
 pub struct NewReno {
-    window: f64,
-    threshold: f64,
+    reno: Reno,
     initial_threshold: f64,
-    slow_start_limit: f64,
-    count_acks: bool,
+    growth: Growth,
     halve_window: bool,
+    mark_leaves: f64,
+    slow_start: SlowStart,
 }
 
 impl NewReno {
@@ -76,19 +151,14 @@ impl NewReno {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
-        let number_or_infinite = |name| match params.get(name) {
-            Value::Number(number) => number,
-            Value::Integer(integer) => integer as f64,
-            _ => f64::INFINITY,
-        };
-        let initial_threshold = number_or_infinite("initial_threshold");
+        let initial_threshold = number_or_infinite(params, "initial_threshold");
         Ok(NewReno {
-            window: path.initial_window,
-            threshold: initial_threshold,
+            reno: Reno { window: path.initial_window, threshold: initial_threshold },
             initial_threshold,
-            slow_start_limit: number_or_infinite("slow_start_limit"),
-            count_acks: params.choice("count") == "acks",
+            growth: Growth::new(params),
             halve_window: params.choice("halve") == "window",
+            mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
+            slow_start: SlowStart::named(params.choice("hystart")),
         })
     }
 }
@@ -96,51 +166,43 @@ impl NewReno {
 impl Control for NewReno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.in_recovery || ack.marked || !ack.window_limited {
+        if ack.newly_acked == 0 || ack.in_recovery || ack.marked || !ack.window_limited {
             return;
         }
         let acked = f64::from(ack.newly_acked);
-        if self.window < self.threshold {
-            self.window += acked.min(self.slow_start_limit);
+        if self.reno.in_slow_start() {
+            if self.slow_start.is_over(ack, self.reno.window) {
+                self.reno.threshold = self.reno.window;
+            }
+            self.reno.window += self.slow_start.growth(self.growth.slow_start(acked));
         } else {
-            self.window += if self.count_acks { 1.0 } else { acked } / self.window;
+            self.reno.window += self.growth.avoidance(acked, self.reno.window);
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = if self.halve_window { self.window } else { event.flight };
-        let halved = (outstanding / 2.0).max(LEAST_THRESHOLD);
-        match event.signal {
-            Signal::Loss | Signal::Ecn => {
-                self.threshold = halved;
-                self.window = halved;
-            }
-            Signal::Timeout { repeated } => {
-                if !repeated {
-                    self.threshold = halved;
-                }
-                self.window = 1.0;
-            }
-        }
+        let outstanding = if self.halve_window { self.reno.window } else { event.flight };
+        let leaves = if event.signal == Signal::Ecn { self.mark_leaves } else { LOSS_LEAVES };
+        self.reno.reduce(event.signal, outstanding * leaves);
+        self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
     fn on_recovered(&mut self, flight: f64) {
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+        self.reno.recovered(flight);
     }
 
     fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = self.initial_threshold;
+        self.reno = Reno { window: initial_window, threshold: self.initial_threshold };
+        self.slow_start.restart();
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window
+        self.reno.window
     }
 
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
-        self.threshold
+        self.reno.threshold
     }
 }

@@ -1,27 +1,37 @@
-//! Round trips of a flow, told from when acknowledged segments were sent.
+//! Round trips, told by what is acknowledged.
 
-use crate::control::Ack;
+use crate::Ack;
 use sojourn_core::Time;
 
-/// When the present round trip began.
-#[derive(Default, Debug)]
+/// Tells round trips apart: one ends when a segment is acknowledged that was sent after it began.
+///
+/// RFCs say it with sequence numbers: the round's end is the highest number sent when it began. The first
+/// acknowledgement of a flow always begins a round.
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Rounds {
-    began: Option<Time>,
+    began: Time,
 }
 
 impl Rounds {
-    /// Whether `ack` is the first for a segment sent since the round began; the next round then begins.
+    /// Whether `ack` ends a round, and so belongs to the next one.
     #[inline]
-    pub(crate) fn ended(&mut self, ack: &Ack) -> bool {
-        let ended = self.began.is_none_or(|began| ack.sent >= began);
-        if ended {
-            self.began = Some(ack.now);
+    pub(crate) fn ends(&mut self, ack: &Ack) -> bool {
+        let ends = ack.sent >= self.began;
+        if ends {
+            self.began = ack.now;
         }
-        ended
+        ends
+    }
+
+    /// When the present round began.
+    #[inline]
+    pub(crate) fn began(&self) -> Time {
+        self.began
     }
 
     /// A round begins now, whatever was sent before.
+    #[inline]
     pub(crate) fn restart(&mut self, now: Time) {
-        self.began = Some(now);
+        self.began = now;
     }
 }

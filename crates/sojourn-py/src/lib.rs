@@ -1,6 +1,8 @@
 //! The engine as the Python module `sojourn._native`. What it offers is described where Python looks
 //! for it, in `python/sojourn/_native.pyi`.
 
+#![allow(clippy::needless_pass_by_value, reason = "PyO3 hands over owned values")]
+
 mod columns;
 mod errors;
 mod run;

@@ -2,6 +2,7 @@
 
 use crate::{LinkProperties, Packet};
 use sojourn_core::Amount;
+use sojourn_core::registry::{ParameterError, Params};
 use std::collections::VecDeque;
 
 /// Packets in order of arrival, with their bytes counted.
@@ -78,12 +79,41 @@ impl Limit {
         }
     }
 
+    /// The limit that the parameter `name` means on `link`; it must hold a full-size packet.
+    ///
+    /// # Errors
+    /// A limit in bytes or time that no full-size packet fits into.
+    pub fn of(params: &Params, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
+        let limit = Limit::new(params.amount(name), link);
+        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
+            let rule =
+                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
+            return Err(ParameterError::new(name, rule));
+        }
+        Ok(limit)
+    }
+
+    /// Whether so much is more than the limit allows.
+    #[inline]
+    pub fn is_exceeded(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(limit) => packets as u64 > limit,
+            Limit::Bytes(limit) => bytes > limit,
+        }
+    }
+
     /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.
     #[inline]
     pub fn has_room<B>(self, queue: &Fifo<B>, bytes: u32) -> bool {
+        self.holds(queue.packets() + 1, queue.bytes() + u64::from(bytes))
+    }
+
+    /// Whether so many packets of so many bytes may wait together.
+    #[inline]
+    pub fn holds(self, packets: usize, bytes: u64) -> bool {
         match self {
-            Limit::Packets(packets) => (queue.packets() as u64) < packets,
-            Limit::Bytes(limit) => queue.bytes() + u64::from(bytes) <= limit,
+            Limit::Packets(limit) => packets as u64 <= limit,
+            Limit::Bytes(limit) => bytes <= limit,
         }
     }
 }

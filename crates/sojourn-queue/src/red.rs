@@ -10,16 +10,18 @@
 //! With ECN, early drops mark where they may (RFC 3168). The implementations in use differ at nearly every step; the
 //! presets `ns2`, `linux` and `floyd93` say how.
 
-mod average;
-mod descriptor;
-mod setup;
-mod spread;
+pub(crate) mod adaptive;
+pub(crate) mod average;
+pub(crate) mod descriptor;
+pub(crate) mod setup;
+pub(crate) mod spread;
 #[cfg(test)]
 mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use adaptive::Adaptation;
 use average::Average;
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -34,6 +36,7 @@ pub struct Red<B> {
     ramp: Ramp,
     average: Average,
     spread: Spread,
+    adaptation: Option<Adaptation>,
     marking: Marking,
     first_is_free: bool,
     forced: bool,
@@ -57,6 +60,7 @@ impl<B: Copy> Red<B> {
             ramp: setup.ramp,
             average: setup.average,
             spread: setup.spread,
+            adaptation: None,
             marking: Marking::new(params),
             first_is_free: params.boolean("first_is_free"),
             forced: params.boolean("forced"),
@@ -65,6 +69,17 @@ impl<B: Copy> Red<B> {
             idle_since: Some(Time::ZERO),
             random,
         })
+    }
+
+    /// The same queue whose ramp adapts itself.
+    pub(crate) fn adapting(mut self, adaptation: impl FnOnce(&Ramp) -> Adaptation) -> Self {
+        self.adaptation = Some(adaptation(&self.ramp));
+        self
+    }
+
+    /// The largest probability below the max threshold, which adaptation moves.
+    pub(crate) fn max_p(&self) -> f64 {
+        self.ramp.max_p
     }
 
     /// Steps 2 and 3: what the average has in store for an arrival of `bytes` bytes that finds `waiting` in the queue.
@@ -94,6 +109,9 @@ impl<B: Copy> Discipline<B> for Red<B> {
         packet.enqueued = now;
         let waiting = self.unit.measure(&self.queue);
         self.average.sample(waiting, self.idle_since.map(|since| now.since(since)));
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.arrival(self.average.value(), now, &mut self.ramp);
+        }
         let verdict = self.judge(waiting, packet.bytes);
         let action = self.marking.act(verdict, packet.ecn);
 
@@ -138,6 +156,17 @@ impl<B: Copy> Discipline<B> for Red<B> {
         self.queue.bytes()
     }
 
+    fn timer(&self) -> Option<Time> {
+        self.adaptation.as_ref().and_then(Adaptation::timer)
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) {
+        let average = self.average.aged(self.idle_since.map(|since| now.since(since)));
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.on_timer(average, now, &mut self.ramp);
+        }
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let average = self.average.value();
         match self.unit {
@@ -150,7 +179,7 @@ impl<B: Copy> Discipline<B> for Red<B> {
 
 /// In what the queue and its thresholds are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unit {
+pub(crate) enum Unit {
     Packets,
     Bytes,
 }
@@ -174,8 +203,8 @@ impl Unit {
 
 /// The hard limit: who may enter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
-    limit: Limit,
+pub(crate) struct Entry {
+    pub(crate) limit: Limit,
     /// Whether the last packet to enter may exceed a limit in bytes.
     overshoot: bool,
 }
@@ -192,9 +221,9 @@ impl Entry {
 
 /// The base probability p_b as a function of the average.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Ramp {
-    min: f64,
-    max: f64,
+pub(crate) struct Ramp {
+    pub(crate) min: f64,
+    pub(crate) max: f64,
     max_p: f64,
     gentle: bool,
 }
@@ -202,13 +231,13 @@ struct Ramp {
 impl Ramp {
     /// Whether the average is where every packet is dropped.
     #[inline]
-    fn is_above(&self, average: f64) -> bool {
+    pub(crate) fn is_above(&self, average: f64) -> bool {
         average >= if self.gentle { 2.0 * self.max } else { self.max }
     }
 
     /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
     #[inline]
-    fn probability(&self, average: f64) -> f64 {
+    pub(crate) fn probability(&self, average: f64) -> f64 {
         if average < self.min {
             0.0
         } else if average < self.max {
@@ -223,7 +252,7 @@ impl Ramp {
 
 /// What the average has in store for an arrival.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Verdict {
+pub(crate) enum Verdict {
     /// Nothing.
     Pass,
     /// Chosen at random at this base probability.
@@ -234,7 +263,7 @@ enum Verdict {
 
 /// What happens to an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Action {
+pub(crate) enum Action {
     Pass,
     Mark,
     Drop,
@@ -242,7 +271,7 @@ enum Action {
 
 /// When a mark replaces a drop.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Marking {
+pub(crate) struct Marking {
     ecn: bool,
     harddrop: bool,
     nodrop: bool,
@@ -250,7 +279,8 @@ struct Marking {
 }
 
 impl Marking {
-    fn new(params: &Params) -> Marking {
+    /// What `params` of RED say of marking.
+    pub(crate) fn new(params: &Params) -> Marking {
         Marking {
             ecn: params.boolean("ecn"),
             harddrop: params.boolean("harddrop"),
@@ -262,8 +292,9 @@ impl Marking {
         }
     }
 
+    /// What a verdict means for a packet with this ECN field.
     #[inline]
-    fn act(&self, verdict: Verdict, ecn: Ecn) -> Action {
+    pub(crate) fn act(&self, verdict: Verdict, ecn: Ecn) -> Action {
         let probability = match verdict {
             Verdict::Pass => return Action::Pass,
             Verdict::Early(probability) => probability,

@@ -1,7 +1,7 @@
 //! Makes a [`Scenario`] from checked values.
 
 use crate::fields::{Fields, Item, as_span};
-use crate::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Traffic};
+use crate::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Traffic};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use std::sync::Arc;
@@ -77,8 +77,8 @@ fn group(fields: &Fields) -> Group {
         traffic: traffic(fields.table("traffic").expect(CHECKED)),
         rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),
         access_rate: fields.rate("access_rate"),
-        start: start(fields.item("start").expect(CHECKED), flows),
-        stop: fields.span("stop"),
+        start: moments(fields.item("start").expect(CHECKED), flows),
+        stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
         dscp: match fields.item("dscp") {
             Some(Item::Dscp(dscp)) => *dscp,
@@ -100,10 +100,10 @@ fn per_flow(item: &Item, flows: u32) -> Vec<Span> {
     }
 }
 
-fn start(item: &Item, flows: u32) -> Start {
-    let Item::Table(table) = item else { return Start::At(per_flow(item, flows)) };
+fn moments(item: &Item, flows: u32) -> Moments {
+    let Item::Table(table) = item else { return Moments::At(per_flow(item, flows)) };
     match table.item("uniform") {
-        Some(Item::Values(ends)) => Start::Uniform(as_span(ends[0]), as_span(ends[1])),
+        Some(Item::Values(ends)) => Moments::Uniform(as_span(ends[0]), as_span(ends[1])),
         other => unreachable!("uniform holds {other:?}"),
     }
 }

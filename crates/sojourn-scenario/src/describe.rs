@@ -4,7 +4,7 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Traffic};
+use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Traffic};
 use sojourn_core::Span;
 use sojourn_core::registry::{Params, Value};
 
@@ -131,10 +131,11 @@ fn group(group: &Group) -> Fields {
     fields.put("transport", params(&group.transport));
     let traffic = self::traffic(group.traffic, fields.section);
     fields.put("traffic", Item::Table(traffic));
-    let start = self::start(&group.start, fields.section);
+    let start = moments("start", &group.start, fields.section);
     fields.put("start", start);
-    if let Some(stop) = group.stop {
-        fields.put("stop", span(stop));
+    if let Some(stop) = &group.stop {
+        let stop = moments("stop", stop, fields.section);
+        fields.put("stop", stop);
     }
     fields.put("direction", direction(group.direction));
     fields.put("dscp", Item::Dscp(group.dscp));
@@ -153,11 +154,11 @@ fn per_flow(spans: &[Span]) -> Item {
     }
 }
 
-fn start(start: &Start, section: &Section) -> Item {
-    match start {
-        Start::At(times) => per_flow(times),
-        Start::Uniform(low, high) => {
-            let mut fields = new_table(section, "start");
+fn moments(key: &str, moments: &Moments, section: &Section) -> Item {
+    match moments {
+        Moments::At(times) => per_flow(times),
+        Moments::Uniform(low, high) => {
+            let mut fields = new_table(section, key);
             fields.put("uniform", Item::Values(vec![Value::Span(*low), Value::Span(*high)]));
             Item::Table(fields)
         }

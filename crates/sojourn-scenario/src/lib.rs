@@ -36,4 +36,4 @@ pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Place, Scenario, Shape, Start, Trace, Traffic};
+pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace, Traffic};

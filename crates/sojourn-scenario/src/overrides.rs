@@ -96,7 +96,7 @@ impl Level {
         match self {
             Level::Select(select) => *node = select.expanded(node),
             Level::Family(family) => *node = family.expanded(node),
-            // A start time alone gives way to a table with random ones.
+            // A time alone gives way to a table with random ones.
             Level::Section(section) if section.exclusive().is_empty() && !matches!(node.data, Data::Table(_)) => {
                 *node = Node::new(Data::Table(Table::default()), origin);
             }

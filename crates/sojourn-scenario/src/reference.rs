@@ -99,8 +99,9 @@ fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
             done.push(key.name);
             select(page, key.name, choice);
         }
-        Form::PerFlow { table: Some(table), .. } => {
-            let _ = writeln!(page, "\n### `{}` as a table\n\nFor {}.", table.name, table.description);
+        Form::PerFlow { table: Some(table), .. } if !done.contains(&table.name) => {
+            done.push(table.name);
+            let _ = writeln!(page, "\n### Random {}\n\n{}.", table.name, table.description);
             keys(page, table.own, &[]);
         }
         _ => {}

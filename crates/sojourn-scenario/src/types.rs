@@ -198,9 +198,9 @@ pub struct Group {
     /// Rate of each flow's own access link before the first shared link; unlimited where absent.
     pub access_rate: Option<Rate>,
     /// When its flows start.
-    pub start: Start,
+    pub start: Moments,
     /// When its flows stop sending new data; at the end of the run where absent.
-    pub stop: Option<Span>,
+    pub stop: Option<Moments>,
     /// Which way data travels.
     pub direction: Direction,
     /// Differentiated services code point of its data and acknowledgements.
@@ -211,9 +211,9 @@ pub struct Group {
     pub clock_skew_ppm: f64,
 }
 
-/// When the flows of a group start.
+/// When the flows of a group start or stop.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Start {
+pub enum Moments {
     /// Each at its own time, `flows` values.
     At(Vec<Span>),
     /// Each at a random time, uniform in the range.

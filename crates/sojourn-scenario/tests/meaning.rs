@@ -1,7 +1,7 @@
 //! What a valid file means: defaults, short forms, presets, overrides, files.
 
 use sojourn_core::{Amount, Span};
-use sojourn_scenario::{Base, Capacity, Direction, Scenario, Shape, Start, Traffic};
+use sojourn_scenario::{Base, Capacity, Direction, Moments, Scenario, Shape, Traffic};
 use std::path::{Path, PathBuf};
 
 const SMALL: &str = r#"
@@ -26,9 +26,9 @@ fn a_small_file_gets_all_defaults() {
     assert_eq!((link.delay, link.loss, link.jitter), (Span::ZERO, 0.0, None));
     assert_eq!(link.queue.descriptor().name, "droptail");
     let group = &scenario.groups[0];
-    assert_eq!((group.flows, group.direction, group.stop), (1, Direction::Forward, None));
+    assert_eq!((group.flows, group.direction, group.stop.is_none()), (1, Direction::Forward, true));
     assert_eq!(group.rtt, [Span::from_millis(50)]);
-    assert_eq!(group.start, Start::At(vec![Span::ZERO]));
+    assert_eq!(group.start, Moments::At(vec![Span::ZERO]));
     assert_eq!(group.traffic, Traffic::Bulk { size_bytes: None });
     assert!(group.transport.boolean("sack"), "the preset rfc");
 }
@@ -104,7 +104,7 @@ fn links_and_groups_hold_what_the_file_says() {
     assert_eq!(scenario.hops[0].direction, Direction::Reverse);
     let many = &scenario.groups[0];
     assert_eq!(many.rtt[2], Span::from_millis(30));
-    assert_eq!(many.start, Start::Uniform(Span::ZERO, Span::from_millis(100)));
+    assert_eq!(many.start, Moments::Uniform(Span::ZERO, Span::from_millis(100)));
     assert_eq!((many.clock_offset_nanos, many.clock_skew_ppm), (-5_000_000_000, -100.0));
     assert_eq!(many.traffic, Traffic::Bulk { size_bytes: Some(1_500_000) });
     let voice = &scenario.groups[1];
@@ -125,7 +125,7 @@ fn overrides_address_by_name_and_by_place() {
     let scenario = parse(SMALL, &["group.tcp.flows=2", "group.tcp.flows=3", "name=a name"]);
     assert_eq!((scenario.groups[0].flows, scenario.name.as_str()), (3, "a name"), "the last one counts");
     let scenario = parse(SMALL, &["group.tcp.start.uniform=['0 s', '1 s']"]);
-    assert_eq!(scenario.groups[0].start, Start::Uniform(Span::ZERO, Span::from_secs(1)));
+    assert_eq!(scenario.groups[0].start, Moments::Uniform(Span::ZERO, Span::from_secs(1)));
 }
 
 #[test]

@@ -13,14 +13,14 @@ use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Place, Scenario, Start, Traffic};
+use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
 use std::collections::HashMap;
 
 /// Index of the bottleneck among the links.
 pub const BOTTLENECK: usize = 0;
 
-/// The links of a scenario in the order of a [`World`], with the names they have in tables.
+/// The links of a scenario in the order of a world, with the names they have in tables.
 pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link)> {
     let main = std::iter::once(("bottleneck", Direction::Forward, &scenario.bottleneck));
     let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
@@ -53,18 +53,9 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .iter()
         .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
         .collect();
-    World {
-        now: Time::ZERO,
-        events: 0,
-        agenda: Agenda::new(World::slots(links.len(), lines.len())),
-        links,
-        lines,
-        flows,
-        groups,
-        entrances,
-        recorder,
-        measuring: false,
-    }
+    let agenda = Agenda::new(World::slots(links.len(), lines.len()));
+    assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
+    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
 }
 
 impl Builder<'_> {
@@ -131,22 +122,39 @@ impl Builder<'_> {
         let mut flows = Vec::new();
         for (group_index, group) in self.scenario.groups.iter().enumerate() {
             let options = Options::new(&group.transport).expect("the scenario's options were checked");
-            let mut starts = self.stream(&format!("group.{}.start", group.name));
-            for index in 0..group.flows {
-                let start = match &group.start {
-                    Start::At(times) => times[index as usize],
-                    Start::Uniform(low, high) => {
-                        Span::from_secs_f64(starts.uniform_between(low.as_secs_f64(), high.as_secs_f64()))
-                    }
-                };
+            let starts = self.times(&group.start, &format!("group.{}.start", group.name), group.flows);
+            let stops = match &group.stop {
+                Some(stop) => self.times(stop, &format!("group.{}.stop", group.name), group.flows),
+                None => vec![Time::NEVER; group.flows as usize],
+            };
+            for (index, life) in starts.into_iter().zip(stops).enumerate() {
                 let number = flows.len();
-                flows.push(self.flow(group_index, index, number, start, &options));
+                flows.push(self.flow(group_index, index as u32, number, life, &options));
             }
         }
         flows
     }
 
-    fn flow(&mut self, group_index: usize, index: u32, number: usize, start: Span, options: &Options) -> Flow {
+    /// A time for each of `flows` flows; random ones come from the stream `name`.
+    fn times(&self, moments: &Moments, name: &str, flows: u32) -> Vec<Time> {
+        match moments {
+            Moments::At(times) => times.iter().map(|&time| Time::ZERO + time).collect(),
+            Moments::Uniform(low, high) => {
+                let mut random = self.stream(name);
+                let mut draw = || random.uniform_between(low.as_secs_f64(), high.as_secs_f64());
+                (0..flows).map(|_| Time::ZERO + Span::from_secs_f64(draw())).collect()
+            }
+        }
+    }
+
+    fn flow(
+        &mut self,
+        group_index: usize,
+        index: u32,
+        number: usize,
+        (start, stop): (Time, Time),
+        options: &Options,
+    ) -> Flow {
         let group = &self.scenario.groups[group_index];
         let rtt = group.rtt[index as usize];
         let (there, back) = (rtt / 2, rtt - rtt / 2);
@@ -157,7 +165,6 @@ impl Builder<'_> {
             self.lines.len() - 1
         });
         let endpoints = self.endpoints(group, index, options);
-        let stop = group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop);
         let pattern = self.pattern(group, index);
         Flow {
             group: group_index,
@@ -169,7 +176,7 @@ impl Builder<'_> {
             dscp: group.dscp,
             ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             header_bytes: header_bytes(group, options),
-            application: Application::new(pattern, Time::ZERO + start, stop),
+            application: Application::new(pattern, start, stop),
             endpoints,
             counts: Counts::default(),
             base: Counts::default(),

@@ -231,7 +231,9 @@ impl World {
     /// The last byte of a finite transfer has arrived in order.
     fn on_transfer_end(&mut self, index: usize) {
         let flow = &self.flows[index];
-        if self.measuring && flow.application.transfer_bytes().is_some() {
+        // A transfer that was stopped has no completion time.
+        let is_whole = flow.application.transfer_bytes() == Some(flow.counts.delivered_bytes);
+        if self.measuring && is_whole {
             let nanos = self.now.since(flow.application.start).as_nanos();
             let meter = &mut self.groups[flow.group];
             meter.fct.record(Span::from_nanos(nanos));

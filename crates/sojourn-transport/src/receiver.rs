@@ -1,5 +1,8 @@
 //! The receiver: what has arrived, and when and how to acknowledge it.
 
+#[cfg(test)]
+mod tests;
+
 use crate::options::Options;
 use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
 use sojourn_core::{Span, Time};
@@ -102,11 +105,11 @@ impl Receiver {
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         self.delay_nanos = now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + self.clock.difference_nanos(now);
         self.echo = (self.echo && !segment.cwr) || marked;
-        if segment.number == self.last_acked {
-            self.stamp = segment.stamp;
-        }
         let had_gap = !self.ranges.is_empty();
         let is_new = self.take(segment.number);
+        if is_new && segment.number == self.last_acked {
+            self.stamp = segment.stamp;
+        }
         self.pending += 1;
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let at_once = had_gap || !self.ranges.is_empty() || !is_new || self.pending >= self.ack_every;
@@ -183,8 +186,12 @@ impl Receiver {
     }
 
     fn fill_sack(&self, ack: &mut Segment) {
-        for number in self.recent {
-            let Some(range) = self.range_of(number) else { continue };
+        let recent = self.recent.iter().filter_map(|&number| self.range_of(number));
+        // RFC 2018 section 4: as many as possible, although the recent ones may have grown together.
+        for range in recent.chain(self.ranges.iter().rev().copied()) {
+            if usize::from(ack.blocks) == MAX_BLOCKS {
+                return;
+            }
             if !ack.sack_blocks().contains(&range) {
                 ack.sack[usize::from(ack.blocks)] = range;
                 ack.blocks += 1;

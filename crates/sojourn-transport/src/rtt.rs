@@ -17,6 +17,9 @@ pub struct RttEstimator {
 /// Doublings after which the back-off stops growing; `max_rto` bounds the timeout long before.
 const MAX_BACKOFF: u32 = 16;
 
+/// The timeout with which data begins after a lost SYN (RFC 6298 rule 5.7).
+const AFTER_LOST_SYN: Span = Span::from_secs(3);
+
 impl RttEstimator {
     /// An estimator without samples.
     pub fn new(options: RtoOptions) -> RttEstimator {
@@ -49,6 +52,13 @@ impl RttEstimator {
         let deviation = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
         self.variance = (self.variance * 3 + deviation) / 4;
         self.smoothed = (self.smoothed * 7 + rtt) / 8;
+    }
+
+    /// The connection was accepted after its SYN was lost: what follows times out after 3 s at least until
+    /// there is a sample (RFC 6298 rule 5.7).
+    pub fn forget_lost_syn(&mut self) {
+        self.backoff = 0;
+        self.options.initial = self.options.initial.max(AFTER_LOST_SYN);
     }
 
     /// Doubles the timeout (RFC 6298 rule 5.5).

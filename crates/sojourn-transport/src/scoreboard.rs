@@ -1,5 +1,8 @@
 //! What the sender knows of each outstanding segment (RFC 6675's scoreboard).
 
+#[cfg(test)]
+mod tests;
+
 use crate::segment::{Block, MAX_BLOCKS};
 use sojourn_core::Time;
 use std::collections::VecDeque;
@@ -12,6 +15,7 @@ struct Record {
     sent: Time,
     sacked: bool,
     lost: bool,
+    /// Whether it was sent again, and that copy may be in flight.
     retransmitted: bool,
     /// Whether it was ever sent twice, so that its round-trip time is ambiguous (Karn).
     ambiguous: bool,
@@ -37,14 +41,20 @@ pub struct Scoreboard {
     records: VecDeque<Record>,
     sacked: u32,
     lost: u32,
-    /// Lost segments that were sent again and may be in flight.
+    /// Segments that were sent again and may be in flight, judged lost or not.
     retransmitted: u32,
+    /// Lost segments that were not sent again.
+    due: u32,
     /// The highest SACKed segments, descending: what lies below the last of them is lost.
     highest_sacked: [Option<u32>; DUP_THRESH as usize],
     /// All below has been judged.
     judged: u32,
+    /// One past the highest segment that was ever judged lost.
+    lost_end: u32,
     /// No segment to retransmit lies below.
     retransmit_from: u32,
+    /// Every segment below was SACKed or sent twice.
+    untouched_from: u32,
     /// Blocks of the previous acknowledgement, which need not be walked again.
     known: [Block; MAX_BLOCKS],
 }
@@ -73,7 +83,8 @@ impl Scoreboard {
         self.sacked
     }
 
-    /// Segments believed to be in the network (RFC 6675's pipe).
+    /// Segments believed to be in the network (RFC 6675 `SetPipe`): one sent again while its first copy
+    /// is not known to be lost counts twice.
     #[inline]
     pub fn pipe(&self) -> u32 {
         self.outstanding() - self.sacked - self.lost + self.retransmitted
@@ -93,13 +104,20 @@ impl Scoreboard {
 
     /// Notes that `number` is sent again.
     pub fn retransmit(&mut self, number: u32, now: Time) {
+        self.rescue(number, now);
+        let record = &mut self.records[(number - self.first) as usize];
+        if !record.retransmitted && !record.sacked {
+            record.retransmitted = true;
+            self.retransmitted += 1;
+            self.due -= u32::from(record.lost);
+        }
+    }
+
+    /// Notes that `number` is sent again as a rescue, which changes no count (RFC 6675 `NextSeg` rule 4).
+    pub fn rescue(&mut self, number: u32, now: Time) {
         let record = &mut self.records[(number - self.first) as usize];
         record.sent = now;
         record.ambiguous = true;
-        if record.lost && !record.retransmitted {
-            record.retransmitted = true;
-            self.retransmitted += 1;
-        }
     }
 
     /// Removes all below `number`, which must not lie beyond [`next`](Scoreboard::next).
@@ -114,6 +132,7 @@ impl Scoreboard {
             }
             self.lost -= u32::from(record.lost);
             self.retransmitted -= u32::from(record.retransmitted);
+            self.due -= u32::from(record.lost && !record.retransmitted);
             self.first += 1;
         }
     }
@@ -124,7 +143,10 @@ impl Scoreboard {
             self.sack_block(*block, delivered);
         }
         self.known = [Block::default(); MAX_BLOCKS];
-        self.known[..blocks.len()].copy_from_slice(blocks);
+        let next = self.next();
+        for (known, block) in self.known.iter_mut().zip(blocks) {
+            *known = Block { start: block.start, end: block.end.min(next) };
+        }
         if let Some(edge) = self.highest_sacked[DUP_THRESH as usize - 1] {
             for number in self.judged.max(self.first)..edge.min(self.next()) {
                 self.mark_lost(number);
@@ -134,8 +156,8 @@ impl Scoreboard {
     }
 
     fn sack_block(&mut self, block: Block, delivered: &mut Delivered) {
-        let known = self.known.iter().find(|known| known.start == block.start).map_or(block.start, |known| known.end);
-        for number in known.max(self.first)..block.end.min(self.next()) {
+        let known = self.known.iter().find(|known| known.start == block.start).map_or(0, |known| known.end);
+        for number in known.max(block.start).max(self.first)..block.end.min(self.next()) {
             let record = &mut self.records[(number - self.first) as usize];
             if record.sacked {
                 continue;
@@ -144,6 +166,7 @@ impl Scoreboard {
             self.sacked += 1;
             self.lost -= u32::from(record.lost);
             self.retransmitted -= u32::from(record.retransmitted);
+            self.due -= u32::from(record.lost && !record.retransmitted);
             record.lost = false;
             record.retransmitted = false;
             delivered.note(number, record);
@@ -161,10 +184,10 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the first unacknowledged segment is known to be lost.
+    /// Whether any outstanding segment is judged lost; then the first one is.
     #[inline]
-    pub fn first_is_lost(&self) -> bool {
-        self.records.front().is_some_and(|record| record.lost)
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
     }
 
     /// Judges `number` lost unless it has been SACKed or judged before.
@@ -175,7 +198,17 @@ impl Scoreboard {
         }
         record.lost = true;
         self.lost += 1;
-        self.retransmit_from = self.retransmit_from.min(number);
+        self.lost_end = self.lost_end.max(number + 1);
+        if !record.retransmitted {
+            self.due += 1;
+            self.retransmit_from = self.retransmit_from.min(number);
+        }
+    }
+
+    /// One past the highest segment that was ever judged lost by itself.
+    #[inline]
+    pub fn lost_end(&self) -> u32 {
+        self.lost_end
     }
 
     /// Judges all that has not been SACKed lost, also what was sent again (after a timeout).
@@ -186,13 +219,14 @@ impl Scoreboard {
         }
         self.lost = self.outstanding() - self.sacked;
         self.retransmitted = 0;
+        self.due = self.lost;
         self.retransmit_from = self.first;
     }
 
     /// The lowest lost segment that has not been sent again (RFC 6675 `NextSeg` rule 1).
     #[inline]
     pub fn next_lost(&mut self) -> Option<u32> {
-        if self.lost == self.retransmitted {
+        if self.due == 0 {
             return None;
         }
         let from = self.retransmit_from.max(self.first);
@@ -205,22 +239,22 @@ impl Scoreboard {
     }
 
     /// The lowest hole below the highest SACKed segment that was sent once (RFC 6675 `NextSeg` rule 3).
-    pub fn next_hole(&self) -> Option<u32> {
-        let highest = self.highest_sacked[0]?;
-        self.first_untouched(highest)
-    }
-
-    /// The last outstanding segment, unless it was received or sent twice (RFC 6675 `NextSeg` rule 4).
-    pub fn rescue(&self) -> Option<u32> {
-        let last = self.records.back()?;
-        (!last.sacked && !last.ambiguous).then(|| self.next() - 1)
-    }
-
-    fn first_untouched(&self, below: u32) -> Option<u32> {
-        (self.first..below.min(self.next())).find(|number| {
+    pub fn next_hole(&mut self) -> Option<u32> {
+        let end = self.highest_sacked[0]?.min(self.next());
+        let from = self.untouched_from.max(self.first);
+        let found = (from..end).find(|number| {
             let record = &self.records[(number - self.first) as usize];
             !record.sacked && !record.ambiguous
-        })
+        });
+        self.untouched_from = found.unwrap_or(end).max(from);
+        found
+    }
+
+    /// The last outstanding segment, unless it was received or sent twice (RFC 6675 `NextSeg` rule 4, which
+    /// would also send a lower segment a third time).
+    pub fn next_rescue(&self) -> Option<u32> {
+        let last = self.records.back()?;
+        (!last.sacked && !last.ambiguous).then(|| self.next() - 1)
     }
 }
 

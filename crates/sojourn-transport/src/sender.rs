@@ -6,6 +6,9 @@
 //! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
 //! of them back, which is its deflation.
 
+#[cfg(test)]
+mod tests;
+
 use crate::options::Options;
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
@@ -78,6 +81,8 @@ pub struct Sender {
     /// One past the highest segment sent when the present or last repair began.
     recover: Option<u32>,
     duplicates: u32,
+    /// Segments that duplicate acknowledgements showed to be received, and the control does not know of.
+    uncredited: u32,
     /// New segments sent by limited transmit since the last new acknowledgement.
     limited_sent: u32,
     /// A segment to retransmit whatever the window says.
@@ -92,8 +97,8 @@ pub struct Sender {
     timed_out_at: Option<u32>,
     next_send_at: Time,
     window_limited: bool,
-    /// No further ECN response before this segment is acknowledged.
-    ecn_recover: u32,
+    /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
+    ecn_recover: Option<u32>,
     owes_cwr: bool,
     syn_sent: Option<Time>,
     syn_due: bool,
@@ -122,6 +127,7 @@ impl Sender {
             end: 0,
             recover: None,
             duplicates: 0,
+            uncredited: 0,
             limited_sent: 0,
             urgent: None,
             rescued: false,
@@ -131,7 +137,7 @@ impl Sender {
             timed_out_at: None,
             next_send_at: Time::ZERO,
             window_limited: false,
-            ecn_recover: 0,
+            ecn_recover: None,
             owes_cwr: false,
             syn_sent: None,
             syn_due: options.handshake,
@@ -206,7 +212,10 @@ impl Sender {
                 self.rtt.sample(now.since(sent));
             }
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
-            None => self.control.on_restart(1.0),
+            None => {
+                self.rtt.forget_lost_syn();
+                self.control.on_restart(1.0);
+            }
         }
     }
 
@@ -225,25 +234,37 @@ impl Sender {
         }
         let rtt = self.sample_rtt(segment, acknowledged, &delivered, now);
         let rate = match &mut self.rate {
-            Some(sampler) => sampler.on_ack(delivered.segments, delivered.newest, segment.number, now),
-            None => None,
+            Some(sampler) if delivered.segments > 0 => {
+                sampler.on_ack(delivered.segments, delivered.newest, segment.number, now)
+            }
+            _ => None,
         };
-        let in_recovery = self.state == State::Recovery;
+        let state = self.state;
         if acknowledged > 0 {
             self.on_progress(acknowledged, now);
         } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
             self.on_duplicate(now);
         }
+        // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.
+        if self.state == State::Open && self.board.has_lost() {
+            let flight =
+                if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
+            self.enter_recovery(flight, now);
+        }
+        if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
+            self.reduce_again(now);
+        }
         if segment.ece {
-            self.on_echo(now);
+            self.on_echo(acknowledged, now);
         }
         if delivered.segments > 0 {
+            let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
                 now,
-                newly_acked: delivered.segments,
+                newly_acked,
                 flight,
                 window_limited: self.window_limited,
-                in_recovery: in_recovery || self.state == State::Recovery,
+                in_recovery: state == State::Recovery || self.state == State::Recovery,
                 rtt,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
@@ -255,6 +276,17 @@ impl Sender {
             });
         }
         rtt
+    }
+
+    /// What the control may count of `delivered` segments: a suspected loss opens no window, so what is
+    /// delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042).
+    #[inline]
+    fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
+        if acknowledged == 0 && self.state == State::Open {
+            self.uncredited += delivered;
+            return 0;
+        }
+        delivered + std::mem::take(&mut self.uncredited)
     }
 
     #[inline]
@@ -285,6 +317,7 @@ impl Sender {
     #[inline]
     fn on_progress(&mut self, acknowledged: u32, now: Time) {
         self.timed_out_at = None;
+        self.urgent = None;
         let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
         let mut restart_timer = true;
         match self.state {
@@ -322,7 +355,6 @@ impl Sender {
 
     fn finish_repair(&mut self) {
         self.state = State::Open;
-        self.urgent = None;
         self.reset_duplicates();
     }
 
@@ -337,22 +369,20 @@ impl Sender {
             State::Recovery => self.duplicates += 1,
             State::Open => {
                 self.duplicates += 1;
-                let shown = self.duplicates >= DUP_THRESH || (self.sack && self.board.first_is_lost());
                 // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
                 let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
-                if shown && careful {
-                    self.enter_recovery(now);
+                if self.duplicates >= DUP_THRESH && careful {
+                    self.enter_recovery(self.flight_size(), now);
                 }
             }
             State::Loss | State::Handshake => {}
         }
     }
 
-    fn enter_recovery(&mut self, now: Time) {
-        self.signal(Signal::Loss, now);
+    fn enter_recovery(&mut self, flight: u32, now: Time) {
+        self.reduce(Signal::Loss, flight, now);
         self.state = State::Recovery;
         self.recover = Some(self.board.next());
-        self.ecn_recover = self.board.next();
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
@@ -361,30 +391,43 @@ impl Sender {
         self.urgent = Some(self.board.first());
     }
 
-    /// The receiver echoes a congestion mark: answer once per window (RFC 3168 section 6.1.2).
-    fn on_echo(&mut self, now: Time) {
-        if !self.ecn || self.state != State::Open || self.board.first() < self.ecn_recover {
-            return;
-        }
-        self.signal(Signal::Ecn, now);
-        self.ecn_recover = self.board.next();
-        self.owes_cwr = true;
+    /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
+    /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
+    /// repair loss after loss at an unchanged window until the timer fires.
+    fn reduce_again(&mut self, now: Time) {
+        self.reduce(Signal::Loss, self.flight_size(), now);
+        self.state = State::Recovery;
+        self.recover = Some(self.board.next());
+        self.rescued = false;
     }
 
-    fn signal(&mut self, signal: Signal, now: Time) {
-        let flight = f64::from(self.flight_size());
+    /// The receiver echoes a congestion mark on an acknowledgement of `acknowledged` more segments: answer
+    /// once per window (RFC 3168 section 6.1.2).
+    fn on_echo(&mut self, acknowledged: u32, now: Time) {
+        let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
+        if self.ecn && self.state == State::Open && !answered {
+            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, now);
+        }
+    }
+
+    /// Tells the control of congestion noticed with `flight` segments out.
+    fn reduce(&mut self, signal: Signal, flight: u32, now: Time) {
+        self.limited_sent = 0;
+        let flight = f64::from(flight);
         self.control.on_congestion(&Congestion { now, signal, flight, smoothed_rtt: self.rtt.smoothed() });
+        // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
+        self.ecn_recover = Some(self.board.next());
+        self.owes_cwr = self.ecn;
     }
 
     /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.
     ///
     /// The RFC counts all that is not cumulatively acknowledged. While a repair waits for a retransmission that was
     /// lost too, SACK lets new data flow behind it for as long as the timer runs, and that count grows far beyond
-    /// the window. What has left the network is therefore left out, as pipe does (RFC 6675).
+    /// the window. What has left the network is therefore left out during a repair, as pipe does (RFC 6675).
     fn flight_size(&self) -> u32 {
         match self.state {
-            State::Open | State::Handshake if !self.sack => self.board.outstanding().saturating_sub(self.limited_sent),
-            State::Open | State::Handshake => self.board.outstanding() - self.board.sacked(),
+            State::Open | State::Handshake => self.board.outstanding().saturating_sub(self.limited_sent),
             State::Recovery | State::Loss => self.in_flight(),
         }
     }
@@ -402,11 +445,10 @@ impl Sender {
             return;
         }
         let repeated = self.timed_out_at == Some(self.board.first());
-        self.signal(Signal::Timeout { repeated }, now);
+        self.reduce(Signal::Timeout { repeated }, self.flight_size(), now);
         self.timed_out_at = Some(self.board.first());
         self.state = State::Loss;
         self.recover = Some(self.board.next());
-        self.ecn_recover = self.board.next();
         self.reset_duplicates();
         self.urgent = None;
         self.timed = None;
@@ -474,9 +516,9 @@ impl Sender {
         }
         if self.state == State::Recovery
             && self.sack
-            && let Some(number) = self.guess()
+            && let Some(guess) = self.guess(now)
         {
-            return Some(self.send_again(number, now));
+            return Some(guess);
         }
         self.window_limited = false;
         if let Some(sampler) = &mut self.rate
@@ -487,12 +529,19 @@ impl Sender {
         None
     }
 
-    fn guess(&mut self) -> Option<u32> {
-        self.board.next_hole().or_else(|| {
-            let rescue = if self.rescued { None } else { self.board.rescue() };
-            self.rescued |= rescue.is_some();
-            rescue
-        })
+    /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
+    fn guess(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(number) = self.board.next_hole() {
+            return Some(self.send_again(number, now));
+        }
+        if self.rescued {
+            return None;
+        }
+        let number = self.board.next_rescue()?;
+        self.rescued = true;
+        self.note_again(number, now);
+        self.board.rescue(number, now);
+        Some(self.data(number, true))
     }
 
     #[inline]
@@ -502,7 +551,8 @@ impl Sender {
         }
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
-            self.limited_sent += 1;
+            let beyond = f64::from(self.board.outstanding()) > self.control.window();
+            self.limited_sent += u32::from(beyond);
         }
         if !self.timestamps && self.timed.is_none() {
             self.timed = Some((number, now));
@@ -514,13 +564,17 @@ impl Sender {
     }
 
     fn send_again(&mut self, number: u32, now: Time) -> Transmit {
+        self.note_again(number, now);
+        self.board.retransmit(number, now);
+        self.data(number, true)
+    }
+
+    fn note_again(&mut self, number: u32, now: Time) {
         if let Some(sampler) = &mut self.rate {
             sampler.on_send(number, self.board.pipe(), now);
         }
-        self.board.retransmit(number, now);
         self.timed = None;
         self.counts.retransmissions += 1;
-        self.data(number, true)
     }
 
     #[inline]

@@ -96,6 +96,9 @@ def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
         raise input_error(f"--plot: a picture's name ends in {', '.join(PICTURES)}", file=plot)
     if not path.parent.is_dir():
         raise input_error("--plot: no such directory", file=str(path.parent))
+    from sojourn.store import check_writable
+
+    check_writable(path.parent, plot)
 
 
 def _draw(result: "Result", path: Path) -> None:

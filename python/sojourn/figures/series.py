@@ -28,6 +28,8 @@ class Series:
         self.bin_s = result.bin_s
         self.record = result.runs[run]
         self.groups = result.groups
+        self.crossing = [group.name for group in result.scenario.group if group.direction == "forward"]
+        """Groups whose data crosses the bottleneck; of the others only acknowledgements do."""
         self.duration_s = float(self.record.duration_s)
         self.merged = _nice_factor(self.duration_s / result.bin_s / drawn_bins)
         self.step_s = result.bin_s * self.merged

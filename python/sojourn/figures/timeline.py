@@ -44,7 +44,8 @@ def _draw_throughput(axes: Axes, series: Series) -> None:
     axes.fill_between(series.times_s, series.capacity_mbps(), color=CAPACITY, linewidth=0, label="link capacity")
     for position, group in enumerate(series.groups):
         rate = series.delivered_mbps(group).sum(axis=0)
-        axes.plot(series.times_s, rate, color=family(position), label=group, clip_on=False)
+        label, dashes = (group, "-") if group in series.crossing else (f"{group} (return link)", "--")
+        axes.plot(series.times_s, rate, dashes, color=family(position), label=label, clip_on=False)
     axes.set_ylabel("throughput [Mbit/s]")
     axes.set_xlabel("time [s]")
     axes.set_ylim(bottom=0)

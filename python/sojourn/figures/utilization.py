@@ -31,24 +31,28 @@ def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None
         figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.75), layout="constrained")
         panels = np.atleast_1d(figure.subplots(1, len(results), sharex=True, sharey=True))
         for index, (axes, result) in enumerate(zip(panels, results, strict=True)):
-            _draw_panel(axes, Series(result, run, DRAWN_BINS))
+            series = Series(result, run, DRAWN_BINS)
+            if not series.crossing:
+                raise ValueError(f"no data crosses the bottleneck in {result.name}")
+            _draw_panel(axes, series)
             title = titles[index] if titles else result.name
             axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
-            _annotate(axes, result.groups[0], result.runs[run])
+            _annotate(axes, series.crossing[0], series.record)
         panels[0].set_ylabel("link utilization [%]")
         _legend(figure, results[0])
     return figure
 
 
 def _draw_panel(axes: Axes, series: Series) -> None:
-    delivered = [series.delivered_mbps(group) for group in series.groups]
-    total = np.vstack(delivered).sum(axis=0)
+    delivered = {group: series.delivered_mbps(group) for group in series.crossing}
+    total = np.vstack(list(delivered.values())).sum(axis=0)
     used = 100 * np.divide(
         series.sent_mbps(), series.capacity_mbps(), out=np.zeros_like(total), where=series.capacity_mbps() > 0
     )
     base = np.zeros_like(total)
-    for position, rows in enumerate(delivered):
-        for row, colour in zip(rows, shades(position, len(rows)), strict=True):
+    for group, rows in delivered.items():
+        colours = shades(series.groups.index(group), len(rows))
+        for row, colour in zip(rows, colours, strict=True):
             top = base + used * np.divide(row, total, out=np.zeros_like(total), where=total > 0)
             axes.fill_between(series.times_s, base, top, color=colour, linewidth=0)
             base = top

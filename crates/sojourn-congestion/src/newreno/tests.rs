@@ -47,6 +47,18 @@ fn after_idling_a_flow_begins_as_new() {
     same(&script("rfc", &[]).table(&rounds), "queue 0 ms: 4 8 16\nloss at 0 ms: 16\nidle 5 s: 2\nqueue 0 ms: 4 8 16");
 }
 
+/// RFC 9406: 20 ms more delay in the fifth round are a rise; five rounds of a quarter, then congestion avoidance.
+#[test]
+fn hystart_leaves_slow_start_before_a_loss() {
+    let rounds =
+        [vec![Queue(0); 4], vec![Queue(20); 8], vec![Loss(0), Timeout], vec![Queue(0), Queue(0), Queue(40)]].concat();
+    let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
+    same(
+        &script.table(&rounds),
+        "queue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75 94 117 146 172 173 174\nloss at 0 ms: 87\ntimeout: 1\nqueue 0 ms: 2 4\nqueue 40 ms: 8",
+    );
+}
+
 /// Compares tables.
 #[track_caller]
 fn same(found: &str, expected: &str) {
@@ -108,6 +120,23 @@ fn only_the_first_timeout_lowers_the_threshold() {
     assert_eq!((script.window(), script.control.slow_start_threshold()), (1.0, 2.0));
 }
 
+/// RFC 8511: a mark leaves 0.8, and at least two segments; losses and timeouts are as ever.
+#[test]
+fn with_abe_a_mark_leaves_more_than_a_loss() {
+    let left = |preset: &str, changes: &[(&str, Value)], window: f64, signal: Signal| {
+        let mut script = script(preset, changes);
+        script.control.on_restart(window);
+        script.congestion(signal);
+        (script.window(), script.control.slow_start_threshold())
+    };
+    assert_eq!(left("abe", &[], 20.0, Signal::Ecn), (16.0, 16.0));
+    assert_eq!(left("abe", &[], 2.0, Signal::Ecn), (2.0, 2.0));
+    assert_eq!(left("abe", &[], 20.0, Signal::Loss), (10.0, 10.0));
+    assert_eq!(left("abe", &[], 20.0, Signal::Timeout { repeated: false }), (1.0, 10.0));
+    assert_eq!(left("rfc", &[], 20.0, Signal::Ecn), (10.0, 10.0));
+    assert_eq!(left("linux", &[("abe", Value::Number(0.7))], 20.0, Signal::Ecn), (14.0, 14.0));
+}
+
 /// RFC 6582 section 3.2, step 3: min(ssthresh, max(FlightSize, 1) + 1).
 #[test]
 fn leaving_recovery_sends_no_burst() {
@@ -155,7 +184,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 proptest! {
     #[test]
     fn the_window_obeys_its_bounds(
-        preset in prop::sample::select(vec!["rfc", "linux", "ns2"]),
+        preset in prop::sample::select(vec!["rfc", "abe", "linux", "ns2"]),
         events in events(),
     ) {
         let mut script = script(preset, &[]);

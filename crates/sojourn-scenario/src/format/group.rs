@@ -59,16 +59,16 @@ pub(super) static GROUP: Section = Section {
         },
         Key {
             name: "start",
-            form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_START) },
+            form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_TIMES) },
             presence: Presence::Default("0 s"),
             description: "when the flows start; a list gives each flow its own time, a table draws random times",
             example: "{ uniform = [\"0 s\", \"0.1 s\"] }",
         },
         Key {
             name: "stop",
-            form: Form::Value(MOMENT),
+            form: Form::PerFlow { kind: MOMENT, table: Some(&RANDOM_TIMES) },
             presence: Presence::Optional("at the end of the run"),
-            description: "when the flows stop sending new data",
+            description: "when the flows stop sending new data; one time, a list, or a table as for `start`",
             example: "30 s",
         },
         Key {
@@ -112,14 +112,14 @@ pub(super) static GROUP: Section = Section {
     one_of: &[],
 };
 
-static RANDOM_START: Section = Section {
-    name: "start",
-    description: "random start times",
+static RANDOM_TIMES: Section = Section {
+    name: "times",
+    description: "A table in place of a time draws one for each flow",
     own: &[Key {
         name: "uniform",
         form: Form::Range(MOMENT),
         presence: Presence::Required,
-        description: "each flow starts at a random time between these two",
+        description: "each flow draws its own time between these two",
         example: "[\"0 s\", \"0.1 s\"]",
     }],
     base: None,

@@ -45,7 +45,7 @@ pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
 
 fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(flows) = group.integer("flows") else { return };
-    for key in ["rtt", "start"] {
+    for key in ["rtt", "start", "stop"] {
         if let Some(Item::Values(values)) = group.item(key) {
             if values.len() as u64 != flows {
                 let found = Fault::new(format!("a list of {}", values.len()));
@@ -56,9 +56,9 @@ fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The first and the last start of the group's flows that are possible.
-pub(super) fn starts(group: &Fields) -> Option<(Span, Span)> {
-    let values = match group.item("start")? {
+/// The first and the last possible time of `key`, `start` or `stop`, among the group's flows.
+pub(super) fn moments(group: &Fields, key: &str) -> Option<(Span, Span)> {
+    let values = match group.item(key)? {
         Item::Value(value) => return Some((as_span(*value), as_span(*value))),
         Item::Values(values) => values,
         Item::Table(table) => match table.item("uniform")? {
@@ -72,18 +72,18 @@ pub(super) fn starts(group: &Fields) -> Option<(Span, Span)> {
 }
 
 fn times(duration: Option<Span>, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(duration), Some((first, last))) = (duration, starts(group)) else { return };
+    let (Some(duration), Some((_, last))) = (duration, moments(group, "start")) else { return };
     if last >= duration {
         let found = Fault::new(format!("\"{last}\" with a duration of {duration}"));
         reporter.error(group.origin_of("start"), &join(path, "start"), found, "times before the end of the run");
     }
-    let Some(stop) = group.span("stop") else { return };
+    let Some((stop, last_stop)) = moments(group, "stop") else { return };
     let key = join(path, "stop");
-    if stop <= first || stop < last {
+    if stop <= last {
         let found = Fault::new(format!("\"{stop}\" with a start at {last}"));
         reporter.error(group.origin_of("stop"), &key, found, "a time after the start of all flows of the group");
-    } else if stop > duration {
-        let found = format!("\"{stop}\", after the end of the run at {duration}");
+    } else if last_stop > duration {
+        let found = format!("\"{last_stop}\", after the end of the run at {duration}");
         reporter.warning(group.origin_of("stop"), &key, found, "it has no effect");
     }
 }

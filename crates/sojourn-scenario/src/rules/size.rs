@@ -13,6 +13,9 @@ use sojourn_transport::Options;
 const MOST_PACKETS: f64 = 1e12;
 /// Segment numbers have 31 bits.
 const MOST_SEGMENTS: f64 = 2_147_483_647.0;
+/// Most simulated seconds of all flows and links together: the simulator keeps the time of an event and whose it
+/// is in 64 bits.
+const MOST_FLOW_SECONDS: f64 = 2e9;
 /// Shortest packet that a link is filled with, for an upper bound of the number of packets.
 const SHORT_PACKET_BYTES: f64 = 40.0;
 
@@ -20,6 +23,7 @@ const SHORT_PACKET_BYTES: f64 = 40.0;
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let Some(duration) = scenario.span("duration") else { return };
     packets(scenario, duration, reporter);
+    flow_seconds(scenario, duration, reporter);
     for (index, group) in scenario.tables("group").iter().enumerate() {
         segments(scenario, group, &element_path("group", index, group), duration, reporter);
     }
@@ -38,6 +42,16 @@ fn packets(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
         let found = Fault::new(format!("\"{duration}\" at rates that may need {packets:.1e} packets"));
         let allowed = format!("durations and rates that need at most {MOST_PACKETS:.0e} packets");
         reporter.error(scenario.origin_of("duration"), "duration", found, allowed);
+    }
+}
+
+fn flow_seconds(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
+    let flows: u64 = scenario.tables("group").iter().filter_map(|group| group.integer("flows")).sum();
+    let parts = flows as f64 + scenario.tables("hop").len() as f64 + 2.0;
+    if parts * duration.as_secs_f64() > MOST_FLOW_SECONDS {
+        let longest = Span::from_secs_f64((MOST_FLOW_SECONDS / parts).floor());
+        let found = Fault::new(format!("\"{duration}\" for {flows} flows"));
+        reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} for so many"));
     }
 }
 

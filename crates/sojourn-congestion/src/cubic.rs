@@ -1,0 +1,369 @@
+//! CUBIC (RFC 9438).
+//!
+//! After a loss at `W_max` the window follows, for each acknowledgement of congestion avoidance,
+//! 1. `W_cubic(t) = C (t - K)^3 + W_max`, read one RTT ahead and at most half a window up; K is when it is back at
+//!    `W_max`;
+//! 2. but no less than `W_est`, what Reno would have with the same average window (the Reno-friendly region).
+//!
+//! A loss keeps beta of the window; one that came at a smaller window than the one before lowers `W_max` further (fast
+//! convergence). After a timeout, and where HyStart++ ended slow start without a loss, there is no `W_max`: K is 0 and
+//! the function starts at the present window.
+//!
+//! RFC 9438 sets the window to `W_est` where that is above `W_cubic(t)`; as the window was led by `W_cubic(t + RTT)` it
+//! may be larger than both and then stays. Undoing spurious reactions (section 4.9) needs a transport that detects them.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::hystart::SlowStart;
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// Fewest segments that a loss leaves, and a mark as threshold (section 4.6).
+const LEAST_AFTER_LOSS: f64 = 2.0;
+/// Fewest segments that a mark leaves as window. Linux keeps 2: slow start is back there after one acknowledgement.
+const LEAST_AFTER_MARK: f64 = 1.0;
+/// Most growth of a window in a round trip (section 4.2); in whole segments 1 for every 2 acknowledged.
+const MOST_GROWTH: f64 = 1.5;
+const LEAST_COUNT: f64 = 2.0;
+/// Where Linux is above the cubic function it grows by one segment in so many windows.
+const PLATEAU_WINDOWS: f64 = 100.0;
+
+/// The state of RFC 9438.
+#[derive(Debug)]
+pub struct Cubic {
+    window: f64,
+    threshold: f64,
+    /// `W_max`; zero for none.
+    max: f64,
+    /// `cwnd_prior`.
+    prior: f64,
+    epoch: Option<Epoch>,
+    /// Acknowledged segments since the last step of a window in whole segments.
+    credit: f64,
+    /// Least RTT since the last timeout.
+    least_rtt: Span,
+    slow_start: SlowStart,
+    settings: Settings,
+}
+
+/// A stage of congestion avoidance.
+#[derive(Debug)]
+struct Epoch {
+    /// `t_epoch`, moved by the time that does not count.
+    began: Time,
+    /// The latest acknowledgement.
+    seen: Time,
+    /// K in seconds.
+    k: f64,
+    /// `W_max`, or the window at the beginning where that was larger.
+    origin: f64,
+    /// `W_est`.
+    estimate: f64,
+    /// Acknowledged segments since the last step of an estimate in whole segments.
+    credit: f64,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    scale: f64,
+    beta: f64,
+    /// beta after a mark.
+    mark_beta: f64,
+    reduce_window: bool,
+    fast_convergence: bool,
+    friendly: Friendly,
+    smoothed_rtt: bool,
+    count_acks: bool,
+    whole: bool,
+    first_growth: f64,
+    idle_counts: bool,
+    slow_start_limit: f64,
+}
+
+/// How fast Reno's estimate grows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Friendly {
+    Off,
+    Constant,
+    Rising,
+}
+
+impl Cubic {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// A mark that reduces more than a loss, or whole arithmetic with what only fractions can do.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Cubic, ParameterError> {
+        let number_or_infinite = |name| match params.get(name) {
+            Value::Integer(integer) => integer as f64,
+            _ => f64::INFINITY,
+        };
+        let beta = params.number("beta");
+        let settings = Settings {
+            scale: params.number("scale"),
+            beta,
+            mark_beta: if params.is_auto("abe") { beta } else { params.number("abe") },
+            reduce_window: params.choice("reduce") == "window",
+            fast_convergence: params.boolean("fast_convergence"),
+            friendly: match params.choice("friendly") {
+                "off" => Friendly::Off,
+                "constant" => Friendly::Constant,
+                _ => Friendly::Rising,
+            },
+            smoothed_rtt: params.choice("lookahead") == "smoothed-rtt",
+            count_acks: params.choice("count") == "acks",
+            whole: params.choice("arithmetic") == "whole",
+            first_growth: number_or_infinite("first_growth"),
+            idle_counts: params.choice("idle_time") == "counts",
+            slow_start_limit: number_or_infinite("slow_start_limit"),
+        };
+        if settings.mark_beta < settings.beta {
+            return Err(ParameterError::new(
+                "abe",
+                format!("at least beta, which is {}: RFC 8511 reacts to a mark less than to a loss", settings.beta),
+            ));
+        }
+        if settings.whole && settings.count_acks {
+            return Err(ParameterError::new(
+                "count",
+                "segments where arithmetic is whole: its step comes after so many acknowledged segments",
+            ));
+        }
+        if settings.whole && settings.friendly == Friendly::Rising {
+            return Err(ParameterError::new(
+                "friendly",
+                "off or constant where arithmetic is whole: Linux has no switch of alpha to 1",
+            ));
+        }
+        Ok(Cubic {
+            window: path.initial_window,
+            threshold: f64::INFINITY,
+            max: 0.0,
+            prior: 0.0,
+            epoch: None,
+            credit: 0.0,
+            least_rtt: Span::MAX,
+            slow_start: SlowStart::named(params.choice("hystart")),
+            settings,
+        })
+    }
+
+    /// Opens the window in slow start; returns the segments that are left for congestion avoidance.
+    fn open(&mut self, ack: &Ack, acked: f64) -> f64 {
+        if self.slow_start.is_over(ack, self.window) {
+            // Section 4.10: no loss has set either.
+            self.threshold = self.window;
+            self.prior = self.window;
+            return acked;
+        }
+        let wanted = self.slow_start.growth(acked.min(self.settings.slow_start_limit));
+        let taken = wanted.min(self.threshold - self.window);
+        self.window += taken;
+        if taken < wanted { wanted - taken } else { 0.0 }
+    }
+
+    /// Section 4.2: time in which the application limits sending does not count.
+    #[inline]
+    fn keep_time(&mut self, ack: &Ack) {
+        if let Some(epoch) = &mut self.epoch {
+            if !ack.window_limited && !self.settings.idle_counts {
+                epoch.began += ack.now.since(epoch.seen);
+            }
+            epoch.seen = ack.now;
+        }
+    }
+
+    /// Sections 4.2 to 4.5, in fractions of a segment.
+    fn avoid_by_fractions(&mut self, ack: &Ack, acked: f64, ahead: f64) {
+        let (window, prior, max, scale) = (self.window, self.prior, self.max, self.settings.scale);
+        let alpha = self.settings.alpha();
+        let rising = self.settings.friendly == Friendly::Rising;
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max, scale));
+        epoch.estimate += if rising && epoch.estimate >= prior { 1.0 } else { alpha } * acked / window;
+        let estimate = epoch.estimate;
+        let time = ack.now.since(epoch.began).as_secs_f64();
+        if self.settings.friendly != Friendly::Off && epoch.at(time, scale) < estimate {
+            self.window = window.max(estimate);
+            return;
+        }
+        let target = epoch.at(time + ahead, scale).clamp(window, MOST_GROWTH * window);
+        let count = if self.settings.count_acks { 1.0 } else { acked };
+        let step = count * (target - window) / window;
+        self.window += if max == 0.0 { step.max(acked / self.settings.first_growth) } else { step };
+    }
+
+    /// The same in whole segments: so many acknowledged ones (cnt) for one more in the window.
+    fn avoid_by_segments(&mut self, ack: &Ack, acked: f64, ahead: f64) {
+        // Conservative slow start leaves quarters.
+        self.window = self.window.floor();
+        let (window, max, scale) = (self.window, self.max, self.settings.scale);
+        let alpha = self.settings.alpha();
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max, scale));
+        let time = ack.now.since(epoch.began).as_secs_f64() + ahead;
+        // Rounded towards the origin.
+        let target = epoch.origin + (epoch.at(time, scale) - epoch.origin).trunc();
+        let mut count = if target > window { (window / (target - window)).floor() } else { PLATEAU_WINDOWS * window };
+        if max == 0.0 {
+            count = count.min(self.settings.first_growth);
+        }
+        if self.settings.friendly != Friendly::Off {
+            // Linux holds 8/alpha as a whole number.
+            let span = (window * (8.0 / alpha).floor() / 8.0).floor();
+            epoch.credit += acked;
+            while epoch.credit > span {
+                epoch.credit -= span;
+                epoch.estimate += 1.0;
+            }
+            if epoch.estimate > window {
+                count = count.min((window / (epoch.estimate - window)).floor());
+            }
+        }
+        self.step(count.max(LEAST_COUNT), acked);
+    }
+
+    /// One segment more for every `count` acknowledged.
+    fn step(&mut self, count: f64, acked: f64) {
+        // Gathered for a larger count that no longer holds: at most one segment.
+        if self.credit >= count {
+            self.credit = 0.0;
+            self.window += 1.0;
+        }
+        self.credit += acked;
+        let steps = (self.credit / count).floor();
+        self.credit -= steps * count;
+        self.window += steps;
+    }
+
+    /// Section 4.7, before a reduction.
+    fn remember(&mut self) {
+        let settings = &self.settings;
+        let lower = settings.fast_convergence && self.window < self.max;
+        self.max = settings.round(if lower { self.window * (1.0 + settings.beta) / 2.0 } else { self.window });
+    }
+}
+
+impl Epoch {
+    /// A stage that begins with a window of `window`, after a loss at `max`.
+    fn new(now: Time, window: f64, max: f64, scale: f64) -> Epoch {
+        Epoch {
+            began: now,
+            seen: now,
+            k: if max > window { libm::cbrt((max - window) / scale) } else { 0.0 },
+            origin: max.max(window),
+            estimate: window,
+            credit: 0.0,
+        }
+    }
+
+    /// `W_cubic` after `secs` seconds.
+    #[inline]
+    fn at(&self, secs: f64, scale: f64) -> f64 {
+        let from_k = secs - self.k;
+        self.origin + scale * (from_k * from_k * from_k)
+    }
+}
+
+impl Settings {
+    /// `alpha_cubic`: the additive increase with which beta gives Reno's average window.
+    #[inline]
+    fn alpha(&self) -> f64 {
+        3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+    }
+
+    #[inline]
+    fn round(&self, window: f64) -> f64 {
+        if self.whole { window.floor() } else { window }
+    }
+}
+
+impl Control for Cubic {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.least_rtt = self.least_rtt.min(rtt);
+        }
+        self.keep_time(ack);
+        if ack.in_recovery || ack.marked || !ack.window_limited {
+            return;
+        }
+        let mut acked = f64::from(ack.newly_acked);
+        if self.window < self.threshold {
+            acked = self.open(ack, acked);
+            if acked == 0.0 {
+                return;
+            }
+        }
+        let ahead = if self.settings.smoothed_rtt { ack.smoothed_rtt } else { self.least_rtt };
+        let ahead = if ahead == Span::MAX { 0.0 } else { ahead.as_secs_f64() };
+        if self.settings.whole {
+            self.avoid_by_segments(ack, acked, ahead);
+        } else {
+            self.avoid_by_fractions(ack, acked, ahead);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let outstanding = if self.settings.reduce_window { self.window } else { event.flight };
+        let beta = if event.signal == Signal::Ecn { self.settings.mark_beta } else { self.settings.beta };
+        let kept = self.settings.round(outstanding * beta);
+        match event.signal {
+            Signal::Loss | Signal::Ecn => {
+                self.remember();
+                self.prior = self.window;
+                self.threshold = kept.max(LEAST_AFTER_LOSS);
+                self.window = if event.signal == Signal::Ecn { kept.max(LEAST_AFTER_MARK) } else { self.threshold };
+            }
+            Signal::Timeout { repeated } => {
+                if !repeated {
+                    self.prior = self.window;
+                    self.threshold = kept.max(LEAST_AFTER_LOSS);
+                }
+                self.max = 0.0;
+                self.window = 1.0;
+                self.least_rtt = Span::MAX;
+            }
+        }
+        self.epoch = None;
+        self.credit = 0.0;
+        self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
+    }
+
+    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
+    fn on_recovered(&mut self, flight: f64) {
+        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+        self.threshold = f64::INFINITY;
+        self.max = 0.0;
+        self.prior = 0.0;
+        self.epoch = None;
+        self.credit = 0.0;
+        self.least_rtt = Span::MAX;
+        self.slow_start.restart();
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let Some(epoch) = &self.epoch else { return };
+        visit("w_max_segments", epoch.origin);
+        visit("w_est_segments", epoch.estimate);
+        visit("k_s", epoch.k);
+    }
+}

@@ -1,0 +1,240 @@
+//! DCTCP: a window reduced in proportion to the part of segments that were marked (RFC 8257).
+//!
+//! Sections 3.3 to 3.5, in their order: segments acknowledged with an echo are counted against all; after each window of
+//! data the estimate alpha moves by g towards their part; a mark leaves 1 - alpha/2 of the window, at most once for a
+//! window of data, which the transport sees to; a loss is answered as by Reno.
+//!
+//! Alpha means something only where the receiver echoes each mark (`ecn_feedback = "accurate"` of the transport) and the
+//! queue marks at a step, such as RED with one threshold on the length of the moment.
+
+#[cfg(test)]
+mod tests;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::newreno::{self, Growth};
+use crate::rounds::Rounds;
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Stream, Time};
+
+/// What `dctcp` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "dctcp",
+    summary: "reduces the window in proportion to the marks of the last round trips; for data centres and step marking",
+    sources: &["RFC 8257", "Linux 6.1 net/ipv4/tcp_dctcp.c", "ns-3.37 src/internet/model/tcp-dctcp.cc"],
+    parameters: &[
+        newreno::SLOW_START_LIMIT,
+        newreno::COUNT,
+        newreno::HALVE,
+        Parameter {
+            name: "gain",
+            kind: Kind::Number { min: 1.0 / 1024.0, max: 1.0 },
+            default: Value::Number(1.0 / 16.0),
+            description: "weight of the last window's marked part in alpha (g)",
+        },
+        Parameter {
+            name: "initial_alpha",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: Value::Number(1.0),
+            description: "alpha before the first window; 1 halves at the first mark, as Reno does",
+        },
+        Parameter {
+            name: "alpha_steps",
+            kind: Kind::OrAuto(&Kind::Integer { min: 16, max: 1_000_000 }),
+            default: Value::Auto,
+            description: "alpha is kept in whole parts of one in so many, rounded down, and is 0 from where a decrease would be less than a part; auto is exact",
+        },
+        Parameter {
+            name: "hold",
+            kind: Kind::Choice(&["echoes", "round-trip"]),
+            default: Value::Choice("echoes"),
+            description: "when the window does not grow beside recovery: on acknowledgements with an echo (RFC 3168), or also for the round trip that follows a reduction (Linux's state CWR)",
+        },
+        Parameter {
+            name: "loss",
+            kind: Kind::Choice(&["halves", "alpha"]),
+            default: Value::Choice("halves"),
+            description: "what a loss does: halve (section 3.5), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
+        },
+    ],
+    presets: &[
+        Preset { name: "rfc", summary: "RFC 8257", values: &[] },
+        Preset {
+            name: "linux",
+            summary: "Linux 6.1: alpha in parts of 1024, halves the window, holds it for a round trip after a mark",
+            values: &[
+                ("slow_start_limit", Value::Auto),
+                ("halve", Value::Choice("window")),
+                ("alpha_steps", Value::Integer(1024)),
+                ("hold", Value::Choice("round-trip")),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns-3.37 TcpDctcp on its LinuxReno: a loss is answered as a mark",
+            values: &[
+                ("slow_start_limit", Value::Auto),
+                ("halve", Value::Choice("window")),
+                ("hold", Value::Choice("round-trip")),
+                ("loss", Value::Choice("alpha")),
+            ],
+        },
+    ],
+};
+
+/// Fewest segments that a loss or a mark leaves.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// The state of RFC 8257.
+#[derive(Debug)]
+pub struct Dctcp {
+    window: f64,
+    threshold: f64,
+    /// `DCTCP.Alpha`, 0 to 1.
+    alpha: f64,
+    /// The window of data that ends at `DCTCP.WindowEnd`.
+    rounds: Rounds,
+    /// `DCTCP.BytesAcked`, in segments.
+    acked: f64,
+    /// `DCTCP.BytesMarked`, in segments.
+    marked: f64,
+    /// No growth before what was sent from then on is acknowledged.
+    held: Time,
+    growth: Growth,
+    settings: Settings,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    gain: f64,
+    initial_alpha: f64,
+    alpha_steps: Option<f64>,
+    hold_round_trip: bool,
+    loss_halves: bool,
+    halve_window: bool,
+}
+
+impl Dctcp {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Dctcp, ParameterError> {
+        let initial_alpha = params.number("initial_alpha");
+        Ok(Dctcp {
+            window: path.initial_window,
+            threshold: f64::INFINITY,
+            alpha: initial_alpha,
+            rounds: Rounds::default(),
+            acked: 0.0,
+            marked: 0.0,
+            held: Time::ZERO,
+            growth: Growth::new(params),
+            settings: Settings {
+                gain: params.number("gain"),
+                initial_alpha,
+                alpha_steps: (!params.is_auto("alpha_steps")).then(|| params.integer("alpha_steps") as f64),
+                hold_round_trip: params.choice("hold") == "round-trip",
+                loss_halves: params.choice("loss") == "halves",
+                halve_window: params.choice("halve") == "window",
+            },
+        })
+    }
+
+    /// Section 3.3, steps 1 to 8.
+    #[inline]
+    fn measure(&mut self, ack: &Ack) {
+        let acked = f64::from(ack.newly_acked);
+        self.acked += acked;
+        if ack.marked {
+            self.marked += acked;
+        }
+        if self.rounds.ends(ack) {
+            self.alpha = self.settings.moved(self.alpha, self.marked / self.acked);
+            self.acked = 0.0;
+            self.marked = 0.0;
+        }
+    }
+
+    /// Step 9: what a mark leaves of the window.
+    fn left(&self) -> f64 {
+        (self.window * (1.0 - self.alpha / 2.0)).max(LEAST_WINDOW)
+    }
+}
+
+impl Settings {
+    /// Alpha after a window of which `part` was marked.
+    fn moved(&self, alpha: f64, part: f64) -> f64 {
+        let Some(steps) = self.alpha_steps else {
+            return (1.0 - self.gain) * alpha + self.gain * part;
+        };
+        let alpha = alpha * steps;
+        let less = (alpha * self.gain).floor();
+        let rest = if less > 0.0 { alpha - less } else { 0.0 };
+        (rest + (part * self.gain * steps).floor()).min(steps) / steps
+    }
+}
+
+impl Control for Dctcp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        if ack.in_recovery || ack.marked || !ack.window_limited || ack.sent < self.held {
+            return;
+        }
+        self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let outstanding = if self.settings.halve_window { self.window } else { event.flight };
+        let reduced = if event.signal == Signal::Ecn || !self.settings.loss_halves {
+            self.left()
+        } else {
+            (outstanding / 2.0).max(LEAST_WINDOW)
+        };
+        match event.signal {
+            Signal::Loss | Signal::Ecn => {
+                self.threshold = reduced;
+                self.window = reduced;
+                if event.signal == Signal::Ecn && self.settings.hold_round_trip {
+                    self.held = event.now;
+                }
+            }
+            Signal::Timeout { repeated } => {
+                if !repeated {
+                    self.threshold = reduced;
+                }
+                self.window = 1.0;
+            }
+        }
+    }
+
+    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
+    fn on_recovered(&mut self, flight: f64) {
+        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+        self.threshold = f64::INFINITY;
+        self.alpha = self.settings.initial_alpha;
+        self.rounds = Rounds::default();
+        self.acked = 0.0;
+        self.marked = 0.0;
+        self.held = Time::ZERO;
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha", self.alpha);
+    }
+}

@@ -1,0 +1,118 @@
+//! What holds for every loss-based control, whatever happens to it: for the tests.
+
+use crate::script::{Script, ack, params};
+use crate::{Ack, Congestion, Control, Signal};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use sojourn_core::Span;
+use sojourn_core::registry::Descriptor;
+
+/// What may happen to a flow.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Ack { acked: u32, flight: u32, limited: bool, recovery: bool, marked: bool, queue: u64 },
+    Signal(Signal, u32),
+    Recovered(u32),
+    Restart,
+}
+
+fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
+    let signal = prop_oneof![
+        Just(Signal::Loss),
+        Just(Signal::Ecn),
+        any::<bool>().prop_map(|repeated| Signal::Timeout { repeated }),
+    ];
+    let often = prop::bool::weighted(0.9);
+    let seldom = prop::bool::weighted(0.1);
+    let event = prop_oneof![
+        60 => (1u32..4, 0u32..100, often, seldom, seldom, 0u64..200).prop_map(
+            |(acked, flight, limited, recovery, marked, queue)| Event::Ack { acked, flight, limited, recovery, marked, queue }
+        ),
+        2 => (signal, 0u32..100).prop_map(|(signal, flight)| Event::Signal(signal, flight)),
+        2 => (0u32..100).prop_map(Event::Recovered),
+        1 => Just(Event::Restart),
+    ];
+    prop::collection::vec((0u64..100, event), 1..400)
+}
+
+/// `most`, but nothing in recovery and while the window is not used.
+pub(crate) fn only_when_used(ack: &Ack, most: f64) -> f64 {
+    if ack.window_limited && !ack.in_recovery { most } else { 0.0 }
+}
+
+/// Leads every preset of `descriptor` through random events.
+///
+/// - The window is finite and at least 1.
+/// - An acknowledgement grows it by at most what `growth` says of it and the window before.
+/// - A signal never opens it beyond 2; a timeout leaves 1 and a threshold of at least 2.
+/// - The same events make the same windows.
+pub(crate) fn hold(descriptor: &'static Descriptor, growth: impl Fn(&Ack, f64) -> f64) {
+    for preset in descriptor.presets {
+        TestRunner::default()
+            .run(&events(), |events| {
+                prop_assert_eq!(
+                    lead(descriptor, preset.name, &events, &growth)?,
+                    lead(descriptor, preset.name, &events, &growth)?
+                );
+                Ok(())
+            })
+            .unwrap_or_else(|error| panic!("{} {}: {error}", descriptor.name, preset.name));
+    }
+}
+
+fn lead(
+    descriptor: &'static Descriptor,
+    preset: &str,
+    events: &[(u64, Event)],
+    growth: impl Fn(&Ack, f64) -> f64,
+) -> Result<Vec<u64>, TestCaseError> {
+    let mut script = Script::new(&params(descriptor, preset, &[]));
+    let mut windows = Vec::new();
+    // A recovery ends before acknowledgements count again.
+    let mut repairing = false;
+    for &(millis, event) in events {
+        script.now += Span::from_millis(millis);
+        let before = script.window();
+        match event {
+            Event::Ack { acked, flight, limited, recovery, marked, queue } => {
+                let ack = Ack {
+                    newly_acked: acked,
+                    flight: f64::from(flight),
+                    window_limited: limited,
+                    in_recovery: recovery,
+                    marked,
+                    ..ack(script.now, before, Span::from_millis(queue))
+                };
+                script.control.on_ack(&ack);
+                repairing &= recovery;
+                let grown = script.window() - before;
+                prop_assert!(grown <= growth(&ack, before) + 1e-9, "{event:?} at {before}: {grown}");
+            }
+            Event::Signal(signal, flight) => {
+                let flight = f64::from(flight).min(before);
+                let smoothed_rtt = Span::from_millis(50);
+                script.control.on_congestion(&Congestion { now: script.now, signal, flight, smoothed_rtt });
+                repairing = signal == Signal::Loss;
+                prop_assert!(script.window() <= before.max(2.0), "{event:?} at {before}");
+                if matches!(signal, Signal::Timeout { .. }) {
+                    prop_assert_eq!(script.window(), 1.0);
+                }
+                prop_assert!(script.control.slow_start_threshold() >= 2.0);
+            }
+            Event::Recovered(flight) if repairing => {
+                repairing = false;
+                script.control.on_recovered(f64::from(flight));
+                prop_assert!(script.window() <= script.control.slow_start_threshold());
+            }
+            Event::Recovered(_) => {}
+            Event::Restart => {
+                repairing = false;
+                script.control.on_restart(10.0);
+                prop_assert_eq!(script.window(), 10.0);
+            }
+        }
+        prop_assert!(script.window() >= 1.0 && script.window().is_finite(), "{event:?}: {}", script.window());
+        windows.push(script.window().to_bits());
+    }
+    Ok(windows)
+}

@@ -1,0 +1,162 @@
+//! Westwood+: Reno whose losses are answered with the bandwidth that was measured (Linux, ns-3).
+//!
+//! Acknowledged segments over about a round trip are a bandwidth sample, and a low-pass filter makes an estimate of the
+//! samples. The window grows as Reno's. After a loss the threshold is what keeps the path just full: estimated bandwidth
+//! times least RTT.
+//!
+//! Duplicate acknowledgements also tell of a delivered segment, and later the cumulative one tells again. Linux keeps
+//! books to count each once; here acknowledgements say how many segments they are the first to cover.
+
+mod descriptor;
+mod estimate;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::newreno::Growth;
+use estimate::Bandwidth;
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream, Time};
+
+/// Fewest segments that a loss leaves as threshold.
+const LEAST_THRESHOLD: f64 = 2.0;
+
+/// The state of Westwood+.
+#[derive(Debug)]
+pub struct Westwood {
+    window: f64,
+    threshold: f64,
+    bandwidth: Bandwidth,
+    least_rtt: Option<Span>,
+    /// The latest RTT sample. As in Linux an acknowledgement is judged by that of the one before.
+    rtt: Option<Span>,
+    repair: Repair,
+    growth: Growth,
+    after_repair: bool,
+    forgets_rtt: bool,
+}
+
+/// Whether the estimate waits to be applied.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Repair {
+    None,
+    /// Until losses are repaired.
+    Losses,
+    /// Until what was sent after a mark was answered is acknowledged.
+    Mark(Time),
+}
+
+impl Westwood {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Westwood, ParameterError> {
+        Ok(Westwood {
+            window: path.initial_window,
+            threshold: f64::INFINITY,
+            bandwidth: Bandwidth::new(params),
+            least_rtt: None,
+            rtt: None,
+            repair: Repair::None,
+            growth: Growth::new(params),
+            after_repair: params.choice("apply") == "after-repair",
+            forgets_rtt: params.choice("least_rtt") == "since-timeout",
+        })
+    }
+
+    /// Segments that just fill the path.
+    fn pipe(&self) -> f64 {
+        let least = self.least_rtt.unwrap_or(Span::ZERO);
+        (self.bandwidth.segments_per_second() * least.as_secs_f64()).max(LEAST_THRESHOLD)
+    }
+
+    #[inline]
+    fn is_repaired(&self, ack: &Ack) -> bool {
+        match self.repair {
+            Repair::None => false,
+            Repair::Losses => !ack.in_recovery,
+            Repair::Mark(answered) => !ack.in_recovery && ack.sent >= answered,
+        }
+    }
+}
+
+impl Control for Westwood {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.bandwidth.on_ack(ack, self.rtt);
+        if let Some(rtt) = self.rtt.or(ack.rtt) {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+        self.rtt = ack.rtt.or(self.rtt);
+        if self.is_repaired(ack) {
+            self.repair = Repair::None;
+            self.threshold = self.pipe();
+            self.window = self.threshold;
+        }
+        if ack.in_recovery || ack.marked || !ack.window_limited {
+            return;
+        }
+        self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.signal {
+            Signal::Loss | Signal::Ecn if self.after_repair => {
+                // Reno's half meanwhile.
+                self.threshold = (self.window / 2.0).max(LEAST_THRESHOLD);
+                self.window = self.threshold;
+                self.repair = if event.signal == Signal::Loss { Repair::Losses } else { Repair::Mark(event.now) };
+            }
+            Signal::Loss | Signal::Ecn => {
+                self.threshold = self.pipe();
+                self.window = self.window.max(LEAST_THRESHOLD).min(self.threshold);
+            }
+            Signal::Timeout { repeated } => {
+                if !repeated {
+                    self.threshold = self.pipe();
+                    if self.forgets_rtt {
+                        self.least_rtt = None;
+                    }
+                }
+                self.window = 1.0;
+                self.repair = Repair::None;
+            }
+        }
+    }
+
+    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
+    fn on_recovered(&mut self, flight: f64) {
+        if self.repair == Repair::Losses {
+            self.repair = Repair::None;
+            self.threshold = self.pipe();
+        }
+        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+        self.threshold = f64::INFINITY;
+        self.bandwidth.restart();
+        self.least_rtt = None;
+        self.rtt = None;
+        self.repair = Repair::None;
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("bandwidth_segments_per_s", self.bandwidth.segments_per_second());
+        visit("pipe_segments", self.pipe());
+    }
+}

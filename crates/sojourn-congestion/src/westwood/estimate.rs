@@ -1,0 +1,129 @@
+//! The bandwidth that acknowledgements show.
+
+use crate::Ack;
+use sojourn_core::registry::Params;
+use sojourn_core::{Span, Time};
+
+/// Weight of the old value in each of Linux's two stages (`westwood_do_filter`).
+const STAGE_WEIGHT: f64 = 7.0 / 8.0;
+/// Weight of the old value in ns-3's filter by Tustin's approximation.
+const TUSTIN_WEIGHT: f64 = 0.9;
+
+/// A filtered estimate, in segments per second.
+#[derive(Debug)]
+pub(super) struct Bandwidth {
+    /// Since when segments are counted.
+    began: Option<Time>,
+    /// ns-3: for how long.
+    interval: Span,
+    segments: f64,
+    estimate: f64,
+    /// Linux: the first stage. ns-3: the last sample.
+    previous: f64,
+    sampling: Sampling,
+    filter: Filter,
+    least_interval: Span,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Sampling {
+    /// From one acknowledgement to the first that is more than an RTT later.
+    Elapsed,
+    /// For one RTT from an acknowledgement on.
+    Rtt,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Filter {
+    None,
+    Stages,
+    Tustin,
+}
+
+impl Bandwidth {
+    pub(super) fn new(params: &Params) -> Bandwidth {
+        Bandwidth {
+            began: None,
+            interval: Span::ZERO,
+            segments: 0.0,
+            estimate: 0.0,
+            previous: 0.0,
+            sampling: if params.choice("sampling") == "elapsed" { Sampling::Elapsed } else { Sampling::Rtt },
+            filter: match params.choice("filter") {
+                "none" => Filter::None,
+                "two-stage" => Filter::Stages,
+                _ => Filter::Tustin,
+            },
+            least_interval: params.span("min_interval"),
+        }
+    }
+
+    pub(super) fn restart(&mut self) {
+        self.began = None;
+        self.segments = 0.0;
+        self.estimate = 0.0;
+        self.previous = 0.0;
+    }
+
+    pub(super) fn segments_per_second(&self) -> f64 {
+        self.estimate
+    }
+
+    /// Counts an acknowledgement; `rtt` is the sample of the one before.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Option<Span>) {
+        match self.sampling {
+            Sampling::Elapsed => self.count_elapsed(ack, rtt),
+            Sampling::Rtt => self.count_rtt(ack),
+        }
+    }
+
+    fn count_elapsed(&mut self, ack: &Ack, rtt: Option<Span>) {
+        let Some(began) = self.began else {
+            // The time counts from the first segment on, the segments only after those acknowledged first.
+            self.began = Some(ack.sent);
+            return;
+        };
+        let elapsed = ack.now.since(began);
+        if rtt.is_some_and(|rtt| elapsed > rtt.max(self.least_interval)) {
+            self.sample(elapsed);
+            self.began = Some(ack.now);
+        }
+        self.segments += f64::from(ack.newly_acked);
+    }
+
+    fn count_rtt(&mut self, ack: &Ack) {
+        let Some(rtt) = ack.rtt else { return };
+        if self.began.is_some_and(|began| ack.now.since(began) >= self.interval) {
+            self.sample(self.interval);
+            self.began = None;
+        }
+        self.segments += f64::from(ack.newly_acked);
+        if self.began.is_none() {
+            self.began = Some(ack.now);
+            self.interval = rtt.max(self.least_interval);
+        }
+    }
+
+    /// The segments that were counted took `time`.
+    fn sample(&mut self, time: Span) {
+        let sample = self.segments / time.as_secs_f64();
+        self.segments = 0.0;
+        match self.filter {
+            Filter::None => self.estimate = sample,
+            Filter::Stages if self.previous == 0.0 && self.estimate == 0.0 => {
+                self.previous = sample;
+                self.estimate = sample;
+            }
+            Filter::Stages => {
+                self.previous = STAGE_WEIGHT * self.previous + (1.0 - STAGE_WEIGHT) * sample;
+                self.estimate = STAGE_WEIGHT * self.estimate + (1.0 - STAGE_WEIGHT) * self.previous;
+            }
+            Filter::Tustin => {
+                let mean = (sample + self.previous) / 2.0;
+                self.estimate = TUSTIN_WEIGHT * self.estimate + (1.0 - TUSTIN_WEIGHT) * mean;
+                self.previous = sample;
+            }
+        }
+    }
+}

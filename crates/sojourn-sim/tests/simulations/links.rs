@@ -1,0 +1,185 @@
+//! Links: traces, chains, return paths, access links, jitter, loss, limits.
+
+use crate::common::{close, dumbbell, group, outcome, over_trace, run, scenario, series};
+use sojourn_sim::Wanted;
+
+const OVERLOAD: &str = "name = \"a\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"50 Mbit/s\" }";
+const BULK: &str = "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"";
+
+/// Four opportunities per 10 ms are 4.8 Mbit/s, whole or in parts.
+#[test]
+fn a_trace_gives_its_throughput() {
+    for packet in ["1500 B", "500 B", "700 B", "4000 B"] {
+        let cbr = format!(
+            "name = \"a\"\nrtt = \"20 ms\"\ntraffic = {{ kind = \"cbr\", rate = \"50 Mbit/s\", packet = \"{packet}\" }}"
+        );
+        let mut scenario = over_trace("10 s", &[2, 5, 5, 10], &[&cbr]);
+        scenario.warmup = sojourn_core::Span::from_secs(1);
+        let record = run(&scenario);
+        close(record.bottleneck.utilization.unwrap(), 1.0, 0.001);
+        let bits = record.bottleneck.departures as f64 * 8.0 * packet.trim_end_matches(" B").parse::<f64>().unwrap();
+        close(bits / 9.0, 4.8e6, 0.01e6);
+    }
+}
+
+/// The recording repeats: packets leave at its times, over and over.
+#[test]
+fn a_trace_repeats() {
+    let scenario = over_trace("1 s", &[3, 3, 7], &[OVERLOAD]);
+    let mut counts = [0; 7];
+    let log = outcome(&scenario, &Wanted { bin: None, packets: true }).packets.unwrap();
+    for row in log.rows.iter().filter(|row| row.event == sojourn_sim::PacketEvent::Departure) {
+        // Leaves the queue when its predecessor has been sent.
+        assert_eq!(row.time.as_nanos() % 1_000_000 * u64::from(row.packet.body.number > 0), 0);
+        counts[(row.time.as_nanos() / 1_000_000 % 7) as usize] += 1;
+    }
+    assert!(counts[3] >= 2 * counts[0] - 2 && counts[0] > 140, "{counts:?}");
+    assert_eq!([1, 2, 4, 5, 6].map(|place| counts[place]), [0; 5]);
+}
+
+/// Each link of a direction has its own queue, and the slowest has all of it.
+#[test]
+fn a_chain_of_links() {
+    let record = run(&scenario(&format!(
+        "duration = \"10 s\"
+        [bottleneck]
+        rate = \"10 Mbit/s\"
+        [[hop]]
+        name = \"before\"
+        at = \"before\"
+        rate = \"5 Mbit/s\"
+        queue = {{ kind = \"droptail\", limit = \"50 packets\" }}
+        [[hop]]
+        name = \"after\"
+        at = \"after\"
+        rate = \"20 Mbit/s\"
+        delay = \"1 ms\"
+        [[group]]\n{BULK}"
+    )));
+    let (before, main, after) = (&record.hops["before"], &record.bottleneck, &record.hops["after"]);
+    assert!(before.queue_packets.mean > 10.0 && before.drops > 0);
+    assert!(main.queue_packets.mean < 0.01 && after.queue_packets.mean < 0.01);
+    assert_eq!((main.drops, after.drops), (0, 0));
+    assert!(before.departures >= main.arrivals && main.departures >= after.arrivals);
+    close(main.utilization.unwrap(), before.utilization.unwrap() / 2.0, 0.01);
+    close(after.utilization.unwrap(), before.utilization.unwrap() / 4.0, 0.01);
+}
+
+/// Acknowledgements queue behind the data of an upload.
+#[test]
+fn acknowledgements_share_the_return_link() {
+    let text = |upload: &str| {
+        format!(
+            "duration = \"20 s\"
+            bottleneck = {{ rate = \"10 Mbit/s\", queue = {{ kind = \"droptail\", limit = \"20 packets\" }} }}
+            reverse = {{ rate = \"1 Mbit/s\", queue = {{ kind = \"droptail\", limit = \"50 packets\" }} }}
+            [[group]]\n{BULK}\n{upload}"
+        )
+    };
+    let alone = run(&scenario(&text("")));
+    let upload = "[[group]]\nname = \"up\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ndirection = \"reverse\"";
+    let both = run(&scenario(&text(upload)));
+    let rtt = |record: &_| group(record, "a").rtt_ms.mean.unwrap();
+    // Up to 50 packets of 12 ms each are ahead of an acknowledgement.
+    assert!(rtt(&alone) < 60.0 && rtt(&both) > 250.0, "{} {}", rtt(&alone), rtt(&both));
+    assert!(both.reverse.as_ref().unwrap().queue_ms.max.unwrap() <= 600.0 + 12.0);
+    assert!(both.reverse.unwrap().utilization.unwrap() > 0.9);
+    for name in ["a", "up"] {
+        close(both.groups[name].share.unwrap(), 1.0, 0.0);
+    }
+}
+
+/// An access link spaces packets: ten of 1.2 ms each, then 0.12 ms on the bottleneck and 10 ms of path.
+#[test]
+fn an_access_link_spaces_packets() {
+    let record = run(&dumbbell(
+        "1 s",
+        "rate = \"100 Mbit/s\"",
+        &["name = \"a\"\ncontrol = \"newreno\"\nflows = 2\nrtt = \"20 ms\"\naccess_rate = \"10 Mbit/s\"\n\
+           transport = { handshake = false }\ntraffic = { kind = \"bulk\", size = \"14480 B\" }"],
+    ));
+    // The second flow has an access link of its own; its last packet waits for the first one's.
+    close(group(&record, "a").fct_ms.unwrap().mean.unwrap(), 22.12 + 0.06, 1e-9);
+    assert_eq!(record.bottleneck.queue_packets.max, 1);
+}
+
+/// Jitter delays; without reordering a sender notices nothing else, with it duplicates look like losses.
+#[test]
+fn jitter_with_and_without_reordering() {
+    let run = |reorder: bool, kind: &str| {
+        run(&dumbbell(
+            "10 s",
+            &format!("rate = \"10 Mbit/s\"\njitter = {{ {kind}, reorder = {reorder} }}"),
+            &["name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = { receive_window = \"20 packets\" }"],
+        ))
+    };
+    for kind in ["kind = \"uniform\", max = \"20 ms\"", "kind = \"normal\", mean = \"10 ms\", sd = \"5 ms\""] {
+        let (ordered, disordered) = (run(false, kind), run(true, kind));
+        assert_eq!(group(&ordered, "a").retransmissions, Some(0));
+        assert!(group(&disordered, "a").retransmissions.unwrap() > 10);
+        assert_eq!((ordered.bottleneck.drops, disordered.bottleneck.drops), (0, 0));
+        let rtt = group(&ordered, "a").rtt_ms.mean.unwrap();
+        assert!((28.0..60.0).contains(&rtt), "{rtt}");
+    }
+}
+
+/// Uniform jitter from 0 to 10 ms adds 5 ms in the mean where nothing waits for anything.
+#[test]
+fn jitter_has_its_mean() {
+    let scenario = dumbbell(
+        "50 s",
+        "rate = \"10 Mbit/s\"\njitter = { kind = \"uniform\", max = \"10 ms\" }",
+        &["name = \"a\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"500 kbit/s\" }"],
+    );
+    let delay = series(&scenario, 50_000).flows.one_way_delay_ms[0];
+    close(delay, 1.2 + 10.0 + 5.0, 0.3);
+}
+
+/// The loss rate is the configured one within four standard deviations.
+#[test]
+fn random_loss_has_its_rate() {
+    for loss in [0.001, 0.02, 0.3] {
+        let record = run(&dumbbell(
+            "60 s",
+            &format!("rate = \"10 Mbit/s\"\nloss = {loss}"),
+            &["name = \"a\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"5 Mbit/s\" }"],
+        ));
+        let sent = record.bottleneck.departures as f64;
+        close(record.bottleneck.drop_rate.unwrap(), loss, 4.0 * (loss * (1.0 - loss) / sent).sqrt());
+        close(record.bottleneck.utilization.unwrap(), 0.5, 0.001);
+        let delivered = 1.0 - group(&record, "a").goodput_mbps / (5.0 * 1472.0 / 1500.0);
+        close(delivered, record.bottleneck.drop_rate.unwrap(), 0.001);
+    }
+}
+
+/// Limits in packets, bytes and time at the link's rate: 10 ms at 10 Mbit/s are 12 500 B, 8 packets.
+#[test]
+fn limits() {
+    for (limit, packets) in [("8 packets", 8), ("12500 B", 8), ("10 ms", 8), ("12000 B", 8), ("11999 B", 7)] {
+        let queue = format!("rate = \"10 Mbit/s\"\nqueue = {{ kind = \"droptail\", limit = \"{limit}\" }}");
+        let record = run(&dumbbell("1 s", &queue, &[OVERLOAD]));
+        assert_eq!(record.bottleneck.queue_packets.max, packets, "{limit}");
+        close(record.bottleneck.queue_ms.max.unwrap(), 1.2 * packets as f64, 1.2);
+    }
+}
+
+/// Marks instead of drops from end to end: RED marks, receivers echo, senders slow down.
+#[test]
+fn ecn_with_red() {
+    let run = |ecn: bool| {
+        run(&dumbbell(
+            "30 s",
+            &format!("rate = \"10 Mbit/s\"\nqueue = {{ kind = \"red\", limit = \"200 packets\", ecn = {ecn} }}"),
+            &[&format!("{BULK}\nflows = 4\ntransport = {{ ecn = {ecn} }}\nstart = {{ uniform = [\"0 s\", \"1 s\"] }}")],
+        ))
+    };
+    let (marked, dropped) = (run(true), run(false));
+    assert!(marked.bottleneck.marks > 100 && dropped.bottleneck.marks == 0);
+    assert!(marked.bottleneck.drops * 5 < dropped.bottleneck.drops, "{:?}", marked.bottleneck);
+    assert!(group(&marked, "a").mark_rate.unwrap() > 0.001);
+    assert!(group(&marked, "a").retransmissions.unwrap() * 5 < group(&dropped, "a").retransmissions.unwrap());
+    for record in [&marked, &dropped] {
+        assert!(record.bottleneck.utilization.unwrap() > 0.9);
+        assert!(record.bottleneck.queue_ms.mean.unwrap() < 60.0);
+    }
+}

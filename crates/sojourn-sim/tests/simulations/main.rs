@@ -1,0 +1,10 @@
+//! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
+
+mod common;
+mod determinism;
+mod flows;
+mod instruments;
+mod ledbat;
+mod links;
+mod random;
+mod worked;

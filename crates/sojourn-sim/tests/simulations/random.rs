@@ -1,0 +1,78 @@
+//! Every random scenario that is valid runs, ends, conserves packets and says sensible things.
+
+use crate::common::text;
+use proptest::prelude::*;
+use sojourn_core::{Span, Stream};
+use sojourn_scenario::{Capacity, Direction, Scenario, random};
+use sojourn_sim::{LinkRecord, Monitor, Record, Wanted, simulate};
+
+fn simulated(scenario: &Scenario, wanted: &Wanted) -> sojourn_sim::Outcome {
+    simulate(scenario, scenario.seed, wanted, &Monitor::default()).expect("nobody interrupts")
+}
+
+fn finite(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Number(number) => number.as_f64().is_some_and(|number| number.is_finite() && number >= 0.0),
+        serde_json::Value::Array(values) => values.iter().all(finite),
+        serde_json::Value::Object(values) => values.values().all(finite),
+        _ => true,
+    }
+}
+
+fn check_link(name: &str, link: &LinkRecord, slack: f64) {
+    assert!(link.utilization.is_none_or(|utilization| utilization <= 1.0 + slack), "{name}: {link:?}, slack {slack}");
+    assert!(link.queue_packets.mean <= link.queue_packets.max as f64 + 1e-9);
+    assert!(link.queue_bytes.mean <= link.queue_bytes.max as f64 + 1e-6);
+    let ms = &link.queue_ms;
+    if let (Some(p50), Some(p90), Some(p99), Some(max)) = (ms.p50, ms.p90, ms.p99, ms.max) {
+        assert!(p50 <= p90 && p90 <= p99 && p99 <= max * 1.001 + 1e-6, "{ms:?}");
+        assert!(ms.mean.unwrap() <= max + 1e-9);
+    }
+    assert_eq!(ms.mean.is_some(), link.departures > 0);
+}
+
+fn check(scenario: &Scenario, record: &Record) {
+    assert!(finite(&serde_json::to_value(record).unwrap()), "{record:?}");
+    let measured = scenario.duration - scenario.warmup;
+    let records = [Some(&record.bottleneck), record.reverse.as_ref()].into_iter().flatten();
+    let records = records.chain(scenario.hops.iter().map(|hop| &record.hops[&hop.name]));
+    for ((name, _, spec), link) in sojourn_sim::named_links(scenario).into_iter().zip(records) {
+        let slack = match &spec.capacity {
+            // Times are whole nanoseconds, at both ends of what is measured.
+            Capacity::Fixed(_) => 4e-9 / measured.as_secs_f64(),
+            // A packet that began before measuring did counts as a whole.
+            Capacity::Recorded(_) => {
+                f64::from(scenario.largest_packet_bytes() + 28) / spec.capacity.mean_rate().bytes_in(measured)
+            }
+        };
+        check_link(name, link, slack);
+    }
+    for direction in [Direction::Forward, Direction::Reverse] {
+        let shares: Vec<f64> = scenario
+            .groups
+            .iter()
+            .filter(|group| group.direction == direction)
+            .filter_map(|group| record.groups[&group.name].share)
+            .collect();
+        assert!(shares.is_empty() || (shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+    }
+    for group in record.groups.values() {
+        assert!(group.jain.is_none_or(|jain| (0.0..=1.0 + 1e-9).contains(&jain)));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn random_scenarios_run(seed in any::<u64>()) {
+        let scenario = random::scenario(&mut Stream::new(seed, "random simulations"));
+        let record = simulated(&scenario, &Wanted::default()).record;
+        check(&scenario, &record);
+        if seed % 4 == 0 {
+            let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true };
+            let again = simulated(&scenario, &wanted).record;
+            prop_assert_eq!(text(&record), text(&again));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! What a receiver acknowledges, and when.
+
+use super::{Clock, Receiver};
+use crate::options::{DESCRIPTOR, Options};
+use crate::segment::{Block, Segment, SegmentKind};
+use proptest::prelude::*;
+use sojourn_core::registry::{Params, Value};
+use sojourn_core::{Span, Time};
+use std::collections::BTreeSet;
+
+fn receiver(changes: &[(&str, Value)], clock: Clock) -> Receiver {
+    let mut params = Params::new(&DESCRIPTOR, None);
+    changes.iter().for_each(|(name, value)| params.set(name, *value));
+    Receiver::new(&Options::new(&params).unwrap(), clock)
+}
+
+fn prompt() -> Receiver {
+    receiver(&[("ack_every", Value::Integer(1))], Clock::default())
+}
+
+fn at(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+/// Segment `number`, sent at `millis`.
+fn data(number: u32, millis: u64) -> Segment {
+    Segment::new(SegmentKind::Data, number, at(millis))
+}
+
+/// The blocks of the acknowledgement of each segment, in the order given.
+fn blocks(receiver: &mut Receiver, numbers: &[u32]) -> Vec<(u32, u32)> {
+    let mut last = vec![];
+    for &number in numbers {
+        let ack = receiver.on_data(&data(number, 0), false, at(1)).ack.unwrap();
+        last = ack.sack_blocks().iter().map(|block| (block.start, block.end)).collect();
+    }
+    last
+}
+
+/// RFC 2018 section 4: first the block of the segment that caused it, then the most recent others.
+#[test]
+fn recent_blocks_come_first() {
+    let mut receiver = prompt();
+    assert_eq!(blocks(&mut receiver, &[0, 2]), [(2, 3)]);
+    assert_eq!(blocks(&mut receiver, &[3]), [(2, 4)]);
+    assert_eq!(blocks(&mut receiver, &[8]), [(8, 9), (2, 4)]);
+    assert_eq!(blocks(&mut receiver, &[5]), [(5, 6), (8, 9), (2, 4)]);
+    assert_eq!(blocks(&mut receiver, &[10]), [(10, 11), (5, 6), (8, 9)]);
+    assert_eq!(blocks(&mut receiver, &[9]), [(8, 11), (5, 6), (2, 4)], "grown together; as many as possible");
+    assert_eq!(blocks(&mut receiver, &[1]), [(8, 11), (5, 6)], "1 to 3 are acknowledged now");
+    assert_eq!(blocks(&mut receiver, &[4, 7, 6]), []);
+    assert_eq!(receiver.next(), 11);
+}
+
+/// RFC 2018 section 4: a duplicate is answered with what is there.
+#[test]
+fn a_duplicate_out_of_order_is_no_news() {
+    let mut receiver = prompt();
+    assert_eq!(blocks(&mut receiver, &[2, 4]), [(4, 5), (2, 3)]);
+    let arrival = receiver.on_data(&data(2, 0), false, at(1));
+    assert!(!arrival.is_new && arrival.ack.is_some());
+}
+
+#[test]
+fn without_sack_there_are_no_blocks() {
+    let mut receiver = receiver(&[("sack", Value::Boolean(false)), ("ack_every", Value::Integer(1))], Clock::default());
+    assert_eq!(blocks(&mut receiver, &[0, 2, 4]), []);
+}
+
+/// RFC 5681 section 4.2: every second segment, or after the delay.
+#[test]
+fn delayed_acknowledgements() {
+    let mut receiver = receiver(&[], Clock::default());
+    assert!(receiver.on_data(&data(0, 0), false, at(10)).ack.is_none());
+    assert_eq!(receiver.deadline(), at(110));
+    assert_eq!(receiver.on_data(&data(1, 0), false, at(20)).ack.unwrap().number, 2);
+    assert_eq!(receiver.deadline(), Time::NEVER);
+    assert!(receiver.on_data(&data(2, 0), false, at(30)).ack.is_none());
+    assert!(receiver.on_timer(at(129)).is_none());
+    assert_eq!(receiver.on_timer(at(130)).unwrap().number, 3);
+    assert_eq!(receiver.deadline(), Time::NEVER);
+}
+
+/// RFC 5681 section 4.2: at once when out of order, twice, or filling a gap; also if one was being delayed.
+#[test]
+fn disorder_is_acknowledged_at_once() {
+    let mut receiver = receiver(&[], Clock::default());
+    let mut number = |number, millis| receiver.on_data(&data(number, 0), false, at(millis)).ack.map(|ack| ack.number);
+    assert_eq!(number(0, 0), None);
+    assert_eq!(number(2, 1), Some(1), "a gap");
+    assert_eq!(number(4, 2), Some(1), "another");
+    assert_eq!(number(1, 3), Some(3), "fills one");
+    assert_eq!(number(3, 4), Some(5), "fills the other");
+    assert_eq!(number(4, 5), Some(5), "a duplicate");
+    assert_eq!(number(5, 6), None, "in order");
+    assert_eq!(number(0, 7), Some(6), "an old duplicate");
+    assert_eq!(receiver.deadline(), Time::NEVER);
+}
+
+/// RFC 7323 section 4.3: the time of the earliest segment not acknowledged yet; of the segment that fills a
+/// gap; never of one out of order.
+#[test]
+fn which_time_is_echoed() {
+    let mut receiver = receiver(&[], Clock::default());
+    assert!(receiver.on_data(&data(0, 10), false, at(60)).ack.is_none());
+    assert_eq!(receiver.on_data(&data(1, 12), false, at(62)).ack.unwrap().stamp, at(10), "delayed: the earlier");
+    assert!(receiver.on_data(&data(2, 20), false, at(70)).ack.is_none());
+    assert_eq!(
+        receiver.on_data(&data(4, 24), false, at(74)).ack.unwrap().stamp,
+        at(20),
+        "out of order: the last in order"
+    );
+    assert_eq!(receiver.on_data(&data(3, 40), false, at(90)).ack.unwrap().stamp, at(40), "a gap filled");
+    assert!(receiver.on_data(&data(5, 50), false, at(100)).ack.is_none());
+    assert_eq!(receiver.on_data(&data(5, 55), false, at(105)).ack.unwrap().stamp, at(50), "a duplicate");
+}
+
+/// RFC 3168 section 6.1.3: echoed from the mark until CWR, and again if that segment is marked itself.
+#[test]
+fn echo_until_told() {
+    let mut receiver = prompt();
+    let mut echo = |number, marked, cwr| {
+        let segment = Segment { cwr, ..data(number, 0) };
+        receiver.on_data(&segment, marked, at(1)).ack.unwrap().ece
+    };
+    assert!(!echo(0, false, false));
+    assert!(echo(1, true, false));
+    assert!(echo(2, false, false));
+    assert!(!echo(3, false, true));
+    assert!(!echo(4, false, false));
+    assert!(echo(5, true, true));
+    assert!(echo(6, false, false));
+}
+
+/// True one-way delays, as clocks see them that are apart and drift.
+#[test]
+fn one_way_delays() {
+    let ack = |clock| receiver(&[("ack_every", Value::Integer(1))], clock).on_data(&data(0, 1000), false, at(1040)).ack;
+    let delay = |offset_nanos, skew_ppm| ack(Clock { offset_nanos, skew_ppm }).unwrap().delay_nanos;
+    assert_eq!(delay(0, 0.0), 40_000_000);
+    assert_eq!(delay(-3_000_000_000, 0.0), -2_960_000_000);
+    assert_eq!(delay(0, 100.0), 40_000_000 + 104_000);
+    assert_eq!(delay(7, -100.0), 40_000_007 - 104_000);
+}
+
+proptest! {
+    /// Against a set of numbers: what is expected next, what is new, and every block.
+    #[test]
+    fn ranges_are_what_was_received(numbers in prop::collection::vec(0u32..40, 1..200)) {
+        let mut receiver = prompt();
+        let mut got = BTreeSet::new();
+        for number in numbers {
+            let arrival = receiver.on_data(&data(number, 0), false, at(1));
+            prop_assert_eq!(arrival.is_new, got.insert(number));
+            let ack = arrival.ack.unwrap();
+            let next = (0..).find(|number| !got.contains(number)).unwrap();
+            prop_assert_eq!(ack.number, next);
+            prop_assert_eq!(receiver.next(), next);
+            let mut ranges: Vec<Block> = vec![];
+            for &number in got.range(next..) {
+                match ranges.last_mut() {
+                    Some(range) if range.end == number => range.end += 1,
+                    _ => ranges.push(Block { start: number, end: number + 1 }),
+                }
+            }
+            prop_assert_eq!(ack.sack_blocks().len(), ranges.len().min(3));
+            for (index, block) in ack.sack_blocks().iter().enumerate() {
+                prop_assert!(ranges.contains(block));
+                prop_assert!(!ack.sack_blocks()[..index].contains(block), "each once");
+            }
+            if number > next && arrival.is_new {
+                let first = ack.sack_blocks()[0];
+                prop_assert!(first.start <= number && number < first.end);
+            }
+        }
+    }
+
+    /// An acknowledgement is never later than the delay after the first segment it covers.
+    #[test]
+    fn no_acknowledgement_is_late(gaps in prop::collection::vec(0u64..200, 1..100), every in 1u64..6) {
+        let mut receiver = receiver(&[("ack_every", Value::Integer(every))], Clock::default());
+        let (mut now, mut waiting) = (Time::ZERO, vec![]);
+        for (number, gap) in gaps.into_iter().enumerate() {
+            let next = now + Span::from_millis(gap);
+            if receiver.deadline() <= next {
+                let due = receiver.deadline();
+                prop_assert!(receiver.on_timer(due).is_some());
+                prop_assert!(due.since(waiting[0]) <= Span::from_millis(100));
+                waiting.clear();
+            }
+            now = next;
+            waiting.push(now);
+            if receiver.on_data(&data(number as u32, 0), false, now).ack.is_some() {
+                prop_assert_eq!(waiting.len() as u64, every);
+                waiting.clear();
+            }
+            prop_assert!(waiting.len() < every as usize);
+        }
+    }
+}

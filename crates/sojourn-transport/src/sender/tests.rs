@@ -1,0 +1,9 @@
+//! Sender and receiver against the RFCs, over a path on which every loss and delay is written down.
+
+mod ecn;
+mod network;
+mod newreno;
+mod random;
+mod sack;
+mod sending;
+mod timers;

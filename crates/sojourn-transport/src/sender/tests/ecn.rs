@@ -1,0 +1,78 @@
+//! RFC 3168: congestion marks.
+
+use super::network::{Network, assert_table, network};
+use sojourn_core::registry::Value;
+
+fn ecn(window: u64) -> Network {
+    let options =
+        [("ecn", Value::Boolean(true)), ("initial_window", Value::Integer(window)), ("ack_every", Value::Integer(2))];
+    network(&options, &[("initial_threshold", Value::Number(4.0))])
+}
+
+/// Section 6.1.2: one reduction for all marks of a window, told with CWR in the first new segment; the
+/// receiver echoes until it sees that (section 6.1.3).
+#[test]
+fn one_reduction_per_window() {
+    let mut path = ecn(10);
+    path.marks = Box::new(|number, _| number < 6);
+    path.send_forever().run(310);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 8 9 | 10.00
+        102 ack 2 ece: | 5.00
+        104 ack 4 ece: | 5.00
+        106 ack 6 ece: 10 | 5.00
+        108 ack 8 ece: 11 12 | 5.00
+        110 ack 10 ece: 13 14 | 5.00
+        209 ack 12: 15 16 | 5.40
+        211 ack 14: 17 18 | 5.77
+        310 ack 16: 19 20 21 | 6.12
+    ",
+    );
+    assert_eq!(path.reduced.len(), 1, "{}", path.table());
+}
+
+/// A mark in the next window halves again.
+#[test]
+fn marks_in_every_window_halve_each_time() {
+    let mut path = ecn(16);
+    path.marks = Box::new(|number, _| number % 7 == 0);
+    path.send_forever().run(2000);
+    let windows = path.reduced.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
+    assert!(path.reduced.len() > 5 && windows >= 2, "{:?}", path.reduced);
+}
+
+/// Section 6.1.2: a reduction for another reason is told too, so that the echo of a mark in the same window
+/// does not cause a second one.
+#[test]
+fn a_loss_and_a_mark_in_one_window_are_one_reduction() {
+    let mut path = ecn(16);
+    path.drops = Box::new(|number, nth| (number, nth) == (2, 0));
+    path.marks = Box::new(|number, _| number == 5);
+    path.send_forever().run(420);
+    assert_eq!(path.threshold(), 8.0, "{}", path.table());
+    assert_eq!(path.reduced, [20], "{}", path.table());
+    assert!(path.window() >= 8.0);
+}
+
+/// Section 6.1.5: what is sent again is not ECN-capable; without negotiation nothing is.
+#[test]
+fn who_is_capable() {
+    let mut path = ecn(10);
+    path.drops = Box::new(|number, nth| (number, nth) == (2, 0));
+    path.send_segments(20).run(100_000);
+    assert_eq!(path.capable, (0..20).collect::<Vec<u32>>());
+    assert_eq!(path.times_sent[&2], 2);
+    path.assert_complete(20);
+}
+
+/// Without ECN the sender takes no notice.
+#[test]
+fn no_answer_without_negotiation() {
+    let mut path = network(&[("initial_window", Value::Integer(10))], &[]);
+    path.marks = Box::new(|_, _| true);
+    path.send_segments(20).run(100_000);
+    assert!(!path.table().contains("ece"));
+    assert!(path.threshold().is_infinite());
+}

@@ -1,0 +1,128 @@
+//! RFC 6298: the retransmission timer.
+
+use super::network::{Network, assert_table, network, these};
+use sojourn_core::registry::Value;
+use sojourn_core::{Span, Time};
+
+fn timeouts(path: &Network) -> Vec<u64> {
+    let millis = |line: &String| line.trim().split(' ').next().unwrap().parse().unwrap();
+    path.log.iter().filter(|line| line.contains("timeout")).map(millis).collect()
+}
+
+/// Rules 5.5 and 5.6: doubled each time, from 1 s without a sample, up to the ceiling.
+#[test]
+fn back_off() {
+    let mut path = network(&[("max_rto", Value::Span(Span::from_secs(5)))], &[]);
+    path.drops = Box::new(|_, nth| nth < 5);
+    path.send_segments(1).run(100_000);
+    assert_eq!(timeouts(&path), [1000, 3000, 7000, 12_000, 17_000]);
+    path.assert_complete(1);
+}
+
+/// RFC 5681 equation 4: the threshold is halved for the first timeout of a segment only.
+#[test]
+fn a_repeated_timeout_keeps_the_threshold() {
+    let mut path = network(&[("initial_window", Value::Integer(16))], &[]);
+    path.drops = Box::new(|_, nth| nth < 3);
+    path.send_segments(16).run(7050);
+    assert_eq!((path.window(), path.threshold()), (1.0, 8.0), "{}", path.table());
+}
+
+/// Rule 5.3: every acknowledgement of new data starts the timer anew.
+#[test]
+fn progress_restarts_the_timer() {
+    let mut path = network(&[("initial_window", Value::Integer(4))], &[]);
+    path.drops = these(&[(3, 0)]);
+    // Only segment 3 is missing: two duplicates are too few for anything but the timer.
+    path.send_segments(4).run(100_000);
+    // The last progress was the acknowledgement of 2, at 3 + 50 + 50 ms.
+    assert_eq!(timeouts(&path), [1103]);
+    path.assert_complete(4);
+}
+
+/// Karn's algorithm: without timestamps a segment that was sent twice gives no sample, and the back-off
+/// lasts until one that was not is acknowledged.
+#[test]
+fn karn() {
+    let mut path = network(&[("timestamps", Value::Boolean(false)), ("initial_window", Value::Integer(1))], &[]);
+    path.drops = these(&[(0, 0)]);
+    path.send_segments(3).run(1000 + 101);
+    assert_eq!(timeouts(&path), [1000]);
+    assert_eq!(path.rtts, Vec::<f64>::new());
+    assert_eq!(path.sender.rtt.timeout(), Span::from_secs(2), "still backed off");
+    path.run(100_000);
+    assert_eq!(path.sender.rtt.timeout(), Span::from_secs(1));
+    assert_eq!(path.sender.rtt.smoothed(), Span::from_millis(101), "of segment 1; one is timed at a time");
+    path.assert_complete(3);
+}
+
+/// RFC 7323: with timestamps the retransmission gives a sample, which ends the back-off.
+#[test]
+fn timestamps_lift_karn() {
+    let mut path = network(&[("initial_window", Value::Integer(1))], &[]);
+    path.drops = these(&[(0, 0)]);
+    path.send_segments(1).run(100_000);
+    assert_eq!(path.rtts, [101.0]);
+    assert_eq!(path.sender.rtt.timeout(), Span::from_secs(1));
+}
+
+/// Linux puts the floor on the variance term: 101 ms + 200 ms.
+#[test]
+fn the_floor_of_linux() {
+    let floor = [
+        ("min_rto", Value::Span(Span::from_millis(200))),
+        ("rto_floor", Value::Choice("variance")),
+        ("initial_window", Value::Integer(1)),
+    ];
+    let mut path = network(&floor, &[]);
+    path.send_segments(1).run(1000);
+    assert_eq!(path.sender.rtt.timeout(), Span::from_millis(101) + Span::from_millis(202), "4 x half the sample");
+    let mut path = network(&floor, &[]);
+    path.send_segments(2000).run(20_000);
+    let expected = path.sender.rtt.smoothed() + Span::from_millis(200);
+    assert_eq!(path.sender.rtt.timeout(), expected);
+}
+
+/// RFC 5681 section 3.1, RFC 6298 rule 5.7: after a lost SYN one segment, and 3 s to wait for it.
+#[test]
+fn a_lost_syn() {
+    let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
+    path.drops = these(&[(u32::MAX, 0), (0, 0)]);
+    path.send_segments(5).run(100_000);
+    assert_table(
+        &path.table(),
+        "
+        0 start: syn lost | 10.00
+        1000 timeout: syn | 10.00
+        1100 accepted: 0-lost | 1.00
+        4100 timeout: 0again | 1.00 loss
+        4201 ack 1: 1 2 | 2.00
+        4302 ack 2: 3 | 2.50
+        4303 ack 3: 4 | 2.90
+        4403 ack 4: | 3.24
+        4404 ack 5: | 3.24
+    ",
+    );
+    path.assert_complete(5);
+}
+
+#[test]
+fn a_handshake_gives_the_first_sample() {
+    let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
+    path.send_segments(3).run(100);
+    assert_eq!(path.sender.rtt.smoothed(), Span::from_millis(100));
+    path.run(100_000);
+    path.assert_complete(3);
+    assert_eq!(path.sender.counts.timeouts, 0);
+}
+
+/// A late second answer to a SYN changes nothing.
+#[test]
+fn a_second_syn_ack_is_ignored() {
+    let mut path = network(&[("handshake", Value::Boolean(true))], &[]);
+    path.send_segments(3).run(100);
+    let window = path.window();
+    path.sender.on_syn_ack(path.now + Span::from_secs(1));
+    assert_eq!((path.window(), path.sender.rtt.smoothed()), (window, Span::from_millis(100)));
+    assert_eq!(path.sender.deadline(path.now), Time::ZERO + Span::from_millis(1100));
+}
