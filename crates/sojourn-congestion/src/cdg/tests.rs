@@ -154,8 +154,9 @@ fn script_in_slow_start(preset: &str) -> Script {
 /// A round in which the queue rises, and the one that is left out after a back-off.
 fn rise(script: &mut Script, level: &mut u64) -> f64 {
     *level += 1_000;
+    let before = script.window();
     let window = round(script, &[*level, *level + 10_000]);
-    if window < 20.0 {
+    if window < before {
         round(script, &[*level, *level + 10_000]);
     }
     window
@@ -164,17 +165,17 @@ fn rise(script: &mut Script, level: &mut u64) -> f64 {
 /// Five back-offs, then five that are ignored (FreeBSD), or all until the queue falls (Linux).
 #[test]
 fn ineffective_back_offs_stop() {
-    for (preset, windows) in [
-        ("paper", [14.0, 10.0, 7.0, 5.0, 3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 2.0]),
-        ("linux", [14.0, 10.0, 7.0, 5.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0]),
-        ("scavenger", [14.0, 10.0, 7.0, 5.0, 4.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0]),
+    for (preset, left, backoffs) in [
+        ("paper", 0.7, [1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 6]),
+        ("linux", 724.0 / 1024.0, [1, 2, 3, 4, 5, 5, 5, 5, 5, 5, 5]),
+        ("scavenger", 724.0 / 1024.0, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]),
     ] {
         let mut script = twenty(preset, &[CERTAIN]);
         let mut level = 50_000;
-        let found = windows.map(|_| rise(&mut script, &mut level).round());
-        let expected = windows;
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() <= 1.0, "{preset}: {found} {expected}");
+        for count in backoffs {
+            let expected = (20.0 * libm::pow(left, f64::from(count))).max(2.0);
+            let found = rise(&mut script, &mut level);
+            assert!((found - expected).abs() < 1e-9, "{preset}: {found} after {count}, not {expected}");
         }
         let last = script.window();
         if preset == "linux" {
