@@ -251,9 +251,6 @@ impl Sender {
                 if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
             self.enter_recovery(flight, now);
         }
-        if segment.ece {
-            self.on_echo(acknowledged, now);
-        }
         if delivered.segments > 0 {
             let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
@@ -271,6 +268,10 @@ impl Sender {
                 marked: segment.ece,
                 rate,
             });
+        }
+        // After the acknowledgement, so that a control that counts marks has counted this one.
+        if segment.ece {
+            self.on_echo(acknowledged, now);
         }
         rtt
     }
