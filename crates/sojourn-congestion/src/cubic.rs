@@ -289,7 +289,7 @@ impl Control for Cubic {
             self.least_rtt = self.least_rtt.min(rtt);
         }
         self.keep_time(ack);
-        if ack.in_recovery || ack.marked || !ack.window_limited {
+        if !ack.may_open() {
             return;
         }
         let mut acked = f64::from(ack.newly_acked);
@@ -343,7 +343,6 @@ impl Control for Cubic {
         self.window = initial_window;
         self.threshold = f64::INFINITY;
         self.max = 0.0;
-        self.prior = 0.0;
         self.epoch = None;
         self.credit = 0.0;
         self.least_rtt = Span::MAX;
