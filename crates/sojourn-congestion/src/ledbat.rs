@@ -15,7 +15,7 @@
 //! measured but do not move the window.
 
 mod descriptor;
-mod history;
+pub(crate) mod history;
 #[cfg(test)]
 mod tests;
 

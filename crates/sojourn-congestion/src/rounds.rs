@@ -1,31 +1,33 @@
-//! Round trips, told by what is acknowledged.
+//! Round trips of a flow, told from when acknowledged segments were sent.
 
-use crate::Ack;
+use crate::control::Ack;
 use sojourn_core::Time;
 
-/// Tells round trips apart: one ends when a segment is acknowledged that was sent after it began.
-///
-/// RFCs say it with sequence numbers: the round's end is the highest number sent when it began. The first
-/// acknowledgement of a flow always begins a round.
-#[derive(Clone, Copy, Default, Debug)]
+/// When the present round trip began.
+#[derive(Default, Debug)]
 pub(crate) struct Rounds {
-    began: Time,
+    began: Option<Time>,
 }
 
 impl Rounds {
-    /// Whether `ack` ends a round, and so belongs to the next one.
+    /// Whether `ack` is the first for a segment sent since the round began; the next round then begins.
     #[inline]
-    pub(crate) fn ends(&mut self, ack: &Ack) -> bool {
-        let ends = ack.sent >= self.began;
-        if ends {
-            self.began = ack.now;
+    pub(crate) fn ended(&mut self, ack: &Ack) -> bool {
+        let ended = self.began.is_none_or(|began| ack.sent >= began);
+        if ended {
+            self.began = Some(ack.now);
         }
-        ends
+        ended
     }
 
-    /// When the present round began.
+    /// When the present round began; before the first acknowledgement the start of the run.
     #[inline]
     pub(crate) fn began(&self) -> Time {
-        self.began
+        self.began.unwrap_or(Time::ZERO)
+    }
+
+    /// A round begins now, whatever was sent before.
+    pub(crate) fn restart(&mut self, now: Time) {
+        self.began = Some(now);
     }
 }

@@ -38,6 +38,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "access-link",
     "on-off",
     "jitter-and-loss",
+    "low-priority",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -2,6 +2,7 @@
 
 mod groups;
 mod links;
+mod memory;
 mod size;
 
 use crate::diagnostic::{Fault, Reporter};
@@ -17,6 +18,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     counts(scenario, reporter);
     groups::check(scenario, reporter);
     links::check(scenario, reporter);
+    memory::check(scenario, reporter);
     size::check(scenario, reporter);
 }
 

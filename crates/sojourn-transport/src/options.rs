@@ -50,7 +50,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Parameter {
             name: "receive_window",
             kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Bytes(1_073_741_824.0)),
+            default: Value::Amount(Amount::Bytes(67_108_864.0)),
             description: "most data the receiver lets be outstanding, in full-size packets or payload bytes",
         },
         Parameter {

@@ -6,7 +6,7 @@ use sojourn_core::{Span, Time};
 
 /// Minima of the one-way delay, each over one period.
 #[derive(Debug)]
-pub(super) struct BaseDelay {
+pub(crate) struct BaseDelay {
     period: Span,
     rollover: Rollover,
     forget_silence: bool,
@@ -22,7 +22,7 @@ pub(super) struct BaseDelay {
 
 /// When a new period begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rollover {
+pub(crate) enum Rollover {
     /// At full periods of the clock.
     Clock,
     /// At the first sample more than a period after the last beginning.
@@ -34,7 +34,7 @@ const INFINITY: i64 = i64::MAX;
 
 impl BaseDelay {
     /// A memory of `length` periods, at least one.
-    pub(super) fn new(length: usize, period: Span, rollover: Rollover, forget_silence: bool) -> BaseDelay {
+    pub(crate) fn new(length: usize, period: Span, rollover: Rollover, forget_silence: bool) -> BaseDelay {
         BaseDelay {
             period,
             rollover,
@@ -49,13 +49,13 @@ impl BaseDelay {
 
     /// The least delay remembered; `None` before the first sample.
     #[inline]
-    pub(super) fn nanos(&self) -> Option<i64> {
+    pub(crate) fn nanos(&self) -> Option<i64> {
         self.began.map(|_| self.current.min(self.least_before))
     }
 
     /// A delay was measured (update_base_delay).
     #[inline]
-    pub(super) fn sample(&mut self, delay_nanos: i64, now: Time) {
+    pub(crate) fn sample(&mut self, delay_nanos: i64, now: Time) {
         let periods = match self.began {
             None => {
                 self.began = Some(now);
@@ -68,6 +68,14 @@ impl BaseDelay {
             self.began = Some(now);
         }
         self.current = self.current.min(delay_nanos);
+    }
+
+    /// All that is remembered was `nanos` too low: clocks run apart (libutp).
+    pub(crate) fn raise(&mut self, nanos: i64) {
+        let raised = |delay: i64| if delay == INFINITY { INFINITY } else { delay + nanos };
+        self.minima.iter_mut().for_each(|delay| *delay = raised(*delay));
+        self.least_before = raised(self.least_before);
+        self.current = raised(self.current);
     }
 
     #[inline]
@@ -95,7 +103,7 @@ impl BaseDelay {
 
 /// The minimum of the last samples of the one-way delay.
 #[derive(Debug)]
-pub(super) struct CurrentDelay {
+pub(crate) struct CurrentDelay {
     samples: Box<[(Time, i64)]>,
     next: usize,
     filled: usize,
@@ -104,20 +112,20 @@ pub(super) struct CurrentDelay {
 
 impl CurrentDelay {
     /// A filter over `length` samples, at least one; with `within_rtt` only over those of the last round trip.
-    pub(super) fn new(length: usize, within_rtt: bool) -> CurrentDelay {
+    pub(crate) fn new(length: usize, within_rtt: bool) -> CurrentDelay {
         let samples = vec![(Time::ZERO, INFINITY); length.max(1)].into_boxed_slice();
         CurrentDelay { samples, next: 0, filled: 0, within_rtt }
     }
 
     /// Forgets all samples.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.filled = 0;
         self.next = 0;
     }
 
     /// A delay was measured (update_current_delay): the filtered delay, given the round-trip time, zero where it is unknown.
     #[inline]
-    pub(super) fn sample(&mut self, delay_nanos: i64, now: Time, rtt: Span) -> i64 {
+    pub(crate) fn sample(&mut self, delay_nanos: i64, now: Time, rtt: Span) -> i64 {
         self.samples[self.next] = (now, delay_nanos);
         self.next = (self.next + 1) % self.samples.len();
         self.filled = (self.filled + 1).min(self.samples.len());
@@ -210,6 +218,19 @@ mod tests {
         let mut filter = CurrentDelay::new(4, true);
         filter.sample(5, at(0.0), rtt);
         assert_eq!(filter.sample(12, at(5.0), rtt), 12, "the newest always counts");
+    }
+
+    #[test]
+    fn a_raised_base_is_forgotten_as_any_other() {
+        let mut base = base(2, Rollover::Elapsed, false);
+        base.raise(5);
+        assert_eq!(base.nanos(), None);
+        base.sample(10, at(0.0));
+        base.sample(30, at(61.0));
+        base.raise(5);
+        assert_eq!(base.nanos(), Some(15));
+        base.sample(50, at(122.0));
+        assert_eq!(base.nanos(), Some(35));
     }
 
     proptest! {

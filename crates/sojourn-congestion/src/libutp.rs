@@ -1,0 +1,242 @@
+//! LEDBAT as in libutp, BitTorrent's library.
+//!
+//! For each acknowledgement, in the order of `apply_ccontrol`:
+//! 1. the queueing delay is the least of the last three samples over the base delay, but no more than the round-trip
+//!    time, plus a penalty for a clock that drifts;
+//! 2. the gain is 3000 B x (target - delay)/target x acknowledged/window; no gain where the window has not limited
+//!    sending for a second;
+//! 3. in slow start the window grows by a packet x acknowledged/window if that is more, until the threshold or 0.9 of
+//!    the target ends it. As the factor is a share of the window, this is one packet per round trip and not a doubling:
+//!    near an empty queue step 2 is the faster;
+//! 4. the window is kept between 10 B and the send buffer, in whole bytes.
+//!
+//! A loss or mark halves, at most every 100 ms; a timeout leaves one packet and slow start, with the old threshold.
+//! There is no phase of recovery: acknowledgements always move the window. Below one packet libutp sends nothing until
+//! its timeout, and then starts with one packet: here single segments go out `stall` apart, and each starts anew.
+//! What is not kept: several halvings within one recovery of the transport; the decay of an idle connection's window by
+//! a third per timeout, of which only the end is kept: one packet.
+
+mod descriptor;
+mod drift;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use drift::Drift;
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream, Time};
+
+/// Length of a period of the base delay.
+const BASE_PERIOD: Span = Span::from_secs(60);
+/// Largest correction for clocks that run apart.
+const MOST_SKEW_NANOS: i64 = 10_000_000;
+
+/// The state of libutp's control.
+#[derive(Debug)]
+pub struct Libutp {
+    /// Whole bytes (max_window).
+    window: f64,
+    threshold: f64,
+    in_slow_start: bool,
+    base: BaseDelay,
+    /// The base delay of the way back, as this sender's clock sees it.
+    base_back: BaseDelay,
+    /// Filters delays that are already over the base.
+    current: CurrentDelay,
+    drift: Option<Drift>,
+    queueing_nanos: Option<i64>,
+    limited: Option<Time>,
+    halved: Option<Time>,
+    smoothed_rtt: Span,
+    settings: Settings,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    packet: f64,
+    target_nanos: f64,
+    gain: f64,
+    min_window: f64,
+    max_window: f64,
+    slow_start: bool,
+    slow_start_exit_nanos: f64,
+    decay_interval: Span,
+    rate_limit_after: Span,
+    stall: Span,
+    skew_correction: bool,
+}
+
+impl Libutp {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// A send buffer that does not hold the smallest window, or a packet.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Libutp, ParameterError> {
+        let target_nanos = params.span("target").as_nanos() as f64;
+        let settings = Settings {
+            packet: f64::from(path.mss_bytes),
+            target_nanos,
+            gain: params.number("gain_bytes"),
+            min_window: params.integer("min_window_bytes") as f64,
+            max_window: params.integer("send_buffer_bytes") as f64,
+            slow_start: params.boolean("slow_start"),
+            slow_start_exit_nanos: params.number("slow_start_exit") * target_nanos,
+            decay_interval: params.span("decay_interval"),
+            rate_limit_after: params.span("rate_limit_after"),
+            stall: params.span("stall"),
+            skew_correction: params.boolean("skew_correction"),
+        };
+        if settings.max_window < settings.min_window.max(settings.packet) {
+            return Err(ParameterError::new(
+                "send_buffer_bytes",
+                "must hold min_window_bytes and a full packet: the window can be no larger than this buffer",
+            ));
+        }
+        let history = || BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Elapsed, false);
+        Ok(Libutp {
+            window: settings.packet,
+            threshold: settings.max_window,
+            in_slow_start: settings.slow_start,
+            base: history(),
+            base_back: history(),
+            current: CurrentDelay::new(params.integer("filter") as usize, false),
+            drift: params.boolean("drift_penalty").then(Drift::new),
+            queueing_nanos: None,
+            limited: None,
+            halved: None,
+            smoothed_rtt: Span::ZERO,
+            settings,
+        })
+    }
+
+    /// Step 1: the queueing delay, before the penalty and the limit of the round-trip time.
+    #[inline]
+    fn sample(&mut self, delay: i64, ack: &Ack) -> Option<i64> {
+        if self.settings.skew_correction
+            && let Some(rtt) = ack.rtt
+        {
+            let before = self.base_back.nanos();
+            self.base_back.sample(rtt.as_nanos() as i64 - delay, ack.now);
+            if let (Some(before), Some(after)) = (before, self.base_back.nanos())
+                && (1..=MOST_SKEW_NANOS).contains(&(before - after))
+            {
+                self.base.raise(before - after);
+            }
+        }
+        self.base.sample(delay, ack.now);
+        if let Some(drift) = &mut self.drift {
+            drift.sample(delay, ack.now);
+        }
+        let over_base = delay - self.base.nanos()?;
+        Some(self.current.sample(over_base, ack.now, Span::ZERO))
+    }
+
+    /// The delay that the window answers to.
+    #[inline]
+    fn queueing_nanos(&mut self, ack: &Ack) -> Option<i64> {
+        if let Some(delay) = ack.one_way_delay_nanos {
+            let queueing = self.sample(delay, ack)?;
+            let rtt = ack.rtt.map_or(i64::MAX, |rtt| rtt.as_nanos() as i64);
+            if self.settings.skew_correction && queueing > rtt {
+                self.base.raise(queueing - rtt);
+            }
+            let penalty = self.drift.as_ref().map_or(0, Drift::penalty_nanos);
+            self.queueing_nanos = Some(queueing.min(rtt) + penalty);
+        }
+        self.queueing_nanos
+    }
+
+    /// Step 2.
+    #[inline]
+    fn gain(&self, queueing: f64, share: f64, now: Time) -> f64 {
+        let settings = &self.settings;
+        let gain = settings.gain * share * ((settings.target_nanos - queueing) / settings.target_nanos);
+        let limited = self.limited.is_some_and(|limited| now.since(limited) <= settings.rate_limit_after);
+        if gain > 0.0 && !limited { 0.0 } else { gain }
+    }
+}
+
+impl Control for Libutp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.smoothed_rtt = ack.smoothed_rtt;
+        if ack.window_limited {
+            self.limited = Some(ack.now);
+        }
+        let Some(queueing) = self.queueing_nanos(ack).map(|nanos| nanos as f64) else { return };
+        let settings = &self.settings;
+        // The one packet that was sent after waiting for the timeout.
+        if self.window < settings.packet && ack.flight <= 1.0 {
+            self.window = settings.packet;
+            self.in_slow_start = settings.slow_start;
+        }
+        let acked = f64::from(ack.newly_acked) * settings.packet;
+        let share = acked.min(self.window) / acked.max(self.window);
+        let ledbat = (self.window + self.gain(queueing, share, ack.now)).max(settings.min_window).floor();
+        if self.in_slow_start {
+            // Step 3.
+            let slow_start = (self.window + share * settings.packet).floor();
+            if slow_start > self.threshold {
+                self.in_slow_start = false;
+            } else if queueing > settings.slow_start_exit_nanos {
+                self.in_slow_start = false;
+                self.threshold = self.window;
+            } else {
+                self.window = slow_start.max(ledbat);
+            }
+        } else {
+            self.window = ledbat;
+        }
+        self.window = self.window.clamp(settings.min_window, settings.max_window);
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let settings = &self.settings;
+        match event.signal {
+            Signal::Loss | Signal::Ecn => {
+                if self.halved.is_some_and(|halved| event.now.since(halved) < settings.decay_interval) {
+                    return;
+                }
+                self.halved = Some(event.now);
+                self.window = (self.window / 2.0).floor().max(settings.min_window);
+                self.in_slow_start = false;
+                self.threshold = self.window;
+            }
+            Signal::Timeout { .. } => {
+                self.window = settings.packet;
+                self.in_slow_start = settings.slow_start;
+            }
+        }
+    }
+
+    fn on_restart(&mut self, _initial_window: f64) {
+        self.window = self.window.min(self.settings.packet);
+        self.limited = None;
+    }
+
+    /// Below one packet the transport waits a round trip over this: `stall`.
+    #[inline]
+    fn window(&self) -> f64 {
+        if self.window >= self.settings.packet || self.smoothed_rtt.is_zero() {
+            return (self.window / self.settings.packet).max(1.0);
+        }
+        self.smoothed_rtt.ratio(self.settings.stall).min(1.0)
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        let threshold = if self.in_slow_start { self.threshold } else { self.threshold.min(self.window) };
+        threshold / self.settings.packet
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let (Some(base), Some(queueing)) = (self.base.nanos(), self.queueing_nanos) else { return };
+        visit("base_delay_ms", base as f64 / 1e6);
+        visit("queueing_delay_ms", queueing as f64 / 1e6);
+        visit("window_bytes", self.window);
+    }
+}

@@ -1,0 +1,137 @@
+//! NICE: Vegas that gives way (Venkataramani, Kokku and Dahlin, OSDI 2002).
+//!
+//! 1. Per acknowledgement: a round-trip time above least + threshold x (greatest - least) counts as congestion.
+//! 2. Per round: if more than fraction x window acknowledgements did, the window is halved; otherwise Vegas decides.
+//! 3. The window may fall below one segment; the flow then probes with single segments, 1/window round trips apart.
+//!
+//! Least and greatest are those of the whole connection. The authors' prototype sends pairs below a window of 2, so as
+//! not to meet delayed acknowledgements; here single segments go out below 1. It has no rule for a round with few
+//! samples: here one sample decides. A loss halves as in Vegas; it never opens a window.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::vegas::{Backlog, Loss, Settings as VegasSettings, Vegas};
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream};
+
+/// The state of NICE.
+#[derive(Debug)]
+pub struct Nice {
+    vegas: Vegas,
+    /// Acknowledgements of this round that met congestion.
+    congested: f64,
+    threshold: f64,
+    fraction: f64,
+    min_window: f64,
+}
+
+impl Nice {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// An alpha above beta.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Nice, ParameterError> {
+        let min_window = params.number("min_window");
+        let settings = VegasSettings {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            least_window: min_window,
+            least_samples: 1,
+            backlog: Backlog::Base,
+            mean_rtt: false,
+            every_other: false,
+            leaves_by_eighth: false,
+            loss: Loss::Half,
+        };
+        Ok(Nice {
+            vegas: Vegas::with(settings, path)?,
+            congested: 0.0,
+            threshold: params.number("threshold"),
+            fraction: params.number("fraction"),
+            min_window,
+        })
+    }
+
+    /// Step 1.
+    #[inline]
+    fn met_congestion(&self, ack: &Ack) -> bool {
+        let range = ack.max_rtt.saturating_sub(ack.min_rtt);
+        let limit = ack.min_rtt + range.mul_f64(self.threshold);
+        ack.rtt.is_some_and(|rtt| rtt > limit && range > Span::ZERO)
+    }
+
+    fn halve(&mut self) {
+        let reno = &mut self.vegas.reno;
+        reno.window = reno.window.min((reno.window / 2.0).max(self.min_window));
+        reno.threshold = reno.window;
+    }
+}
+
+impl Control for Nice {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let ended = self.vegas.measure(ack);
+        if ack.in_recovery {
+            self.vegas.forget_round();
+            self.congested = 0.0;
+            return;
+        }
+        if self.met_congestion(ack) {
+            self.congested += f64::from(ack.newly_acked);
+        }
+        if !ended {
+            self.vegas.between(ack);
+            return;
+        }
+        // Step 2.
+        if self.congested > self.fraction * self.vegas.reno.window {
+            self.halve();
+            self.vegas.forget_round();
+        } else {
+            self.vegas.step(ack);
+        }
+        self.congested = 0.0;
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let before = self.vegas.reno.window;
+        self.halve();
+        if let Signal::Timeout { .. } = event.signal {
+            self.vegas.reno.window = before.min(self.min_window.max(1.0));
+        }
+        self.vegas.restart_round(event);
+        self.congested = 0.0;
+    }
+
+    fn on_recovered(&mut self, flight: f64) {
+        let window = self.vegas.reno.window;
+        self.vegas.reno.recovered(flight);
+        self.vegas.reno.window = self.vegas.reno.window.min(window);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.vegas.restart(initial_window);
+        self.congested = 0.0;
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.vegas.reno.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.vegas.reno.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.vegas.show(visit);
+        visit("congested_acks", self.congested);
+    }
+}

@@ -1,0 +1,186 @@
+//! TCP-LP: TCP Low Priority (Kuzmanovic and Knightly, INFOCOM 2003).
+//!
+//! For each acknowledgement:
+//! 1. its one-way delay enters the smoothed delay and the least and greatest delay of the connection;
+//! 2. congestion is indicated where the smoothed delay exceeds least + threshold x (greatest - least), once a first
+//!    loss has shown the greatest;
+//! 3. a first indication halves the window and begins the inference phase, a few round trips during which the window
+//!    does not grow; a further indication in that phase leaves one segment (and prolongs it);
+//! 4. without an indication, and outside the phase, the window grows as Reno's.
+//!
+//! Losses, marks and timeouts are answered as in Reno. Linux's module is a different control under the same name:
+//! its reset of the extremes lifts the threshold to 1.15 times the smoothed delay, offset between the clocks
+//! included, and its estimate of the receiver's clock makes the delay itself unreliable. Each of its departures is a
+//! parameter. An acknowledgement that indicates congestion grows nothing, also where Linux would add its one step.
+
+mod delay;
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path};
+use crate::reno::Reno;
+use delay::{Arithmetic, Delays, Level};
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// Smallest window of the inference phase.
+const LEAST_WINDOW: f64 = 1.0;
+
+/// The state of TCP-LP.
+#[derive(Debug)]
+pub struct TcpLp {
+    reno: Reno,
+    delays: Delays,
+    /// The last indication that was answered: the inference phase began then.
+    indicated: Option<Time>,
+    /// The last reaction to anything.
+    reacted: Option<Time>,
+    /// Whether indications count.
+    watching: bool,
+    settings: Settings,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    indicates_when_reached: bool,
+    inference: f64,
+    once_per_rtt: bool,
+    resets_extremes: bool,
+    resumes_in_avoidance: bool,
+    holds_slow_start: bool,
+    halves_window: bool,
+}
+
+impl TcpLp {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// An estimated clock with ticks that do not divide a second.
+    pub fn new(params: &Params, path: &Path, mut random: Stream) -> Result<TcpLp, ParameterError> {
+        let tick_nanos = params.span("tick").as_nanos() as i64;
+        let estimate_clock = params.choice("remote_clock") == "estimated";
+        if estimate_clock && 1_000_000_000 % tick_nanos != 0 {
+            return Err(ParameterError::new(
+                "tick",
+                "must divide a second where remote_clock is estimated: Linux's estimate counts whole ticks per second",
+            ));
+        }
+        let offset_ticks = match params.get("clock_offset") {
+            Value::Span(offset) => offset.as_nanos() as i64 / tick_nanos,
+            _ => i64::from(random.bits() as u32),
+        };
+        let arithmetic = Arithmetic {
+            tick_nanos,
+            offset_ticks,
+            wraps: params.choice("registers") == "32-bit",
+            smoothing: params.integer("smoothing") as i64,
+            percent: (params.number("threshold") * 100.0).round() as i64,
+            second_highest: params.choice("greatest") == "second",
+        };
+        Ok(TcpLp {
+            reno: Reno::new(path.initial_window),
+            delays: Delays::new(arithmetic, estimate_clock),
+            indicated: None,
+            reacted: None,
+            watching: params.choice("indicates_from") == "start",
+            settings: Settings {
+                indicates_when_reached: params.choice("indicates") == "reached",
+                inference: params.number("inference"),
+                once_per_rtt: params.boolean("once_per_rtt"),
+                resets_extremes: params.choice("extremes") == "reset",
+                resumes_in_avoidance: params.choice("resume") == "avoidance",
+                holds_slow_start: params.choice("inference_holds") == "growth",
+                halves_window: params.choice("halve") == "window",
+            },
+        })
+    }
+
+    /// Step 2, less the indications that are not to be answered.
+    #[inline]
+    fn congested(&self, now: Time, rtt: Span) -> bool {
+        let indicated = match self.delays.level() {
+            Some(Level::Above) => true,
+            Some(Level::At) => self.settings.indicates_when_reached,
+            Some(Level::Below) | None => false,
+        };
+        let answered = self.settings.once_per_rtt && self.reacted.is_some_and(|reacted| now.since(reacted) < rtt);
+        self.watching && indicated && !answered
+    }
+
+    #[inline]
+    fn in_inference(&self, now: Time, rtt: Span) -> bool {
+        let phase = rtt.mul_f64(self.settings.inference);
+        self.indicated.is_some_and(|indicated| now.since(indicated) < phase)
+    }
+
+    /// Step 3.
+    fn yield_to_others(&mut self, now: Time, in_inference: bool) {
+        self.reno.window = if in_inference { LEAST_WINDOW } else { (self.reno.window / 2.0).max(LEAST_WINDOW) };
+        if self.settings.resumes_in_avoidance {
+            self.reno.threshold = self.reno.window;
+        }
+        if self.settings.resets_extremes {
+            self.delays.restart_extremes();
+        }
+        self.indicated = Some(now);
+        self.reacted = Some(now);
+    }
+}
+
+impl Control for TcpLp {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(nanos) = ack.one_way_delay_nanos {
+            self.delays.sample(ack.sent, nanos);
+        }
+        if ack.in_recovery {
+            return;
+        }
+        let rtt = ack.rtt.unwrap_or(ack.smoothed_rtt);
+        let in_inference = self.in_inference(ack.now, rtt);
+        if self.congested(ack.now, rtt) {
+            self.yield_to_others(ack.now, in_inference);
+            return;
+        }
+        let held = in_inference && (self.settings.holds_slow_start || !self.reno.in_slow_start());
+        if !held && ack.window_limited && !ack.marked {
+            self.reno.grow(f64::from(ack.newly_acked));
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let outstanding = if self.settings.halves_window { self.reno.window } else { event.flight };
+        self.reno.reduce(event.signal, outstanding / 2.0);
+        self.reacted = Some(event.now);
+        self.watching = true;
+    }
+
+    fn on_recovered(&mut self, flight: f64) {
+        self.reno.recovered(flight);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.reno = Reno::new(initial_window);
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.reno.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.reno.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        if let (Some(smoothed), Some(threshold)) = (self.delays.smoothed(), self.delays.threshold()) {
+            visit("smoothed_delay_ms", self.delays.millis(smoothed));
+            visit("threshold_ms", self.delays.millis(threshold));
+        }
+    }
+}

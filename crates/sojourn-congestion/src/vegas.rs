@@ -1,0 +1,278 @@
+//! Vegas: congestion avoidance from round-trip times (Brakmo and Peterson 1995).
+//!
+//! Once per round trip:
+//! 1. the round's RTT against the least RTT ever tells how many of the flow's own segments are queued;
+//! 2. in slow start, more than gamma of them end it; otherwise it goes on, segment by segment;
+//! 3. afterwards the window grows by one segment below alpha and shrinks by one above beta.
+//!
+//! Losses are found and answered as in Reno, but for what is left of the window. The base RTT is forgotten when a
+//! flow comes back from idling, as in Linux. Differences that are not kept: Linux grows also when the application
+//! limits sending; ns-2 spreads its growth over the next round's acknowledgements, retransmits by a fine-grained
+//! timer, and halves where that retransmission is lost too; ns-3 ends a round one acknowledgement earlier.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::reno::Reno;
+use crate::rounds::Rounds;
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream};
+
+/// Smallest window that delay leaves.
+const LEAST_WINDOW: f64 = 2.0;
+
+/// The state of Vegas.
+#[derive(Debug)]
+pub struct Vegas {
+    pub(crate) reno: Reno,
+    rounds: Rounds,
+    base: Span,
+    least: Span,
+    sum_nanos: u64,
+    samples: u64,
+    /// Whether slow start grows in this round.
+    grows: bool,
+    settings: Settings,
+}
+
+/// What does not change.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+    pub(crate) gamma: f64,
+    pub(crate) least_window: f64,
+    pub(crate) least_samples: u64,
+    pub(crate) backlog: Backlog,
+    pub(crate) mean_rtt: bool,
+    pub(crate) every_other: bool,
+    pub(crate) leaves_by_eighth: bool,
+    pub(crate) loss: Loss,
+}
+
+/// How queued segments are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backlog {
+    Base,
+    Rtt,
+    Flight,
+}
+
+/// What a loss leaves of the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Loss {
+    Half,
+    ThreeQuarters,
+    OneLess,
+}
+
+impl Vegas {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// An alpha above beta.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Vegas, ParameterError> {
+        let settings = Settings {
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            gamma: params.number("gamma"),
+            least_window: LEAST_WINDOW,
+            least_samples: params.integer("least_samples"),
+            backlog: match params.choice("backlog") {
+                "base" => Backlog::Base,
+                "rtt" => Backlog::Rtt,
+                _ => Backlog::Flight,
+            },
+            mean_rtt: params.choice("round_rtt") == "mean",
+            every_other: params.choice("slow_start") == "every-other",
+            leaves_by_eighth: params.choice("slow_start_exit") == "eighth",
+            loss: match params.choice("loss") {
+                "half" => Loss::Half,
+                "three-quarters" => Loss::ThreeQuarters,
+                _ => Loss::OneLess,
+            },
+        };
+        Vegas::with(settings, path)
+    }
+
+    /// The same from settings, for controls that build on Vegas.
+    pub(crate) fn with(settings: Settings, path: &Path) -> Result<Vegas, ParameterError> {
+        if settings.alpha > settings.beta {
+            return Err(ParameterError::new(
+                "alpha",
+                "must not exceed beta: the window would have to grow and to shrink for the same queue",
+            ));
+        }
+        Ok(Vegas {
+            reno: Reno::new(path.initial_window),
+            rounds: Rounds::default(),
+            base: Span::MAX,
+            least: Span::MAX,
+            sum_nanos: 0,
+            samples: 0,
+            // The paper doubles first and then looks.
+            grows: true,
+            settings,
+        })
+    }
+
+    /// Takes an acknowledgement's round-trip time; whether a round ends with it.
+    #[inline]
+    pub(crate) fn measure(&mut self, ack: &Ack) -> bool {
+        if let Some(rtt) = ack.rtt {
+            self.base = self.base.min(rtt);
+            self.least = self.least.min(rtt);
+            self.sum_nanos += rtt.as_nanos();
+            self.samples += 1;
+        }
+        self.rounds.ended(ack)
+    }
+
+    /// The present round ends.
+    pub(crate) fn forget_round(&mut self) {
+        self.least = Span::MAX;
+        self.sum_nanos = 0;
+        self.samples = 0;
+    }
+
+    /// The round's RTT over the base RTT; nothing where the round had too few samples.
+    fn stretch(&self) -> Option<f64> {
+        if self.samples < self.settings.least_samples {
+            return None;
+        }
+        let rtt = if self.settings.mean_rtt { Span::from_nanos(self.sum_nanos / self.samples) } else { self.least };
+        Some(rtt.ratio(self.base))
+    }
+
+    /// Step 1: the flow's segments in the queue, whole.
+    fn backlog(&self, stretch: f64, flight: f64) -> f64 {
+        let window = self.reno.window;
+        match self.settings.backlog {
+            Backlog::Base => (window * (stretch - 1.0)).floor(),
+            Backlog::Rtt => window - (window / stretch).floor(),
+            Backlog::Flight => (flight * (1.0 - 1.0 / stretch)).round(),
+        }
+    }
+
+    /// Steps 2 and 3, at the end of a round.
+    pub(crate) fn step(&mut self, ack: &Ack) {
+        match self.stretch() {
+            Some(stretch) => self.decide(stretch, ack),
+            None => self.grow_as_reno(ack),
+        }
+        self.forget_round();
+    }
+
+    fn decide(&mut self, stretch: f64, ack: &Ack) {
+        let settings = &self.settings;
+        let backlog = self.backlog(stretch, ack.flight);
+        let reno = &mut self.reno;
+        if reno.in_slow_start() {
+            self.grows = !self.grows || !settings.every_other;
+            if !self.grows {
+                return;
+            }
+            if backlog <= settings.gamma {
+                self.grow_as_reno(ack);
+            } else if settings.leaves_by_eighth {
+                reno.window = (reno.window * 7.0 / 8.0).max(settings.least_window);
+                reno.threshold = LEAST_WINDOW;
+            } else {
+                reno.window = reno.window.min((reno.window / stretch).floor() + 1.0).max(settings.least_window);
+                reno.threshold = reno.window;
+            }
+        } else if backlog > settings.beta {
+            reno.window = (reno.window - 1.0).max(settings.least_window.min(reno.window));
+            reno.threshold = reno.threshold.min(reno.window);
+        } else if backlog < settings.alpha && ack.window_limited {
+            reno.window += 1.0;
+        }
+    }
+
+    /// Between the ends of rounds only slow start moves the window.
+    #[inline]
+    pub(crate) fn between(&mut self, ack: &Ack) {
+        if self.grows && self.reno.in_slow_start() {
+            self.grow_as_reno(ack);
+        }
+    }
+
+    #[inline]
+    fn grow_as_reno(&mut self, ack: &Ack) {
+        if ack.window_limited && !ack.marked {
+            self.reno.grow(f64::from(ack.newly_acked));
+        }
+    }
+
+    /// A loss or a timeout makes the round's samples worthless.
+    pub(crate) fn restart_round(&mut self, event: &Congestion) {
+        self.forget_round();
+        self.rounds.restart(event.now);
+    }
+
+    /// The flow was idle.
+    pub(crate) fn restart(&mut self, initial_window: f64) {
+        self.reno = Reno::new(initial_window);
+        self.base = Span::MAX;
+        self.rounds = Rounds::default();
+        self.grows = true;
+        self.forget_round();
+    }
+
+    pub(crate) fn show(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        if self.base < Span::MAX {
+            visit("base_rtt_ms", self.base.as_millis_f64());
+        }
+    }
+}
+
+impl Control for Vegas {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let ended = self.measure(ack);
+        if ack.in_recovery {
+            self.forget_round();
+        } else if ended {
+            self.step(ack);
+        } else {
+            self.between(ack);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let window = self.reno.window;
+        let kept = match (self.settings.loss, event.signal) {
+            (Loss::OneLess, _) => self.reno.threshold.min(window - 1.0),
+            (Loss::ThreeQuarters, Signal::Loss | Signal::Ecn) => window * 3.0 / 4.0,
+            (Loss::ThreeQuarters | Loss::Half, _) => window / 2.0,
+        };
+        self.reno.reduce(event.signal, kept);
+        self.restart_round(event);
+    }
+
+    fn on_recovered(&mut self, flight: f64) {
+        self.reno.recovered(flight);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.restart(initial_window);
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.reno.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.reno.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.show(visit);
+    }
+}

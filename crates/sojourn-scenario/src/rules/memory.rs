@@ -1,0 +1,80 @@
+//! Rules that keep the packets of a run within the memory of a machine.
+
+use super::element_path;
+use super::groups::is_unresponsive;
+use super::links::{mean_rate, packet_bytes};
+use crate::check::join;
+use crate::diagnostic::{Fault, Reporter};
+use crate::fields::Fields;
+use sojourn_core::Span;
+use sojourn_core::registry::Value;
+use sojourn_transport::Options;
+
+/// Most packets in one place: a few GB.
+const MOST_PACKETS: f64 = 3e7;
+
+/// Checks queues, delays, first windows and what access links pile up.
+pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let full = f64::from(packet_bytes(scenario));
+    for key in ["bottleneck", "reverse"] {
+        if let Some(link) = scenario.table(key) {
+            self::link(link, key, full, reporter);
+        }
+    }
+    for (index, hop) in scenario.tables("hop").iter().enumerate() {
+        link(hop, &element_path("hop", index, hop), full, reporter);
+    }
+    for (index, group) in scenario.tables("group").iter().enumerate() {
+        let path = element_path("group", index, group);
+        first_windows(group, &path, reporter);
+        access(group, &path, reporter);
+    }
+}
+
+fn link(link: &Fields, path: &str, full: f64, reporter: &mut Reporter<'_>) {
+    let Some(rate) = mean_rate(link) else { return };
+    let delay = link.span("delay").unwrap_or(Span::ZERO);
+    let travelling = rate.bytes_in(delay) / full;
+    if travelling > MOST_PACKETS {
+        let found = Fault::new(format!("\"{delay}\" at {rate}, which is {travelling:.0e} packets under way"));
+        reporter.error(link.origin_of("delay"), &join(path, "delay"), found, allowed());
+    }
+    let limit = link.chosen("queue").and_then(|queue| {
+        let has_limit = queue.params.descriptor().parameter("limit").is_some();
+        has_limit.then(|| queue.params.get("limit"))
+    });
+    let Some(Value::Amount(limit)) = limit else { return };
+    let waiting = limit.bytes(rate, full) / full;
+    if waiting > MOST_PACKETS {
+        let found = Fault::new(format!("\"{limit}\", which is {waiting:.0e} packets"));
+        reporter.error(link.origin_of("queue"), &join(path, "queue.limit"), found, allowed());
+    }
+}
+
+fn first_windows(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(flows), Some(chosen)) = (group.integer("flows"), group.chosen("transport")) else { return };
+    let Ok(options) = Options::new(&chosen.params) else { return };
+    let burst = flows as f64 * f64::from(options.initial_window);
+    if burst > MOST_PACKETS {
+        let found = Fault::new(format!("{} for {flows} flows, which is {burst:.0e} packets", options.initial_window));
+        reporter.error(group.origin_of("transport"), &join(path, "transport.initial_window"), found, allowed());
+    }
+}
+
+/// Access links have no limit: what comes faster than they send piles up for the whole run.
+fn access(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(access) = group.rate("access_rate") else { return };
+    if is_unresponsive(group) != Some(true) {
+        return;
+    }
+    let Some(rate) = group.table("traffic").and_then(|traffic| traffic.rate("rate")) else { return };
+    if rate.bits_per_second() > access.bits_per_second() {
+        let found = Fault::new(format!("\"{rate}\" behind an access link of {access}"));
+        let key = join(path, "traffic.rate");
+        reporter.error(group.origin_of("traffic"), &key, found, format!("at most the access link's {access}"));
+    }
+}
+
+fn allowed() -> String {
+    format!("at most {MOST_PACKETS:.0e} packets in one place")
+}
