@@ -14,6 +14,7 @@ mod rounds;
 #[cfg(test)]
 mod script;
 
+pub mod compound;
 pub mod cubic;
 pub mod dctcp;
 pub mod ledbat;
@@ -98,6 +99,7 @@ controls! {
     cubic::Cubic,
     westwood::Westwood,
     dctcp::Dctcp,
+    compound::Compound,
     ledbat::Ledbat,
     libutp::Libutp,
     nice::Nice,
