@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench lint docs clean build lock tools
+.PHONY: demo test bench validate lint docs clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -35,8 +35,12 @@ docs: build $(TEST)
 	SOJOURN_UPDATE=1 cargo test --package sojourn-scenario --quiet --test pages --test bad_inputs
 	SOJOURN_RECORD=1 $(BIN)/python -m pytest --quiet tests/test_cli_inspect.py
 
+# Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
 bench: build
-	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python -m benchmarks.bench
+
+validate: build
+	$(BIN)/python -m benchmarks.validate
 
 build: $(BUILT)
 

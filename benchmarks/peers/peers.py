@@ -455,6 +455,12 @@ def save_reference(peer: PeerName, document: Mapping[str, Any]) -> Path:
     return path
 
 
+def load_reference(peer: PeerName) -> dict[str, Any]:
+    """Read the reference document of a peer: what ``reference`` returned when it was last saved."""
+    document: dict[str, Any] = json.loads((REFERENCE / f"{peer}.json").read_text(encoding="utf-8"))
+    return document
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Processor time
 

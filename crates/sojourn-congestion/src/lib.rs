@@ -14,7 +14,10 @@ mod rounds;
 #[cfg(test)]
 mod script;
 
+<<<<<<< HEAD
 pub mod compound;
+=======
+>>>>>>> main
 pub mod cubic;
 pub mod dctcp;
 pub mod ledbat;

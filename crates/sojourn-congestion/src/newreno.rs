@@ -8,6 +8,7 @@ mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::hystart::{self, SlowStart};
+use crate::reno::Reno;
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 
@@ -86,8 +87,6 @@ pub(crate) const HALVE: Parameter = Parameter {
     description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
 };
 
-/// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
-const LEAST_THRESHOLD: f64 = 2.0;
 /// Part of the window that a loss leaves.
 const LOSS_LEAVES: f64 = 0.5;
 
@@ -138,8 +137,7 @@ fn number_or_infinite(params: &Params, name: &str) -> f64 {
 /// The state of RFC 5681.
 #[derive(Debug)]
 pub struct NewReno {
-    window: f64,
-    threshold: f64,
+    reno: Reno,
     initial_threshold: f64,
     growth: Growth,
     halve_window: bool,
@@ -155,8 +153,7 @@ impl NewReno {
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
         let initial_threshold = number_or_infinite(params, "initial_threshold");
         Ok(NewReno {
-            window: path.initial_window,
-            threshold: initial_threshold,
+            reno: Reno { window: path.initial_window, threshold: initial_threshold },
             initial_threshold,
             growth: Growth::new(params),
             halve_window: params.choice("halve") == "window",
@@ -173,53 +170,39 @@ impl Control for NewReno {
             return;
         }
         let acked = f64::from(ack.newly_acked);
-        if self.window < self.threshold {
-            if self.slow_start.is_over(ack, self.window) {
-                self.threshold = self.window;
+        if self.reno.in_slow_start() {
+            if self.slow_start.is_over(ack, self.reno.window) {
+                self.reno.threshold = self.reno.window;
             }
-            self.window += self.slow_start.growth(self.growth.slow_start(acked));
+            self.reno.window += self.slow_start.growth(self.growth.slow_start(acked));
         } else {
-            self.window += self.growth.avoidance(acked, self.window);
+            self.reno.window += self.growth.avoidance(acked, self.reno.window);
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = if self.halve_window { self.window } else { event.flight };
+        let outstanding = if self.halve_window { self.reno.window } else { event.flight };
         let leaves = if event.signal == Signal::Ecn { self.mark_leaves } else { LOSS_LEAVES };
-        let reduced = (outstanding * leaves).max(LEAST_THRESHOLD);
-        match event.signal {
-            Signal::Loss | Signal::Ecn => {
-                self.threshold = reduced;
-                self.window = reduced;
-            }
-            Signal::Timeout { repeated } => {
-                if !repeated {
-                    self.threshold = reduced;
-                }
-                self.window = 1.0;
-            }
-        }
+        self.reno.reduce(event.signal, outstanding * leaves);
         self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
     fn on_recovered(&mut self, flight: f64) {
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+        self.reno.recovered(flight);
     }
 
     fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = self.initial_threshold;
+        self.reno = Reno { window: initial_window, threshold: self.initial_threshold };
         self.slow_start.restart();
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window
+        self.reno.window
     }
 
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
-        self.threshold
+        self.reno.threshold
     }
 }

@@ -5,7 +5,7 @@
 use crate::control::Signal;
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
-const LEAST_THRESHOLD: f64 = 2.0;
+pub(crate) const LEAST_THRESHOLD: f64 = 2.0;
 
 /// A window and a slow-start threshold in segments.
 #[derive(Debug)]

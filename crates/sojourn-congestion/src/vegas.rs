@@ -129,7 +129,7 @@ impl Vegas {
             self.sum_nanos += rtt.as_nanos();
             self.samples += 1;
         }
-        self.rounds.ended(ack)
+        self.rounds.ends(ack)
     }
 
     /// The present round ends.

@@ -22,7 +22,7 @@ pub struct Descriptor {
 }
 
 /// One thing that can be set.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// The key in a scenario file.
     pub name: &'static str,

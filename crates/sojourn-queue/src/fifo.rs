@@ -2,6 +2,7 @@
 
 use crate::{LinkProperties, Packet};
 use sojourn_core::Amount;
+use sojourn_core::registry::{ParameterError, Params};
 use std::collections::VecDeque;
 
 /// Packets in order of arrival, with their bytes counted.
@@ -75,6 +76,29 @@ impl Limit {
         match amount {
             Amount::Packets(packets) => Limit::Packets(packets as u64),
             bytes_or_time => Limit::Bytes(bytes_or_time.bytes(link.rate, f64::from(link.packet_bytes)) as u64),
+        }
+    }
+
+    /// The limit that the parameter `name` means on `link`; it must hold a full-size packet.
+    ///
+    /// # Errors
+    /// A limit in bytes or time that no full-size packet fits into.
+    pub fn of(params: &Params, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
+        let limit = Limit::new(params.amount(name), link);
+        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
+            let rule =
+                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
+            return Err(ParameterError::new(name, rule));
+        }
+        Ok(limit)
+    }
+
+    /// Whether so much is more than the limit allows.
+    #[inline]
+    pub fn is_exceeded(self, packets: usize, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(limit) => packets as u64 > limit,
+            Limit::Bytes(limit) => bytes > limit,
         }
     }
 

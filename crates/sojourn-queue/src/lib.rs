@@ -6,11 +6,18 @@
 
 mod discipline;
 mod fifo;
+mod flows;
+#[cfg(test)]
+mod laws;
 mod packet;
 #[cfg(test)]
 mod testing;
 
+pub mod ared;
+pub mod codel;
 pub mod droptail;
+pub mod fq_codel;
+pub mod pie;
 pub mod red;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
@@ -83,6 +90,10 @@ macro_rules! disciplines {
 disciplines! {
     droptail::DropTail,
     red::Red,
+    ared::Ared,
+    codel::CoDel,
+    fq_codel::FqCoDel,
+    pie::Pie,
 }
 
 /// The discipline called `name`.

@@ -10,8 +10,9 @@
 //! With ECN, early drops mark where they may (RFC 3168). The implementations in use differ at nearly every step; the
 //! presets `ns2`, `linux` and `floyd93` say how.
 
+pub(crate) mod adaptive;
 mod average;
-mod descriptor;
+pub(crate) mod descriptor;
 mod setup;
 mod spread;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use adaptive::Adaptation;
 use average::Average;
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -34,6 +36,7 @@ pub struct Red<B> {
     ramp: Ramp,
     average: Average,
     spread: Spread,
+    adaptation: Option<Adaptation>,
     marking: Marking,
     first_is_free: bool,
     forced: bool,
@@ -57,6 +60,7 @@ impl<B: Copy> Red<B> {
             ramp: setup.ramp,
             average: setup.average,
             spread: setup.spread,
+            adaptation: None,
             marking: Marking::new(params),
             first_is_free: params.boolean("first_is_free"),
             forced: params.boolean("forced"),
@@ -65,6 +69,17 @@ impl<B: Copy> Red<B> {
             idle_since: Some(Time::ZERO),
             random,
         })
+    }
+
+    /// The same queue whose ramp adapts itself.
+    pub(crate) fn adapting(mut self, adaptation: impl FnOnce(&Ramp) -> Adaptation) -> Self {
+        self.adaptation = Some(adaptation(&self.ramp));
+        self
+    }
+
+    /// The largest probability below the max threshold, which adaptation moves.
+    pub(crate) fn max_p(&self) -> f64 {
+        self.ramp.max_p
     }
 
     /// Steps 2 and 3: what the average has in store for an arrival of `bytes` bytes that finds `waiting` in the queue.
@@ -94,6 +109,9 @@ impl<B: Copy> Discipline<B> for Red<B> {
         packet.enqueued = now;
         let waiting = self.unit.measure(&self.queue);
         self.average.sample(waiting, self.idle_since.map(|since| now.since(since)));
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.arrival(self.average.value(), now, &mut self.ramp);
+        }
         let verdict = self.judge(waiting, packet.bytes);
         let action = self.marking.act(verdict, packet.ecn);
 
@@ -136,6 +154,17 @@ impl<B: Copy> Discipline<B> for Red<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        self.adaptation.as_ref().and_then(Adaptation::timer)
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) {
+        let average = self.average.aged(self.idle_since.map(|since| now.since(since)));
+        if let Some(adaptation) = &mut self.adaptation {
+            adaptation.on_timer(average, now, &mut self.ramp);
+        }
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
@@ -192,7 +221,7 @@ impl Entry {
 
 /// The base probability p_b as a function of the average.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Ramp {
+pub(crate) struct Ramp {
     min: f64,
     max: f64,
     max_p: f64,

@@ -49,6 +49,8 @@ pub struct Scoreboard {
     highest_sacked: [Option<u32>; DUP_THRESH as usize],
     /// All below has been judged.
     judged: u32,
+    /// One past the highest segment that was ever judged lost.
+    lost_end: u32,
     /// No segment to retransmit lies below.
     retransmit_from: u32,
     /// Every segment below was SACKed or sent twice.
@@ -196,10 +198,17 @@ impl Scoreboard {
         }
         record.lost = true;
         self.lost += 1;
+        self.lost_end = self.lost_end.max(number + 1);
         if !record.retransmitted {
             self.due += 1;
             self.retransmit_from = self.retransmit_from.min(number);
         }
+    }
+
+    /// One past the highest segment that was ever judged lost by itself.
+    #[inline]
+    pub fn lost_end(&self) -> u32 {
+        self.lost_end
     }
 
     /// Judges all that has not been SACKed lost, also what was sent again (after a timeout).

@@ -251,6 +251,9 @@ impl Sender {
                 if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
             self.enter_recovery(flight, now);
         }
+        if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
+            self.reduce_again(now);
+        }
         if delivered.segments > 0 {
             let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
@@ -387,6 +390,16 @@ impl Sender {
         self.retransmission_at = now + self.rtt.timeout();
         self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
+    }
+
+    /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
+    /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
+    /// repair loss after loss at an unchanged window until the timer fires.
+    fn reduce_again(&mut self, now: Time) {
+        self.reduce(Signal::Loss, self.flight_size(), now);
+        self.state = State::Recovery;
+        self.recover = Some(self.board.next());
+        self.rescued = false;
     }
 
     /// The receiver echoes a congestion mark on an acknowledgement of `acknowledged` more segments: answer

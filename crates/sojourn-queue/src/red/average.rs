@@ -49,15 +49,21 @@ impl Average {
             // (1-w)^m says nothing about the queue of the moment where m is 0.
             return self.blend(waiting);
         }
+        self.value = self.aged(Some(idle));
+        if matches!(self.ageing, Ageing::Steps(_) | Ageing::None) {
+            self.blend(waiting);
+        }
+    }
+
+    /// What the average would be after `idle` time without work, if it has been idle, before a sample.
+    pub(super) fn aged(&self, idle: Option<Span>) -> f64 {
+        let Some(idle) = idle else { return self.value };
         let keep = 1.0 - self.weight;
         match self.ageing {
-            Ageing::Steps(rate) => {
-                self.value *= power(keep, (rate * idle.as_secs_f64()) as u64);
-                self.blend(waiting);
-            }
-            Ageing::Curve(rate) => self.value *= libm::pow(keep, rate * idle.as_secs_f64()),
-            Ageing::Table(table) => self.value = table.age(self.value, idle),
-            Ageing::None => self.blend(waiting),
+            Ageing::Steps(rate) => self.value * power(keep, (rate * idle.as_secs_f64()) as u64),
+            Ageing::Curve(rate) => self.value * libm::pow(keep, rate * idle.as_secs_f64()),
+            Ageing::Table(table) => table.age(self.value, idle),
+            Ageing::None => self.value,
         }
     }
 

@@ -6,6 +6,166 @@ use sojourn_core::{Amount, Rate, Span};
 /// `tc red` assumes this rate where none is given.
 const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
 
+/// All parameters of RED; those of Adaptive RED begin with them.
+pub(crate) const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "limit",
+        kind: Kind::Amount { min_packets: 1.0, whole: true },
+        default: Value::Amount(Amount::Packets(1000.0)),
+        description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
+    },
+    Parameter {
+        name: "limit_counts",
+        kind: Kind::Choice(&["packets", "full-packets", "mean-packets"]),
+        default: Value::Choice("packets"),
+        description: "what a limit in packets stands for: packets of any size, or the bytes of that many full-size packets (Linux: the child is a bfifo) or of that many packets of mean_packet bytes (ns-2)",
+    },
+    Parameter {
+        name: "limit_rule",
+        kind: Kind::Choice(&["fit", "below"]),
+        default: Value::Choice("fit"),
+        description: "who may enter: an arrival that fits, or any arrival while what waits is below the limit, which it may then exceed (ns-2)",
+    },
+    Parameter {
+        name: "limit_restarts_count",
+        kind: Kind::Boolean,
+        default: Value::Boolean(true),
+        description: "whether an overflow restarts the count of arrivals since the last drop (ns-2 does, Linux does not)",
+    },
+    Parameter {
+        name: "unit",
+        kind: Kind::Choice(&["packets", "bytes"]),
+        default: Value::Choice("packets"),
+        description: "in what the queue, its average and the thresholds are measured",
+    },
+    Parameter {
+        name: "mean_packet",
+        kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 65_535 }),
+        default: Value::Auto,
+        description: "bytes of a typical packet (avpkt, mean_pktsize): what a threshold in packets, an idle transmission time and a scaled drop refer to; auto is the link's full-size packet",
+    },
+    Parameter {
+        name: "min",
+        kind: Kind::OrAuto(&Kind::Amount { min_packets: 0.0, whole: false }),
+        default: Value::Auto,
+        description: "average queue at which dropping begins (min_th)",
+    },
+    Parameter {
+        name: "max",
+        kind: Kind::OrAuto(&Kind::Amount { min_packets: 0.0, whole: false }),
+        default: Value::Auto,
+        description: "average queue at which the drop probability reaches max_p (max_th); auto is 3 times min where min is given",
+    },
+    Parameter {
+        name: "auto_thresholds",
+        kind: Kind::Choice(&["delay", "limit"]),
+        default: Value::Choice("delay"),
+        description: "the rule for auto: min is half of target_delay's worth of packets but at least 5 and max 3 times min (ns-2, Adaptive RED), or max is a quarter of limit and min a third of max (tc)",
+    },
+    Parameter {
+        name: "target_delay",
+        kind: Kind::Span { min: Span::from_micros(1), max: Span::from_secs(10) },
+        default: Value::Span(Span::from_millis(5)),
+        description: "queueing delay aimed at by the rule delay (targetdelay_)",
+    },
+    Parameter {
+        name: "max_p",
+        kind: Kind::Number { min: 1e-6, max: 1.0 },
+        default: Value::Number(0.1),
+        description: "drop probability as the average reaches max",
+    },
+    Parameter {
+        name: "weight",
+        kind: Kind::OrAuto(&Kind::Number { min: 1e-9, max: 1.0 }),
+        default: Value::Auto,
+        description: "weight of a new sample in the average (w_q); 1 is the queue of the moment",
+    },
+    Parameter {
+        name: "auto_weight",
+        kind: Kind::Choice(&["rtt", "second", "burst"]),
+        default: Value::Choice("rtt"),
+        description: "the rule for auto, with C typical packets a second: 1 - exp(-1/(10 rtt C)) with rtt of 0.1 s or, if longer, 3 times the link's delay (ns-2, q_weight_ -1), 1 - exp(-1/C) (Adaptive RED), or the largest power of 1/2 that lets a burst pass (tc)",
+    },
+    Parameter {
+        name: "burst",
+        kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
+        default: Value::Auto,
+        description: "packets of a burst that the rule burst lets pass; auto is (2 min + max)/(3 mean_packet)",
+    },
+    Parameter {
+        name: "gentle",
+        kind: Kind::Boolean,
+        default: Value::Boolean(true),
+        description: "whether the probability rises on from max_p at max to 1 at 2 max, instead of jumping to 1",
+    },
+    Parameter {
+        name: "forced",
+        kind: Kind::Boolean,
+        default: Value::Boolean(true),
+        description: "whether every arrival is dropped once the probability is 1; if not the spreading still decides (ns-2 with use_mark_p_)",
+    },
+    Parameter {
+        name: "spread",
+        kind: Kind::Choice(&["uniform", "wait", "threshold", "none"]),
+        default: Value::Choice("uniform"),
+        description: "gaps between drops at probability p: uniform from 1 to 1/p by p/(1 - count p) (Floyd and Jacobson, method 2), from 1/p to 2/p (ns-2 wait_), uniform by one random number for each gap (Linux), or geometric (method 1)",
+    },
+    Parameter {
+        name: "by_size",
+        kind: Kind::Choice(&["no", "before-spread", "after-spread"]),
+        default: Value::Choice("no"),
+        description: "whether the probability is multiplied by size/mean_packet: not at all (RFC 7141 advises so), before the spreading (Floyd and Jacobson), or after it and with count in units of mean_packet (ns-2 bytes_)",
+    },
+    Parameter {
+        name: "first_is_free",
+        kind: Kind::Boolean,
+        default: Value::Boolean(false),
+        description: "whether the first arrival above min passes without a test, as does any that finds no more than one unit waiting (ns-2)",
+    },
+    Parameter {
+        name: "idle_from",
+        kind: Kind::Choice(&["wire", "queue"]),
+        default: Value::Choice("wire"),
+        description: "when idle time begins: when the wire falls silent (ns-2, Linux) or when nothing waits any more (Floyd and Jacobson)",
+    },
+    Parameter {
+        name: "ageing",
+        kind: Kind::Choice(&["steps", "curve", "table", "none"]),
+        default: Value::Choice("steps"),
+        description: "the average after m idle transmission times: (1-w)^m in whole packets and then the sample (ns-2), (1-w)^m with a real m and no sample (Floyd and Jacobson), the table of powers of 1/2 that tc computes (Linux), or only the sample",
+    },
+    Parameter {
+        name: "bandwidth",
+        kind: Kind::OrAuto(&Kind::Rate),
+        default: Value::Auto,
+        description: "rate at which idle time is counted in packets; auto is the link's",
+    },
+    Parameter {
+        name: "ecn",
+        kind: Kind::Boolean,
+        default: Value::Boolean(false),
+        description: "whether ECN-capable packets are marked instead of dropped early",
+    },
+    Parameter {
+        name: "harddrop",
+        kind: Kind::Boolean,
+        default: Value::Boolean(false),
+        description: "with ecn: whether forced drops hit ECN-capable packets too (tc harddrop)",
+    },
+    Parameter {
+        name: "nodrop",
+        kind: Kind::Boolean,
+        default: Value::Boolean(false),
+        description: "with ecn: whether packets that cannot be marked pass instead of being dropped early (tc nodrop)",
+    },
+    Parameter {
+        name: "mark_p",
+        kind: Kind::OrAuto(&Kind::Number { min: 0.0, max: 1.0 }),
+        default: Value::Auto,
+        description: "with ecn: probability from which on ECN-capable packets are dropped all the same (ns-2 mark_p_); auto is never",
+    },
+];
+
 /// What `red` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "red",
@@ -18,164 +178,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "iproute2 tc/q_red.c and tc/tc_red.c",
         "ns-2.35 queue/red.cc",
     ],
-    parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
-        Parameter {
-            name: "limit_counts",
-            kind: Kind::Choice(&["packets", "full-packets", "mean-packets"]),
-            default: Value::Choice("packets"),
-            description: "what a limit in packets stands for: packets of any size, or the bytes of that many full-size packets (Linux: the child is a bfifo) or of that many packets of mean_packet bytes (ns-2)",
-        },
-        Parameter {
-            name: "limit_rule",
-            kind: Kind::Choice(&["fit", "below"]),
-            default: Value::Choice("fit"),
-            description: "who may enter: an arrival that fits, or any arrival while what waits is below the limit, which it may then exceed (ns-2)",
-        },
-        Parameter {
-            name: "limit_restarts_count",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether an overflow restarts the count of arrivals since the last drop (ns-2 does, Linux does not)",
-        },
-        Parameter {
-            name: "unit",
-            kind: Kind::Choice(&["packets", "bytes"]),
-            default: Value::Choice("packets"),
-            description: "in what the queue, its average and the thresholds are measured",
-        },
-        Parameter {
-            name: "mean_packet",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 65_535 }),
-            default: Value::Auto,
-            description: "bytes of a typical packet (avpkt, mean_pktsize): what a threshold in packets, an idle transmission time and a scaled drop refer to; auto is the link's full-size packet",
-        },
-        Parameter {
-            name: "min",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 0.0, whole: false }),
-            default: Value::Auto,
-            description: "average queue at which dropping begins (min_th)",
-        },
-        Parameter {
-            name: "max",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 0.0, whole: false }),
-            default: Value::Auto,
-            description: "average queue at which the drop probability reaches max_p (max_th); auto is 3 times min where min is given",
-        },
-        Parameter {
-            name: "auto_thresholds",
-            kind: Kind::Choice(&["delay", "limit"]),
-            default: Value::Choice("delay"),
-            description: "the rule for auto: min is half of target_delay's worth of packets but at least 5 and max 3 times min (ns-2, Adaptive RED), or max is a quarter of limit and min a third of max (tc)",
-        },
-        Parameter {
-            name: "target_delay",
-            kind: Kind::Span { min: Span::from_micros(1), max: Span::from_secs(10) },
-            default: Value::Span(Span::from_millis(5)),
-            description: "queueing delay aimed at by the rule delay (targetdelay_)",
-        },
-        Parameter {
-            name: "max_p",
-            kind: Kind::Number { min: 1e-6, max: 1.0 },
-            default: Value::Number(0.1),
-            description: "drop probability as the average reaches max",
-        },
-        Parameter {
-            name: "weight",
-            kind: Kind::OrAuto(&Kind::Number { min: 1e-9, max: 1.0 }),
-            default: Value::Auto,
-            description: "weight of a new sample in the average (w_q); 1 is the queue of the moment",
-        },
-        Parameter {
-            name: "auto_weight",
-            kind: Kind::Choice(&["rtt", "second", "burst"]),
-            default: Value::Choice("rtt"),
-            description: "the rule for auto, with C typical packets a second: 1 - exp(-1/(10 rtt C)) with rtt of 0.1 s or, if longer, 3 times the link's delay (ns-2, q_weight_ -1), 1 - exp(-1/C) (Adaptive RED), or the largest power of 1/2 that lets a burst pass (tc)",
-        },
-        Parameter {
-            name: "burst",
-            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
-            default: Value::Auto,
-            description: "packets of a burst that the rule burst lets pass; auto is (2 min + max)/(3 mean_packet)",
-        },
-        Parameter {
-            name: "gentle",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether the probability rises on from max_p at max to 1 at 2 max, instead of jumping to 1",
-        },
-        Parameter {
-            name: "forced",
-            kind: Kind::Boolean,
-            default: Value::Boolean(true),
-            description: "whether every arrival is dropped once the probability is 1; if not the spreading still decides (ns-2 with use_mark_p_)",
-        },
-        Parameter {
-            name: "spread",
-            kind: Kind::Choice(&["uniform", "wait", "threshold", "none"]),
-            default: Value::Choice("uniform"),
-            description: "gaps between drops at probability p: uniform from 1 to 1/p by p/(1 - count p) (Floyd and Jacobson, method 2), from 1/p to 2/p (ns-2 wait_), uniform by one random number for each gap (Linux), or geometric (method 1)",
-        },
-        Parameter {
-            name: "by_size",
-            kind: Kind::Choice(&["no", "before-spread", "after-spread"]),
-            default: Value::Choice("no"),
-            description: "whether the probability is multiplied by size/mean_packet: not at all (RFC 7141 advises so), before the spreading (Floyd and Jacobson), or after it and with count in units of mean_packet (ns-2 bytes_)",
-        },
-        Parameter {
-            name: "first_is_free",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether the first arrival above min passes without a test, as does any that finds no more than one unit waiting (ns-2)",
-        },
-        Parameter {
-            name: "idle_from",
-            kind: Kind::Choice(&["wire", "queue"]),
-            default: Value::Choice("wire"),
-            description: "when idle time begins: when the wire falls silent (ns-2, Linux) or when nothing waits any more (Floyd and Jacobson)",
-        },
-        Parameter {
-            name: "ageing",
-            kind: Kind::Choice(&["steps", "curve", "table", "none"]),
-            default: Value::Choice("steps"),
-            description: "the average after m idle transmission times: (1-w)^m in whole packets and then the sample (ns-2), (1-w)^m with a real m and no sample (Floyd and Jacobson), the table of powers of 1/2 that tc computes (Linux), or only the sample",
-        },
-        Parameter {
-            name: "bandwidth",
-            kind: Kind::OrAuto(&Kind::Rate),
-            default: Value::Auto,
-            description: "rate at which idle time is counted in packets; auto is the link's",
-        },
-        Parameter {
-            name: "ecn",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether ECN-capable packets are marked instead of dropped early",
-        },
-        Parameter {
-            name: "harddrop",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "with ecn: whether forced drops hit ECN-capable packets too (tc harddrop)",
-        },
-        Parameter {
-            name: "nodrop",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "with ecn: whether packets that cannot be marked pass instead of being dropped early (tc nodrop)",
-        },
-        Parameter {
-            name: "mark_p",
-            kind: Kind::OrAuto(&Kind::Number { min: 0.0, max: 1.0 }),
-            default: Value::Auto,
-            description: "with ecn: probability from which on ECN-capable packets are dropped all the same (ns-2 mark_p_); auto is never",
-        },
-    ],
+    parameters: PARAMETERS,
     presets: &[
         Preset {
             name: "ns2",

@@ -122,6 +122,21 @@ fn a_loss_beyond_the_recovery_point_halves_again() {
     assert_eq!(path.threshold(), 4.0, "{}", path.table());
 }
 
+/// RFC 5681 section 4.3: while a retransmission that was lost itself keeps the repair from ending, losses among what is
+/// sent meanwhile lower the window again and again; RFC 6675 alone would not until the timer fires.
+#[test]
+fn losses_behind_a_stuck_hole_halve_again() {
+    let mut path = sack(16);
+    path.drops = these(&[(0, 0), (0, 1), (20, 0), (34, 0)]);
+    path.send_segments(80).run(100_000);
+    path.assert_complete(80);
+    let windows: Vec<f64> =
+        path.log.iter().filter_map(|line| line.strip_suffix(" recovery")?.rsplit(' ').next()?.parse().ok()).collect();
+    let mut halvings = windows;
+    halvings.dedup();
+    assert!(halvings.len() >= 3 && halvings[..3].windows(2).all(|pair| pair[1] <= pair[0] * 0.75), "{}", path.table());
+}
+
 /// Section 5.1: after a timeout no recovery begins before all that was out is acknowledged, and what was
 /// SACKed is not sent again.
 #[test]

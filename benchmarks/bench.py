@@ -1,0 +1,74 @@
+"""Measures how fast Sojourn is and writes docs/performance.md; `make bench` runs it.
+
+python -m benchmarks.bench            # measure, keep the raw numbers, write the page (about five minutes)
+python -m benchmarks.bench --quick    # one round of everything, to see that it works; nothing is written
+python -m benchmarks.bench --render   # write the page again from the raw numbers
+"""
+
+import argparse
+import shutil
+import sys
+from typing import Any
+
+from benchmarks import child, comparison, hotspots, machine, performance_page, scaling, startup
+from benchmarks.common import load, save, say, write_page
+from benchmarks.peers import peers
+
+ROUNDS = 5
+SCALING_REPEATS = 3
+
+
+def main() -> int:
+    """Command line; see the module's docstring."""
+    parser = argparse.ArgumentParser(description="Measure Sojourn's speed and write docs/performance.md.")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--render", action="store_true", help="only write the page, from the numbers of the last run")
+    how.add_argument("--quick", action="store_true", help="one round; print the page instead of writing it")
+    arguments = parser.parse_args()
+    try:
+        if arguments.render:
+            write_page("performance", performance_page.render(load("performance")))
+            return 0
+        document = measure(1 if arguments.quick else ROUNDS, 1 if arguments.quick else SCALING_REPEATS)
+    except (child.ChildError, peers.PeerError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    page = performance_page.render(document)
+    if arguments.quick:
+        print(page)
+        return 0
+    save("performance", document)
+    write_page("performance", page)
+    print(performance_page.verdict(document))
+    return 0
+
+
+def measure(rounds: int, scaling_repeats: int) -> dict[str, Any]:
+    """Return all that the page shows."""
+    have = available_peers()
+    profiled = hotspots.build()
+    where = machine.describe()
+    child.stay_on_one_core()
+    return {
+        "machine": where,
+        "comparison": comparison.compare(have, rounds),
+        "scaling": scaling.cost_per_packet(scaling_repeats),
+        "idle": scaling.memory_of_an_idle_flow(),
+        "startup": startup.measure(),
+        "hotspots": hotspots.measure() if profiled else None,
+    }
+
+
+def available_peers() -> set[str]:
+    """Install the peers where this process may; name those that are there."""
+    peers.install()
+    have = {"ns2"} if shutil.which("ns") else set()
+    if peers.package_version("libns3-dev") and shutil.which("g++"):
+        say("building the ns-3 peer")
+        peers.build_ns3()
+        have.add("ns3")
+    return have
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,59 @@
+"""Differences between two samples of runs, held against a tolerance and against their noise."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+# Beyond so many standard errors a difference is hardly chance.
+NOISE = 2.0
+
+Scale = Literal["relative", "absolute"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What is compared, and how large a difference may be."""
+
+    name: str
+    scale: Scale
+    """Whether the tolerance is a part of the peer's mean, or in the metric's own unit."""
+    tolerance: float
+    digits: int
+
+
+METRICS = (
+    Metric("queue_packets_mean", "relative", 0.10, 2),
+    Metric("utilization", "absolute", 0.01, 4),
+    Metric("drops", "relative", 0.15, 1),
+    Metric("share_1", "absolute", 0.03, 3),
+)
+
+
+def sample(values: Sequence[float]) -> dict[str, Any]:
+    """Return mean, sample standard deviation and count."""
+    mean = math.fsum(values) / len(values)
+    squares = math.fsum((value - mean) ** 2 for value in values)
+    return {"mean": mean, "sd": math.sqrt(squares / max(1, len(values) - 1)), "n": len(values)}
+
+
+def compare(metric: Metric, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+    """Return both samples, their difference, and whether they agree.
+
+    `errors` is the difference in standard errors of itself (None where neither sample varies), `blind` says
+    that the noise is too large for the tolerance: its two-sided 95 % range does not fit in.
+    """
+    mine, other = sample(ours), sample(theirs)
+    difference = mine["mean"] - other["mean"]
+    error = math.sqrt(mine["sd"] ** 2 / mine["n"] + other["sd"] ** 2 / other["n"])
+    allowed = metric.tolerance * (abs(other["mean"]) if metric.scale == "relative" else 1.0)
+    return {
+        "metric": metric.name,
+        "ours": mine,
+        "theirs": other,
+        "difference": difference / other["mean"] if metric.scale == "relative" else difference,
+        "tolerance": metric.tolerance,
+        "errors": difference / error if error > 0 else None,
+        "agrees": abs(difference) <= allowed,
+        "blind": NOISE * error > allowed,
+    }

@@ -1,0 +1,205 @@
+//! Adaptive RED (Floyd, Gummadi and Shenker 2001): RED that sets itself.
+//!
+//! Thresholds and weight follow from the link's rate and a target delay, and every half second the ramp's max_p takes a
+//! step so that the average queue stays in the middle. [`red::adaptive`](crate::red) is the rule; everything else is
+//! [`Red`] with all its parameters.
+//!
+//! The sources differ in whether max_p may move once more when it stands exactly at a bound (the paper and Linux: yes);
+//! here it may. ns-2 and ns-3 compute the gentle part of the ramp from the initial max_p once and for all; here it
+//! begins where the other part ends, as in the paper.
+
+#[cfg(test)]
+mod tests;
+
+use crate::red::adaptive::Adaptation;
+use crate::red::{Red, descriptor};
+use crate::{Discipline, LinkProperties, Packet, Sink};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Rate, Span, Stream, Time};
+
+/// What Adaptive RED adds to RED.
+const ADDED: [Parameter; 7] = [
+    Parameter {
+        name: "interval",
+        kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(1000) },
+        default: Value::Span(Span::from_millis(500)),
+        description: "time between two steps of max_p (interval_)",
+    },
+    Parameter {
+        name: "clock",
+        kind: Kind::Choice(&["timer", "arrivals"]),
+        default: Value::Choice("timer"),
+        description: "when a step is taken: at regular times, idle time considered (the paper, Linux), or at the first arrival later than interval after the last step that was taken (ns-2, ns-3)",
+    },
+    Parameter {
+        name: "alpha",
+        kind: Kind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(0.01),
+        description: "what a step up adds to max_p, but no more than a quarter of it: when the average is in the upper 40 % of the ramp (alpha_)",
+    },
+    Parameter {
+        name: "beta",
+        kind: Kind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(0.9),
+        description: "factor of max_p in a step down: when the average is in the lower 40 % of the ramp or below it (beta_)",
+    },
+    Parameter {
+        name: "top",
+        kind: Kind::Number { min: 0.0, max: 1.0 },
+        default: Value::Number(0.5),
+        description: "max_p above which there is no step up (top_)",
+    },
+    Parameter {
+        name: "bottom",
+        kind: Kind::OrAuto(&Kind::Number { min: 0.0, max: 1.0 }),
+        default: Value::Number(0.01),
+        description: "max_p below which there is no step down (bottom_)",
+    },
+    Parameter {
+        name: "auto_bottom",
+        kind: Kind::Choice(&["window", "ns3"]),
+        default: Value::Choice("window"),
+        description: "the rule for auto, at most 0.01: one over the packets of 1000 B that the link sends in 0.1 s (ns-2), or what ns-3 makes of it with packets of 500 B, multiplying by 0.1 s instead of dividing",
+    },
+];
+
+const ALL: usize = descriptor::PARAMETERS.len() + ADDED.len();
+
+/// RED's parameters, then those added.
+static PARAMETERS: [Parameter; ALL] = {
+    let mut all = [ADDED[0]; ALL];
+    let mut index = 0;
+    while index < ALL {
+        all[index] = match index.checked_sub(descriptor::PARAMETERS.len()) {
+            None => descriptor::PARAMETERS[index],
+            Some(added) => ADDED[added],
+        };
+        index += 1;
+    }
+    all
+};
+
+/// `tc red` assumes this rate where none is given.
+const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
+
+/// What `ared` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "ared",
+    summary: "adaptive RED: its highest probability adapts to keep the average queue between the thresholds",
+    sources: &[
+        "Floyd, Gummadi and Shenker 2001, Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management",
+        "ns-2.35 queue/red.cc (adaptive_)",
+        "Linux include/net/red.h (red_adaptative_algo)",
+        "ns-3 src/traffic-control/model/red-queue-disc.cc (ARED)",
+    ],
+    parameters: &PARAMETERS,
+    presets: &[
+        Preset {
+            name: "floyd01",
+            summary: "the paper: thresholds from a target of 5 ms, weight 1 - exp(-1/C), gentle",
+            values: &[("auto_weight", Value::Choice("second"))],
+        },
+        Preset {
+            name: "ns2",
+            summary: "ns-2.35 with adaptive_ 1: RED's preset ns2, steps at arrivals",
+            values: &[
+                ("limit", Value::Amount(Amount::Packets(50.0))),
+                ("limit_counts", Value::Choice("mean-packets")),
+                ("limit_rule", Value::Choice("below")),
+                ("unit", Value::Choice("bytes")),
+                ("mean_packet", Value::Integer(500)),
+                ("forced", Value::Boolean(false)),
+                ("spread", Value::Choice("wait")),
+                ("by_size", Value::Choice("after-spread")),
+                ("first_is_free", Value::Boolean(true)),
+                ("mark_p", Value::Number(0.1)),
+                ("clock", Value::Choice("arrivals")),
+                ("bottom", Value::Auto),
+            ],
+        },
+        Preset {
+            name: "linux",
+            summary: "tc red adaptive: RED's preset linux, steps by a timer; nothing but max_p is automatic",
+            values: &[
+                ("limit_counts", Value::Choice("full-packets")),
+                ("limit_restarts_count", Value::Boolean(false)),
+                ("unit", Value::Choice("bytes")),
+                ("mean_packet", Value::Integer(1000)),
+                ("auto_thresholds", Value::Choice("limit")),
+                ("max_p", Value::Number(0.02)),
+                ("auto_weight", Value::Choice("burst")),
+                ("gentle", Value::Boolean(false)),
+                ("spread", Value::Choice("threshold")),
+                ("ageing", Value::Choice("table")),
+                ("bandwidth", Value::Rate(TC_BANDWIDTH)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::RedQueueDisc with ARED: 25 packets, thresholds in packets from packets of 500 B",
+            values: &[
+                ("limit", Value::Amount(Amount::Packets(25.0))),
+                ("mean_packet", Value::Integer(500)),
+                ("max_p", Value::Number(0.02)),
+                ("auto_weight", Value::Choice("second")),
+                ("forced", Value::Boolean(false)),
+                ("spread", Value::Choice("wait")),
+                ("first_is_free", Value::Boolean(true)),
+                ("clock", Value::Choice("arrivals")),
+                ("bottom", Value::Auto),
+                ("auto_bottom", Value::Choice("ns3")),
+            ],
+        },
+    ],
+};
+
+/// A first-in first-out queue under adaptive random early detection.
+#[derive(Debug)]
+pub struct Ared<B>(Red<B>);
+
+impl<B: Copy> Ared<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// What [`Red`] cannot work with, a bottom that is no less than the top.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        Adaptation::check(params)?;
+        let red = Red::new(params, link, random)?;
+        Ok(Ared(red.adapting(|ramp| Adaptation::new(params, ramp, link))))
+    }
+}
+
+impl<B: Copy> Discipline<B> for Ared<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        self.0.enqueue(packet, now, sink);
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        self.0.dequeue(now, sink)
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.0.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        self.0.timer()
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
+        self.0.on_timer(now, sink);
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.0.probe(visit);
+        visit("max_p", self.0.max_p());
+    }
+}

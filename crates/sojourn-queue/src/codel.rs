@@ -1,0 +1,118 @@
+//! CoDel: controlled delay (RFC 8289).
+//!
+//! A packet's time in the queue is its delay. Once that has been above target for a whole interval a packet is dropped
+//! from the head; while it stays above, further ones follow at interval/sqrt(count). A queue that falls below target
+//! once is left alone. [`law`] is the algorithm; here it gets a first-in first-out queue with a limit.
+//!
+//! Linux and ns-3 count time in units of 1024 ns and wait until an interval is exceeded rather than reached. Both
+//! differences are below a packet's transmission time on any link of up to 10 Gbit/s and are not followed.
+
+pub(crate) mod law;
+#[cfg(test)]
+mod tests;
+
+use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink};
+use law::{Controller, Law};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Stream, Time};
+
+/// What `codel` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "codel",
+    summary: "controlled delay: drops from the head, ever faster, while every packet waits longer than a target",
+    sources: &[
+        "RFC 8289",
+        "Linux net/sched/sch_codel.c and include/net/codel_impl.h",
+        "ns-3 src/traffic-control/model/codel-queue-disc.cc",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(1000.0)),
+            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer do not enter the control law",
+        },
+        law::TARGET,
+        law::INTERVAL,
+        law::MIN_BYTES,
+        law::ecn(false),
+        law::AFTER_MARK,
+        law::ROOT,
+        law::CE_THRESHOLD,
+        law::CE_THRESHOLD_FOR,
+    ],
+    presets: &[
+        Preset { name: "rfc", summary: "RFC 8289: 5 ms and 100 ms; it leaves the limit open", values: &[] },
+        Preset {
+            name: "linux",
+            summary: "tc codel: 1000 packets, noecn, 1/sqrt(count) by Newton steps",
+            values: &[("root", Value::Choice("newton"))],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::CoDelQueueDisc: 1.5 MB, MinBytes 1500, the time of a mark starts the next gap",
+            values: &[
+                ("limit", Value::Amount(Amount::Bytes(1_500_000.0))),
+                ("min_bytes", Value::Integer(1499)),
+                ("after_mark", Value::Choice("now")),
+                ("root", Value::Choice("newton")),
+            ],
+        },
+    ],
+};
+
+/// A first-in first-out queue under controlled delay.
+#[derive(Debug)]
+pub struct CoDel<B> {
+    queue: Fifo<B>,
+    limit: Limit,
+    law: Law,
+    controller: Controller,
+}
+
+impl<B: Copy> CoDel<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, a target that is no less than the interval.
+    pub fn new(params: &Params, link: &LinkProperties, _random: Stream) -> Result<Self, ParameterError> {
+        Ok(CoDel {
+            queue: Fifo::default(),
+            limit: Limit::of(params, "limit", link)?,
+            law: Law::new(params, link.packet_bytes)?,
+            controller: Controller::default(),
+        })
+    }
+}
+
+impl<B: Copy> Discipline<B> for CoDel<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        if self.limit.has_room(&self.queue, packet.bytes) {
+            self.queue.push(packet);
+        } else {
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        self.controller.dequeue(&self.law, &mut self.queue, now, sink)
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
+        visit("count", f64::from(self.controller.count()));
+    }
+}

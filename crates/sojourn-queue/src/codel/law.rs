@@ -1,0 +1,326 @@
+//! CoDel's estimator and control loop for one queue (RFC 8289 sections 4 and 5), whatever holds the packets.
+
+use crate::{DropReason, Ecn, Fifo, Packet, Sink};
+use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::{Span, Time};
+
+/// A dropping state that ended within so many intervals hands its rate on to the next one.
+const MEMORY_INTERVALS: u64 = 16;
+
+/// Where a controller takes packets from.
+pub(crate) trait Source<B> {
+    /// Takes the oldest packet.
+    fn take(&mut self) -> Option<Packet<B>>;
+    /// Bytes that wait behind the packets taken: CoDel is silent while it is no more than `min_bytes`.
+    fn backlog(&self) -> u64;
+}
+
+impl<B> Source<B> for Fifo<B> {
+    #[inline]
+    fn take(&mut self) -> Option<Packet<B>> {
+        self.pop()
+    }
+    #[inline]
+    fn backlog(&self) -> u64 {
+        self.bytes()
+    }
+}
+
+/// What does not change: shared by all queues of a discipline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    target: Span,
+    interval: Span,
+    min_bytes: u64,
+    ecn: bool,
+    after_mark: AfterMark,
+    root: Root,
+    ce_threshold: Option<Span>,
+    ce_threshold_for: CeThresholdFor,
+}
+
+/// From when the next signal is counted after a mark in the dropping state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AfterMark {
+    Schedule,
+    Now,
+}
+
+/// How 1/sqrt(count) is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Root {
+    Exact,
+    Newton,
+}
+
+/// Whom the instantaneous threshold marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum CeThresholdFor {
+    All,
+    Ect1,
+}
+
+// The parameters of a law, for the descriptors of the disciplines that contain one.
+
+pub(crate) const TARGET: Parameter = Parameter {
+    name: "target",
+    kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1000) },
+    default: Value::Span(Span::from_millis(5)),
+    description: "acceptable standing queue, as sojourn time (TARGET)",
+};
+
+pub(crate) const INTERVAL: Parameter = Parameter {
+    name: "interval",
+    kind: Kind::Span { min: Span::from_nanos(2), max: Span::from_secs(10_000) },
+    default: Value::Span(Span::from_millis(100)),
+    description: "how long the sojourn time must stay above target before the first signal, and the time between the first two; about the longest usual round-trip time (INTERVAL)",
+};
+
+pub(crate) const MIN_BYTES: Parameter = Parameter {
+    name: "min_bytes",
+    kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 10_000_000 }),
+    default: Value::Auto,
+    description: "there is no signal while no more than this many bytes would remain; auto is the link's full-size packet (RFC 8289 MAXPACKET, Linux mtu; ns-3 compares with less than MinBytes, hence one byte fewer)",
+};
+
+/// `ecn`, whose default differs.
+pub(crate) const fn ecn(default: bool) -> Parameter {
+    Parameter {
+        name: "ecn",
+        kind: Kind::Boolean,
+        default: Value::Boolean(default),
+        description: "whether ECN-capable packets are marked instead of dropped",
+    }
+}
+
+pub(crate) const AFTER_MARK: Parameter = Parameter {
+    name: "after_mark",
+    kind: Kind::Choice(&["schedule", "now"]),
+    default: Value::Choice("schedule"),
+    description: "in the dropping state, from when the next signal is counted after a mark: from when the mark was due, as after a drop (RFC 8289, Linux), or from when it happened (ns-3)",
+};
+
+pub(crate) const ROOT: Parameter = Parameter {
+    name: "root",
+    kind: Kind::Choice(&["exact", "newton"]),
+    default: Value::Choice("exact"),
+    description: "how 1/sqrt(count) is computed: exactly, or in 16-bit fixed point by one Newton step a signal (Linux, ns-3), which lags behind after jumps of count",
+};
+
+pub(crate) const CE_THRESHOLD: Parameter = Parameter {
+    name: "ce_threshold",
+    kind: Kind::OrAuto(&Kind::Span { min: Span::ZERO, max: Span::from_secs(1000) }),
+    default: Value::Auto,
+    description: "every ECN-capable packet whose sojourn time is above this is marked, whatever the controller says (Linux ce_threshold); auto is never",
+};
+
+pub(crate) const CE_THRESHOLD_FOR: Parameter = Parameter {
+    name: "ce_threshold_for",
+    kind: Kind::Choice(&["all", "ect1"]),
+    default: Value::Choice("all"),
+    description: "which packets ce_threshold marks: all that are ECN-capable, or only ECT(1) (Linux ce_threshold_selector 1/3)",
+};
+
+impl Law {
+    /// The law that `params`, of a descriptor that lists the constants above, describe.
+    pub(crate) fn new(params: &Params, full_packet: u32) -> Result<Law, ParameterError> {
+        let (target, interval) = (params.span("target"), params.span("interval"));
+        if target >= interval {
+            let rule = format!(
+                "less than interval ({interval}): the queue is judged by its least delay within an interval, which \
+                 spans a whole round trip; RFC 8289 suggests 5 to 10 % of it"
+            );
+            return Err(ParameterError::new("target", rule));
+        }
+        Ok(Law {
+            target,
+            interval,
+            min_bytes: match params.get("min_bytes") {
+                Value::Integer(bytes) => bytes,
+                _ => u64::from(full_packet),
+            },
+            ecn: params.boolean("ecn"),
+            after_mark: if params.choice("after_mark") == "now" { AfterMark::Now } else { AfterMark::Schedule },
+            root: if params.choice("root") == "newton" { Root::Newton } else { Root::Exact },
+            ce_threshold: match params.get("ce_threshold") {
+                Value::Span(span) => Some(span),
+                _ => None,
+            },
+            ce_threshold_for: match params.choice("ce_threshold_for") {
+                "ect1" => CeThresholdFor::Ect1,
+                _ => CeThresholdFor::All,
+            },
+        })
+    }
+}
+
+/// The state of one queue's controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Controller {
+    /// When the sojourn time will have been above target for an interval; `None` while it is below.
+    first_above: Option<Time>,
+    /// When the next signal is due, in the dropping state.
+    next: Time,
+    /// Signals since the dropping state was entered, and what an earlier one handed on.
+    count: u32,
+    /// `count` as it was when the dropping state was entered.
+    last_count: u32,
+    dropping: bool,
+    /// 1/sqrt(count) in units of 2^-16, for [`Root::Newton`].
+    inverse_root: u16,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Controller {
+            first_above: None,
+            next: Time::ZERO,
+            count: 0,
+            last_count: 0,
+            dropping: false,
+            inverse_root: u16::MAX,
+        }
+    }
+}
+
+impl Controller {
+    /// The next packet to send, after those that had to be dropped (RFC 8289 section 5.5, `deque`).
+    #[inline]
+    pub(crate) fn dequeue<B: Copy, S: Sink<B>>(
+        &mut self,
+        law: &Law,
+        source: &mut impl Source<B>,
+        now: Time,
+        sink: &mut S,
+    ) -> Option<Packet<B>> {
+        let (mut taken, mut above) = self.take(law, source, now);
+        if self.dropping {
+            if !above {
+                self.dropping = false;
+            }
+            // A large backlog may make several drops due at once.
+            while self.dropping && now >= self.next {
+                self.count += 1;
+                self.step();
+                if let Some(packet) = taken.as_mut().filter(|packet| law.ecn && packet.ecn.is_capable()) {
+                    mark(packet, sink);
+                    let from = if law.after_mark == AfterMark::Now { now } else { self.next };
+                    self.next = self.after(law, from);
+                    return taken;
+                }
+                drop_early(taken, sink);
+                (taken, above) = self.take(law, source, now);
+                if above {
+                    self.next = self.after(law, self.next);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if above {
+            match taken.as_mut().filter(|packet| law.ecn && packet.ecn.is_capable()) {
+                Some(packet) => mark(packet, sink),
+                None => {
+                    drop_early(taken, sink);
+                    (taken, _) = self.take(law, source, now);
+                }
+            }
+            self.enter(law, now);
+        }
+        if let Some(packet) = taken.as_mut() {
+            law.mark_by_threshold(packet, now, sink);
+        }
+        taken
+    }
+
+    /// Packets were dropped from this queue for want of room: Linux lets the controller press harder.
+    pub(crate) fn count_overflow(&mut self, packets: u32) {
+        self.count += packets;
+    }
+
+    /// Whether signals are being sent.
+    pub(crate) fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    /// The count of the control law.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Takes a packet and tells whether the queue has been above target for an interval (`dodequeue`).
+    #[inline]
+    fn take<B>(&mut self, law: &Law, source: &mut impl Source<B>, now: Time) -> (Option<Packet<B>>, bool) {
+        let taken = source.take();
+        let below = match &taken {
+            None => true,
+            Some(packet) => now.since(packet.enqueued) < law.target || source.backlog() <= law.min_bytes,
+        };
+        if below {
+            self.first_above = None;
+            return (taken, false);
+        }
+        let first_above = *self.first_above.get_or_insert(now + law.interval);
+        (taken, now >= first_above)
+    }
+
+    /// Enters the dropping state, at the rate that controlled the queue last if that is not long ago.
+    fn enter(&mut self, law: &Law, now: Time) {
+        self.dropping = true;
+        let delta = self.count - self.last_count;
+        if delta > 1 && now.since(self.next) < law.interval * MEMORY_INTERVALS {
+            self.count = delta;
+            self.step();
+        } else {
+            self.count = 1;
+            self.inverse_root = u16::MAX;
+        }
+        self.last_count = self.count;
+        self.next = self.after(law, now);
+    }
+
+    /// The control law: `from` plus interval/sqrt(count).
+    fn after(&self, law: &Law, from: Time) -> Time {
+        let interval = law.interval.as_nanos();
+        from + match law.root {
+            Root::Exact => Span::from_nanos((interval as f64 / f64::from(self.count).sqrt() + 0.5) as u64),
+            Root::Newton => Span::from_nanos(((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64),
+        }
+    }
+
+    /// One step of Newton's method, x (3 - count x^2)/2, in the fixed point of the kernel, which wraps where a jump of
+    /// count lies outside its range of convergence.
+    fn step(&mut self) {
+        let root = u64::from(self.inverse_root) << 16;
+        let square = (root * root) >> 32;
+        let rest = (3u64 << 32).wrapping_sub(u64::from(self.count).wrapping_mul(square)) >> 2;
+        self.inverse_root = (rest.wrapping_mul(root) >> (31 + 16)) as u16;
+    }
+}
+
+impl Law {
+    /// The second, instantaneous threshold.
+    #[inline]
+    fn mark_by_threshold<B, S: Sink<B>>(&self, packet: &mut Packet<B>, now: Time, sink: &mut S) {
+        let Some(threshold) = self.ce_threshold else { return };
+        let chosen = match self.ce_threshold_for {
+            CeThresholdFor::All => matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1),
+            CeThresholdFor::Ect1 => packet.ecn == Ecn::Ect1,
+        };
+        if chosen && now.since(packet.enqueued) > threshold {
+            mark(packet, sink);
+        }
+    }
+}
+
+#[inline]
+fn mark<B, S: Sink<B>>(packet: &mut Packet<B>, sink: &mut S) {
+    packet.ecn = Ecn::Ce;
+    sink.marked(packet);
+}
+
+#[inline]
+fn drop_early<B, S: Sink<B>>(packet: Option<Packet<B>>, sink: &mut S) {
+    if let Some(packet) = packet {
+        sink.dropped(&packet, DropReason::Early);
+    }
+}

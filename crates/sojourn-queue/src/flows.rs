@@ -1,0 +1,58 @@
+//! What disciplines with a queue for each flow share: which queue a packet belongs to, where it waits, whose turn it is
+//! and which queue is the longest.
+//!
+//! The parts know nothing of each other, so that a discipline may take the ones it needs:
+//! - [`Classifier`]: 5-tuples to buckets, by a seeded hash with its collisions or one bucket for each flow;
+//! - [`Lanes`]: a first-in first-out queue for each bucket, in one pool of packets that never shrinks;
+//! - [`Rounds`]: the new and old lists of deficit round robin as FQ-CoDel does it;
+//! - [`Longest`]: the bucket with the largest backlog.
+//!
+//! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
+//! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
+
+mod classifier;
+mod lanes;
+mod longest;
+mod rounds;
+
+pub(crate) use classifier::Classifier;
+pub(crate) use lanes::Lanes;
+pub(crate) use longest::Longest;
+pub(crate) use rounds::Rounds;
+
+use sojourn_core::registry::{Kind, Parameter, Value};
+
+/// Most buckets that Linux allows (65,536), for disciplines that hash.
+const MOST_BUCKETS: u64 = 65_536;
+
+/// `flows`: the number of buckets.
+pub(crate) const FLOWS: Parameter = Parameter {
+    name: "flows",
+    kind: Kind::Integer { min: 1, max: MOST_BUCKETS },
+    default: Value::Integer(1024),
+    description: "queues into which flows are hashed by their 5-tuple with a seeded hash; flows that collide share one",
+};
+
+/// `perfect`: whether there are collisions.
+pub(crate) const PERFECT: Parameter = Parameter {
+    name: "perfect",
+    kind: Kind::Boolean,
+    default: Value::Boolean(false),
+    description: "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
+};
+
+/// `quantum`: bytes of a turn. Linux raises less than 256 to it.
+pub(crate) const QUANTUM: Parameter = Parameter {
+    name: "quantum",
+    kind: Kind::OrAuto(&Kind::Integer { min: 256, max: 10_000_000 }),
+    default: Value::Auto,
+    description: "bytes that a queue may send in its turn; auto is the link's full-size packet",
+};
+
+/// `empty_new`: what becomes of a new queue that is found empty.
+pub(crate) const EMPTY_NEW: Parameter = Parameter {
+    name: "empty_new",
+    kind: Kind::Choice(&["wait", "wait-unless-alone"]),
+    default: Value::Choice("wait"),
+    description: "a new queue that is found empty goes to the end of the old ones, so that it cannot stay new by pausing: always (RFC 8290), or only where there are old ones (Linux)",
+};

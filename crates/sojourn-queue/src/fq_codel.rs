@@ -1,0 +1,237 @@
+//! FQ-CoDel: a queue for each flow, each under CoDel, served in turns with new flows first (RFC 8290).
+//!
+//! An arrival is hashed to its queue, which joins the new ones unless it is waiting already. If that exceeds the limit,
+//! the queue with the most bytes loses packets from its head: half of its bytes, but no more than a batch. The link is
+//! given to the new queues, then to the old ones, a quantum of bytes each; CoDel decides at the head.
+//!
+//! Linux drops one batch whatever it brought; here batches follow until the limit holds, which differs only where a
+//! limit in bytes meets queues of very small packets.
+
+#[cfg(test)]
+mod tests;
+
+use crate::codel::law::{self, Controller, Law, Source};
+use crate::flows::{self, Classifier, Lanes, Longest, Rounds};
+use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Stream, Time};
+
+/// What `fq_codel` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "fq_codel",
+    summary: "a queue for each flow, served in turns with new flows first, and CoDel in each",
+    sources: &["RFC 8290", "Linux net/sched/sch_fq_codel.c", "ns-3 src/traffic-control/model/fq-codel-queue-disc.cc"],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(10_240.0)),
+            description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        Parameter {
+            name: "memory_limit",
+            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+            default: Value::Auto,
+            description: "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
+        },
+        flows::FLOWS,
+        flows::PERFECT,
+        flows::QUANTUM,
+        flows::EMPTY_NEW,
+        Parameter {
+            name: "drop_batch",
+            kind: Kind::Integer { min: 1, max: 1_000_000 },
+            default: Value::Integer(64),
+            description: "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
+        },
+        Parameter {
+            name: "overflow_counts",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "whether packets dropped over the limit are added to the queue's CoDel count, so that it signals faster when it next does (Linux)",
+        },
+        law::TARGET,
+        law::INTERVAL,
+        law::MIN_BYTES,
+        Parameter {
+            name: "min_bytes_in",
+            kind: Kind::Choice(&["all", "queue"]),
+            default: Value::Choice("all"),
+            description: "where CoDel counts the bytes that min_bytes refers to: in all queues together (Linux) or in the flow's own (ns-3)",
+        },
+        law::ecn(true),
+        law::AFTER_MARK,
+        law::ROOT,
+        law::CE_THRESHOLD,
+        law::CE_THRESHOLD_FOR,
+    ],
+    presets: &[
+        Preset {
+            name: "rfc",
+            summary: "RFC 8290: 1024 queues, quantum 1514 B, 10240 packets",
+            values: &[("quantum", Value::Integer(1514))],
+        },
+        Preset {
+            name: "linux",
+            summary: "tc fq_codel: 32 MB of memory, quantum of the MTU, overflows count",
+            values: &[
+                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
+                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("overflow_counts", Value::Boolean(true)),
+                ("root", Value::Choice("newton")),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::FqCoDelQueueDisc: CoDel as in its codel, on each queue's own bytes",
+            values: &[
+                ("min_bytes", Value::Integer(1499)),
+                ("min_bytes_in", Value::Choice("queue")),
+                ("after_mark", Value::Choice("now")),
+                ("root", Value::Choice("newton")),
+            ],
+        },
+    ],
+};
+
+/// Queues for flows under controlled delay.
+#[derive(Debug)]
+pub struct FqCoDel<B> {
+    classifier: Classifier,
+    lanes: Lanes<B>,
+    longest: Longest,
+    rounds: Rounds,
+    controllers: Vec<Controller>,
+    law: Law,
+    min_bytes_in: MinBytesIn,
+    limit: Limit,
+    memory_limit: Option<Limit>,
+    drop_batch: u32,
+    overflow_counts: bool,
+}
+
+/// Where the bytes are counted below which CoDel is silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum MinBytesIn {
+    All,
+    Queue,
+}
+
+/// One flow's queue, as CoDel sees it.
+struct Lane<'a, B> {
+    lanes: &'a mut Lanes<B>,
+    bucket: u32,
+    min_bytes_in: MinBytesIn,
+}
+
+impl<B: Copy> Source<B> for Lane<'_, B> {
+    #[inline]
+    fn take(&mut self) -> Option<Packet<B>> {
+        self.lanes.pop(self.bucket)
+    }
+    #[inline]
+    fn backlog(&self) -> u64 {
+        match self.min_bytes_in {
+            MinBytesIn::All => self.lanes.bytes(),
+            MinBytesIn::Queue => self.lanes.bytes_of(self.bucket),
+        }
+    }
+}
+
+impl<B: Copy> FqCoDel<B> {
+    /// Queues with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, a target that is no less than the interval.
+    pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        Ok(FqCoDel {
+            classifier: Classifier::new(params, &mut random),
+            lanes: Lanes::default(),
+            longest: Longest::default(),
+            rounds: Rounds::new(params, link.packet_bytes),
+            controllers: Vec::new(),
+            law: Law::new(params, link.packet_bytes)?,
+            min_bytes_in: if params.choice("min_bytes_in") == "all" { MinBytesIn::All } else { MinBytesIn::Queue },
+            limit: Limit::of(params, "limit", link)?,
+            memory_limit: match params.is_auto("memory_limit") {
+                true => None,
+                false => Some(Limit::of(params, "memory_limit", link)?),
+            },
+            drop_batch: params.integer("drop_batch") as u32,
+            overflow_counts: params.boolean("overflow_counts"),
+        })
+    }
+
+    fn is_too_full(&self) -> bool {
+        let (packets, bytes) = (self.lanes.packets(), self.lanes.bytes());
+        self.limit.is_exceeded(packets, bytes)
+            || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
+    }
+
+    /// Drops a batch from the head of the queue with the most bytes.
+    #[cold]
+    fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
+        let Some(bucket) = self.longest.find(|bucket| self.lanes.bytes_of(bucket)) else { return };
+        let half = self.lanes.bytes_of(bucket) / 2;
+        let (mut packets, mut bytes) = (0, 0);
+        while let Some(packet) = self.lanes.pop(bucket) {
+            sink.dropped(&packet, DropReason::Overflow);
+            packets += 1;
+            bytes += u64::from(packet.bytes);
+            if packets == self.drop_batch || bytes >= half {
+                break;
+            }
+        }
+        if self.overflow_counts {
+            self.controllers[bucket as usize].count_overflow(packets);
+        }
+    }
+}
+
+impl<B: Copy> Discipline<B> for FqCoDel<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        let bucket = self.classifier.bucket(packet.key);
+        if bucket as usize >= self.controllers.len() {
+            self.controllers.resize(bucket as usize + 1, Controller::default());
+        }
+        self.lanes.push(bucket, packet);
+        self.longest.grew(bucket, self.lanes.bytes_of(bucket));
+        self.rounds.join(bucket);
+        while self.is_too_full() {
+            self.drop_from_longest(sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        loop {
+            let turn = self.rounds.turn()?;
+            let controller = &mut self.controllers[turn.bucket as usize];
+            let mut lane = Lane { lanes: &mut self.lanes, bucket: turn.bucket, min_bytes_in: self.min_bytes_in };
+            match controller.dequeue(&self.law, &mut lane, now, sink) {
+                Some(packet) => {
+                    self.rounds.sent(turn, packet.bytes);
+                    return Some(packet);
+                }
+                None => self.rounds.found_empty(turn),
+            }
+        }
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.lanes.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.lanes.bytes()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("new_queues", f64::from(self.rounds.new_buckets()));
+        visit("old_queues", f64::from(self.rounds.old_buckets()));
+    }
+}

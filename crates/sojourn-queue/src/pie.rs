@@ -1,0 +1,236 @@
+//! PIE: proportional integral controller enhanced (RFC 8033; RFC 8034 for DOCSIS).
+//!
+//! Every few milliseconds a probability of dropping arrivals is moved by how far the queueing delay is from a target and
+//! by how much it has changed; the step is the finer the smaller the probability is. Bursts pass unhurt. [`law`] is the
+//! algorithm; here it gets a first-in first-out queue with a limit.
+//!
+//! The sources check whether the burst allowance is to be restored at arrivals (RFC 8033) or at updates (Linux, ns-3);
+//! here it is at updates, at most one update later. Linux begins to update half a second after the discipline was set
+//! up, which on a real host is long before a test begins; here updates begin with the run.
+
+pub(crate) mod law;
+#[cfg(test)]
+mod tests;
+
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use law::{Backlog, Controller, Law, Verdict};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time};
+
+/// "No delay" as a threshold that only zero is below.
+const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
+
+/// What `pie` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "pie",
+    summary: "a proportional integral controller drops arrivals at random to keep the delay at a target",
+    sources: &[
+        "RFC 8033",
+        "RFC 8034",
+        "Linux net/sched/sch_pie.c and include/net/pie.h",
+        "ns-3 src/traffic-control/model/pie-queue-disc.cc",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(1000.0)),
+            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        law::TARGET,
+        law::UPDATE,
+        law::ALPHA,
+        law::BETA,
+        law::TUNING,
+        law::DECAY,
+        law::DECAY_BELOW,
+        law::DECAY_WITH_BACKLOG,
+        law::BOOST_ABOVE,
+        law::BURST,
+        law::BURST_FALLS,
+        law::HOLD,
+        law::QUIET,
+        Parameter {
+            name: "active_above",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: Value::Number(0.0),
+            description: "share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there and in RFC 8034 one third)",
+        },
+        law::ESTIMATOR,
+        law::RATE_WEIGHT,
+        law::GUARD,
+        law::GUARD_DELAY,
+        law::MEAN_PACKET,
+        law::BY_SIZE,
+        law::DERANDOMIZE,
+        law::ECN,
+        law::MARK_P,
+    ],
+    presets: &[
+        Preset { name: "rfc", summary: "RFC 8033 sections 4 and appendix A, without its optional parts", values: &[] },
+        Preset {
+            name: "linux",
+            summary: "tc pie: de-randomised, a boost above 250 ms, burst allowance reduced by departures",
+            values: &[
+                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
+                ("decay_below", NO_DELAY),
+                ("decay_with_backlog", Value::Boolean(false)),
+                ("boost_above", Value::Span(Span::from_millis(250))),
+                ("burst_falls", Value::Choice("departures")),
+                ("rate_weight", Value::Number(0.125)),
+                ("guard", Value::Choice("below")),
+                ("guard_delay", Value::Choice("latest")),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance of 15 ms",
+            values: &[
+                ("limit", Value::Amount(Amount::Packets(25.0))),
+                ("decay_below", NO_DELAY),
+                ("burst", Value::Span(Span::from_millis(15))),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_millis(1500))),
+                ("rate_weight", Value::Number(0.5)),
+                ("guard", Value::Choice("packets")),
+                ("mean_packet", Value::Integer(1000)),
+            ],
+        },
+        Preset {
+            name: "docsis",
+            summary: "RFC 8034: 10 ms, an update every 16 ms, active above a third of the buffer",
+            values: &[
+                ("target", Value::Span(Span::from_millis(10))),
+                ("update", Value::Span(Span::from_millis(16))),
+                ("alpha", Value::Number(0.25)),
+                ("beta", Value::Number(2.5)),
+                ("tuning", Value::Choice("rfc8034")),
+                ("decay_below", Value::Span(Span::from_millis(5))),
+                ("boost_above", Value::Span(Span::from_millis(200))),
+                ("burst", Value::Span(Span::from_millis(142))),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_secs(1))),
+                ("active_above", Value::Number(1.0 / 3.0)),
+                ("estimator", Value::Choice("link-rate")),
+                ("mean_packet", Value::Integer(1024)),
+                ("by_size", Value::Boolean(true)),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+    ],
+};
+
+/// A first-in first-out queue under a proportional integral controller.
+#[derive(Debug)]
+pub struct Pie<B> {
+    queue: Fifo<B>,
+    limit: Limit,
+    active_above: f64,
+    law: Law,
+    controller: Controller,
+    next_update: Time,
+    random: Stream,
+}
+
+impl<B: Copy> Pie<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, or too little to measure a rate where one is to be measured.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let limit = Limit::of(params, "limit", link)?;
+        let room = match limit {
+            Limit::Packets(packets) => packets * u64::from(link.packet_bytes),
+            Limit::Bytes(bytes) => bytes,
+        };
+        if params.choice("estimator") == "departure-rate" && room <= law::RATE_THRESHOLD {
+            let rule = format!(
+                "timestamp or link-rate where no more than {room} B may wait: the departure rate is measured while {} B \
+                 wait, so that there would never be a measurement",
+                law::RATE_THRESHOLD
+            );
+            return Err(ParameterError::new("estimator", rule));
+        }
+        let law = Law::new(params, link)?;
+        Ok(Pie {
+            queue: Fifo::default(),
+            limit,
+            active_above: params.number("active_above"),
+            law,
+            controller: Controller::default(),
+            next_update: Time::ZERO + law.update(),
+            random,
+        })
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() }
+    }
+
+    /// Whether enough waits for the controller to become active.
+    #[inline]
+    fn wakes(&self) -> bool {
+        let (waiting, limit) = match self.limit {
+            Limit::Packets(limit) => (self.queue.packets() as f64, limit),
+            Limit::Bytes(limit) => (self.queue.bytes() as f64, limit),
+        };
+        waiting >= self.active_above * limit as f64
+    }
+}
+
+impl<B: Copy> Discipline<B> for Pie<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        if !self.limit.has_room(&self.queue, packet.bytes) {
+            self.controller.overflow();
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        let (backlog, wakes) = (self.backlog(), self.wakes());
+        match self.controller.arrival(&self.law, &packet, backlog, wakes, &mut self.random) {
+            Verdict::Drop => return sink.dropped(&packet, DropReason::Early),
+            Verdict::Mark => {
+                packet.ecn = Ecn::Ce;
+                sink.marked(&packet);
+            }
+            Verdict::Pass => {}
+        }
+        self.queue.push(packet);
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
+        let packet = self.queue.pop()?;
+        let backlog = self.backlog();
+        self.controller.departure(&self.law, &packet, backlog, now);
+        Some(packet)
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
+        let backlog = self.backlog();
+        self.controller.update(&self.law, backlog);
+        self.next_update += self.law.update();
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("drop_probability", self.controller.probability());
+        visit("delay_ms", self.controller.delay() * 1000.0);
+        visit("burst_allowance_ms", self.controller.burst(&self.law).as_millis_f64());
+    }
+}

@@ -1,0 +1,411 @@
+//! PIE's controller for one queue (RFC 8033 section 4), whatever holds the packets.
+
+mod descriptor;
+mod rate;
+
+pub(crate) use descriptor::*;
+
+use crate::{LinkProperties, Packet};
+use rate::RateEstimator;
+pub(crate) use rate::THRESHOLD as RATE_THRESHOLD;
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// Below this probability and half of target nothing is dropped (RFC 8033 section 4.1).
+const LOW_PROBABILITY: f64 = 0.2;
+/// From this probability on one step adds no more than [`CAPPED_STEP`] (RFC 8033 section 5.5).
+const CAPPED_FROM: f64 = 0.1;
+/// The largest step up, and what a very long delay adds (Linux, RFC 8034).
+const CAPPED_STEP: f64 = 0.02;
+/// De-randomised: accumulated probability below which nothing is dropped (RFC 8033 section 5.4, PROB_LOW).
+const PROB_LOW: f64 = 0.85;
+/// De-randomised: accumulated probability from which the next packet is dropped.
+const PROB_HIGH: f64 = 8.5;
+/// The smallest packet that RFC 8034 reckons with, which bounds its probability (MIN_PKTSIZE).
+const DOCSIS_LEAST_PACKET: f64 = 64.0;
+
+/// What does not change: shared by all queues of a discipline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    /// Delays and their thresholds are in seconds.
+    target: f64,
+    update: Span,
+    alpha: f64,
+    beta: f64,
+    tuning: Tuning,
+    decay: f64,
+    decay_below: f64,
+    decay_with_backlog: bool,
+    boost_above: f64,
+    burst: Span,
+    burst_falls: BurstFalls,
+    hold: bool,
+    quiet: Span,
+    estimator: Estimator,
+    rate_weight: f64,
+    guard: Guard,
+    guard_delay: GuardDelay,
+    mean_packet: f64,
+    by_size: bool,
+    derandomize: bool,
+    ecn: bool,
+    mark_p: f64,
+}
+
+/// How a step depends on the probability it starts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tuning {
+    Rfc8033,
+    Rfc8034,
+}
+
+/// What the burst allowance is reduced by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BurstFalls {
+    Updates,
+    Departures,
+}
+
+/// How the delay is measured.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Estimator {
+    Timestamp,
+    DepartureRate,
+    /// Backlog over a known rate, in bytes per second.
+    LinkRate(f64),
+}
+
+/// The backlog that is left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Guard {
+    AtMostTwo,
+    BelowTwo,
+    TwoPackets,
+}
+
+/// The delay that has to be low for packets to be left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum GuardDelay {
+    Updated,
+    Latest,
+}
+
+/// What waits in the queue that is controlled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Backlog {
+    pub(crate) packets: usize,
+    pub(crate) bytes: u64,
+}
+
+impl Law {
+    /// The law that `params` of a descriptor that lists the constants of this module describe.
+    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<Law, ParameterError> {
+        let (alpha, beta) = (params.number("alpha"), params.number("beta"));
+        if alpha == 0.0 {
+            let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
+            return Err(ParameterError::new("alpha", rule));
+        }
+        let target = params.span("target").as_secs_f64();
+        Ok(Law {
+            target,
+            update: params.span("update"),
+            alpha,
+            beta,
+            tuning: if params.choice("tuning") == "rfc8034" { Tuning::Rfc8034 } else { Tuning::Rfc8033 },
+            decay: params.number("decay"),
+            decay_below: match params.get("decay_below") {
+                Value::Span(span) => span.as_secs_f64(),
+                _ => target / 2.0,
+            },
+            decay_with_backlog: params.boolean("decay_with_backlog"),
+            boost_above: match params.get("boost_above") {
+                Value::Span(span) => span.as_secs_f64(),
+                _ => f64::INFINITY,
+            },
+            burst: params.span("burst"),
+            burst_falls: match params.choice("burst_falls") {
+                "departures" => BurstFalls::Departures,
+                _ => BurstFalls::Updates,
+            },
+            hold: params.boolean("hold"),
+            quiet: params.span("quiet"),
+            estimator: match params.choice("estimator") {
+                "departure-rate" => Estimator::DepartureRate,
+                "link-rate" => Estimator::LinkRate(link.rate.bytes_per_second()),
+                _ => Estimator::Timestamp,
+            },
+            rate_weight: params.number("rate_weight"),
+            guard: match params.choice("guard") {
+                "below" => Guard::BelowTwo,
+                "packets" => Guard::TwoPackets,
+                _ => Guard::AtMostTwo,
+            },
+            guard_delay: match params.choice("guard_delay") {
+                "latest" => GuardDelay::Latest,
+                _ => GuardDelay::Updated,
+            },
+            mean_packet: match params.get("mean_packet") {
+                Value::Integer(bytes) => bytes as f64,
+                _ => f64::from(link.packet_bytes),
+            },
+            by_size: params.boolean("by_size"),
+            derandomize: params.boolean("derandomize"),
+            ecn: params.boolean("ecn"),
+            mark_p: params.number("mark_p"),
+        })
+    }
+
+    /// The time between two updates.
+    pub(crate) fn update(&self) -> Span {
+        self.update
+    }
+
+    /// Whether so little waits that nothing is dropped.
+    #[inline]
+    fn is_guarded(&self, backlog: Backlog) -> bool {
+        match self.guard {
+            Guard::AtMostTwo => backlog.bytes as f64 <= 2.0 * self.mean_packet,
+            Guard::BelowTwo => (backlog.bytes as f64) < 2.0 * self.mean_packet,
+            Guard::TwoPackets => backlog.packets <= 2,
+        }
+    }
+
+    /// What a step is multiplied by, at probability `p` (RFC 8033 section 4.2, RFC 8034 appendix A).
+    fn scale(&self, p: f64) -> f64 {
+        const STEPS: [(f64, f64); 6] = [
+            (0.000_001, 1.0 / 2048.0),
+            (0.000_01, 1.0 / 512.0),
+            (0.000_1, 1.0 / 128.0),
+            (0.001, 1.0 / 32.0),
+            (0.01, 1.0 / 8.0),
+            (0.1, 1.0 / 2.0),
+        ];
+        if let Some((_, scale)) = STEPS.iter().find(|(below, _)| p < *below) {
+            return *scale;
+        }
+        match self.tuning {
+            Tuning::Rfc8033 => 1.0,
+            Tuning::Rfc8034 if p < 1.0 => 2.0,
+            Tuning::Rfc8034 if p < 10.0 => 8.0,
+            Tuning::Rfc8034 => 32.0,
+        }
+    }
+
+    /// The largest probability: 1, or more where it is scaled down for small packets.
+    fn most(&self) -> f64 {
+        match self.tuning {
+            Tuning::Rfc8033 => 1.0,
+            Tuning::Rfc8034 => PROB_LOW * self.mean_packet / DOCSIS_LEAST_PACKET,
+        }
+    }
+}
+
+/// The state of one queue's controller.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Controller {
+    p: f64,
+    /// The delay of the latest departure, and that of the latest update.
+    latest: f64,
+    updated: f64,
+    accumulated: f64,
+    phase: Phase,
+    quiet_for: Span,
+    rate: RateEstimator,
+    last_departure: Option<Time>,
+}
+
+/// Where the controller stands with bursts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// There is no congestion; the next arrival gets the whole allowance.
+    Waiting,
+    /// Nothing is dropped for so long.
+    Protected(Span),
+    /// The allowance is used up.
+    Active,
+}
+
+/// What becomes of an arrival.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+}
+
+impl Default for Controller {
+    fn default() -> Self {
+        Controller {
+            p: 0.0,
+            latest: 0.0,
+            updated: 0.0,
+            accumulated: 0.0,
+            phase: Phase::Waiting,
+            quiet_for: Span::ZERO,
+            rate: RateEstimator::default(),
+            last_departure: None,
+        }
+    }
+}
+
+impl Controller {
+    /// A packet arrives that there is room for. `wakes` says whether enough waits for the controller to become active.
+    #[inline]
+    pub(crate) fn arrival<B>(
+        &mut self,
+        law: &Law,
+        packet: &Packet<B>,
+        backlog: Backlog,
+        wakes: bool,
+        random: &mut Stream,
+    ) -> Verdict {
+        if self.phase == Phase::Waiting && wakes {
+            self.phase = if law.burst.is_zero() { Phase::Active } else { Phase::Protected(law.burst) };
+        }
+        if self.phase != Phase::Active || !self.is_hit(law, packet.bytes, backlog, random) {
+            return Verdict::Pass;
+        }
+        self.accumulated = 0.0;
+        if law.ecn && packet.ecn.is_capable() && self.p <= law.mark_p { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    /// The random decision (`drop_early`).
+    #[inline]
+    fn is_hit(&mut self, law: &Law, bytes: u32, backlog: Backlog, random: &mut Stream) -> bool {
+        let delay = match law.guard_delay {
+            GuardDelay::Updated => self.updated,
+            GuardDelay::Latest => self.latest,
+        };
+        if (delay < law.target / 2.0 && self.p < LOW_PROBABILITY) || law.is_guarded(backlog) {
+            return false;
+        }
+        let p = if law.by_size { self.p * f64::from(bytes) / law.mean_packet } else { self.p };
+        if law.derandomize {
+            let p = p.min(PROB_LOW);
+            self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
+            if self.accumulated < PROB_LOW {
+                return false;
+            }
+            if self.accumulated >= PROB_HIGH {
+                return true;
+            }
+        }
+        random.chance(p)
+    }
+
+    /// An arrival found no room.
+    #[inline]
+    pub(crate) fn overflow(&mut self) {
+        self.accumulated = 0.0;
+    }
+
+    /// A packet leaves; `backlog` remains.
+    #[inline]
+    pub(crate) fn departure<B>(&mut self, law: &Law, packet: &Packet<B>, backlog: Backlog, now: Time) {
+        match law.estimator {
+            Estimator::Timestamp => {
+                self.latest = if backlog.bytes == 0 { 0.0 } else { now.since(packet.enqueued).as_secs_f64() };
+            }
+            Estimator::DepartureRate => self.rate.departure(packet.bytes, backlog.bytes, now, law.rate_weight),
+            Estimator::LinkRate(_) => {}
+        }
+        if law.burst_falls == BurstFalls::Departures {
+            let elapsed = self.last_departure.map_or(Span::ZERO, |last| now.since(last));
+            self.last_departure = Some(now);
+            self.reduce_burst(elapsed);
+        }
+    }
+
+    /// The periodic update (`calculate_drop_prob`); `backlog` waits.
+    pub(crate) fn update(&mut self, law: &Law, backlog: Backlog) {
+        let (delay, known) = match law.estimator {
+            Estimator::Timestamp => (self.latest, true),
+            Estimator::DepartureRate => match self.rate.bytes_per_second() {
+                Some(rate) => (backlog.bytes as f64 / rate, true),
+                None => (0.0, false),
+            },
+            Estimator::LinkRate(rate) => (backlog.bytes as f64 / rate, true),
+        };
+        let old = std::mem::replace(&mut self.updated, delay);
+        self.latest = delay;
+        let held = match self.phase {
+            Phase::Waiting => true,
+            Phase::Protected(_) => law.hold,
+            Phase::Active => false,
+        };
+        self.p = if held { 0.0 } else { self.step(law, delay, old, backlog) };
+        if law.burst_falls == BurstFalls::Updates {
+            self.reduce_burst(law.update);
+        }
+        let calm = known && self.p == 0.0 && delay < law.target / 2.0 && old < law.target / 2.0;
+        self.settle(law, calm);
+    }
+
+    /// The next probability.
+    fn step(&self, law: &Law, delay: f64, old: f64, backlog: Backlog) -> f64 {
+        let mut step = (law.alpha * (delay - law.target) + law.beta * (delay - old)) * law.scale(self.p);
+        if self.p >= CAPPED_FROM {
+            step = step.min(CAPPED_STEP);
+        }
+        if delay > law.boost_above {
+            step += CAPPED_STEP;
+        }
+        let mut p = self.p + step;
+        let idle = delay < law.decay_below && old < law.decay_below;
+        if idle && (law.decay_with_backlog || backlog.bytes == 0) {
+            p *= law.decay;
+        }
+        p.clamp(0.0, law.most())
+    }
+
+    #[inline]
+    fn reduce_burst(&mut self, elapsed: Span) {
+        if let Phase::Protected(left) = self.phase {
+            let left = left.saturating_sub(elapsed);
+            self.phase = if left.is_zero() { Phase::Active } else { Phase::Protected(left) };
+        }
+    }
+
+    /// Restores the burst allowance when there has been no congestion for long enough.
+    fn settle(&mut self, law: &Law, calm: bool) {
+        if law.quiet.is_zero() {
+            if calm {
+                self.phase = Phase::Waiting;
+            }
+        } else if calm && self.phase == Phase::Active {
+            self.quiet_for += law.update;
+            if self.quiet_for > law.quiet {
+                self.phase = Phase::Waiting;
+            }
+        }
+        if !calm || self.phase == Phase::Waiting {
+            self.quiet_for = Span::ZERO;
+        }
+        if calm {
+            self.rate = RateEstimator::default();
+            self.last_departure = None;
+        }
+    }
+
+    /// The drop probability.
+    pub(crate) fn probability(&self) -> f64 {
+        self.p
+    }
+
+    /// The delay of the latest update, in seconds.
+    pub(crate) fn delay(&self) -> f64 {
+        self.updated
+    }
+
+    /// The burst allowance that is left.
+    pub(crate) fn burst(&self, law: &Law) -> Span {
+        match self.phase {
+            Phase::Waiting => law.burst,
+            Phase::Protected(left) => left,
+            Phase::Active => Span::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The adaptation of Adaptive RED (Floyd, Gummadi and Shenker 2001): the ramp's max_p moves so that the average queue
+//! stays in the middle of it.
+
+use super::Ramp;
+use crate::LinkProperties;
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Time};
+
+/// The band that the average shall be in is this share of the ramp away from either end.
+const BAND: f64 = 0.4;
+/// A step up is no more than this share of max_p.
+const LARGEST_STEP: f64 = 0.25;
+/// The automatic lower bound on slow links.
+const BOTTOM: f64 = 0.01;
+
+/// What moves max_p, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adaptation {
+    interval: Span,
+    alpha: f64,
+    beta: f64,
+    top: f64,
+    bottom: f64,
+    low: f64,
+    high: f64,
+    clock: Clock,
+}
+
+/// When max_p may move.
+#[derive(Clone, Copy, Debug)]
+enum Clock {
+    /// At the first arrival later than an interval after it last moved.
+    Arrivals(Time),
+    /// At this time, and every interval after it.
+    Timer(Time),
+}
+
+impl Adaptation {
+    /// The adaptation that the parameters of `ared` describe, for a ramp on `link`.
+    pub(crate) fn new(params: &Params, ramp: &Ramp, link: &LinkProperties) -> Adaptation {
+        let interval = params.span("interval");
+        let bits = link.rate.bits_per_second() as f64;
+        let bottom = match (params.get("bottom"), params.choice("auto_bottom")) {
+            (Value::Number(bottom), _) => bottom,
+            // One over the packets of 1000 B that a round trip of 0.1 s holds.
+            (_, "window") => BOTTOM.min(80_000.0 / bits),
+            // 8 bits, mean packets of 500 B, times 0.1 s.
+            _ => BOTTOM.min(400.0 / bits),
+        };
+        let part = BAND * (ramp.max - ramp.min);
+        Adaptation {
+            interval,
+            alpha: params.number("alpha"),
+            beta: params.number("beta"),
+            top: params.number("top"),
+            bottom,
+            low: ramp.min + part,
+            high: ramp.max - part,
+            clock: match params.choice("clock") {
+                "timer" => Clock::Timer(Time::ZERO + interval),
+                _ => Clock::Arrivals(Time::ZERO),
+            },
+        }
+    }
+
+    /// Refuses what cannot work, whatever the ramp.
+    pub(crate) fn check(params: &Params) -> Result<(), ParameterError> {
+        let (top, bottom) = (params.number("top"), params.get("bottom"));
+        if matches!(bottom, Value::Number(bottom) if bottom >= top) {
+            let rule = format!("less than top ({top}): max_p moves between the two");
+            return Err(ParameterError::new("bottom", rule));
+        }
+        Ok(())
+    }
+
+    /// A packet has arrived and the average is new.
+    #[inline]
+    pub(super) fn arrival(&mut self, average: f64, now: Time, ramp: &mut Ramp) {
+        let Clock::Arrivals(last) = self.clock else { return };
+        if now > last + self.interval && self.adapt(average, ramp) {
+            self.clock = Clock::Arrivals(now);
+        }
+    }
+
+    /// When the timer goes off, if there is one.
+    pub(super) fn timer(&self) -> Option<Time> {
+        match self.clock {
+            Clock::Arrivals(_) => None,
+            Clock::Timer(next) => Some(next),
+        }
+    }
+
+    /// The timer has gone off.
+    pub(super) fn on_timer(&mut self, average: f64, now: Time, ramp: &mut Ramp) {
+        self.adapt(average, ramp);
+        self.clock = Clock::Timer(now + self.interval);
+    }
+
+    /// One step of additive increase or multiplicative decrease; whether there was one.
+    fn adapt(&self, average: f64, ramp: &mut Ramp) -> bool {
+        if average > self.high && ramp.max_p <= self.top {
+            ramp.max_p += self.alpha.min(LARGEST_STEP * ramp.max_p);
+        } else if average < self.low && ramp.max_p >= self.bottom {
+            ramp.max_p *= self.beta;
+        } else {
+            return false;
+        }
+        true
+    }
+}
