@@ -16,6 +16,7 @@ mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::newreno::{self, Growth};
+use crate::reno::LEAST_THRESHOLD;
 use crate::rounds::Rounds;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream};
@@ -60,8 +61,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     }],
 };
 
-/// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
-const LEAST_THRESHOLD: f64 = 2.0;
 /// RTT samples of a round that may all be of delayed acknowledgements.
 const DOUBTFUL_SAMPLES: u32 = 2;
 
@@ -147,7 +146,7 @@ impl Control for Compound {
         } else {
             self.growth.avoidance(acked, self.window())
         };
-        if self.rounds.ended(ack) {
+        if self.rounds.ends(ack) {
             if self.samples > DOUBTFUL_SAMPLES {
                 self.judge(ack.min_rtt);
             }

@@ -149,7 +149,7 @@ impl Dctcp {
         if ack.marked {
             self.marked += acked;
         }
-        if self.acked > 0.0 && self.rounds.ended(ack) {
+        if self.acked > 0.0 && self.rounds.ends(ack) {
             self.alpha = self.settings.moved(self.alpha, self.marked / self.acked);
             self.acked = 0.0;
             self.marked = 0.0;

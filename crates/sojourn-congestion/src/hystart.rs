@@ -142,7 +142,7 @@ impl PlusPlus {
         if self.phase == Phase::Over {
             return false;
         }
-        if self.rounds.ended(ack) && self.begin_round() {
+        if self.rounds.ends(ack) && self.begin_round() {
             return true;
         }
         let Some(rtt) = ack.rtt else { return false };

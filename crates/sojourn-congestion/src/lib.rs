@@ -14,10 +14,7 @@ mod rounds;
 #[cfg(test)]
 mod script;
 
-<<<<<<< HEAD
 pub mod compound;
-=======
->>>>>>> main
 pub mod cubic;
 pub mod dctcp;
 pub mod ledbat;

@@ -60,7 +60,7 @@ impl Hybrid {
 
     pub(super) fn is_over(&mut self, ack: &Ack, window: f64) -> bool {
         let Some(rtt) = ack.rtt.filter(|_| !self.found) else { return false };
-        if self.rounds.ended(ack) {
+        if self.rounds.ends(ack) {
             self.train = ack.now;
             self.current_min = Span::MAX;
             self.samples = 0;
