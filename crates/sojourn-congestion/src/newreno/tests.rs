@@ -59,9 +59,9 @@ fn hystart_leaves_slow_start_before_a_loss() {
 #[test]
 fn later_slow_starts_are_standard() {
     let rounds = [
-        vec![Queue(0); 7],
+        vec![Queue(0); 8],
         vec![Loss(0), Timeout],
-        vec![Queue(0); 4],
+        vec![Queue(0); 5],
         vec![Queue(40), Idle(5)],
         vec![Queue(0); 4],
         vec![Queue(20); 2],
@@ -70,7 +70,7 @@ fn later_slow_starts_are_standard() {
     let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
     same(
         &script.table(&rounds),
-        "queue 0 ms: 4 8 16 32 64 128 256\nloss at 0 ms: 256\ntimeout: 1\nqueue 0 ms: 2 4 8 16\nqueue 40 ms: 32\nidle 5 s: 2\nqueue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75",
+        "queue 0 ms: 4 8 16 32 64 128 256 512\nloss at 0 ms: 512\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32\nqueue 40 ms: 64\nidle 5 s: 2\nqueue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75",
     );
 }
 
