@@ -105,9 +105,15 @@ impl Limit {
     /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.
     #[inline]
     pub fn has_room<B>(self, queue: &Fifo<B>, bytes: u32) -> bool {
+        self.holds(queue.packets() + 1, queue.bytes() + u64::from(bytes))
+    }
+
+    /// Whether so many packets of so many bytes may wait together.
+    #[inline]
+    pub fn holds(self, packets: usize, bytes: u64) -> bool {
         match self {
-            Limit::Packets(packets) => (queue.packets() as u64) < packets,
-            Limit::Bytes(limit) => queue.bytes() + u64::from(bytes) <= limit,
+            Limit::Packets(limit) => packets as u64 <= limit,
+            Limit::Bytes(limit) => bytes <= limit,
         }
     }
 }

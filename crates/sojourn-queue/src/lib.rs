@@ -4,24 +4,36 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod buckets;
 mod discipline;
 mod fifo;
 mod flows;
+mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
+mod ranking;
+mod round;
 #[cfg(test)]
 mod testing;
 
 pub mod ared;
+pub mod blue;
+pub mod choke;
 pub mod codel;
 pub mod droptail;
+pub mod drr;
 pub mod fq_codel;
 pub mod pie;
+pub mod prio;
 pub mod red;
+pub mod sfb;
+pub mod sfq;
+pub mod sqf;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
+pub use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Descriptor, ParameterError, Params};
@@ -91,9 +103,16 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    choke::Choke,
+    blue::Blue,
     codel::CoDel,
-    fq_codel::FqCoDel,
     pie::Pie,
+    sfq::Sfq,
+    drr::Drr,
+    sqf::Sqf,
+    fq_codel::FqCoDel,
+    sfb::Sfb,
+    prio::Prio,
 }
 
 /// The discipline called `name`.

@@ -11,10 +11,10 @@
 //! presets `ns2`, `linux` and `floyd93` say how.
 
 pub(crate) mod adaptive;
-mod average;
+pub(crate) mod average;
 pub(crate) mod descriptor;
-mod setup;
-mod spread;
+pub(crate) mod setup;
+pub(crate) mod spread;
 #[cfg(test)]
 mod tests;
 
@@ -179,7 +179,7 @@ impl<B: Copy> Discipline<B> for Red<B> {
 
 /// In what the queue and its thresholds are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Unit {
+pub(crate) enum Unit {
     Packets,
     Bytes,
 }
@@ -203,8 +203,8 @@ impl Unit {
 
 /// The hard limit: who may enter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Entry {
-    limit: Limit,
+pub(crate) struct Entry {
+    pub(crate) limit: Limit,
     /// Whether the last packet to enter may exceed a limit in bytes.
     overshoot: bool,
 }
@@ -222,8 +222,8 @@ impl Entry {
 /// The base probability p_b as a function of the average.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Ramp {
-    min: f64,
-    max: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
     max_p: f64,
     gentle: bool,
 }
@@ -231,13 +231,13 @@ pub(crate) struct Ramp {
 impl Ramp {
     /// Whether the average is where every packet is dropped.
     #[inline]
-    fn is_above(&self, average: f64) -> bool {
+    pub(crate) fn is_above(&self, average: f64) -> bool {
         average >= if self.gentle { 2.0 * self.max } else { self.max }
     }
 
     /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
     #[inline]
-    fn probability(&self, average: f64) -> f64 {
+    pub(crate) fn probability(&self, average: f64) -> f64 {
         if average < self.min {
             0.0
         } else if average < self.max {
@@ -252,7 +252,7 @@ impl Ramp {
 
 /// What the average has in store for an arrival.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Verdict {
+pub(crate) enum Verdict {
     /// Nothing.
     Pass,
     /// Chosen at random at this base probability.
@@ -263,7 +263,7 @@ enum Verdict {
 
 /// What happens to an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Action {
+pub(crate) enum Action {
     Pass,
     Mark,
     Drop,
@@ -271,7 +271,7 @@ enum Action {
 
 /// When a mark replaces a drop.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Marking {
+pub(crate) struct Marking {
     ecn: bool,
     harddrop: bool,
     nodrop: bool,
@@ -279,7 +279,8 @@ struct Marking {
 }
 
 impl Marking {
-    fn new(params: &Params) -> Marking {
+    /// What `params` of RED say of marking.
+    pub(crate) fn new(params: &Params) -> Marking {
         Marking {
             ecn: params.boolean("ecn"),
             harddrop: params.boolean("harddrop"),
@@ -291,8 +292,9 @@ impl Marking {
         }
     }
 
+    /// What a verdict means for a packet with this ECN field.
     #[inline]
-    fn act(&self, verdict: Verdict, ecn: Ecn) -> Action {
+    pub(crate) fn act(&self, verdict: Verdict, ecn: Ecn) -> Action {
         let probability = match verdict {
             Verdict::Pass => return Action::Pass,
             Verdict::Early(probability) => probability,

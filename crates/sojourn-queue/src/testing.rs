@@ -1,5 +1,7 @@
 //! What the tests of disciplines share.
 
+pub(crate) mod flows;
+
 use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
 use proptest::prelude::*;
 use sojourn_core::registry::{Descriptor, Params, Value};

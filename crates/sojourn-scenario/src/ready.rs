@@ -34,6 +34,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "first",
     "motivating-droptail",
     "motivating-red",
+    "motivating-sfq",
     "cellular",
     "access-link",
     "on-off",

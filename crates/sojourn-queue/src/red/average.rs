@@ -4,7 +4,7 @@ use sojourn_core::Span;
 
 /// An exponentially weighted moving average of the queue.
 #[derive(Debug)]
-pub(super) struct Average {
+pub(crate) struct Average {
     value: f64,
     weight: f64,
     ageing: Ageing,
@@ -12,7 +12,7 @@ pub(super) struct Average {
 
 /// What idle time does to the average. Rates are in typical packets per second.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Ageing {
+pub(crate) enum Ageing {
     /// ns-2: as if as many whole packets as fit into the idle time had found the queue empty; then the sample.
     Steps(f64),
     /// Floyd and Jacobson: as if idle time over transmission time of them had; no sample.
@@ -25,25 +25,25 @@ pub(super) enum Ageing {
 
 impl Average {
     /// An average that starts at zero.
-    pub(super) fn new(weight: f64, ageing: Ageing) -> Average {
+    pub(crate) fn new(weight: f64, ageing: Ageing) -> Average {
         Average { value: 0.0, weight, ageing }
     }
 
     /// An average that never moves.
     #[cfg(test)]
-    pub(super) fn standing(value: f64) -> Average {
+    pub(crate) fn standing(value: f64) -> Average {
         Average { value, weight: 0.0, ageing: Ageing::None }
     }
 
     /// The average.
     #[inline]
-    pub(super) fn value(&self) -> f64 {
+    pub(crate) fn value(&self) -> f64 {
         self.value
     }
 
     /// An arrival finds `waiting` in the queue, after `idle` time without work, if there was any.
     #[inline]
-    pub(super) fn sample(&mut self, waiting: f64, idle: Option<Span>) {
+    pub(crate) fn sample(&mut self, waiting: f64, idle: Option<Span>) {
         let Some(idle) = idle else { return self.blend(waiting) };
         if self.weight >= 1.0 {
             // (1-w)^m says nothing about the queue of the moment where m is 0.
@@ -92,7 +92,7 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 /// scheduler, of 64 ns, while the kernel looks it up in microseconds: on real hosts the average thus
 /// ages 15.6 times more slowly than `bandwidth` says. That is what this does too.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     cell_log: u32,
     /// Halvings per unit of time; `tc` takes the natural logarithm for the binary one.
     slope: f64,
@@ -108,7 +108,7 @@ const TICKS_PER_MICROSECOND: f64 = 15.625;
 impl Table {
     /// The table for a weight, a rate in bytes per second and a packet size (`tc_red_eval_idle_damping`);
     /// `None` where `tc` finds no cell length.
-    pub(super) fn new(weight: f64, bytes_per_second: f64, mean_packet: f64) -> Option<Table> {
+    pub(crate) fn new(weight: f64, bytes_per_second: f64, mean_packet: f64) -> Option<Table> {
         let micros = (1e6 * mean_packet / bytes_per_second).floor();
         let ticks = (micros * TICKS_PER_MICROSECOND).floor();
         let slope = -libm::log1p(-weight) / ticks;

@@ -27,12 +27,12 @@ const LIMIT_OVER_MAX: f64 = 4.0;
 const MOST_HALVINGS: i32 = 32;
 
 /// Everything computed that the discipline is made of.
-pub(super) struct Setup {
-    pub(super) unit: Unit,
-    pub(super) entry: Entry,
-    pub(super) ramp: Ramp,
-    pub(super) average: Average,
-    pub(super) spread: Spread,
+pub(crate) struct Setup {
+    pub(crate) unit: Unit,
+    pub(crate) entry: Entry,
+    pub(crate) ramp: Ramp,
+    pub(crate) average: Average,
+    pub(crate) spread: Spread,
 }
 
 /// The parameters with the link that they are for.
@@ -44,7 +44,7 @@ struct Context<'a> {
 }
 
 /// Computes all that `params` mean on `link`.
-pub(super) fn setup(params: &Params, link: &LinkProperties) -> Result<Setup, ParameterError> {
+pub(crate) fn setup(params: &Params, link: &LinkProperties) -> Result<Setup, ParameterError> {
     let mean_packet = match params.get("mean_packet") {
         Value::Integer(bytes) => bytes as f64,
         _ => f64::from(link.packet_bytes),
@@ -128,15 +128,14 @@ impl Context<'_> {
         (auto, min.unwrap_or(auto) * MAX_OVER_MIN)
     }
 
-    /// tc `red_parse_opt`, in its whole bytes.
+    /// tc `red_parse_opt` in its whole bytes, `choke_parse_opt` in its whole packets.
     fn thresholds_from_limit(&self, limit: Limit, min: Option<f64>, max: Option<f64>) -> (f64, f64) {
         let limit = match limit {
             Limit::Packets(packets) => packets as f64 * self.mean_packet,
             Limit::Bytes(bytes) => bytes as f64,
         };
-        let whole = |bytes: f64| if self.unit == Unit::Bytes { bytes.floor() } else { bytes };
-        let auto_max = min.map_or(whole(self.in_unit(limit / LIMIT_OVER_MAX)), |min| min * MAX_OVER_MIN);
-        (whole(max.unwrap_or(auto_max) / MAX_OVER_MIN), auto_max)
+        let auto_max = min.map_or(self.in_unit(limit / LIMIT_OVER_MAX).floor(), |min| min * MAX_OVER_MIN);
+        ((max.unwrap_or(auto_max) / MAX_OVER_MIN).floor(), auto_max)
     }
 
     fn weight(&self, ramp: &Ramp) -> Result<f64, ParameterError> {

@@ -4,7 +4,7 @@ use sojourn_core::Stream;
 
 /// How the gaps between drops are distributed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rule {
+pub(crate) enum Rule {
     /// Floyd and Jacobson: p/(1 - count p).
     Uniform,
     /// ns-2 `wait_`: nothing for 1/p arrivals, then p/(2 - count p).
@@ -17,7 +17,7 @@ pub(super) enum Rule {
 
 /// Whether large packets are more likely to be dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum BySize {
+pub(crate) enum BySize {
     /// No.
     No,
     /// p is scaled before it is spread.
@@ -28,7 +28,7 @@ pub(super) enum BySize {
 
 /// What happened since the last drop.
 #[derive(Debug)]
-pub(super) struct Spread {
+pub(crate) struct Spread {
     rule: Rule,
     by_size: BySize,
     mean_packet: u32,
@@ -42,37 +42,37 @@ pub(super) struct Spread {
 
 impl Spread {
     /// A spread that starts outside of the region where packets are dropped.
-    pub(super) fn new(rule: Rule, by_size: BySize, mean_packet: u32) -> Spread {
+    pub(crate) fn new(rule: Rule, by_size: BySize, mean_packet: u32) -> Spread {
         Spread { rule, by_size, mean_packet, count: -1, bytes: 0, threshold: 0.0 }
     }
 
     /// The average fell below the region where packets are dropped.
     #[inline]
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         self.count = -1;
         self.bytes = 0;
     }
 
     /// Whether no packet arrived in the region yet.
     #[inline]
-    pub(super) fn is_outside(&self) -> bool {
+    pub(crate) fn is_outside(&self) -> bool {
         self.count < 0
     }
 
     /// The first arrival in the region, which is not tested but counts (ns-2).
-    pub(super) fn arm(&mut self, bytes: u32) {
+    pub(crate) fn arm(&mut self, bytes: u32) {
         self.count = 1;
         self.bytes = u64::from(bytes);
     }
 
     /// A packet was dropped or marked for another reason: the count restarts.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.count = 0;
         self.bytes = 0;
     }
 
     /// The average is above the region: every packet is dropped. Linux draws anew when it comes back.
-    pub(super) fn force(&mut self) {
+    pub(crate) fn force(&mut self) {
         self.restart();
         if self.rule == Rule::Threshold {
             self.leave();
@@ -80,7 +80,7 @@ impl Spread {
     }
 
     /// A packet arrives in the region at base probability `p`: whether to drop or mark it.
-    pub(super) fn test(&mut self, p: f64, bytes: u32, random: &mut Stream) -> bool {
+    pub(crate) fn test(&mut self, p: f64, bytes: u32, random: &mut Stream) -> bool {
         self.count += 1;
         self.bytes += u64::from(bytes);
         let hit = match self.rule {

@@ -1,0 +1,207 @@
+//! BLUE (Feng, Kandlur, Saha and Shin 1999).
+//!
+//! One probability of dropping or marking, learned from losses and from silence instead of the queue's length:
+//! - a packet is lost because the buffer is full (or more than `level` waits): p grows by `increase`;
+//! - the link is idle: p shrinks by `decrease`;
+//! - p changes at most once in `freeze_time`.
+//!
+//! A link that stays idle is idle again and again: p shrinks once in every freeze time, which is worked out when the
+//! next packet arrives.
+
+#[cfg(test)]
+mod tests;
+
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time};
+
+/// What `blue` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "blue",
+    summary: "BLUE: a drop probability that losses raise and silence lowers",
+    sources: &[
+        "Feng, Kandlur, Saha and Shin 1999, Blue: a new class of active queue management algorithms",
+        "Feng, Shin, Kandlur and Saha 2002, The BLUE active queue management algorithms",
+        "the port of Feng's ns-1.1 code to ns-3 by Jain, Singh and Tahiliani (its constants)",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(1000.0)),
+            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        Parameter {
+            name: "level",
+            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+            default: Value::Auto,
+            description: "what may wait before an arrival counts as a loss although there is room (the paper's L, which leaves space for bursts); auto is only losses",
+        },
+        Parameter {
+            name: "increase",
+            kind: Kind::Number { min: 1e-9, max: 1.0 },
+            default: Value::Number(0.0025),
+            description: "what a loss adds to the probability (d1)",
+        },
+        Parameter {
+            name: "decrease",
+            kind: Kind::Number { min: 1e-9, max: 1.0 },
+            default: Value::Number(0.000_25),
+            description: "what an idle link takes from the probability (d2), well below increase: silence is easier to come by than loss",
+        },
+        Parameter {
+            name: "freeze_time",
+            kind: Kind::Span { min: Span::from_micros(1), max: Span::from_secs(10) },
+            default: Value::Span(Span::from_millis(100)),
+            description: "least time between two changes of the probability, for the first to take effect",
+        },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "whether ECN-capable packets are marked instead of dropped early",
+        },
+    ],
+    presets: &[Preset {
+        name: "ns1",
+        summary: "Feng's ns-1.1 code as ported to ns-3: d1 0.0025, d2 0.00025, 0.1 s",
+        values: &[],
+    }],
+};
+
+/// A first-in first-out queue with one probability.
+#[derive(Debug)]
+pub struct Blue<B> {
+    queue: Fifo<B>,
+    limit: Limit,
+    level: Option<Limit>,
+    controller: Controller,
+    ecn: bool,
+    idle_since: Option<Time>,
+    random: Stream,
+}
+
+/// The probability and the rules of its changes.
+#[derive(Debug)]
+struct Controller {
+    probability: f64,
+    increase: f64,
+    decrease: f64,
+    freeze: Span,
+    /// From when on it may change.
+    frozen_until: Time,
+}
+
+impl Controller {
+    /// A packet was lost.
+    fn on_loss(&mut self, now: Time) {
+        if now >= self.frozen_until {
+            self.probability = (self.probability + self.increase).min(1.0);
+            self.frozen_until = now + self.freeze;
+        }
+    }
+
+    /// The link was idle from `since` to `now`.
+    fn on_idle(&mut self, since: Time, now: Time) {
+        let first = since.max(self.frozen_until);
+        if now < first {
+            return;
+        }
+        let times = 1 + now.since(first).as_nanos() / self.freeze.as_nanos();
+        self.probability = (self.probability - times as f64 * self.decrease).max(0.0);
+        self.frozen_until = first + self.freeze * times;
+    }
+}
+
+impl<B: Copy> Blue<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no packet, a decrease above the increase, a level beyond the limit.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let bytes = |amount: Amount| amount.bytes(link.rate, f64::from(link.packet_bytes));
+        let limit = Limit::new(params.amount("limit"), link);
+        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
+            return Err(ParameterError::new(
+                "limit",
+                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
+            ));
+        }
+        let level = match params.get("level") {
+            Value::Amount(level) if bytes(level) > bytes(params.amount("limit")) => {
+                return Err(ParameterError::new("level", "at most limit: beyond it packets are lost anyway"));
+            }
+            Value::Amount(level) => Some(Limit::new(level, link)),
+            _ => None,
+        };
+        let (increase, decrease) = (params.number("increase"), params.number("decrease"));
+        if decrease > increase {
+            return Err(ParameterError::new("decrease", "at most increase, or silence unlearns what losses teach"));
+        }
+        Ok(Blue {
+            queue: Fifo::default(),
+            limit,
+            level,
+            controller: Controller {
+                probability: 0.0,
+                increase,
+                decrease,
+                freeze: params.span("freeze_time"),
+                frozen_until: Time::ZERO,
+            },
+            ecn: params.boolean("ecn"),
+            idle_since: Some(Time::ZERO),
+            random,
+        })
+    }
+}
+
+impl<B: Copy> Discipline<B> for Blue<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        if let Some(since) = self.idle_since {
+            self.controller.on_idle(since, now);
+            self.idle_since = Some(now);
+        }
+        if !self.limit.has_room(&self.queue, packet.bytes) {
+            self.controller.on_loss(now);
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        if self.level.is_some_and(|level| !level.has_room(&self.queue, packet.bytes)) {
+            self.controller.on_loss(now);
+        }
+        if self.random.chance(self.controller.probability) {
+            if !(self.ecn && packet.ecn.is_capable()) {
+                return sink.dropped(&packet, DropReason::Early);
+            }
+            packet.ecn = Ecn::Ce;
+            sink.marked(&packet);
+        }
+        self.queue.push(packet);
+        self.idle_since = None;
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
+        let packet = self.queue.pop();
+        if packet.is_none() && self.idle_since.is_none() {
+            self.idle_since = Some(now);
+        }
+        packet
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("drop_probability", self.controller.probability);
+    }
+}

@@ -1,0 +1,65 @@
+//! What DRR is and what can be set.
+
+use crate::buckets::End;
+use sojourn_core::Amount;
+use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+
+/// What `drr` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "drr",
+    summary: "deficit round robin: hashed flows take turns of equally many bytes, and the fattest pays for the buffer",
+    sources: &[
+        "Shreedhar and Varghese 1995, Efficient Fair Queuing using Deficit Round Robin",
+        "ns-2.35 queue/drr.cc",
+        "Linux net/sched/sch_drr.c",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(1000.0)),
+            description: "what all buckets together may hold: packets, bytes, or time at the link's rate",
+        },
+        Parameter {
+            name: "drop",
+            kind: Kind::Choice(End::NAMES),
+            default: Value::Choice("tail"),
+            description: "which end of the bucket with the most bytes pays for an overflow (ns-2: head)",
+        },
+        Parameter {
+            name: "buckets",
+            kind: Kind::Integer { min: 1, max: 65_536 },
+            default: Value::Integer(1024),
+            description: "buckets that flows are hashed onto",
+        },
+        Parameter {
+            name: "quantum",
+            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_048_576 }),
+            default: Value::Auto,
+            description: "bytes that a turn adds to what a bucket may send; below a packet's size it takes several turns to send one, each of which costs time; auto is the link's full-size packet",
+        },
+        Parameter {
+            name: "perfect",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "whether each flow has a bucket of its own instead of one by hash",
+        },
+    ],
+    presets: &[
+        Preset {
+            name: "per-flow",
+            summary: "a queue for each flow and turns of one full-size packet, as Linux's drr with a class and a filter for each flow; but with one limit for all of them, while there each class has its own",
+            values: &[("perfect", Value::Boolean(true))],
+        },
+        Preset {
+            name: "ns2",
+            summary: "ns-2.35: 25,000 B whatever the link's limit says, 10 buckets, turns of 250 B, drops at the head. It hashes the source node's address only: flows of one node are one, and with even node numbers about half of the buckets stay empty; here the seed decides who collides",
+            values: &[
+                ("limit", Value::Amount(Amount::Bytes(25_000.0))),
+                ("drop", Value::Choice("head")),
+                ("buckets", Value::Integer(10)),
+                ("quantum", Value::Integer(250)),
+            ],
+        },
+    ],
+};

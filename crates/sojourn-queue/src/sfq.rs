@@ -1,0 +1,318 @@
+//! SFQ: stochastic fairness queueing (McKenney 1990).
+//!
+//! Flows are hashed onto buckets, and buckets with packets take turns. For each arrival, in the order of Linux:
+//! 1. a bucket that holds `depth` packets, or a new one beyond `flows` of them, takes no more;
+//! 2. the packet joins its bucket, and an empty bucket the end of the round with one quantum of credit;
+//! 3. a buffer that is over its limit drops from the longest bucket.
+//!
+//! A bucket sends while it has credit; without, it gets a quantum and goes to the end of the round. From time to time
+//! a new hash separates flows that collided. ns-2 differs: turns are of one packet, and an arrival is refused if its
+//! bucket has had its share of what is left.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::buckets::{Buckets, End};
+use crate::ranking::Ranking;
+use crate::round::Round;
+use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// Queues of hashed flows that take turns.
+#[derive(Debug)]
+pub struct Sfq<B> {
+    hash: FlowHash,
+    buckets: Buckets<B>,
+    round: Round,
+    /// Bytes that each bucket may send in its turn; used up or less.
+    credits: Vec<i64>,
+    /// Buckets by their packets; among equals the one that changed last.
+    longest: Ranking<(usize, u64)>,
+    changes: u64,
+    turn: Turn,
+    limit: usize,
+    depth: usize,
+    flows: usize,
+    overflow: Overflow,
+    end: End,
+    perturbation: Option<Perturbation<B>>,
+}
+
+/// What a bucket may send before the next has its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    Packet,
+    /// Whatever it has credit for, and this much more credit in the next turn.
+    Bytes(i64),
+}
+
+/// Who suffers where the buffer is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Overflow {
+    /// The longest bucket.
+    Evict,
+    /// The arrival (ns-2), by a rule that knows the number of buckets.
+    Refuse { buckets: usize },
+}
+
+/// The change of the hash from time to time.
+#[derive(Debug)]
+struct Perturbation<B> {
+    period: Span,
+    next: Time,
+    random: Stream,
+    /// Packets on their way from the old buckets to the new.
+    moving: Vec<Packet<B>>,
+}
+
+impl<B: Copy> Sfq<B> {
+    /// Empty buckets with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no packet, or for ns-2's rule no more than one; a quantum where turns are of one packet, a
+    /// change of a hash that is perfect.
+    pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let count = params.integer("buckets");
+        let perfect = params.boolean("perfect");
+        let hash = FlowHash::new(&mut random, count as u32, perfect);
+        let overflow = match params.choice("overflow") {
+            "refuse" => Overflow::Refuse { buckets: count as usize },
+            _ => Overflow::Evict,
+        };
+        Ok(Sfq {
+            buckets: Buckets::new(&hash),
+            hash,
+            round: Round::default(),
+            credits: Vec::new(),
+            longest: Ranking::default(),
+            changes: 0,
+            turn: turn(params, link)?,
+            limit: limit(params, link, overflow)?,
+            depth: most(params, "depth"),
+            flows: most(params, "flows"),
+            overflow,
+            end: End::new(params.choice("drop")),
+            perturbation: Perturbation::new(params, random)?,
+        })
+    }
+
+    /// ns-2: whether `bucket` had its share: half of the places that are left, or `limit`/`buckets` packets once fewer
+    /// places than buckets are left.
+    #[inline]
+    fn is_refused(&self, bucket: usize) -> bool {
+        let Overflow::Refuse { buckets } = self.overflow else { return false };
+        let used = self.buckets.packets_in(bucket);
+        let left = self.limit - self.buckets.packets();
+        used >= left / 2 || (left < buckets && used > self.limit / buckets)
+    }
+
+    /// Steps 1 and 2, for arrivals and for packets that a new hash moves.
+    #[inline]
+    fn admit<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
+        let used = self.buckets.packets_in(bucket);
+        if used == 0 && self.round.members() >= self.flows {
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        if used >= self.depth {
+            match self.end {
+                End::Tail => sink.dropped(&packet, DropReason::Overflow),
+                End::Head => self.replace_oldest(bucket, packet, sink),
+            }
+            return;
+        }
+        self.buckets.push(bucket, packet);
+        self.rank(bucket);
+        if used == 0 {
+            self.round.join(bucket);
+            self.reset_credit(bucket);
+        }
+    }
+
+    #[inline]
+    fn reset_credit(&mut self, bucket: usize) {
+        let Turn::Bytes(quantum) = self.turn else { return };
+        if bucket >= self.credits.len() {
+            self.credits.resize(bucket + 1, 0);
+        }
+        self.credits[bucket] = quantum;
+    }
+
+    /// `bucket` has a packet more or less.
+    #[inline]
+    fn rank(&mut self, bucket: usize) {
+        self.changes += 1;
+        match self.buckets.packets_in(bucket) {
+            0 => self.longest.remove(bucket),
+            packets => self.longest.set(bucket, (packets, self.changes)),
+        }
+    }
+
+    /// The oldest packet of `bucket` makes room for `packet`.
+    fn replace_oldest<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
+        if let Some(oldest) = self.buckets.pop(bucket, End::Head) {
+            sink.dropped(&oldest, DropReason::Overflow);
+        }
+        self.buckets.push(bucket, packet);
+    }
+
+    /// Drops a packet of `bucket`, which stays in the round.
+    fn evict<S: Sink<B>>(&mut self, bucket: usize, sink: &mut S) {
+        if let Some(victim) = self.buckets.pop(bucket, self.end) {
+            sink.dropped(&victim, DropReason::Overflow);
+        }
+        self.rank(bucket);
+    }
+
+    /// Step 3: drops a packet of the longest bucket or, if all hold one packet, of the next in the round.
+    fn evict_longest<S: Sink<B>>(&mut self, sink: &mut S) {
+        match self.longest.first() {
+            Some((bucket, (packets, _))) if packets > 1 => self.evict(bucket, sink),
+            _ => {
+                let Some(bucket) = self.round.head() else { return };
+                self.evict(bucket, sink);
+                self.round.leave(bucket);
+            }
+        }
+    }
+
+    /// The bucket whose turn it is.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let mut bucket = self.round.head()?;
+        if let Turn::Bytes(quantum) = self.turn {
+            while self.credits[bucket] <= 0 {
+                self.credits[bucket] += quantum;
+                self.round.advance();
+                bucket = self.round.head()?;
+            }
+        }
+        Some(bucket)
+    }
+}
+
+impl<B: Copy> Discipline<B> for Sfq<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        let bucket = self.hash.bucket(&packet);
+        if self.is_refused(bucket) {
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        self.admit(bucket, packet, sink);
+        if self.buckets.packets() > self.limit {
+            self.evict_longest(sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
+        let bucket = self.next()?;
+        let packet = self.buckets.pop(bucket, End::Head)?;
+        self.rank(bucket);
+        if self.buckets.packets_in(bucket) == 0 {
+            self.round.leave(bucket);
+        } else {
+            match self.turn {
+                Turn::Packet => self.round.advance(),
+                Turn::Bytes(_) => self.credits[bucket] -= i64::from(packet.bytes),
+            }
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.buckets.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.buckets.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        self.perturbation.as_ref().map(|perturbation| perturbation.next)
+    }
+
+    /// A new hash. Waiting packets move to their new buckets, so that no flow is reordered.
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
+        let Some(mut perturbation) = self.perturbation.take() else { return };
+        perturbation.next = now + perturbation.period;
+        self.hash.perturb(&mut perturbation.random);
+        while let Some(bucket) = self.round.head() {
+            while let Some(packet) = self.buckets.pop(bucket, End::Head) {
+                perturbation.moving.push(packet);
+            }
+            self.rank(bucket);
+            self.round.leave(bucket);
+        }
+        for packet in perturbation.moving.drain(..) {
+            self.admit(self.hash.bucket(&packet), packet, sink);
+        }
+        self.perturbation = Some(perturbation);
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("active_buckets", self.round.members() as f64);
+        visit("longest_bucket_packets", self.longest.first().map_or(0, |(_, (packets, _))| packets) as f64);
+    }
+}
+
+impl<B> Perturbation<B> {
+    fn new(params: &Params, random: Stream) -> Result<Option<Perturbation<B>>, ParameterError> {
+        let period = params.span("perturb");
+        if period.is_zero() {
+            return Ok(None);
+        }
+        if params.boolean("perfect") {
+            return Err(ParameterError::new(
+                "perturb",
+                "0 s where `perfect` is on: flows that never collide need no new hash",
+            ));
+        }
+        Ok(Some(Perturbation { period, next: Time::ZERO + period, random, moving: Vec::new() }))
+    }
+}
+
+/// SFQ counts packets: a limit in bytes or time is that of so many full-size packets.
+fn limit(params: &Params, link: &LinkProperties, overflow: Overflow) -> Result<usize, ParameterError> {
+    let packets = match Limit::new(params.amount("limit"), link) {
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(bytes) => bytes / u64::from(link.packet_bytes),
+    };
+    match (packets, overflow) {
+        (0, _) => {
+            let rule =
+                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
+            Err(ParameterError::new("limit", rule))
+        }
+        (1, Overflow::Refuse { .. }) => Err(ParameterError::new(
+            "limit",
+            "at least 2 packets where overflow is refuse: a bucket gets half of what is left",
+        )),
+        _ => Ok(packets as usize),
+    }
+}
+
+fn turn(params: &Params, link: &LinkProperties) -> Result<Turn, ParameterError> {
+    match (params.choice("turn"), params.get("quantum")) {
+        ("packet", Value::Auto) => Ok(Turn::Packet),
+        ("packet", _) => {
+            Err(ParameterError::new("quantum", "auto where turn is packet: turns are not counted in bytes"))
+        }
+        (_, Value::Integer(bytes)) => Ok(Turn::Bytes(bytes as i64)),
+        _ => Ok(Turn::Bytes(i64::from(link.packet_bytes))),
+    }
+}
+
+/// A number that may be left out.
+fn most(params: &Params, name: &str) -> usize {
+    match params.get(name) {
+        Value::Integer(most) => most as usize,
+        _ => usize::MAX,
+    }
+}
