@@ -42,6 +42,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "on-off",
     "jitter-and-loss",
     "low-priority",
+    "step-marking",
 };
 
 /// One line for each file in `scenarios/traces/`.
