@@ -82,6 +82,15 @@ pub struct Ack {
     pub rate: Option<RateSample>,
 }
 
+impl Ack {
+    /// Whether it may open a window that grows with what is acknowledged: new data, no loss under repair, no mark
+    /// (RFC 3168 section 6.1.2), and a window that was used.
+    #[inline]
+    pub(crate) fn may_open(&self) -> bool {
+        self.newly_acked > 0 && !self.in_recovery && !self.marked && self.window_limited
+    }
+}
+
 /// A delivery-rate sample (draft-ietf-ccwg-bbr, delivery rate estimation).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateSample {

@@ -81,6 +81,7 @@ struct Settings {
     smoothed_rtt: bool,
     count_acks: bool,
     whole: bool,
+    keeps_credit: bool,
     first_growth: f64,
     idle_counts: bool,
     slow_start_limit: f64,
@@ -119,6 +120,7 @@ impl Cubic {
             smoothed_rtt: params.choice("lookahead") == "smoothed-rtt",
             count_acks: params.choice("count") == "acks",
             whole: params.choice("arithmetic") == "whole",
+            keeps_credit: params.choice("spare_credit") == "kept",
             first_growth: number_or_infinite("first_growth"),
             idle_counts: params.choice("idle_time") == "counts",
             slow_start_limit: number_or_infinite("slow_start_limit"),
@@ -127,6 +129,12 @@ impl Cubic {
             return Err(ParameterError::new(
                 "abe",
                 format!("at least beta, which is {}: RFC 8511 reacts to a mark less than to a loss", settings.beta),
+            ));
+        }
+        if settings.keeps_credit && !settings.whole {
+            return Err(ParameterError::new(
+                "spare_credit",
+                "dropped where arithmetic is fractions: every acknowledgement makes its own step",
             ));
         }
         if settings.whole && settings.count_acks {
@@ -229,6 +237,14 @@ impl Cubic {
 
     /// One segment more for every `count` acknowledged.
     fn step(&mut self, count: f64, acked: f64) {
+        if self.settings.keeps_credit {
+            self.credit += acked;
+            if self.credit >= count {
+                self.credit -= count;
+                self.window += 1.0;
+            }
+            return;
+        }
         // Gathered for a larger count that no longer holds: at most one segment.
         if self.credit >= count {
             self.credit = 0.0;
@@ -289,7 +305,7 @@ impl Control for Cubic {
             self.least_rtt = self.least_rtt.min(rtt);
         }
         self.keep_time(ack);
-        if ack.in_recovery || ack.marked || !ack.window_limited {
+        if !ack.may_open() {
             return;
         }
         let mut acked = f64::from(ack.newly_acked);
@@ -330,7 +346,9 @@ impl Control for Cubic {
             }
         }
         self.epoch = None;
-        self.credit = 0.0;
+        if !self.settings.keeps_credit {
+            self.credit = 0.0;
+        }
         self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
@@ -343,7 +361,6 @@ impl Control for Cubic {
         self.window = initial_window;
         self.threshold = f64::INFINITY;
         self.max = 0.0;
-        self.prior = 0.0;
         self.epoch = None;
         self.credit = 0.0;
         self.least_rtt = Span::MAX;

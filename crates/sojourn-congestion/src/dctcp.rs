@@ -149,7 +149,7 @@ impl Dctcp {
         if ack.marked {
             self.marked += acked;
         }
-        if self.rounds.ends(ack) {
+        if self.acked > 0.0 && self.rounds.ends(ack) {
             self.alpha = self.settings.moved(self.alpha, self.marked / self.acked);
             self.acked = 0.0;
             self.marked = 0.0;
@@ -179,7 +179,7 @@ impl Control for Dctcp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
-        if ack.in_recovery || ack.marked || !ack.window_limited || ack.sent < self.held {
+        if !ack.may_open() || ack.sent < self.held {
             return;
         }
         self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);

@@ -25,7 +25,7 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     let often = prop::bool::weighted(0.9);
     let seldom = prop::bool::weighted(0.1);
     let event = prop_oneof![
-        60 => (1u32..4, 0u32..100, often, seldom, seldom, 0u64..200).prop_map(
+        60 => (0u32..4, 0u32..100, often, seldom, seldom, 0u64..200).prop_map(
             |(acked, flight, limited, recovery, marked, queue)| Event::Ack { acked, flight, limited, recovery, marked, queue }
         ),
         2 => (signal, 0u32..100).prop_map(|(signal, flight)| Event::Signal(signal, flight)),
@@ -35,9 +35,9 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec((0u64..100, event), 1..400)
 }
 
-/// `most`, but nothing in recovery and while the window is not used.
+/// `most`, but nothing without new data, in recovery, on marks and while the window is not used.
 pub(crate) fn only_when_used(ack: &Ack, most: f64) -> f64 {
-    if ack.window_limited && !ack.in_recovery { most } else { 0.0 }
+    if ack.may_open() { most } else { 0.0 }
 }
 
 /// Leads every preset of `descriptor` through random events.

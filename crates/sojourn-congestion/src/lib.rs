@@ -15,6 +15,7 @@ mod rounds;
 mod script;
 
 pub mod cdg;
+pub mod compound;
 pub mod cubic;
 pub mod dctcp;
 pub mod fledbat;
@@ -102,6 +103,7 @@ controls! {
     westwood::Westwood,
     vegas::Vegas,
     dctcp::Dctcp,
+    compound::Compound,
     ledbat::Ledbat,
     fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,

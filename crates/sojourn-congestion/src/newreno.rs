@@ -166,7 +166,7 @@ impl NewReno {
 impl Control for NewReno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.newly_acked == 0 || ack.in_recovery || ack.marked || !ack.window_limited {
+        if !ack.may_open() {
             return;
         }
         let acked = f64::from(ack.newly_acked);

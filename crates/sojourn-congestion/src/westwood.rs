@@ -96,7 +96,7 @@ impl Control for Westwood {
             self.threshold = self.pipe();
             self.window = self.threshold;
         }
-        if ack.in_recovery || ack.marked || !ack.window_limited {
+        if !ack.may_open() {
             return;
         }
         self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);

@@ -35,11 +35,14 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "motivating-droptail",
     "motivating-red",
     "motivating-sfq",
+    "controlled-delay",
+    "fair-queueing",
     "cellular",
     "access-link",
     "on-off",
     "jitter-and-loss",
     "low-priority",
+    "step-marking",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -7,7 +7,9 @@ use sojourn_core::{Amount, Span};
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "transport",
     summary: "reliable sender and receiver: loss detection, recovery, timers, acknowledgements",
-    sources: &["RFC 5681", "RFC 6582", "RFC 6675", "RFC 3042", "RFC 6298", "RFC 7323", "RFC 3168", "RFC 6928"],
+    sources: &[
+        "RFC 5681", "RFC 6582", "RFC 6675", "RFC 3042", "RFC 6298", "RFC 7323", "RFC 3168", "RFC 8257", "RFC 6928",
+    ],
     parameters: &[
         Parameter {
             name: "payload",
@@ -111,6 +113,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Boolean(false),
             description: "negotiate ECN: data is sent ECT(0), marks are echoed and answered once per round trip (RFC 3168)",
         },
+        Parameter {
+            name: "ecn_feedback",
+            kind: Kind::Choice(&["classic", "accurate"]),
+            default: Value::Choice("classic"),
+            description: "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs",
+        },
     ],
     presets: &[
         Preset {
@@ -177,6 +185,8 @@ pub struct Options {
     pub pacing: Option<f64>,
     /// Whether ECN is negotiated.
     pub ecn: bool,
+    /// Whether the receiver echoes each mark once, instead of until it is answered.
+    pub accurate_ecn: bool,
 }
 
 /// The constants of RFC 6298.
@@ -211,6 +221,13 @@ impl Options {
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
         }
+        let accurate_ecn = params.choice("ecn_feedback") == "accurate";
+        if accurate_ecn && !params.boolean("ecn") {
+            return Err(ParameterError::new(
+                "ecn_feedback",
+                "classic, or accurate with ecn = true: there are no marks to echo",
+            ));
+        }
         let receive_window = match params.amount("receive_window") {
             Amount::Packets(packets) => packets,
             Amount::Bytes(bytes) => (bytes / f64::from(payload_bytes)).floor(),
@@ -233,6 +250,7 @@ impl Options {
             rto,
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
             ecn: params.boolean("ecn"),
+            accurate_ecn,
         })
     }
 }

@@ -1,5 +1,12 @@
 //! The receiver: what has arrived, and when and how to acknowledge it.
+//!
+//! Accurate ECN feedback is the state machine of RFC 8257 section 3.2: an acknowledgement covers marked segments or
+//! others, never both. When the state changes while an acknowledgement is delayed, that one is sent first, in the old
+//! state, and the new segment waits; where none is delayed the new segment is acknowledged at once. Only where segments
+//! are missing can one acknowledgement cover both: it must not be put off, and a segment leads to one at most.
 
+#[cfg(test)]
+mod feedback_tests;
 #[cfg(test)]
 mod tests;
 
@@ -33,6 +40,7 @@ pub struct Receiver {
     ack_every: u32,
     ack_delay: Span,
     sack: bool,
+    accurate_ecn: bool,
     clock: Clock,
     /// Next segment expected (RCV.NXT).
     next: u32,
@@ -50,7 +58,7 @@ pub struct Receiver {
     stamp: Time,
     /// One-way delay of the latest segment, in ns.
     delay_nanos: i64,
-    /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3).
+    /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
 }
 
@@ -70,6 +78,7 @@ impl Receiver {
             ack_every: options.ack_every,
             ack_delay: options.ack_delay,
             sack: options.sack,
+            accurate_ecn: options.accurate_ecn,
             clock,
             next: 0,
             ranges: Vec::new(),
@@ -103,8 +112,10 @@ impl Receiver {
     /// A data segment arrived, `marked` if it carries CE.
     #[inline]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
+        let mark_changes = self.accurate_ecn && marked != self.echo;
+        let earlier = (mark_changes && self.pending > 0).then(|| self.acknowledge());
         self.delay_nanos = now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + self.clock.difference_nanos(now);
-        self.echo = (self.echo && !segment.cwr) || marked;
+        self.echo = marked || (self.echo && !segment.cwr && !self.accurate_ecn);
         let had_gap = !self.ranges.is_empty();
         let is_new = self.take(segment.number);
         if is_new && segment.number == self.last_acked {
@@ -112,14 +123,14 @@ impl Receiver {
         }
         self.pending += 1;
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
-        let at_once = had_gap || !self.ranges.is_empty() || !is_new || self.pending >= self.ack_every;
-        if at_once {
+        let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
+        if out_of_order || (earlier.is_none() && (mark_changes || self.pending >= self.ack_every)) {
             return Arrival { is_new, ack: Some(self.acknowledge()) };
         }
         if self.deadline == Time::NEVER {
             self.deadline = now + self.ack_delay;
         }
-        Arrival { is_new, ack: None }
+        Arrival { is_new, ack: earlier }
     }
 
     /// The delayed acknowledgement is due.

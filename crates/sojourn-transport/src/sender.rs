@@ -254,9 +254,6 @@ impl Sender {
         if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
             self.reduce_again(now);
         }
-        if segment.ece {
-            self.on_echo(acknowledged, now);
-        }
         if delivered.segments > 0 {
             let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
@@ -274,6 +271,10 @@ impl Sender {
                 marked: segment.ece,
                 rate,
             });
+        }
+        // After the acknowledgement, so that a control that counts marks has counted this one.
+        if segment.ece {
+            self.on_echo(acknowledged, now);
         }
         rtt
     }

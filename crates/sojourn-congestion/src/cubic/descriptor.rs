@@ -64,6 +64,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments (cnt of Linux), with all quotients rounded down; whole always counts segments",
         },
         Parameter {
+            name: "spare_credit",
+            kind: Kind::Choice(&["dropped", "kept"]),
+            default: Value::Choice("dropped"),
+            description: "whole arithmetic: segments that were acknowledged towards a larger number than now holds make one step and are dropped, as at losses (Linux), or are kept, also over losses, and make a step with each acknowledgement (ns-3)",
+        },
+        Parameter {
             name: "first_growth",
             kind: Kind::OrAuto(&Kind::Integer { min: 2, max: 10_000 }),
             default: Value::Auto,
@@ -109,13 +115,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "ns3",
-            summary: "ns-3.37 TcpCubic: as Linux, but with exact constants and without Reno's estimate",
+            summary: "ns-3.37 TcpCubic: as Linux, but with exact constants, without Reno's estimate, and with credit from the plateau that later opens the window by up to a segment per acknowledgement",
             values: &[
                 ("reduce", Value::Choice("window")),
                 ("friendly", Value::Choice("off")),
                 ("lookahead", Value::Choice("least-rtt")),
                 ("count", Value::Choice("segments")),
                 ("arithmetic", Value::Choice("whole")),
+                ("spare_credit", Value::Choice("kept")),
                 ("first_growth", Value::Integer(20)),
                 ("idle_time", Value::Choice("counts")),
                 ("slow_start_limit", Value::Auto),

@@ -50,12 +50,27 @@ fn after_idling_a_flow_begins_as_new() {
 /// RFC 9406: 20 ms more delay in the fifth round are a rise; five rounds of a quarter, then congestion avoidance.
 #[test]
 fn hystart_leaves_slow_start_before_a_loss() {
-    let rounds =
-        [vec![Queue(0); 4], vec![Queue(20); 8], vec![Loss(0), Timeout], vec![Queue(0), Queue(0), Queue(40)]].concat();
+    let rounds = [vec![Queue(0); 4], vec![Queue(20); 8]].concat();
+    let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
+    same(&script.table(&rounds), "queue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75 94 117 146 172 173 174");
+}
+
+/// Only before the first congestion, and when the flow begins as new.
+#[test]
+fn later_slow_starts_are_standard() {
+    let rounds = [
+        vec![Queue(0); 8],
+        vec![Loss(0), Timeout],
+        vec![Queue(0); 5],
+        vec![Queue(40), Idle(5)],
+        vec![Queue(0); 4],
+        vec![Queue(20); 2],
+    ]
+    .concat();
     let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
     same(
         &script.table(&rounds),
-        "queue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75 94 117 146 172 173 174\nloss at 0 ms: 87\ntimeout: 1\nqueue 0 ms: 2 4\nqueue 40 ms: 8",
+        "queue 0 ms: 4 8 16 32 64 128 256 512\nloss at 0 ms: 512\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32\nqueue 40 ms: 64\nidle 5 s: 2\nqueue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75",
     );
 }
 

@@ -176,6 +176,18 @@ fn leaving_recovery_sends_no_burst() {
     }
 }
 
+/// The repair that a timeout interrupts sets no window.
+#[test]
+fn a_timeout_ends_a_repair() {
+    for signal in [Signal::Loss, Signal::Ecn] {
+        let mut script = steady("linux");
+        script.congestion(signal);
+        script.congestion(Signal::Timeout { repeated: false });
+        give_changed(&mut script, 100, 1, 50, |ack| Ack { window_limited: false, ..ack });
+        assert_eq!(script.window(), 1.0);
+    }
+}
+
 /// Threshold from the estimate once, window of 1, and the least RTT is learnt again; by default of Linux only.
 #[test]
 fn a_timeout_forgets_the_least_rtt() {
@@ -254,7 +266,8 @@ fn a_restart_forgets_everything() {
         used.control.on_restart(2.0);
         let mut fresh = script(preset, &[]);
         fresh.now = used.now;
-        let rounds = [vec![Queue(10); 6], vec![Loss(0)], vec![Queue(0); 6], vec![Timeout], vec![Queue(0); 6]].concat();
+        let rounds =
+            [vec![Queue(30); 6], vec![Loss(30)], vec![Queue(30); 6], vec![Timeout], vec![Queue(30); 6]].concat();
         same(&used.table(&rounds), &fresh.table(&rounds));
         assert_eq!(used.window().to_bits(), fresh.window().to_bits());
     }
