@@ -254,6 +254,15 @@ fn an_empty_queue_forgets_the_shadow() {
 }
 
 #[test]
+fn a_back_off_finds_the_shadow_again() {
+    let mut script = twenty("paper", &[CERTAIN]);
+    round(&mut script, &[50_000, 59_000]);
+    assert_eq!(shown(&script, "shadow_window"), 0.0);
+    assert_eq!(round(&mut script, &[58_000, 70_000]), 14.0);
+    assert_eq!(shown(&script, "shadow_window"), 20.0);
+}
+
+#[test]
 fn ticks_hide_small_gradients() {
     for (preset, window) in [("paper", 14.0), ("freebsd", 20.0)] {
         let mut script = twenty(preset, &[CERTAIN]);
