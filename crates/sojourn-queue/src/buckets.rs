@@ -43,6 +43,16 @@ impl<B> Buckets<B> {
         self.queues.get(bucket).map_or(0, Fifo::bytes)
     }
 
+    /// Packets in the bucket with the most: a search, for probes.
+    pub(crate) fn most_packets(&self) -> usize {
+        self.queues.iter().map(Fifo::packets).max().unwrap_or(0)
+    }
+
+    /// Bytes in the bucket with the most: a search, for probes.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.queues.iter().map(Fifo::bytes).max().unwrap_or(0)
+    }
+
     /// The packet at the head of `bucket`.
     #[inline]
     pub(crate) fn head(&self, bucket: usize) -> Option<&Packet<B>> {

@@ -2,7 +2,7 @@
 //!
 //! A packet's time in the queue is its delay. Once that has been above target for a whole interval a packet is dropped
 //! from the head; while it stays above, further ones follow at interval/sqrt(count). A queue that falls below target
-//! once is left alone. [`law`] is the algorithm; here it gets a first-in first-out queue with a limit.
+//! once is left alone. `law` is the algorithm; here it gets a first-in first-out queue with a limit.
 //!
 //! Linux and ns-3 count time in units of 1024 ns and wait until an interval is exceeded rather than reached. Both
 //! differences are below a packet's transmission time on any link of up to 10 Gbit/s and are not followed.

@@ -16,7 +16,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::buckets::{Buckets, End};
-use crate::ranking::Ranking;
+use crate::ranking::LateRanking;
 use crate::round::Round;
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params, Value};
@@ -35,7 +35,7 @@ pub struct Drr<B> {
     /// Places at the end of the round given so far.
     places: u64,
     /// Buckets by their bytes; among equals the one whose turn comes first.
-    fattest: Ranking<(u64, Reverse<u64>)>,
+    fattest: LateRanking<(u64, Reverse<u64>)>,
     quantum: u64,
     limit: Limit,
     end: End,
@@ -71,7 +71,7 @@ impl<B: Copy> Drr<B> {
             flows: Vec::new(),
             in_turn: false,
             places: 0,
-            fattest: Ranking::default(),
+            fattest: LateRanking::default(),
             quantum: match params.get("quantum") {
                 Value::Integer(bytes) => bytes,
                 _ => u64::from(link.packet_bytes),
@@ -97,27 +97,34 @@ impl<B: Copy> Drr<B> {
     fn end_turn(&mut self, bucket: usize) {
         self.places += 1;
         self.flows[bucket].place = self.places;
-        self.rank(bucket);
+        self.fattest.note(bucket);
         self.round.advance();
         self.in_turn = false;
-    }
-
-    #[inline]
-    fn rank(&mut self, bucket: usize) {
-        self.fattest.set(bucket, (self.buckets.bytes_in(bucket), Reverse(self.flows[bucket].place)));
     }
 
     /// `bucket` lost a packet: it leaves the round if it was the last.
     #[inline]
     fn shrink(&mut self, bucket: usize) {
+        self.fattest.note(bucket);
         if self.buckets.packets_in(bucket) > 0 {
-            return self.rank(bucket);
+            return;
         }
-        self.fattest.remove(bucket);
         if self.round.head() == Some(bucket) {
             self.in_turn = false;
         }
         self.round.leave(bucket);
+    }
+
+    /// Drops a packet of the bucket with the most bytes.
+    fn drop_of_fattest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
+        let (buckets, flows) = (&self.buckets, &self.flows);
+        let fattest = self.fattest.first(|bucket| match buckets.bytes_in(bucket) {
+            0 => None,
+            bytes => Some((bytes, Reverse(flows[bucket].place))),
+        })?;
+        sink.dropped(&self.buckets.pop(fattest, self.end)?, DropReason::Overflow);
+        self.shrink(fattest);
+        Some(())
     }
 }
 
@@ -130,14 +137,8 @@ impl<B: Copy> Discipline<B> for Drr<B> {
         if self.buckets.packets_in(bucket) == 1 {
             self.join(bucket);
         }
-        self.rank(bucket);
-        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) {
-            let Some((fattest, _)) = self.fattest.first() else { return };
-            if let Some(victim) = self.buckets.pop(fattest, self.end) {
-                sink.dropped(&victim, DropReason::Overflow);
-            }
-            self.shrink(fattest);
-        }
+        self.fattest.note(bucket);
+        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) && self.drop_of_fattest(sink).is_some() {}
     }
 
     #[inline]
@@ -172,6 +173,6 @@ impl<B: Copy> Discipline<B> for Drr<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("active_buckets", self.round.members() as f64);
-        visit("fattest_bucket_bytes", self.fattest.first().map_or(0, |(_, (bytes, _))| bytes) as f64);
+        visit("fattest_bucket_bytes", self.buckets.most_bytes() as f64);
     }
 }

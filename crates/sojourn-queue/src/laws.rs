@@ -72,7 +72,9 @@ impl Led<'_> {
     fn ask(&mut self) -> Result<(), TestCaseError> {
         let waiting = self.queue.packets();
         let Some(packet) = self.queue.dequeue(self.now, &mut self.outcome.sink) else {
-            prop_assert_eq!(waiting, 0, "a queue with packets must give one");
+            // ns-3's COBALT may drop all there is; nobody else does.
+            let may_drop_all = matches!(self.queue, Queue::Cobalt(_)) && self.queue.packets() == 0;
+            prop_assert!(waiting == 0 || may_drop_all, "a queue with packets must give one");
             return Ok(());
         };
         let before = &self.arrived[packet.body as usize];
@@ -136,11 +138,13 @@ pub(crate) fn lead(
         led.check()?;
         led.wait(100);
     }
-    let mut last = [None; 40];
+    // A dual queue keeps the order of a flow only among packets that its ECN field sends to the same queue.
+    let mut last = [[None; 2]; 40];
     for (number, _) in &led.outcome.sent {
-        let flow = led.arrived[*number as usize].flow as usize;
-        prop_assert!(Some(*number) > last[flow], "packets of a flow leave in the order they came");
-        last[flow] = Some(*number);
+        let packet = &led.arrived[*number as usize];
+        let last = &mut last[packet.flow as usize][usize::from(matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))];
+        prop_assert!(Some(*number) > *last, "packets of a flow leave in the order they came");
+        *last = Some(*number);
     }
     let mut marks = led.outcome.sink.marks.clone();
     marks.sort_unstable();

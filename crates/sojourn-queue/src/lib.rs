@@ -20,10 +20,14 @@ mod testing;
 pub mod ared;
 pub mod blue;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod droptail;
 pub mod drr;
+pub mod dualpi2;
 pub mod fq_codel;
+pub mod fq_pie;
+pub mod pi2;
 pub mod pie;
 pub mod prio;
 pub mod red;
@@ -106,11 +110,15 @@ disciplines! {
     choke::Choke,
     blue::Blue,
     codel::CoDel,
+    cobalt::Cobalt,
     pie::Pie,
+    pi2::Pi2,
+    dualpi2::DualPi2,
     sfq::Sfq,
     drr::Drr,
     sqf::Sqf,
     fq_codel::FqCoDel,
+    fq_pie::FqPie,
     sfb::Sfb,
     prio::Prio,
 }

@@ -1,7 +1,7 @@
 //! PIE: proportional integral controller enhanced (RFC 8033; RFC 8034 for DOCSIS).
 //!
 //! Every few milliseconds a probability of dropping arrivals is moved by how far the queueing delay is from a target and
-//! by how much it has changed; the step is the finer the smaller the probability is. Bursts pass unhurt. [`law`] is the
+//! by how much it has changed; the step is the finer the smaller the probability is. Bursts pass unhurt. `law` is the
 //! algorithm; here it gets a first-in first-out queue with a limit.
 //!
 //! The sources check whether the burst allowance is to be restored at arrivals (RFC 8033) or at updates (Linux, ns-3);

@@ -85,6 +85,48 @@ impl<K: Ord + Copy> Ranking<K> {
     }
 }
 
+/// A ranking that is seldom asked, as who pays for an overflow: changes are noted, and ranked when it is.
+///
+/// However often an index changes in between, it is ranked once. Nothing is done in a buffer that never overflows.
+#[derive(Debug)]
+pub(crate) struct LateRanking<K> {
+    ranking: Ranking<K>,
+    changed: Vec<u32>,
+    is_changed: Vec<bool>,
+}
+
+impl<K> Default for LateRanking<K> {
+    fn default() -> Self {
+        LateRanking { ranking: Ranking::default(), changed: Vec::new(), is_changed: Vec::new() }
+    }
+}
+
+impl<K: Ord + Copy> LateRanking<K> {
+    /// The key of `index` changed, or it is a member no more.
+    #[inline]
+    pub(crate) fn note(&mut self, index: usize) {
+        if index >= self.is_changed.len() {
+            self.is_changed.resize(index + 1, false);
+        }
+        if !self.is_changed[index] {
+            self.is_changed[index] = true;
+            self.changed.push(index as u32);
+        }
+    }
+
+    /// The index with the greatest key; `key` gives the keys of members.
+    pub(crate) fn first(&mut self, key: impl Fn(usize) -> Option<K>) -> Option<usize> {
+        for index in self.changed.drain(..).map(|index| index as usize) {
+            self.is_changed[index] = false;
+            match key(index) {
+                Some(key) => self.ranking.set(index, key),
+                None => self.ranking.remove(index),
+            }
+        }
+        self.ranking.first().map(|(index, _)| index)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +151,23 @@ mod tests {
                 let expected = keys.iter().map(|(&index, &key)| (key, index)).max();
                 prop_assert_eq!(ranking.first().map(|(_, key)| key), expected);
                 prop_assert_eq!(ranking.first().map(|(index, _)| index), expected.map(|(_, index)| index));
+            }
+        }
+
+        #[test]
+        fn a_late_ranking_is_never_wrong(steps in prop::collection::vec((0usize..20, prop::option::of(0u32..50), any::<bool>()), 1..300)) {
+            let (mut ranking, mut keys) = (LateRanking::default(), BTreeMap::new());
+            for (index, key, ask) in steps {
+                match key {
+                    Some(key) => keys.insert(index, key),
+                    None => keys.remove(&index),
+                };
+                ranking.note(index);
+                if ask {
+                    let expected = keys.iter().map(|(&index, &key)| (key, index)).max();
+                    let found = ranking.first(|index| Some((*keys.get(&index)?, index)));
+                    prop_assert_eq!(found, expected.map(|(_, index)| index));
+                }
             }
         }
     }

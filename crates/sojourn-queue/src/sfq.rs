@@ -16,7 +16,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::buckets::{Buckets, End};
-use crate::ranking::Ranking;
+use crate::ranking::LateRanking;
 use crate::round::Round;
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params, Value};
@@ -28,18 +28,26 @@ pub struct Sfq<B> {
     hash: FlowHash,
     buckets: Buckets<B>,
     round: Round,
-    /// Bytes that each bucket may send in its turn; used up or less.
-    credits: Vec<i64>,
+    flows: Vec<Flow>,
     /// Buckets by their packets; among equals the one that changed last.
-    longest: Ranking<(usize, u64)>,
+    longest: LateRanking<(usize, u64)>,
     changes: u64,
     turn: Turn,
     limit: usize,
     depth: usize,
-    flows: usize,
+    most_flows: usize,
     overflow: Overflow,
     end: End,
     perturbation: Option<Perturbation<B>>,
+}
+
+/// What is remembered of a bucket.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    /// Bytes that it may send in its turn; zero or less once they are used up.
+    credit: i64,
+    /// When it got its latest packet more or less, as a number that grows.
+    changed: u64,
 }
 
 /// What a bucket may send before the next has its turn.
@@ -87,13 +95,13 @@ impl<B: Copy> Sfq<B> {
             buckets: Buckets::new(&hash),
             hash,
             round: Round::default(),
-            credits: Vec::new(),
-            longest: Ranking::default(),
+            flows: Vec::new(),
+            longest: LateRanking::default(),
             changes: 0,
             turn: turn(params, link)?,
             limit: limit(params, link, overflow)?,
             depth: most(params, "depth"),
-            flows: most(params, "flows"),
+            most_flows: most(params, "flows"),
             overflow,
             end: End::new(params.choice("drop")),
             perturbation: Perturbation::new(params, random)?,
@@ -114,7 +122,7 @@ impl<B: Copy> Sfq<B> {
     #[inline]
     fn admit<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
         let used = self.buckets.packets_in(bucket);
-        if used == 0 && self.round.members() >= self.flows {
+        if used == 0 && self.round.members() >= self.most_flows {
             return sink.dropped(&packet, DropReason::Overflow);
         }
         if used >= self.depth {
@@ -125,30 +133,24 @@ impl<B: Copy> Sfq<B> {
             return;
         }
         self.buckets.push(bucket, packet);
-        self.rank(bucket);
+        self.note_change(bucket);
         if used == 0 {
             self.round.join(bucket);
-            self.reset_credit(bucket);
+            if let Turn::Bytes(quantum) = self.turn {
+                self.flows[bucket].credit = quantum;
+            }
         }
-    }
-
-    #[inline]
-    fn reset_credit(&mut self, bucket: usize) {
-        let Turn::Bytes(quantum) = self.turn else { return };
-        if bucket >= self.credits.len() {
-            self.credits.resize(bucket + 1, 0);
-        }
-        self.credits[bucket] = quantum;
     }
 
     /// `bucket` has a packet more or less.
     #[inline]
-    fn rank(&mut self, bucket: usize) {
-        self.changes += 1;
-        match self.buckets.packets_in(bucket) {
-            0 => self.longest.remove(bucket),
-            packets => self.longest.set(bucket, (packets, self.changes)),
+    fn note_change(&mut self, bucket: usize) {
+        if bucket >= self.flows.len() {
+            self.flows.resize(bucket + 1, Flow::default());
         }
+        self.changes += 1;
+        self.flows[bucket].changed = self.changes;
+        self.longest.note(bucket);
     }
 
     /// The oldest packet of `bucket` makes room for `packet`.
@@ -164,13 +166,18 @@ impl<B: Copy> Sfq<B> {
         if let Some(victim) = self.buckets.pop(bucket, self.end) {
             sink.dropped(&victim, DropReason::Overflow);
         }
-        self.rank(bucket);
+        self.note_change(bucket);
     }
 
     /// Step 3: drops a packet of the longest bucket or, if all hold one packet, of the next in the round.
     fn evict_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        match self.longest.first() {
-            Some((bucket, (packets, _))) if packets > 1 => self.evict(bucket, sink),
+        let (buckets, flows) = (&self.buckets, &self.flows);
+        let longest = self.longest.first(|bucket| match buckets.packets_in(bucket) {
+            0 => None,
+            packets => Some((packets, flows[bucket].changed)),
+        });
+        match longest {
+            Some(bucket) if self.buckets.packets_in(bucket) > 1 => self.evict(bucket, sink),
             _ => {
                 let Some(bucket) = self.round.head() else { return };
                 self.evict(bucket, sink);
@@ -184,8 +191,8 @@ impl<B: Copy> Sfq<B> {
     fn next(&mut self) -> Option<usize> {
         let mut bucket = self.round.head()?;
         if let Turn::Bytes(quantum) = self.turn {
-            while self.credits[bucket] <= 0 {
-                self.credits[bucket] += quantum;
+            while self.flows[bucket].credit <= 0 {
+                self.flows[bucket].credit += quantum;
                 self.round.advance();
                 bucket = self.round.head()?;
             }
@@ -212,13 +219,13 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         let bucket = self.next()?;
         let packet = self.buckets.pop(bucket, End::Head)?;
-        self.rank(bucket);
+        self.note_change(bucket);
         if self.buckets.packets_in(bucket) == 0 {
             self.round.leave(bucket);
         } else {
             match self.turn {
                 Turn::Packet => self.round.advance(),
-                Turn::Bytes(_) => self.credits[bucket] -= i64::from(packet.bytes),
+                Turn::Bytes(_) => self.flows[bucket].credit -= i64::from(packet.bytes),
             }
         }
         Some(packet)
@@ -247,7 +254,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
             while let Some(packet) = self.buckets.pop(bucket, End::Head) {
                 perturbation.moving.push(packet);
             }
-            self.rank(bucket);
+            self.note_change(bucket);
             self.round.leave(bucket);
         }
         for packet in perturbation.moving.drain(..) {
@@ -258,7 +265,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("active_buckets", self.round.members() as f64);
-        visit("longest_bucket_packets", self.longest.first().map_or(0, |(_, (packets, _))| packets) as f64);
+        visit("longest_bucket_packets", self.buckets.most_packets() as f64);
     }
 }
 

@@ -15,7 +15,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::buckets::{Buckets, End};
-use crate::ranking::Ranking;
+use crate::ranking::{LateRanking, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Stream, Time};
@@ -30,7 +30,7 @@ pub struct Sqf<B> {
     served: Vec<u64>,
     services: u64,
     shortest: Ranking<Reverse<(u64, u64)>>,
-    longest: Ranking<(u64, Reverse<u64>)>,
+    longest: LateRanking<(u64, Reverse<u64>)>,
     limit: Limit,
     end: End,
 }
@@ -55,7 +55,7 @@ impl<B: Copy> Sqf<B> {
             served: Vec::new(),
             services: 0,
             shortest: Ranking::default(),
-            longest: Ranking::default(),
+            longest: LateRanking::default(),
             limit,
             end: End::new(params.choice("drop")),
         })
@@ -74,14 +74,23 @@ impl<B: Copy> Sqf<B> {
     /// `bucket` has a packet more or less.
     #[inline]
     fn rank(&mut self, bucket: usize) {
-        if self.buckets.packets_in(bucket) == 0 {
-            self.shortest.remove(bucket);
-            self.longest.remove(bucket);
-            return;
+        self.longest.note(bucket);
+        match self.buckets.bytes_in(bucket) {
+            0 => self.shortest.remove(bucket),
+            bytes => self.shortest.set(bucket, Reverse((bytes, self.served[bucket]))),
         }
-        let (bytes, served) = (self.buckets.bytes_in(bucket), self.served[bucket]);
-        self.shortest.set(bucket, Reverse((bytes, served)));
-        self.longest.set(bucket, (bytes, Reverse(served)));
+    }
+
+    /// Drops a packet of the queue with the most bytes.
+    fn drop_of_longest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
+        let (buckets, served) = (&self.buckets, &self.served);
+        let longest = self.longest.first(|bucket| match buckets.bytes_in(bucket) {
+            0 => None,
+            bytes => Some((bytes, Reverse(served[bucket]))),
+        })?;
+        sink.dropped(&self.buckets.pop(longest, self.end)?, DropReason::Overflow);
+        self.rank(longest);
+        Some(())
     }
 }
 
@@ -95,13 +104,7 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         }
         self.buckets.push(bucket, packet);
         self.rank(bucket);
-        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) {
-            let Some((longest, _)) = self.longest.first() else { return };
-            if let Some(victim) = self.buckets.pop(longest, self.end) {
-                sink.dropped(&victim, DropReason::Overflow);
-            }
-            self.rank(longest);
-        }
+        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) && self.drop_of_longest(sink).is_some() {}
     }
 
     #[inline]
@@ -125,6 +128,6 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
-        visit("longest_bucket_bytes", self.longest.first().map_or(0, |(_, (bytes, _))| bytes) as f64);
+        visit("longest_bucket_bytes", self.buckets.most_bytes() as f64);
     }
 }

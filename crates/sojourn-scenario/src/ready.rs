@@ -35,6 +35,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "motivating-droptail",
     "motivating-red",
     "motivating-sfq",
+    "controlled-delay",
+    "fair-queueing",
     "cellular",
     "access-link",
     "on-off",

@@ -45,6 +45,12 @@ fn turns_may_be_smaller_than_packets() {
 }
 
 #[test]
+fn the_usual_turn_is_a_full_size_packet() {
+    let sizes: Vec<_> = [(0, 1500); 2].into_iter().chain([(1, 500); 6]).collect();
+    assert_eq!(offer_flows(&mut drr("per-flow", &[]), &sizes).0, [0, 1, 1, 1, 0, 1, 1, 1]);
+}
+
+#[test]
 fn an_empty_bucket_forgets_its_deficit() {
     let mut queue = drr("per-flow", &[quantum(1500)]);
     assert_eq!(offer_flows(&mut queue, &[(0, 100)]).0, [0]);

@@ -53,6 +53,12 @@ impl<B: Copy> Lanes<B> {
         self.bytes
     }
 
+    /// Packets waiting in `bucket`.
+    #[inline]
+    pub(crate) fn packets_of(&self, bucket: u32) -> u32 {
+        self.lanes.get(bucket as usize).map_or(0, |lane| lane.packets)
+    }
+
     /// Bytes waiting in `bucket`.
     #[inline]
     pub(crate) fn bytes_of(&self, bucket: u32) -> u64 {
@@ -141,6 +147,7 @@ mod tests {
                     prop_assert_eq!(taken, queue.pop_front());
                 }
                 for (&bucket, queue) in &model {
+                    prop_assert_eq!(lanes.packets_of(bucket) as usize, queue.len());
                     prop_assert_eq!(lanes.bytes_of(bucket), queue.iter().map(|(bytes, _)| u64::from(*bytes)).sum());
                 }
                 prop_assert_eq!(lanes.packets(), model.values().map(VecDeque::len).sum());

@@ -279,9 +279,11 @@ impl Controller {
         if (delay < law.target / 2.0 && self.p < LOW_PROBABILITY) || law.is_guarded(backlog) {
             return false;
         }
-        let p = if law.by_size { self.p * f64::from(bytes) / law.mean_packet } else { self.p };
+        let mut p = if law.by_size { self.p * f64::from(bytes) / law.mean_packet } else { self.p };
+        if law.tuning == Tuning::Rfc8034 {
+            p = p.min(PROB_LOW);
+        }
         if law.derandomize {
-            let p = p.min(PROB_LOW);
             self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
             if self.accumulated < PROB_LOW {
                 return false;

@@ -103,8 +103,8 @@ fn a_burst_passes_unhurt() {
 
 #[test]
 fn docsis_wakes_at_a_third_of_the_buffer() {
-    for (waiting, allowance) in [(33, 142.0), (34, 142.0 - 16.0)] {
-        let mut queue = pie("docsis", &[limit(Amount::Packets(100.0))]);
+    for (waiting, allowance) in [(32, 142.0), (33, 142.0 - 16.0)] {
+        let mut queue = pie("docsis", &[limit(Amount::Packets(99.0))]);
         let mut sink = Recorder::default();
         for number in 0..=waiting {
             queue.enqueue(packet(1500, number), Time::ZERO, &mut sink);

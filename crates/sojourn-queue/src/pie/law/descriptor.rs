@@ -43,7 +43,7 @@ pub(crate) const TUNING: Parameter = Parameter {
     name: "tuning",
     kind: Kind::Choice(&["rfc8033", "rfc8034"]),
     default: Value::Choice("rfc8033"),
-    description: "a step is divided by 2048, 512, 128, 32, 8 or 2 where the probability is below 1e-6, 1e-5 ... 0.1; from there on it is as it is and the probability ends at 1 (RFC 8033), or it is multiplied by 2, from 1 by 8, from 10 by 32, and ends at 0.85 mean_packet/64 (RFC 8034)",
+    description: "a step is divided by 2048, 512, 128, 32, 8 or 2 where the probability is below 1e-6, 1e-5 ... 0.1; from there on it is as it is and the probability ends at 1 (RFC 8033), or it is multiplied by 2, from 1 by 8, from 10 by 32, and ends at 0.85 mean_packet/64, of which no packet meets more than 0.85 (RFC 8034)",
 };
 
 /// See its description.

@@ -257,6 +257,65 @@ fn accumulated_probabilities_force_a_drop_at_the_upper_bound() {
     assert_eq!(controller.accumulated, 0.0, "a probability of 0 starts over");
 }
 
+/// RFC 8034 lets the probability exceed 1 for the sake of small packets, but no packet meets more than 0.85.
+#[test]
+fn no_packet_of_docsis_is_sure_to_be_dropped() {
+    for (preset, p, bytes, mean_gap) in
+        [("docsis", 5.0, 1024, 1.0 / 0.85), ("docsis", 5.0, 512, 1.0 / 0.85), ("linux", 1.0, 1500, 1.0)]
+    {
+        let found = mean(&gaps(&law(preset, &[]), p, bytes));
+        assert!((found - mean_gap).abs() < 0.01, "{preset} {p} {bytes}: {found}");
+    }
+}
+
+#[test]
+fn a_refused_packet_starts_the_accumulation_over() {
+    use crate::{Discipline, pie::Pie, testing::Recorder};
+    let mut pie = Pie::new(&params(&DESCRIPTOR, "ns3", &[]), &link(10_000), Stream::new(1, "pie")).unwrap();
+    for number in 0..26 {
+        pie.controller.accumulated = 0.5;
+        pie.enqueue(packet(40, number), Time::ZERO, &mut Recorder::default());
+    }
+    assert_eq!(pie.controller.accumulated, 0.0);
+}
+
+#[test]
+fn without_a_rate_nothing_is_known() {
+    let law = law("rfc", &[("estimator", Value::Choice("departure-rate"))]);
+    let mut unknown = controller(0.0, 0.0, 0.0);
+    unknown.update(&law, NOTHING);
+    assert_eq!(unknown.phase, Phase::Active);
+    // Once it is known calm is believed, and the rate measured anew.
+    for step in 0..30u64 {
+        unknown.departure(&law, &packet(1500, 0), LONG, Time::ZERO + Span::from_micros(1200 * step));
+    }
+    unknown.update(&law, NOTHING);
+    assert_eq!(unknown.phase, Phase::Waiting);
+    assert_eq!(unknown.rate.bytes_per_second(), None);
+}
+
+#[test]
+fn the_latest_delay_is_that_of_an_update_where_departures_have_none() {
+    let law = law("linux", &[("estimator", Value::Choice("link-rate")), ("derandomize", Value::Boolean(false))]);
+    let mut controller = controller(0.1, 0.0, 0.0);
+    let mut random = Stream::new(1, "pie");
+    assert!((0..200).all(|_| !controller.is_hit(&law, 1500, LONG, &mut random)));
+    controller.update(&law, LONG);
+    assert!((0..200).any(|_| controller.is_hit(&law, 1500, LONG, &mut random)));
+}
+
+#[test]
+fn idle_time_uses_up_no_allowance_in_linux() {
+    let law = law("linux", &[]);
+    let mut random = Stream::new(1, "pie");
+    let mut controller = Controller::default();
+    controller.departure(&law, &packet(1500, 0), NOTHING, Time::ZERO);
+    controller.update(&law, NOTHING);
+    controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
+    controller.departure(&law, &packet(1500, 0), LONG, Time::ZERO + Span::from_secs(10));
+    assert_eq!(controller.burst(&law), Span::from_millis(150));
+}
+
 #[test]
 fn small_packets_are_spared_by_their_size() {
     let law = law("rfc", &[("by_size", Value::Boolean(true))]);

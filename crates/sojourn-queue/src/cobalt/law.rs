@@ -1,0 +1,175 @@
+//! COBALT's controller for one queue: a simplified CoDel and BLUE (Linux `sch_cake.c`), whatever holds the packets.
+
+use crate::{LinkProperties, Packet};
+use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// On slow links target is at least so many full packets' time, in halves.
+const TARGET_HALF_PACKETS: u64 = 3;
+/// On slow links a delay of no more than so many full packets' time is no congestion.
+const GUARD_PACKETS: u64 = 4;
+
+/// What does not change: shared by all queues of a discipline.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    pub(super) target: Span,
+    pub(super) interval: Span,
+    /// Delay that is no congestion whatever the target.
+    pub(super) guard: Span,
+    ecn: bool,
+    increment: f64,
+    decrement: f64,
+    /// Delay above which BLUE's probability rises without an overflow.
+    blue_above: Option<Span>,
+}
+
+impl Law {
+    /// The law that `params` describe on `link`.
+    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<Law, ParameterError> {
+        let (target, interval) = (params.span("target"), params.span("interval"));
+        if target >= interval {
+            let rule = format!(
+                "less than interval ({interval}): the queue is judged over an interval, which spans a whole round trip"
+            );
+            return Err(ParameterError::new("target", rule));
+        }
+        let mut law = Law {
+            target,
+            interval,
+            guard: Span::ZERO,
+            ecn: params.boolean("ecn"),
+            increment: params.number("increment"),
+            decrement: params.number("decrement"),
+            blue_above: match params.get("blue_above") {
+                Value::Span(span) => Some(span),
+                _ => None,
+            },
+        };
+        if params.choice("slow_links") == "stretch" {
+            let packet = link.rate.transmission(u64::from(link.packet_bytes));
+            law.target = target.max(packet * TARGET_HALF_PACKETS / 2);
+            law.interval = (interval + law.target.saturating_sub(target)).max(law.target * 2);
+            law.guard = packet * GUARD_PACKETS;
+        }
+        Ok(law)
+    }
+}
+
+/// The state of one queue's controller.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Controller {
+    count: u32,
+    dropping: bool,
+    /// When the next signal is due or, without one, when the count falls by one.
+    next: Time,
+    /// BLUE's probability.
+    p: f64,
+    /// When it last moved.
+    blue_moved: Time,
+}
+
+/// What becomes of a packet at the head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    Pass,
+    Mark,
+    Drop,
+}
+
+impl Controller {
+    /// A packet had to be dropped for want of room (`cobalt_queue_full`).
+    pub(crate) fn overflow(&mut self, law: &Law, now: Time) {
+        self.raise_blue(law, now);
+        self.dropping = true;
+        self.next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The queue was asked and is empty (`cobalt_queue_empty`).
+    pub(crate) fn empty(&mut self, law: &Law, now: Time) {
+        if self.p > 0.0 && now.since(self.blue_moved) > law.target {
+            self.p = (self.p - law.decrement).max(0.0);
+            self.blue_moved = now;
+        }
+        self.dropping = false;
+        if self.count > 0 && now >= self.next {
+            self.forget_one(law);
+        }
+    }
+
+    /// A packet is at the head of the queue (`cobalt_should_drop`).
+    #[inline]
+    pub(crate) fn judge<B>(&mut self, law: &Law, packet: &Packet<B>, now: Time, random: &mut Stream) -> Verdict {
+        let sojourn = now.since(packet.enqueued);
+        let due = self.count > 0 && now >= self.next;
+        if sojourn > law.target && sojourn > law.guard {
+            if !self.dropping {
+                self.dropping = true;
+                self.next = self.after(law, now);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+
+        let mut verdict = Verdict::Pass;
+        if due && self.dropping {
+            verdict = if law.ecn && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop };
+            self.count = self.count.saturating_add(1);
+            self.next = self.after(law, self.next);
+        } else if due {
+            while self.count > 0 && now >= self.next {
+                self.forget_one(law);
+            }
+        }
+        let late = now > self.next;
+
+        if law.blue_above.is_some_and(|threshold| sojourn > threshold) {
+            self.raise_blue(law, now);
+        }
+        // BLUE is for flows that do not answer, which might not answer marks either: it drops.
+        if self.p > 0.0 && random.chance(self.p) {
+            verdict = Verdict::Drop;
+        }
+
+        // Without a count, `next` is when the state of the queue was last of interest.
+        if self.count == 0 {
+            self.next = now + law.interval;
+        } else if late && verdict != Verdict::Drop {
+            self.next = now;
+        }
+        verdict
+    }
+
+    fn raise_blue(&mut self, law: &Law, now: Time) {
+        if now.since(self.blue_moved) > law.target {
+            self.p = (self.p + law.increment).min(1.0);
+            self.blue_moved = now;
+        }
+    }
+
+    fn forget_one(&mut self, law: &Law) {
+        self.count -= 1;
+        self.next = self.after(law, self.next);
+    }
+
+    /// The control law: `from` plus interval/sqrt(count), and a whole interval for a count of 0.
+    fn after(&self, law: &Law, from: Time) -> Time {
+        from + law.interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
+    }
+
+    /// CoDel's count.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// BLUE's probability.
+    pub(crate) fn blue(&self) -> f64 {
+        self.p
+    }
+
+    /// Whether the delay was above target when last looked at.
+    pub(crate) fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+}

@@ -1,0 +1,246 @@
+//! COBALT against the kernel's source, step by step, and the laws.
+
+use super::law::{Controller, Law, Verdict};
+use super::{Cobalt, DESCRIPTOR};
+use crate::laws::{Event, lead, mixed_lives, packet_of};
+use crate::testing::{Recorder, build, limit, link, packet, params, probe};
+use crate::{Discipline, DropReason, Ecn, Packet, Queue};
+use proptest::prelude::*;
+use sojourn_core::registry::Value;
+use sojourn_core::{Amount, Span, Stream, Time};
+
+fn law(preset: &str, kilobits: u64, changes: &[(&str, Value)]) -> Law {
+    Law::new(&params(&DESCRIPTOR, preset, changes), &link(kilobits)).unwrap()
+}
+
+fn cobalt(preset: &str, changes: &[(&str, Value)]) -> Queue<u32> {
+    build(&params(&DESCRIPTOR, preset, changes), &link(100_000)).unwrap()
+}
+
+fn at(micros: u64) -> Time {
+    Time::ZERO + Span::from_micros(micros)
+}
+
+/// A packet that will have waited for so many microseconds at `now`.
+fn waited(now: Time, micros: u64, ecn: Ecn) -> Packet<u32> {
+    Packet { enqueued: Time::from_nanos(now.as_nanos() - micros * 1000), ..packet_of(0, 1500, 0, ecn) }
+}
+
+/// cake_set_rate: a packet takes 0.12, 1.2, 12 and 48 ms.
+#[test]
+fn slow_links_stretch_target_and_interval() {
+    let micros = Span::from_micros;
+    for (kilobits, target, interval, guard) in [
+        (100_000, 5_000, 100_000, 480),
+        (10_000, 5_000, 100_000, 4_800),
+        (1_000, 18_000, 113_000, 48_000),
+        (250, 72_000, 167_000, 192_000),
+        (50, 360_000, 720_000, 960_000),
+    ] {
+        let law = law("cake", kilobits, &[]);
+        assert_eq!((law.target, law.interval, law.guard), (micros(target), micros(interval), micros(guard)));
+    }
+    let ns3 = law("ns3", 50, &[]);
+    assert_eq!((ns3.target, ns3.interval, ns3.guard), (micros(5_000), micros(100_000), Span::ZERO));
+}
+
+/// Asks every 10 us with a packet that has waited for 10 ms; milliseconds of the signals after the first.
+fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: Ecn) -> (Vec<f64>, Vec<Verdict>) {
+    let mut random = Stream::new(1, "cobalt");
+    let (mut times, mut verdicts) = (Vec::new(), Vec::new());
+    for step in 0..micros / 10 {
+        let now = at(from + step * 10);
+        let verdict = controller.judge(law, &waited(now, 10_000, ecn), now, &mut random);
+        if verdict != Verdict::Pass {
+            times.push((from + step * 10) as f64 / 1000.0);
+            verdicts.push(verdict);
+        }
+    }
+    let first = times[0];
+    (times.iter().map(|time| time - first).collect(), verdicts)
+}
+
+/// As CoDel's, but one step ahead: count is 1 while the first signal is waited for, and 2 after it.
+#[test]
+fn a_standing_queue_is_signalled_to_by_the_control_law() {
+    let law = law("cake", 100_000, &[]);
+    let (times, verdicts) = signals(&mut Controller::default(), &law, 20_000, 500_000, Ecn::NotEct);
+    let expected = [0.0, 70.71, 128.45, 178.45, 223.17, 263.99, 301.79, 337.14, 370.48];
+    assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop));
+    for (found, expected) in times.iter().zip(expected) {
+        assert!((-0.001..0.011).contains(&(found - expected)), "{found} for {expected}");
+    }
+    assert!(times.len() >= expected.len());
+    let (_, marks) = signals(&mut Controller::default(), &law, 20_000, 300_000, Ecn::Ect0);
+    assert!(marks.iter().all(|verdict| *verdict == Verdict::Mark));
+    let (_, drops) = signals(&mut Controller::default(), &self::law("ns3", 100_000, &[]), 20_000, 300_000, Ecn::Ect0);
+    assert!(drops.iter().all(|verdict| *verdict == Verdict::Drop), "ecn is off");
+}
+
+#[test]
+fn the_first_signal_comes_an_interval_after_the_delay_is_above_target() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    let mut random = Stream::new(1, "cobalt");
+    let mut judge =
+        |micros, delay| controller.judge(&law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
+    assert_eq!(judge(50_000, 5_000), Verdict::Pass, "not above target");
+    assert_eq!(judge(60_000, 5_001), Verdict::Pass);
+    assert_eq!(judge(159_999, 9_000), Verdict::Pass);
+    assert_eq!(judge(160_000, 9_000), Verdict::Drop);
+}
+
+#[test]
+fn no_delay_of_four_packets_counts_on_a_slow_link() {
+    // 12 ms a packet: target is 18 ms, but up to 48 ms are no congestion.
+    let law = law("cake", 1_000, &[]);
+    for (delay, dropping) in [(48_000, false), (48_001, true)] {
+        let mut controller = Controller::default();
+        controller.judge(&law, &waited(at(100_000), delay, Ecn::NotEct), at(100_000), &mut Stream::new(1, "cobalt"));
+        assert_eq!(controller.is_dropping(), dropping);
+    }
+}
+
+/// Count falls by one whenever a signal would have been due, while the delay is below target.
+#[test]
+fn the_count_fades_as_it_grew() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    let (times, _) = signals(&mut controller, &law, 20_000, 101_000 + 71_000, Ecn::NotEct);
+    assert_eq!((times.len(), controller.count()), (2, 3));
+    // The last was due at 190.71 ms; the next ones at 248.45, then with count 2 at 319.16, with count 1 at 419.16.
+    let mut random = Stream::new(1, "cobalt");
+    for (micros, count) in
+        [(248_000, 3), (249_000, 2), (319_000, 2), (320_000, 1), (419_000, 1), (420_500, 0), (900_000, 0)]
+    {
+        let verdict = controller.judge(&law, &waited(at(micros), 100, Ecn::NotEct), at(micros), &mut random);
+        assert_eq!((verdict, controller.count()), (Verdict::Pass, count), "at {micros}");
+    }
+}
+
+#[test]
+fn a_long_pause_is_caught_up_with_at_once() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    signals(&mut controller, &law, 20_000, 400_000, Ecn::NotEct);
+    assert!(controller.count() > 5);
+    controller.judge(&law, &waited(at(9_000_000), 100, Ecn::NotEct), at(9_000_000), &mut Stream::new(1, "cobalt"));
+    assert_eq!(controller.count(), 0);
+}
+
+#[test]
+fn an_empty_queue_forgets_one_at_a_time() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    signals(&mut controller, &law, 20_000, 172_000, Ecn::NotEct);
+    assert_eq!(controller.count(), 3);
+    controller.empty(&law, at(248_000));
+    assert_eq!((controller.count(), controller.is_dropping()), (3, false));
+    controller.empty(&law, at(900_000));
+    assert_eq!(controller.count(), 2);
+    controller.empty(&law, at(900_000));
+    assert_eq!(controller.count(), 1);
+}
+
+/// BLUE: 1/256 up with an overflow, 1/4096 down with an empty queue, at most once in target.
+#[test]
+fn blue_moves_with_overflows_and_silence() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    for (micros, steps) in [(5_000, 0.0), (5_001, 1.0), (10_001, 1.0), (10_002, 2.0)] {
+        controller.overflow(&law, at(micros));
+        assert_eq!(controller.blue(), steps / 256.0, "{micros}");
+        assert!(controller.is_dropping() && controller.count() == 1);
+    }
+    for (micros, steps) in [(15_002, 0.0), (15_003, 1.0), (15_004, 1.0), (30_000, 2.0)] {
+        controller.empty(&law, at(micros));
+        assert_eq!(controller.blue(), 2.0 / 256.0 - steps / 4096.0, "{micros}");
+    }
+    for step in 0..10_000 {
+        controller.overflow(&law, at(1_000_000 + 6_000 * step));
+    }
+    assert_eq!(controller.blue(), 1.0);
+    for step in 0..10_000 {
+        controller.empty(&law, at(1_000_000_000 + 6_000 * step));
+    }
+    assert_eq!(controller.blue(), 0.0);
+}
+
+#[test]
+fn blue_drops_what_codel_would_mark() {
+    let law = law("cake", 100_000, &[("increment", Value::Number(1.0))]);
+    let mut controller = Controller::default();
+    controller.overflow(&law, at(10_000));
+    let mut random = Stream::new(1, "cobalt");
+    for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
+        let verdict = controller.judge(&law, &waited(at(20_000), 10_000, ecn), at(20_000), &mut random);
+        assert_eq!(verdict, Verdict::Drop);
+    }
+}
+
+#[test]
+fn in_ns3_a_very_long_delay_raises_blue() {
+    for (preset, delay, raised) in [("ns3", 400_000, false), ("ns3", 400_001, true), ("cake", 900_000, false)] {
+        let mut controller = Controller::default();
+        let packet = waited(at(1_000_000), delay, Ecn::NotEct);
+        controller.judge(&law(preset, 100_000, &[]), &packet, at(1_000_000), &mut Stream::new(1, "cobalt"));
+        assert_eq!(controller.blue() > 0.0, raised, "{preset} {delay}");
+    }
+}
+
+#[test]
+fn a_full_buffer_drops_at_either_end() {
+    for (preset, dropped) in [("cake", [0, 1]), ("ns3", [3, 4])] {
+        let mut queue = cobalt(preset, &[limit(Amount::Packets(3.0))]);
+        let mut sink = Recorder::default();
+        for number in 0..5 {
+            queue.enqueue(packet(1500, number), at(10_000), &mut sink);
+        }
+        assert_eq!(sink.drops, dropped.map(|number| (number, DropReason::Overflow)));
+        assert_eq!(probe(&queue, "blue_probability"), 1.0 / 256.0);
+        assert_eq!(probe(&queue, "dropping"), 1.0);
+    }
+}
+
+#[test]
+fn the_last_packet_is_spared_in_cake() {
+    for (preset, sent) in [("cake", Some(4)), ("ns3", None)] {
+        let changes = [limit(Amount::Packets(3.0)), ("drop", Value::Choice("head")), ("increment", Value::Number(1.0))];
+        let mut queue = cobalt(preset, &changes);
+        let mut sink = Recorder::default();
+        for number in 0..5 {
+            queue.enqueue(packet(1500, number), at(10_000), &mut sink);
+        }
+        assert_eq!(queue.dequeue(at(10_001), &mut sink).map(|packet| packet.body), sent, "{preset}");
+    }
+}
+
+#[test]
+fn asking_an_empty_queue_tells_the_controller() {
+    let mut cobalt = Cobalt::<u32>::new(&params(&DESCRIPTOR, "cake", &[]), &link(10_000), Stream::new(1, "q")).unwrap();
+    let mut sink = Recorder::default();
+    cobalt.controller.overflow(&cobalt.law, at(10_000));
+    assert!(cobalt.dequeue(at(20_000), &mut sink).is_none());
+    assert!(!cobalt.controller.is_dropping() && cobalt.controller.blue() < 1.0 / 256.0);
+}
+
+#[test]
+fn wrong_combinations_name_the_parameter() {
+    let fault = |changes: &[_]| build(&params(&DESCRIPTOR, "cake", changes), &link(10_000)).err();
+    assert_eq!(fault(&[]), None);
+    assert_eq!(fault(&[("target", Value::Span(Span::from_millis(100)))]), Some("target"));
+    assert_eq!(fault(&[limit(Amount::Bytes(1000.0))]), Some("limit"));
+}
+
+proptest! {
+    #[test]
+    fn limits_and_bounds_hold(preset in prop::sample::select(vec!["cake", "ns3"]), packets in 1u32..60, life in mixed_lives()) {
+        let mut queue = cobalt(preset, &[limit(Amount::Packets(f64::from(packets)))]);
+        // Long phases under load, so that counts grow and fade.
+        let life: Vec<Event> = life.iter().flat_map(|&event| [event, Event::Burst(0, 3), Event::Serve(3, 2_000)]).collect();
+        lead(&mut queue, &life, |queue| {
+            assert!(queue.packets() <= packets as usize);
+            assert!((0.0..=1.0).contains(&probe(queue, "blue_probability")));
+        })?;
+    }
+}

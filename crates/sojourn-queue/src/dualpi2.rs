@@ -1,0 +1,309 @@
+//! DualPI2: two coupled queues, one for Classic traffic and one with low latency for scalable traffic (RFC 9332).
+//!
+//! The ECN field decides: ECT(1) and CE go to the L queue, everything else to the C queue. The C queue is under
+//! [PI2](crate::pi2). The L queue is marked with the larger of what its own delay says (a ramp or a step at about a
+//! millisecond) and of what is coupled across, k p'. L is served first, with a small share kept for C. Where k p' reaches
+//! 1 there is overload: both queues then drop with p' squared, and all of L is marked.
+//!
+//! The scheduler is Linux's: a credit in bytes that says whose turn it is while both wait. RFC 9332 leaves the choice;
+//! its other suggestion, a time-shifted FIFO, is not here, nor is Linux's option to drop at arrival.
+
+#[cfg(test)]
+mod tests;
+
+use crate::pi2::SPARED_PACKETS;
+use crate::pi2::law::{self, Controller, Dice, Law, Sum};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time};
+
+/// Parts that a whole is divided into by the scheduler.
+const WHOLE: i64 = 10_000;
+
+/// What `dualpi2` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "dualpi2",
+    summary: "a low-latency queue for scalable traffic coupled to a Classic queue under PI2 (L4S)",
+    sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c"],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Time(Span::from_millis(250))),
+            description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        law::TARGET,
+        law::UPDATE,
+        law::ALPHA,
+        law::BETA,
+        law::COUPLING,
+        law::SPREAD,
+        Parameter {
+            name: "delay_of",
+            kind: Kind::Choice(&["longer", "classic"]),
+            default: Value::Choice("longer"),
+            description: "whose delay is controlled: that of the queue whose head has waited longer (RFC 9332 with its treatment of edge cases, Linux), or of the C queue (RFC 9332's basic form)",
+        },
+        Parameter {
+            name: "native",
+            kind: Kind::Choice(&["ramp", "step"]),
+            default: Value::Choice("ramp"),
+            description: "the L queue's own marking: from threshold on with a probability that rises to 1 within ramp, or always above threshold (Linux)",
+        },
+        Parameter {
+            name: "threshold",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(10) },
+            default: Value::Span(Span::from_micros(800)),
+            description: "delay of L packets at which their own marking begins (minTh, step_thresh)",
+        },
+        Parameter {
+            name: "ramp",
+            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(10) },
+            default: Value::Span(Span::from_micros(400)),
+            description: "with native ramp: width of the ramp (range)",
+        },
+        Parameter {
+            name: "native_above",
+            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 10_000_000 }),
+            default: Value::Auto,
+            description: "bytes in the L queue, the leaving packet included, up to which its own marking is off, for slow links; auto is one full-size packet (RFC 9332 Th_len), 0 is always on (Linux min_qlen_step 0)",
+        },
+        Parameter {
+            name: "classic_share",
+            kind: Kind::Number { min: 0.0, max: 1.0 },
+            default: Value::Number(0.0625),
+            description: "share of the link that the C queue gets while both queues wait (RFC 9332 1/16; tc classic_protection 10 %)",
+        },
+        Parameter {
+            name: "overload",
+            kind: Kind::Choice(&["drop", "overflow"]),
+            default: Value::Choice("drop"),
+            description: "where k p' reaches 1: both queues drop with p' squared, or p' stays at 1/k and L grows to the limit (tc overflow)",
+        },
+    ],
+    presets: &[
+        Preset {
+            name: "rfc",
+            summary: "RFC 9332 appendix A: 250 ms, a ramp from 0.8 to 1.2 ms, 1/16 for C",
+            values: &[],
+        },
+        Preset {
+            name: "linux",
+            summary: "tc dualpi2: 10000 packets, a step at 1 ms, 10 % for C, decisions at random",
+            values: &[
+                ("limit", Value::Amount(Amount::Packets(10_000.0))),
+                ("spread", Value::Choice("random")),
+                ("native", Value::Choice("step")),
+                ("threshold", Value::Span(Span::from_millis(1))),
+                ("native_above", Value::Integer(0)),
+                ("classic_share", Value::Number(0.1)),
+            ],
+        },
+    ],
+};
+
+/// Two coupled queues.
+#[derive(Debug)]
+pub struct DualPi2<B> {
+    classic: Fifo<B>,
+    low: Fifo<B>,
+    limit: Limit,
+    spared: u64,
+    controller: Controller,
+    dice: Dice,
+    classic_sum: Sum,
+    low_sum: Sum,
+    overload_sum: Sum,
+    delay_of: DelayOf,
+    native: Native,
+    native_above: u64,
+    drops_in_overload: bool,
+    turns: Turns,
+}
+
+/// Whose delay is controlled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum DelayOf {
+    Longer,
+    Classic,
+}
+
+/// The L queue's own marking.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Native {
+    Ramp { from: Span, width: Span },
+    Step { above: Span },
+}
+
+impl Native {
+    /// Its probability for a packet that has waited for `delay`.
+    #[inline]
+    fn probability(self, delay: Span) -> f64 {
+        match self {
+            Native::Ramp { from, width } => delay.saturating_sub(from).ratio(width).min(1.0),
+            Native::Step { above } => f64::from(u8::from(delay > above)),
+        }
+    }
+}
+
+/// Whose turn it is: weighted round robin by a credit in bytes, positive for C.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    credit: i64,
+    initial: i64,
+    classic: i64,
+    low: i64,
+}
+
+impl Turns {
+    fn new(share: f64, full_packet: u32) -> Turns {
+        let classic = (share * WHOLE as f64 + 0.5) as i64;
+        let low = WHOLE - classic;
+        let initial = i64::from(full_packet) * (classic - low);
+        Turns { credit: initial, initial, classic, low }
+    }
+}
+
+impl<B: Copy> DualPi2<B> {
+    /// Queues with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, an alpha of zero.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let threshold = params.span("threshold");
+        Ok(DualPi2 {
+            classic: Fifo::default(),
+            low: Fifo::default(),
+            limit: Limit::of(params, "limit", link)?,
+            spared: SPARED_PACKETS * u64::from(link.packet_bytes),
+            controller: Controller::new(Law::new(params, params.choice("overload") == "overflow")?),
+            dice: Dice::new(params, random),
+            classic_sum: Sum::default(),
+            low_sum: Sum::default(),
+            overload_sum: Sum::default(),
+            delay_of: if params.choice("delay_of") == "classic" { DelayOf::Classic } else { DelayOf::Longer },
+            native: match params.choice("native") {
+                "step" => Native::Step { above: threshold },
+                _ => Native::Ramp { from: threshold, width: params.span("ramp") },
+            },
+            native_above: match params.get("native_above") {
+                Value::Integer(bytes) => bytes,
+                _ => u64::from(link.packet_bytes),
+            },
+            drops_in_overload: params.choice("overload") == "drop",
+            turns: Turns::new(params.number("classic_share"), link.packet_bytes),
+        })
+    }
+
+    #[inline]
+    fn is_overloaded(&self) -> bool {
+        self.drops_in_overload && self.controller.scalable() >= 1.0
+    }
+
+    /// Whether so little waits behind the packet that is leaving that there is no congestion.
+    #[inline]
+    fn is_spared(&self) -> bool {
+        self.low.bytes() + self.classic.bytes() < self.spared
+    }
+
+    /// A packet leaves the L queue: `None` if it was dropped.
+    #[inline]
+    fn leave_low<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        let spared = self.is_spared();
+        if !spared && self.is_overloaded() && self.dice.hit_square(self.controller.base(), &mut self.overload_sum) {
+            sink.dropped(&packet, DropReason::Early);
+            return None;
+        }
+        let alone = self.low.bytes() + u64::from(packet.bytes) <= self.native_above;
+        let native = if alone { 0.0 } else { self.native.probability(now.since(packet.enqueued)) };
+        let coupled = if spared { 0.0 } else { self.controller.scalable() };
+        if self.dice.hit(native.max(coupled), &mut self.low_sum) {
+            packet.ecn = Ecn::Ce;
+            sink.marked(&packet);
+        }
+        Some(packet)
+    }
+
+    /// A packet leaves the C queue: `None` if it was dropped.
+    #[inline]
+    fn leave_classic<S: Sink<B>>(&mut self, mut packet: Packet<B>, sink: &mut S) -> Option<Packet<B>> {
+        if !self.is_spared() && self.dice.hit_square(self.controller.base(), &mut self.classic_sum) {
+            if !packet.ecn.is_capable() || self.is_overloaded() {
+                sink.dropped(&packet, DropReason::Early);
+                return None;
+            }
+            packet.ecn = Ecn::Ce;
+            sink.marked(&packet);
+        }
+        Some(packet)
+    }
+}
+
+impl<B: Copy> Discipline<B> for DualPi2<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        if self.limit.is_exceeded(self.packets() + 1, self.bytes() + u64::from(packet.bytes)) {
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        match packet.ecn {
+            Ecn::Ect1 | Ecn::Ce => self.low.push(packet),
+            Ecn::NotEct | Ecn::Ect0 => self.classic.push(packet),
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        loop {
+            let low_waits = self.low.packets() > 0;
+            let classic_waits = self.classic.packets() > 0;
+            let (sent, price) = if low_waits && (!classic_waits || self.turns.credit <= 0) {
+                let packet = self.low.pop()?;
+                let price = if classic_waits { self.turns.classic } else { 0 };
+                (self.leave_low(packet, now, sink), price)
+            } else if classic_waits {
+                let packet = self.classic.pop()?;
+                let price = if low_waits { -self.turns.low } else { 0 };
+                (self.leave_classic(packet, sink), price)
+            } else {
+                self.turns.credit = self.turns.initial;
+                return None;
+            };
+            if let Some(packet) = sent {
+                self.turns.credit += price * i64::from(packet.bytes);
+                return Some(packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.low.packets() + self.classic.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.low.bytes() + self.classic.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        Some(self.controller.timer())
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) {
+        let delay = |queue: &Fifo<B>| queue.head().map_or(Span::ZERO, |head| now.since(head.enqueued));
+        let classic = delay(&self.classic);
+        self.controller.update(match self.delay_of {
+            DelayOf::Classic => classic,
+            DelayOf::Longer => classic.max(delay(&self.low)),
+        });
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("base_probability", self.controller.base());
+        visit("drop_probability", self.controller.classic());
+        visit("delay_ms", self.controller.delay() * 1000.0);
+        visit("low_packets", self.low.packets() as f64);
+        visit("classic_packets", self.classic.packets() as f64);
+    }
+}

@@ -1,0 +1,160 @@
+//! PI2: a linear proportional integral controller whose output is squared for Classic traffic (De Schepper et al. 2016;
+//! the Classic half of RFC 9332, for a single queue).
+//!
+//! Every update moves a base probability p' by how far the delay is from the target and by how much it has changed. As
+//! Classic senders answer to the square root of a drop probability, they get p' squared, which spares PIE's table of
+//! steps; senders that answer to the probability itself (ECT(1)) are marked with k p'. Decisions are made at the head.
+
+pub(crate) mod law;
+#[cfg(test)]
+mod tests;
+
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use law::{Controller, Dice, Law, Sum};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time};
+
+/// Full-size packets that have to be left behind for one to be dropped or marked, as in Linux.
+pub(crate) const SPARED_PACKETS: u64 = 2;
+
+/// What `pi2` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "pi2",
+    summary: "a linear controller of the delay, squared for Classic senders and as it is for scalable ones",
+    sources: &[
+        "RFC 9332",
+        "Linux net/sched/sch_dualpi2.c",
+        "De Schepper et al. 2016, PI2: A Linearized AQM for both Classic and Scalable TCP",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Time(Span::from_millis(250))),
+            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        law::TARGET,
+        law::UPDATE,
+        law::ALPHA,
+        law::BETA,
+        law::COUPLING,
+        law::SPREAD,
+        Parameter {
+            name: "ecn",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "whether ECN-capable packets are marked instead of dropped, until k p' reaches 1; without it ECT(1) packets are treated as Classic ones",
+        },
+    ],
+    presets: &[
+        Preset { name: "rfc", summary: "the parameters of RFC 9332", values: &[] },
+        Preset {
+            name: "linux",
+            summary: "as tc dualpi2: 10000 packets, decisions at random",
+            values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", Value::Choice("random"))],
+        },
+    ],
+};
+
+/// A first-in first-out queue under PI2.
+#[derive(Debug)]
+pub struct Pi2<B> {
+    queue: Fifo<B>,
+    limit: Limit,
+    spared: u64,
+    controller: Controller,
+    dice: Dice,
+    classic: Sum,
+    scalable: Sum,
+    ecn: bool,
+}
+
+impl<B: Copy> Pi2<B> {
+    /// A queue with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, an alpha of zero.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        Ok(Pi2 {
+            queue: Fifo::default(),
+            limit: Limit::of(params, "limit", link)?,
+            spared: SPARED_PACKETS * u64::from(link.packet_bytes),
+            controller: Controller::new(Law::new(params, false)?),
+            dice: Dice::new(params, random),
+            classic: Sum::default(),
+            scalable: Sum::default(),
+            ecn: params.boolean("ecn"),
+        })
+    }
+
+    /// Whether `packet` is to be dropped; marks it if not and if due.
+    #[inline]
+    fn judge<S: Sink<B>>(&mut self, packet: &mut Packet<B>, sink: &mut S) -> bool {
+        if self.queue.bytes() < self.spared {
+            return false;
+        }
+        let overload = self.controller.scalable() >= 1.0;
+        let hit = if self.ecn && packet.ecn == Ecn::Ect1 && !overload {
+            self.dice.hit(self.controller.scalable(), &mut self.scalable)
+        } else {
+            self.dice.hit_square(self.controller.base(), &mut self.classic)
+        };
+        if !hit {
+            return false;
+        }
+        let marks = self.ecn && packet.ecn.is_capable() && !overload;
+        if marks {
+            packet.ecn = Ecn::Ce;
+            sink.marked(packet);
+        }
+        !marks
+    }
+}
+
+impl<B: Copy> Discipline<B> for Pi2<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        if self.limit.has_room(&self.queue, packet.bytes) {
+            self.queue.push(packet);
+        } else {
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, _now: Time, sink: &mut S) -> Option<Packet<B>> {
+        loop {
+            let mut packet = self.queue.pop()?;
+            if !self.judge(&mut packet, sink) {
+                return Some(packet);
+            }
+            sink.dropped(&packet, DropReason::Early);
+        }
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queue.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    fn timer(&self) -> Option<Time> {
+        Some(self.controller.timer())
+    }
+
+    fn on_timer<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) {
+        let delay = self.queue.head().map_or(Span::ZERO, |head| now.since(head.enqueued));
+        self.controller.update(delay);
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("base_probability", self.controller.base());
+        visit("drop_probability", self.controller.classic());
+        visit("delay_ms", self.controller.delay() * 1000.0);
+    }
+}

@@ -1,0 +1,180 @@
+//! The linear controller of PI2 and DualPI2 (RFC 9332 appendix A), whatever holds the packets.
+
+use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::{Span, Stream, Time};
+
+const POSITIVE: Kind = Kind::Span { min: Span::from_micros(1), max: Span::from_secs(100) };
+
+/// See its description.
+pub(crate) const TARGET: Parameter = Parameter {
+    name: "target",
+    kind: POSITIVE,
+    default: Value::Span(Span::from_millis(15)),
+    description: "delay of Classic packets aimed at (target)",
+};
+
+/// See its description.
+pub(crate) const UPDATE: Parameter = Parameter {
+    name: "update",
+    kind: POSITIVE,
+    default: Value::Span(Span::from_millis(16)),
+    description: "time between two computations of the base probability p' (Tupdate)",
+};
+
+/// See its description.
+pub(crate) const ALPHA: Parameter = Parameter {
+    name: "alpha",
+    kind: Kind::Number { min: 0.0, max: 1000.0 },
+    default: Value::Number(0.16),
+    description: "what an update adds to p' for each second by which the delay exceeds target, in Hz (0.1 Tupdate/RTT_max^2 with 100 ms)",
+};
+
+/// See its description.
+pub(crate) const BETA: Parameter = Parameter {
+    name: "beta",
+    kind: Kind::Number { min: 0.0, max: 1000.0 },
+    default: Value::Number(3.2),
+    description: "what an update adds to p' for each second by which the delay has grown since the last one, in Hz (0.3/RTT_max, which is 3.0; RFC 9332 and Linux print 3.2)",
+};
+
+/// See its description.
+pub(crate) const COUPLING: Parameter = Parameter {
+    name: "coupling",
+    kind: Kind::Number { min: 1.0, max: 100.0 },
+    default: Value::Number(2.0),
+    description: "probability of marking a scalable packet over p' (k); a Classic one is hit with p'^2",
+};
+
+/// See its description.
+pub(crate) const SPREAD: Parameter = Parameter {
+    name: "spread",
+    kind: Kind::Choice(&["recur", "random"]),
+    default: Value::Choice("recur"),
+    description: "how probabilities become decisions: by adding them up and hitting at every whole number (RFC 9332 recur), or at random (Linux; twice against p' for its square)",
+};
+
+/// What does not change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Law {
+    target: f64,
+    update: Span,
+    alpha: f64,
+    beta: f64,
+    coupling: f64,
+    /// Largest p'.
+    most: f64,
+}
+
+impl Law {
+    /// The law that `params` of a descriptor that lists the constants above describe. `capped` says whether p' ends where
+    /// all scalable packets are marked, instead of at 1.
+    pub(crate) fn new(params: &Params, capped: bool) -> Result<Law, ParameterError> {
+        let alpha = params.number("alpha");
+        if alpha == 0.0 {
+            let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
+            return Err(ParameterError::new("alpha", rule));
+        }
+        Ok(Law {
+            target: params.span("target").as_secs_f64(),
+            update: params.span("update"),
+            alpha,
+            beta: params.number("beta"),
+            coupling: params.number("coupling"),
+            most: if capped { 1.0 / params.number("coupling") } else { 1.0 },
+        })
+    }
+}
+
+/// The base probability p', and when it is computed next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Controller {
+    law: Law,
+    base: f64,
+    last_delay: f64,
+    next_update: Time,
+}
+
+impl Controller {
+    pub(crate) fn new(law: Law) -> Controller {
+        Controller { law, base: 0.0, last_delay: 0.0, next_update: Time::ZERO + law.update }
+    }
+
+    /// When [`update`](Controller::update) is due.
+    pub(crate) fn timer(&self) -> Time {
+        self.next_update
+    }
+
+    /// The periodic update; the head of the queue has waited for `delay`.
+    pub(crate) fn update(&mut self, delay: Span) {
+        let delay = delay.as_secs_f64();
+        let step = self.law.alpha * (delay - self.law.target) + self.law.beta * (delay - self.last_delay);
+        self.base = (self.base + step).clamp(0.0, self.law.most);
+        self.last_delay = delay;
+        self.next_update += self.law.update;
+    }
+
+    /// p', the base probability.
+    #[inline]
+    pub(crate) fn base(&self) -> f64 {
+        self.base
+    }
+
+    /// p_C: the probability of dropping or marking a Classic packet.
+    #[inline]
+    pub(crate) fn classic(&self) -> f64 {
+        self.base * self.base
+    }
+
+    /// p_CL: the probability of marking a scalable packet, of which 1 and more mean overload.
+    #[inline]
+    pub(crate) fn scalable(&self) -> f64 {
+        self.law.coupling * self.base
+    }
+
+    /// The delay at the last update, in seconds.
+    pub(crate) fn delay(&self) -> f64 {
+        self.last_delay
+    }
+}
+
+/// Turns probabilities into decisions.
+#[derive(Debug)]
+pub(crate) struct Dice {
+    /// Where decisions are made at random; by adding up where not.
+    random: Option<Stream>,
+}
+
+/// What the probabilities of one kind of decision have added up to since the last hit.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sum(f64);
+
+impl Dice {
+    /// The dice that the parameter [`SPREAD`] describes.
+    pub(crate) fn new(params: &Params, random: Stream) -> Dice {
+        Dice { random: (params.choice("spread") == "random").then_some(random) }
+    }
+
+    /// Yes, with this probability. RFC 9332's `recur` waits until 1 is exceeded; here 1 is enough, so that a probability
+    /// of 1 hits the first packet too.
+    #[inline]
+    pub(crate) fn hit(&mut self, probability: f64, sum: &mut Sum) -> bool {
+        if let Some(stream) = &mut self.random {
+            return stream.chance(probability);
+        }
+        sum.0 += probability.min(1.0);
+        let hit = sum.0 >= 1.0;
+        if hit {
+            sum.0 -= 1.0;
+        }
+        hit
+    }
+
+    /// Yes, with the square of `base`: at random by two draws, which needs no multiplication in hardware.
+    #[inline]
+    pub(crate) fn hit_square(&mut self, base: f64, sum: &mut Sum) -> bool {
+        match &mut self.random {
+            Some(stream) => stream.chance(base) && stream.chance(base),
+            None => self.hit(base * base, sum),
+        }
+    }
+}
