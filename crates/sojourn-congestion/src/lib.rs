@@ -14,10 +14,13 @@ mod rounds;
 #[cfg(test)]
 mod script;
 
+pub mod cdg;
 pub mod compound;
 pub mod cubic;
 pub mod dctcp;
+pub mod fledbat;
 pub mod ledbat;
+pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
@@ -98,13 +101,16 @@ controls! {
     newreno::NewReno,
     cubic::Cubic,
     westwood::Westwood,
+    vegas::Vegas,
     dctcp::Dctcp,
     compound::Compound,
     ledbat::Ledbat,
+    fledbat::FairLedbat,
+    ledbatpp::LedbatPlusPlus,
     libutp::Libutp,
     nice::Nice,
     tcp_lp::TcpLp,
-    vegas::Vegas,
+    cdg::Cdg,
 }
 
 /// The control called `name`.

@@ -215,7 +215,6 @@ impl Control for Libutp {
 
     fn on_restart(&mut self, _initial_window: f64) {
         self.window = self.window.min(self.settings.packet);
-        self.limited = None;
     }
 
     /// Below one packet the transport waits a round trip over this: `stall`.

@@ -16,8 +16,8 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::vegas::{Backlog, Loss, Settings as VegasSettings, Vegas};
+use sojourn_core::Stream;
 use sojourn_core::registry::{ParameterError, Params};
-use sojourn_core::{Span, Stream};
 
 /// The state of NICE.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Nice {
     fn met_congestion(&self, ack: &Ack) -> bool {
         let range = ack.max_rtt.saturating_sub(ack.min_rtt);
         let limit = ack.min_rtt + range.mul_f64(self.threshold);
-        ack.rtt.is_some_and(|rtt| rtt > limit && range > Span::ZERO)
+        ack.rtt.is_some_and(|rtt| rtt > limit)
     }
 
     fn halve(&mut self) {
@@ -110,9 +110,7 @@ impl Control for Nice {
     }
 
     fn on_recovered(&mut self, flight: f64) {
-        let window = self.vegas.reno.window;
         self.vegas.reno.recovered(flight);
-        self.vegas.reno.window = self.vegas.reno.window.min(window);
     }
 
     fn on_restart(&mut self, initial_window: f64) {

@@ -218,7 +218,6 @@ impl Vegas {
     pub(crate) fn restart(&mut self, initial_window: f64) {
         self.reno = Reno::new(initial_window);
         self.base = Span::MAX;
-        self.rounds = Rounds::default();
         self.grows = true;
         self.forget_round();
     }

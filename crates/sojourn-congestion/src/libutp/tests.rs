@@ -160,8 +160,9 @@ fn below_a_packet_the_flow_waits_for_the_timeout() {
         script.now += millis(1);
         let late = ack(script.now, 10.0, millis(150));
         script.control.on_ack(&late);
+        assert!(bytes(&script) < PACKET);
     }
-    assert_eq!(bytes(&script), 10.0);
+    assert_eq!(bytes(&script), 10.0, "while others are in flight it does not start anew");
     assert_eq!(script.window(), 0.2, "a round trip of 200 ms over a second");
     script.now += millis(1000);
     let alone = ack(script.now, 1.0, millis(150));

@@ -54,6 +54,21 @@ fn more_than_the_fraction_beyond_the_threshold_halves() {
     assert_eq!(after_round("linux", &[0, 0, 0, 0, 0, 0, 0, 0, 11, 11]), 11.0);
 }
 
+/// Packets count, not acknowledgements: three of two packets each are six of ten.
+#[test]
+fn an_acknowledgement_of_two_packets_counts_twice() {
+    let mut script = script("paper", &[]);
+    script.control.on_restart(20.0);
+    script.congestion(Signal::Loss);
+    for number in 0..4 {
+        script.now += millis(1000 * (1 - number.min(1)));
+        let plain = Ack { newly_acked: 2, max_rtt: millis(150), ..ack(script.now, 10.0, millis(11 * number.min(1))) };
+        let sent = if number == 3 { script.now } else { plain.sent };
+        script.control.on_ack(&Ack { sent, window_limited: false, ..plain });
+    }
+    assert_eq!(script.window(), 5.0);
+}
+
 /// Otherwise Vegas: 10 x 10/50 = 2 segments lie between alpha and beta.
 #[test]
 fn without_congestion_vegas_decides() {

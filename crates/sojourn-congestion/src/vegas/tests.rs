@@ -136,6 +136,14 @@ fn an_unused_window_and_a_recovery_grow_nothing() {
     }
 }
 
+/// After idling a longer path is not a queue.
+#[test]
+fn idling_forgets_the_base() {
+    let mut flow = script("linux", &[]);
+    flow.table(&[Queue(0), Idle(3), Queue(80), Queue(80), Queue(80)]);
+    assert_eq!(flow.window(), 16.0);
+}
+
 #[test]
 fn alpha_must_not_exceed_beta() {
     let path = Path { mss_bytes: 1460, initial_window: 2.0 };

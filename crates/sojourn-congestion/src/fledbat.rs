@@ -1,0 +1,162 @@
+//! fLEDBAT: LEDBAT made fair by multiplicative decrease (Carofiglio, Muscariello, Rossi, Testa and Valenti,
+//! "Rethinking the low extra delay background transport protocol", arXiv 1010.5623).
+//!
+//! For each acknowledged segment, with the queueing delay less the target as delta:
+//! 1. the window grows by alpha/window, as Reno's, whatever the delay;
+//! 2. above the target it also shrinks by zeta x delta/target.
+//!
+//! LEDBAT's decrease is a step per round trip, so two flows keep the difference between their windows, and a newcomer
+//! that takes the others' queue for the path pushes them away. Here the decrease has a share of every acknowledgement:
+//! a larger window loses more per round trip, and what it loses in the round trip before it notices drains the queue, so
+//! that newcomers see the path. That needs a target that such a drain can empty: with zeta 5, 10 Mbit/s and 50 ms two
+//! flows share evenly at targets of 25 and 50 ms, but at 100 ms the newcomer wins as it does with LEDBAT.
+//!
+//! Delays are LEDBAT's: one way, least of the last samples over the least of the last minutes. A loss or mark halves,
+//! at most once per round trip; a timeout leaves one segment. There is no slow start.
+
+#[cfg(test)]
+mod tests;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Span, Stream, Time};
+
+/// What `fledbat` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "fledbat",
+    summary: "fair LEDBAT: grows as Reno below and above the target, and loses a share of every acknowledgement above it",
+    sources: &[
+        "Carofiglio, Muscariello, Rossi, Testa and Valenti, Rethinking the low extra delay background transport protocol, arXiv 1010.5623",
+        "RFC 6817",
+    ],
+    parameters: &[
+        Parameter {
+            name: "target",
+            kind: Kind::Span { min: Span::from_micros(100), max: Span::from_secs(10) },
+            default: Value::Span(Span::from_millis(100)),
+            description: "queueing delay aimed at (tau)",
+        },
+        Parameter {
+            name: "alpha",
+            kind: Kind::Number { min: 1e-6, max: 100.0 },
+            default: Value::Number(1.0),
+            description: "segments by which the window grows in a round trip (alpha)",
+        },
+        Parameter {
+            name: "zeta",
+            kind: Kind::Number { min: 0.0, max: 1000.0 },
+            default: Value::Number(5.0),
+            description: "segments that an acknowledged one takes from the window at twice the target (zeta); the authors study 0.1 to 10",
+        },
+        Parameter {
+            name: "min_window",
+            kind: Kind::Number { min: 1.0, max: 1e6 },
+            default: Value::Number(2.0),
+            description: "smallest window in segments, except after a timeout, which leaves 1 (MIN_CWND of RFC 6817)",
+        },
+        Parameter {
+            name: "base_history",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            default: Value::Integer(10),
+            description: "minima of a minute each that are kept for the base delay (BASE_HISTORY)",
+        },
+        Parameter {
+            name: "filter",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            default: Value::Integer(4),
+            description: "last samples, of the last round trip, whose minimum is the current delay (CURRENT_FILTER)",
+        },
+    ],
+    presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
+};
+
+/// Length of a period of the base delay.
+const BASE_PERIOD: Span = Span::from_secs(60);
+
+/// The state of fLEDBAT.
+#[derive(Debug)]
+pub struct FairLedbat {
+    window: f64,
+    base: BaseDelay,
+    current: CurrentDelay,
+    queueing_nanos: Option<i64>,
+    reduced: Option<Time>,
+    target_nanos: f64,
+    alpha: f64,
+    zeta: f64,
+    min_window: f64,
+}
+
+impl FairLedbat {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<FairLedbat, ParameterError> {
+        Ok(FairLedbat {
+            window: path.initial_window,
+            base: BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Clock, false),
+            current: CurrentDelay::new(params.integer("filter") as usize, true),
+            queueing_nanos: None,
+            reduced: None,
+            target_nanos: params.span("target").as_nanos() as f64,
+            alpha: params.number("alpha"),
+            zeta: params.number("zeta"),
+            min_window: params.number("min_window"),
+        })
+    }
+}
+
+impl Control for FairLedbat {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        if let Some(delay) = ack.one_way_delay_nanos {
+            self.base.sample(delay, ack.now);
+            let current = self.current.sample(delay, ack.now, ack.smoothed_rtt);
+            self.queueing_nanos = self.base.nanos().map(|base| current - base);
+        }
+        let Some(queueing) = self.queueing_nanos.filter(|_| !ack.in_recovery) else { return };
+        let excess = (queueing as f64 / self.target_nanos - 1.0).max(0.0);
+        let step = (self.alpha / self.window - self.zeta * excess) * f64::from(ack.newly_acked);
+        if step <= 0.0 || (ack.window_limited && !ack.marked) {
+            self.window = (self.window + step).max(self.min_window);
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.signal {
+            Signal::Loss | Signal::Ecn => {
+                // At most once per round trip.
+                if self.reduced.is_some_and(|reduced| event.now.since(reduced) < event.smoothed_rtt) {
+                    return;
+                }
+                self.reduced = Some(event.now);
+                self.window = self.window.min((self.window / 2.0).max(self.min_window));
+            }
+            Signal::Timeout { .. } => self.window = 1.0,
+        }
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+        self.current.clear();
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// There is no slow start.
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.window
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let (Some(base), Some(queueing)) = (self.base.nanos(), self.queueing_nanos) else { return };
+        visit("base_delay_ms", base as f64 / 1e6);
+        visit("queueing_delay_ms", queueing as f64 / 1e6);
+    }
+}

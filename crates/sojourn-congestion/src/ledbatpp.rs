@@ -1,0 +1,258 @@
+//! LEDBAT++: LEDBAT on round trips that clears its own queue (draft-irtf-iccrg-ledbat-plus-plus).
+//!
+//! What it changes in RFC 6817, in the order of the draft:
+//! 1. delays are round-trip times; the queueing delay is the least of the last four over the least of ten minutes;
+//! 2. GAIN = 1/min(16, ceil(2 TARGET/base)): slower than Reno where the base delay is short;
+//! 3. below the target the window grows by GAIN per round trip; above, it changes by
+//!    max(GAIN - C x window x (delay/TARGET - 1), -window/2), spread over the round's acknowledgements;
+//! 4. slow start grows by GAIN per segment, and the first one ends also at three quarters of the target;
+//! 5. two round trips after it, a slowdown: two segments for two round trips, then slow start back to the window
+//!    before. The next one follows after nine times as long as that took.
+//!
+//! A loss or mark halves once per round trip, a timeout leaves one segment and slow start. Both end a slowdown. Where
+//! the draft speaks of round trips as time, this is the smoothed round-trip time when that time begins. As in
+//! `ledbat`, acknowledgements during recovery are measured but do not move the window.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream, Time};
+
+/// Length of a period of the base delay.
+const BASE_PERIOD: Span = Span::from_secs(60);
+/// Most of the window that a round trip takes away for delay.
+const MOST_DECREASE: f64 = 0.5;
+
+/// The state of LEDBAT++.
+#[derive(Debug)]
+pub struct LedbatPlusPlus {
+    window: f64,
+    threshold: f64,
+    phase: Phase,
+    /// When the next slowdown is due.
+    slowdown_at: Time,
+    base: BaseDelay,
+    current: CurrentDelay,
+    queueing_nanos: Option<i64>,
+    reduced: Option<Time>,
+    settings: Settings,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// The first slow start, which delay ends too.
+    FirstSlowStart,
+    /// Steps 2 and 3.
+    Steady,
+    /// At the smallest window, since `began` and until `until`.
+    Slowdown { began: Time, until: Time },
+    /// Slow start back to the threshold, after a slowdown that began then, or after a timeout.
+    Return { began: Option<Time> },
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    target_nanos: f64,
+    gain_divisor: f64,
+    decrease: f64,
+    min_window: f64,
+    slow_start_exit_nanos: f64,
+    slowdowns: bool,
+    first_slowdown: f64,
+    slowdown_length: f64,
+    slowdown_interval: f64,
+}
+
+impl LedbatPlusPlus {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<LedbatPlusPlus, ParameterError> {
+        let target_nanos = params.span("target").as_nanos() as f64;
+        Ok(LedbatPlusPlus {
+            window: path.initial_window,
+            threshold: f64::INFINITY,
+            phase: Phase::FirstSlowStart,
+            slowdown_at: Time::NEVER,
+            base: BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Clock, false),
+            current: CurrentDelay::new(params.integer("filter") as usize, false),
+            queueing_nanos: None,
+            reduced: None,
+            settings: Settings {
+                target_nanos,
+                gain_divisor: params.integer("gain_divisor") as f64,
+                decrease: params.number("decrease"),
+                min_window: params.number("min_window"),
+                slow_start_exit_nanos: params.number("slow_start_exit") * target_nanos,
+                slowdowns: params.boolean("slowdowns"),
+                first_slowdown: params.number("first_slowdown"),
+                slowdown_length: params.number("slowdown_length"),
+                slowdown_interval: params.number("slowdown_interval"),
+            },
+        })
+    }
+
+    /// Step 1.
+    #[inline]
+    fn measure(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            let delay = rtt.as_nanos() as i64;
+            self.base.sample(delay, ack.now);
+            let current = self.current.sample(delay, ack.now, Span::ZERO);
+            self.queueing_nanos = self.base.nanos().map(|base| current - base);
+        }
+    }
+
+    /// Step 2.
+    #[inline]
+    fn gain(&self) -> f64 {
+        let base = self.base.nanos().unwrap_or(1).max(1) as f64;
+        1.0 / (2.0 * self.settings.target_nanos / base).ceil().min(self.settings.gain_divisor).max(1.0)
+    }
+
+    /// Step 3, for `acked` of a window's acknowledgements.
+    #[inline]
+    fn adjust(&mut self, queueing: f64, acked: f64, limited: bool) {
+        let settings = &self.settings;
+        let excess = queueing / settings.target_nanos - 1.0;
+        let gain = self.gain();
+        let change = if excess <= 0.0 {
+            gain
+        } else {
+            (gain - settings.decrease * self.window * excess).max(-MOST_DECREASE * self.window)
+        };
+        if change <= 0.0 || limited {
+            self.window += change * (acked / self.window).min(1.0);
+        }
+        self.window = self.window.max(settings.min_window);
+    }
+
+    /// Step 4; whether the threshold was reached.
+    #[inline]
+    fn slow_start(&mut self, acked: f64, limited: bool) -> bool {
+        if limited {
+            self.window = (self.window + acked * self.gain()).min(self.threshold);
+        }
+        self.window >= self.threshold
+    }
+
+    fn after(&self, now: Time, rtt: Span, factor: f64) -> Time {
+        if self.settings.slowdowns { now + rtt.mul_f64(factor) } else { Time::NEVER }
+    }
+
+    /// The first slow start is over.
+    fn settle(&mut self, now: Time, rtt: Span) {
+        self.phase = Phase::Steady;
+        self.slowdown_at = self.after(now, rtt, self.settings.first_slowdown);
+    }
+
+    /// Slow start brought the window back, or a loss ended the attempt.
+    fn end_return(&mut self, now: Time, began: Option<Time>) {
+        self.phase = Phase::Steady;
+        if let Some(began) = began {
+            self.slowdown_at = self.after(now, now.since(began), self.settings.slowdown_interval);
+        }
+    }
+
+    /// Step 5.
+    fn slow_down(&mut self, now: Time, rtt: Span) {
+        self.threshold = self.window;
+        self.window = self.settings.min_window.min(self.window);
+        self.phase = Phase::Slowdown { began: now, until: now + rtt.mul_f64(self.settings.slowdown_length) };
+    }
+}
+
+impl Control for LedbatPlusPlus {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        let Some(queueing) = self.queueing_nanos.filter(|_| !ack.in_recovery) else { return };
+        let (queueing, acked) = (queueing as f64, f64::from(ack.newly_acked));
+        let limited = ack.window_limited && !ack.marked;
+        match self.phase {
+            Phase::FirstSlowStart => {
+                if queueing > self.settings.slow_start_exit_nanos {
+                    self.threshold = self.window;
+                    self.settle(ack.now, ack.smoothed_rtt);
+                } else if self.slow_start(acked, limited) {
+                    self.settle(ack.now, ack.smoothed_rtt);
+                }
+            }
+            Phase::Steady if ack.now >= self.slowdown_at => self.slow_down(ack.now, ack.smoothed_rtt),
+            Phase::Steady => self.adjust(queueing, acked, limited),
+            Phase::Slowdown { began, until } => {
+                if ack.now >= until {
+                    self.phase = Phase::Return { began: Some(began) };
+                }
+            }
+            Phase::Return { began } => {
+                if self.slow_start(acked, limited) {
+                    self.end_return(ack.now, began);
+                }
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        if event.signal == Signal::Loss || event.signal == Signal::Ecn {
+            // At most once per round trip.
+            if self.reduced.is_some_and(|reduced| event.now.since(reduced) < event.smoothed_rtt) {
+                return;
+            }
+            self.reduced = Some(event.now);
+        }
+        let halved = self.window.min((self.window / 2.0).max(self.settings.min_window));
+        match self.phase {
+            Phase::FirstSlowStart => self.settle(event.now, event.smoothed_rtt),
+            Phase::Steady => {}
+            Phase::Slowdown { began, .. } => self.end_return(event.now, Some(began)),
+            Phase::Return { began } => self.end_return(event.now, began),
+        }
+        match event.signal {
+            Signal::Loss | Signal::Ecn => {
+                self.window = halved;
+                self.threshold = halved;
+            }
+            Signal::Timeout { repeated } => {
+                if !repeated {
+                    self.threshold = halved;
+                }
+                self.window = 1.0;
+                self.phase = Phase::Return { began: None };
+            }
+        }
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.window = initial_window;
+        self.threshold = f64::INFINITY;
+        self.phase = Phase::FirstSlowStart;
+        self.current.clear();
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Above the window only in slow start and where one will follow.
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        if self.phase == Phase::Steady { self.threshold.min(self.window) } else { self.threshold }
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        let (Some(base), Some(queueing)) = (self.base.nanos(), self.queueing_nanos) else { return };
+        visit("base_delay_ms", base as f64 / 1e6);
+        visit("queueing_delay_ms", queueing as f64 / 1e6);
+        visit("gain", self.gain());
+    }
+}
