@@ -76,6 +76,15 @@ fn alpha_moves_towards_the_marked_part() {
     close(alpha(&script), 0.5 * 3.0 / 7.0);
 }
 
+/// A flow whose first acknowledgements report nothing new has no marked part yet.
+#[test]
+fn nothing_acknowledged_is_no_window() {
+    let mut script = begun("rfc", &[]);
+    let empty = ack(script.now, script.window(), Span::ZERO);
+    script.control.on_ack(&Ack { newly_acked: 0, ..empty });
+    close(alpha(&script), 1.0);
+}
+
 /// Linux: alpha in 1/1024, less a sixteenth rounded down and 0 below 16/1024; the marked part rounded down too.
 #[test]
 fn linux_keeps_alpha_in_1024ths() {
