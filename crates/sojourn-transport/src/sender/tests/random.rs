@@ -7,6 +7,9 @@ use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
 
+/// Longer than 150 segments can take: with 40 % loss, a timeout of a minute may be needed for each of them many times.
+const PATIENCE_MS: u64 = 1_000_000_000;
+
 #[derive(Clone, Debug)]
 struct Setup {
     sack: bool,
@@ -108,7 +111,7 @@ proptest! {
     #[test]
     fn every_transfer_completes(setup in setup()) {
         let mut path = build(&setup);
-        path.send_segments(u64::from(setup.segments)).run(4_000_000);
+        path.send_segments(u64::from(setup.segments)).run(PATIENCE_MS);
         path.assert_complete(setup.segments);
         let counts = path.sender.counts;
         let sent: u32 = path.times_sent.values().sum();
@@ -123,7 +126,7 @@ proptest! {
     fn sack_repeats_nothing_in_vain(mut setup in setup()) {
         setup = Setup { sack: true, disorder: 0.0, ack_loss: 0.0, ..setup };
         let mut path = build(&setup);
-        path.send_segments(u64::from(setup.segments)).run(4_000_000);
+        path.send_segments(u64::from(setup.segments)).run(PATIENCE_MS);
         path.assert_complete(setup.segments);
         if path.sender.counts.timeouts == 0 && setup.loss == 0.0 {
             prop_assert_eq!(path.sender.counts.retransmissions, 0);
