@@ -1,10 +1,12 @@
 """What the documentation shows works: links lead somewhere, examples run as they are printed."""
 
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+from sojourn import _native
 from tests.conftest import Command
 
 ROOT = Path(__file__).parent.parent
@@ -51,3 +53,10 @@ def test_commands_run(beside_first: Path, command: Command) -> None:
 def test_python_runs(beside_first: Path) -> None:
     (program,) = blocks(beside_first, "python")
     exec(compile(program, name(beside_first), "exec"), {})
+
+
+def test_every_algorithm_says_how_far_it_has_been_checked() -> None:
+    page = (ROOT / "docs/algorithms.md").read_text(encoding="utf-8")
+    known = json.loads(_native.catalogue())
+    names = [entry["name"] for kind in ("queues", "controls") for entry in known[kind]]
+    assert [name for name in names if f"`{name}`" not in page] == []
