@@ -2,7 +2,7 @@
 //! and which queue is the longest.
 //!
 //! The parts know nothing of each other, so that a discipline may take the ones it needs:
-//! - [`Classifier`]: 5-tuples to buckets, by a seeded hash with its collisions or one bucket for each flow;
+//! - [`classifier`]: 5-tuples to buckets, by the seeded [`FlowHash`];
 //! - [`Lanes`]: a first-in first-out queue for each bucket, in one pool of packets that never shrinks;
 //! - [`Rounds`]: the new and old lists of deficit round robin as FQ-CoDel does it;
 //! - [`Longest`]: the bucket with the largest backlog.
@@ -10,17 +10,17 @@
 //! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
 //! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
 
-mod classifier;
 mod lanes;
 mod longest;
 mod rounds;
 
-pub(crate) use classifier::Classifier;
 pub(crate) use lanes::Lanes;
 pub(crate) use longest::Longest;
 pub(crate) use rounds::Rounds;
 
-use sojourn_core::registry::{Kind, Parameter, Value};
+use crate::hash::FlowHash;
+use sojourn_core::Stream;
+use sojourn_core::registry::{Kind, Parameter, Params, Value};
 
 /// Most buckets that Linux allows (65,536), for disciplines that hash.
 const MOST_BUCKETS: u64 = 65_536;
@@ -40,6 +40,11 @@ pub(crate) const PERFECT: Parameter = Parameter {
     default: Value::Boolean(false),
     description: "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
 };
+
+/// The hash that [`FLOWS`] and [`PERFECT`] describe.
+pub(crate) fn classifier(params: &Params, random: &mut Stream) -> FlowHash {
+    FlowHash::new(random, params.integer("flows") as u32, params.boolean("perfect"))
+}
 
 /// `quantum`: bytes of a turn. Linux raises less than 256 to it.
 pub(crate) const QUANTUM: Parameter = Parameter {

@@ -11,7 +11,8 @@
 mod tests;
 
 use crate::codel::law::{self, Controller, Law, Source};
-use crate::flows::{self, Classifier, Lanes, Longest, Rounds};
+use crate::flows::{self, Lanes, Longest, Rounds};
+use crate::hash::FlowHash;
 use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
@@ -97,7 +98,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// Queues for flows under controlled delay.
 #[derive(Debug)]
 pub struct FqCoDel<B> {
-    classifier: Classifier,
+    classifier: FlowHash,
     lanes: Lanes<B>,
     longest: Longest,
     rounds: Rounds,
@@ -145,7 +146,7 @@ impl<B: Copy> FqCoDel<B> {
     /// A limit that holds no full-size packet, a target that is no less than the interval.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
         Ok(FqCoDel {
-            classifier: Classifier::new(params, &mut random),
+            classifier: flows::classifier(params, &mut random),
             lanes: Lanes::default(),
             longest: Longest::default(),
             rounds: Rounds::new(params, link.packet_bytes),
@@ -192,7 +193,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(packet.key);
+        let bucket = self.classifier.bucket(&packet) as u32;
         if bucket as usize >= self.controllers.len() {
             self.controllers.resize(bucket as usize + 1, Controller::default());
         }

@@ -10,7 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, Classifier, Lanes, Rounds};
+use crate::flows::{self, Lanes, Rounds};
+use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
@@ -86,7 +87,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// Queues for flows under proportional integral controllers.
 #[derive(Debug)]
 pub struct FqPie<B> {
-    classifier: Classifier,
+    classifier: FlowHash,
     lanes: Lanes<B>,
     rounds: Rounds,
     controllers: Vec<Controller>,
@@ -109,7 +110,7 @@ impl<B: Copy> FqPie<B> {
         }
         let law = Law::new(params, link)?;
         Ok(FqPie {
-            classifier: Classifier::new(params, &mut random),
+            classifier: flows::classifier(params, &mut random),
             lanes: Lanes::default(),
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
@@ -140,7 +141,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(packet.key);
+        let bucket = self.classifier.bucket(&packet) as u32;
         if bucket as usize >= self.controllers.len() {
             self.controllers.resize(bucket as usize + 1, Controller::default());
         }
