@@ -6,8 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
-from sojourn import _native
 from tests.conftest import Command
+
+from sojourn import _native
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")])
