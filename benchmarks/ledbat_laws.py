@@ -21,8 +21,8 @@ SETTLE_S = 400.0
 WINDOW_S = 10.0
 # Part of the link that LEDBAT keeps while it yields.
 YIELDS_BELOW = 0.10
-HISTORY_MINUTES = 10
-STANDING_KB = (200, 250, 400)
+# Receive windows in kB and minutes of history; 10 minutes is the RFC's default.
+RISES = ((200, 10), (250, 10), (400, 10), (250, 5), (250, 2))
 
 
 def measure() -> dict[str, list[dict[str, Any]]]:
@@ -42,7 +42,7 @@ def measure() -> dict[str, list[dict[str, Any]]]:
         ],
         "latecomer": [latecomer(late) for late in (5.0, 30.0, 60.0)],
         "ramp": [ramp(slow_start, rtt) for slow_start in ("off", "until-delay", "until-loss") for rtt in (20.0, 100.0)],
-        "base_rise": [base_rise(kilobytes) for kilobytes in STANDING_KB],
+        "base_rise": [base_rise(window_kb, minutes) for window_kb, minutes in RISES],
     }
 
 
@@ -103,18 +103,18 @@ def _delivered(control: str | Mapping[str, Any], rtt_ms: float) -> list[int]:
     return sums
 
 
-def base_rise(window_kb: int) -> dict[str, Any]:
+def base_rise(window_kb: int, history_minutes: int) -> dict[str, Any]:
     """A standing queue that does not go away: LEDBAT yields to it, until the delay before it is forgotten.
 
     The queue is that of a NewReno flow whose receive window holds more than the path does. When no minute
     without it is remembered, it is taken for a part of the path, and LEDBAT adds its target to it.
     """
-    say(f"LEDBAT: the base delay rises by the queue of {window_kb} kB")
-    forgotten_s = 60.0 * HISTORY_MINUTES
+    say(f"LEDBAT: the base delay rises by the queue of {window_kb} kB, {history_minutes} minutes of history")
+    forgotten_s = 60.0 * history_minutes
     end_s = forgotten_s + SETTLE_S
     window = {"preset": "rfc", "receive_window": f"{window_kb} kB"}
     standing = {**_group("standing", "newreno"), "start": f"{RISE_S:g} s", "transport": window}
-    groups = [_group("ledbat", {"kind": "ledbat", "base_history": HISTORY_MINUTES}), standing]
+    groups = [_group("ledbat", {"kind": "ledbat", "base_history": history_minutes}), standing]
     result = _scenario(RISE_MBPS, groups, duration_s=end_s, limit="1000 packets").run(bin_s=1.0)
     flows = result.flows.to_pydict()
     delivered = [done for done, name in zip(flows["delivered_bytes"], flows["group"], strict=True) if name == "ledbat"]
@@ -127,6 +127,7 @@ def base_rise(window_kb: int) -> dict[str, Any]:
     added_ms = last_seconds(queue_ms, end_s) - last_seconds(queue_ms, forgotten_s)
     return {
         "window_kb": window_kb,
+        "history_minutes": history_minutes,
         "before_mbps": before,
         "yielding_mbps": yielding,
         "after_mbps": after,
