@@ -169,6 +169,7 @@ mod tests {
             },
             ecn: Ecn::Ect0,
             dscp: Dscp::from_name("le").unwrap(),
+            class: 0,
             body: Segment::new(kind, number, Time::from_nanos(2_500_000_000)),
         }
     }

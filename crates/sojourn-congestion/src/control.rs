@@ -1,5 +1,6 @@
 //! The trait that every control implements, and what the transport tells it.
 
+use sojourn_core::registry::{Advice, Params};
 use sojourn_core::{Rate, Span, Time};
 
 /// A congestion control: how much of a flow may be in flight.
@@ -34,6 +35,14 @@ pub trait Control {
     /// Whether [`Ack::rate`] must be filled; it costs the transport some work per segment.
     fn wants_rate_samples(&self) -> bool {
         false
+    }
+
+    /// What a careful user would not do with these parameters, although it is legal.
+    fn advice(_params: &Params) -> Vec<Advice>
+    where
+        Self: Sized,
+    {
+        Vec::new()
     }
 
     /// Shows internal state, as (name, value) pairs with the unit in the name.

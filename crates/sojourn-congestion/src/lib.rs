@@ -30,7 +30,7 @@ pub mod westwood;
 
 pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
 
-use sojourn_core::registry::{Descriptor, ParameterError, Params};
+use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Stream};
 
 /// Derives the registry and the statically dispatched [`AnyControl`] from one list.
@@ -56,6 +56,16 @@ macro_rules! controls {
             pub fn build(params: &Params, path: &Path, random: Stream) -> Result<AnyControl, ParameterError> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(AnyControl::$name($module::$name::new(params, path, random)?));
+                })+
+                panic!("{} is not a registered control", params.descriptor().name)
+            }
+        }
+
+        impl AnyControl {
+            /// What a careful user would not do with `params`, although it is legal.
+            pub fn advice(params: &Params) -> Vec<Advice> {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return <$module::$name as Control>::advice(params);
                 })+
                 panic!("{} is not a registered control", params.descriptor().name)
             }

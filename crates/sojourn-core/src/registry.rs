@@ -123,6 +123,22 @@ pub struct ParameterError {
     pub rule: String,
 }
 
+/// A value that is legal and yet unwise.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Advice {
+    /// The parameter it is about.
+    pub parameter: &'static str,
+    /// What will happen, and what is usual.
+    pub text: String,
+}
+
+impl Advice {
+    /// Advice `text` on `parameter`.
+    pub fn new(parameter: &'static str, text: impl Into<String>) -> Advice {
+        Advice { parameter, text: text.into() }
+    }
+}
+
 impl ParameterError {
     /// An error of `parameter` against `rule`.
     pub fn new(parameter: &'static str, rule: impl Into<String>) -> ParameterError {

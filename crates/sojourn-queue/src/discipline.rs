@@ -1,6 +1,7 @@
 //! The trait that every discipline implements.
 
 use crate::Packet;
+use sojourn_core::registry::{Advice, Params};
 use sojourn_core::{Rate, Span, Time};
 
 /// A queue discipline: what happens to packets between their arrival and the link.
@@ -36,6 +37,20 @@ pub trait Discipline<B> {
 
     /// The time that [`timer`](Discipline::timer) named has come.
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {}
+
+    /// Names of the queues inside that a reader would want apart: bands, tins, low latency and classic.
+    /// Packets say theirs in [`Packet::class`] from [`enqueue`](Discipline::enqueue) on; empty where there is only one.
+    fn classes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What a careful user would not do with these parameters on this link, although it is legal.
+    fn advice(_params: &Params, _link: &LinkProperties) -> Vec<Advice>
+    where
+        Self: Sized,
+    {
+        Vec::new()
+    }
 
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name.
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}

@@ -40,7 +40,7 @@ pub use fifo::{Fifo, Limit};
 pub use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
-use sojourn_core::registry::{Descriptor, ParameterError, Params};
+use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 
 /// Derives the registry and the statically dispatched [`Queue`] from one list.
@@ -64,6 +64,16 @@ macro_rules! disciplines {
             pub fn build(params: &Params, link: &LinkProperties, random: Stream) -> Result<Queue<B>, ParameterError> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(Queue::$name($module::$name::new(params, link, random)?));
+                })+
+                panic!("{} is not a registered discipline", params.descriptor().name)
+            }
+        }
+
+        impl<B: Copy> Queue<B> {
+            /// What a careful user would not do with `params` on `link`, although it is legal.
+            pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return <$module::$name<B> as Discipline<B>>::advice(params, link);
                 })+
                 panic!("{} is not a registered discipline", params.descriptor().name)
             }
@@ -95,6 +105,9 @@ macro_rules! disciplines {
             }
             fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
                 match self { $(Queue::$name(queue) => queue.on_timer(now, sink)),+ }
+            }
+            fn classes(&self) -> Vec<String> {
+                match self { $(Queue::$name(queue) => queue.classes()),+ }
             }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(Queue::$name(queue) => queue.probe(visit)),+ }

@@ -17,6 +17,8 @@ pub struct Packet<B> {
     pub ecn: Ecn,
     /// The differentiated services code point of the IP header.
     pub dscp: Dscp,
+    /// Which of the discipline's [classes](crate::Discipline::classes) holds it; set by disciplines that have any.
+    pub class: u8,
     /// What the sender and receiver exchange.
     pub body: B,
 }

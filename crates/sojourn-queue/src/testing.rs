@@ -25,6 +25,7 @@ pub(crate) fn packet(bytes: u32, number: u32) -> Packet<u32> {
         key: FlowKey::default(),
         ecn: Ecn::NotEct,
         dscp: Dscp::default(),
+        class: 0,
         body: number,
     }
 }

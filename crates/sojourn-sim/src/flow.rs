@@ -182,6 +182,7 @@ impl Flow {
             key: self.key,
             ecn: Ecn::NotEct,
             dscp: self.dscp,
+            class: 0,
             body: segment,
         }
     }

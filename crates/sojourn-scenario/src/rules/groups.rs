@@ -5,7 +5,7 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use sojourn_congestion::{AnyControl, Path};
-use sojourn_core::registry::ParameterError;
+use sojourn_core::registry::{Advice, ParameterError};
 use sojourn_core::{Span, Stream};
 use sojourn_transport::Options;
 
@@ -121,8 +121,20 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
     let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-    if let Err(error) = AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
-        parameter_error(reporter, chosen, group, &join(path, "control"), &error);
+    let path = join(path, "control");
+    match AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
+        Err(error) => parameter_error(reporter, chosen, group, &path, &error),
+        Ok(_) => unwise(reporter, chosen, group, &path, &AnyControl::advice(&chosen.params)),
+    }
+}
+
+/// Warns of values that are legal and yet unwise.
+pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, table: &Fields, path: &str, advice: &[Advice]) {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    for Advice { parameter, text } in advice {
+        let origin = chosen.origin(parameter).unwrap_or_else(|| table.origin_of(key));
+        let value = chosen.params.get(parameter);
+        reporter.warning(origin, &join(path, parameter), value.to_string(), text.clone());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rules of links.
 
 use super::element_path;
-use super::groups::{is_unresponsive, parameter_error};
+use super::groups::{is_unresponsive, parameter_error, unwise};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item};
@@ -66,7 +66,12 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
     }
     let Some(chosen) = link.chosen("queue") else { return };
     let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
-    if let Err(error) = Queue::<()>::build(&chosen.params, &properties, Stream::new(0, "check")) {
-        parameter_error(reporter, chosen, link, &join(path, "queue"), &error);
+    let path = join(path, "queue");
+    match Queue::<()>::build(&chosen.params, &properties, Stream::new(0, "check")) {
+        Err(error) => parameter_error(reporter, chosen, link, &path, &error),
+        Ok(_) => {
+            let advice = Queue::<()>::advice(&chosen.params, &properties);
+            unwise(reporter, chosen, link, &path, &advice);
+        }
     }
 }
