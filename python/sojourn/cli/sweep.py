@@ -1,7 +1,6 @@
 """The command `sweep`."""
 
 import math
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +8,6 @@ from sojourn.api import usable_processors
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
 from sojourn.reading import input_error
-
-if TYPE_CHECKING:
-    from sojourn.sweep import Dataset
 
 # Above this a sweep asks first.
 _MOST_RUNS = 100_000
@@ -54,16 +50,10 @@ def sweep(file: str, out: str, jobs: int | None, *, yes: bool) -> None:
             update(status.done / status.runs)
 
         run_local(plan, dataset, used, report)
-    failed = _failures(dataset)
+    failed = dataset.failures()
     click.echo(f"{plan.runs} runs at {plan.points} points: {out}")
     if failed:
         click.echo(f"{failed} of them failed: see the column `error`", err=True)
-
-
-def _failures(dataset: "Dataset") -> int:
-    import pyarrow.compute as pc
-
-    return int(pc.sum(pc.is_valid(dataset.table()["error"])).as_py())
 
 
 def duration_text(seconds: float) -> str:
