@@ -2,14 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _native, reading
 from sojourn.record import Record
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.result import Result, Run
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
@@ -18,6 +18,7 @@ FULL_PACKET_BYTES = 1500
 PROBES_EACH = 4  # about what a discipline or a control shows
 
 Progress = Callable[[float], None]
+Backend = Literal["sim", "fluid"]
 
 
 class Scenario:
@@ -86,7 +87,7 @@ class Scenario:
         """Return the tables of the scenario file with every default written out."""
         return Record.parse(self._native.to_json())
 
-    def run(
+    def run(  # noqa: PLR0913 (one for each option)
         self,
         *,
         runs: int | None = None,
@@ -96,9 +97,10 @@ class Scenario:
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
         probes: bool = False,
+        backend: Backend = "sim",
         progress: Progress | None = None,
     ) -> "Result":
-        """Simulate the scenario.
+        """Run the scenario.
 
         Parameters
         ----------
@@ -112,6 +114,9 @@ class Scenario:
             Whether to keep one row for each packet at the bottleneck.
         probes
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
+        backend
+            The world to run in: the packet-level simulation, or the fluid model, which has neither packets nor
+            randomness and refuses what it does not know.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -131,7 +136,17 @@ class Scenario:
             _check_rows(resolved, kept_bin_s, 1 + PROBES_EACH * probes)
         if packets:
             _check_packets(resolved)
-        done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, probes, progress)
+        done: Sequence[Run]
+        if backend == "fluid":
+            from sojourn.fluid import world
+
+            if packets:
+                raise reading.input_error("the fluid model has no packets", key="packets")
+            if probes:
+                raise reading.input_error("the fluid model has no probes", key="probes")
+            done = world.run(resolved, seeds, kept_bin_s, progress)
+        else:
+            done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, probes, progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:

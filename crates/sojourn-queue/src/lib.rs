@@ -4,7 +4,6 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
-mod buckets;
 mod discipline;
 mod fifo;
 mod flows;
@@ -12,8 +11,6 @@ mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
-mod ranking;
-mod round;
 #[cfg(test)]
 mod testing;
 

@@ -1,7 +1,6 @@
 """The command `sweep`."""
 
 import math
-from typing import TYPE_CHECKING
 
 import click
 
@@ -9,9 +8,6 @@ from sojourn.api import usable_processors
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
 from sojourn.reading import input_error
-
-if TYPE_CHECKING:
-    from sojourn.sweep import Dataset
 
 # Above this a sweep asks first.
 _MOST_RUNS = 100_000
@@ -24,13 +20,15 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
     examples="""
     sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer
     sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --jobs 1
+    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --cluster tcp://head-node:8786
     """,
 )
 @click.argument("file", type=click.Path())
 @click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+@click.option("--cluster", metavar="ADDRESS", help="Dask scheduler to use instead, or local:N to start N processes.")
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
-def sweep(file: str, out: str, jobs: int | None, *, yes: bool) -> None:
+def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bool) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
 
     A sweep that was interrupted goes on where it was when the same command is given again.
@@ -53,17 +51,16 @@ def sweep(file: str, out: str, jobs: int | None, *, yes: bool) -> None:
         def report(status: Status) -> None:
             update(status.done / status.runs)
 
-        run_local(plan, dataset, used, report)
-    failed = _failures(dataset)
+        if cluster is None:
+            run_local(plan, dataset, used, report)
+        else:
+            from sojourn.sweep.cluster import run_cluster
+
+            run_cluster(plan, dataset, cluster, report)
+    failed = dataset.failures()
     click.echo(f"{plan.runs} runs at {plan.points} points: {out}")
     if failed:
         click.echo(f"{failed} of them failed: see the column `error`", err=True)
-
-
-def _failures(dataset: "Dataset") -> int:
-    import pyarrow.compute as pc
-
-    return int(pc.sum(pc.is_valid(dataset.table()["error"])).as_py())
 
 
 def duration_text(seconds: float) -> str:

@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from sojourn import _native
 from sojourn.reading import input_error
 from sojourn.store import check_writable, dump_json, whole_file
 from sojourn.sweep.plan import Plan
+from sojourn.sweep.rows import ERROR
 from sojourn.sweep.work import RUNS
 
 if TYPE_CHECKING:
@@ -118,6 +119,38 @@ class Dataset:
         if not parts:
             raise input_error(f"holds no table {name!r} yet", file=str(self.folder))
         return pa.concat_tables([pq.read_table(part) for part in parts], promote_options="permissive")
+
+    def failures(self) -> int:
+        """Return how many runs failed."""
+        errors = self.table()[ERROR]
+        return int(len(errors) - errors.null_count)
+
+    def stats(
+        self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, *, resamples: int = 0
+    ) -> list[dict[str, Any]]:
+        """Return mean, spread, intervals and quantiles of metrics, for each combination of the columns `by`.
+
+        By default `by` holds all axes and the group. See `sojourn.sweep.stats.statistics`.
+        """
+        from sojourn.sweep.stats import METRICS, axes_of, statistics
+
+        table = self.table()
+        chosen = axes_of(table, self.description["axes"]) if by is None else by
+        return statistics(table, chosen, METRICS if metrics is None else metrics, resamples=resamples)
+
+    def sql(self, query: str) -> "pa.Table":
+        """Return what DuckDB answers to a query; tables have the names of the folders, such as `runs`."""
+        try:
+            import duckdb
+        except ModuleNotFoundError:
+            raise input_error("SQL needs the package duckdb: pip install 'sojourn[sql]'", key="--sql") from None
+        with duckdb.connect() as connection:
+            for name in self.tables:
+                connection.register(name, self.table(name))
+            try:
+                return connection.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                raise input_error(f"DuckDB: {error}", key="--sql", found=query) from None
 
     def to_pandas(self, name: str = RUNS) -> "pd.DataFrame":
         """Return a table as a pandas data frame; pandas must be installed."""
