@@ -34,6 +34,7 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;
+pub mod wred;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -120,6 +121,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    wred::Wred,
     choke::Choke,
     blue::Blue,
     codel::CoDel,

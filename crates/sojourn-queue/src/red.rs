@@ -235,6 +235,21 @@ impl Ramp {
         average >= if self.gentle { 2.0 * self.max } else { self.max }
     }
 
+    /// What `average` has in store for an arrival of `bytes` bytes: RED without the exceptions that [`Red`] knows.
+    #[inline]
+    pub(crate) fn judge(&self, average: f64, bytes: u32, spread: &mut Spread, random: &mut Stream) -> Verdict {
+        if average < self.min {
+            spread.leave();
+            return Verdict::Pass;
+        }
+        if self.is_above(average) {
+            spread.force();
+            return Verdict::Forced;
+        }
+        let probability = self.probability(average);
+        if spread.test(probability, bytes, random) { Verdict::Early(probability) } else { Verdict::Pass }
+    }
+
     /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
     #[inline]
     pub(crate) fn probability(&self, average: f64) -> f64 {

@@ -35,6 +35,12 @@ impl Average {
         Average { value, weight: 0.0, ageing: Ageing::None }
     }
 
+    /// Makes it so much.
+    #[cfg(test)]
+    pub(crate) fn set(&mut self, value: f64) {
+        self.value = value;
+    }
+
     /// The average.
     #[inline]
     pub(crate) fn value(&self) -> f64 {
