@@ -16,7 +16,7 @@ mod rounds;
 
 pub(crate) use lanes::Lanes;
 pub(crate) use longest::Longest;
-pub(crate) use rounds::Rounds;
+pub(crate) use rounds::{EmptyNew, Rounds};
 
 use crate::hash::FlowHash;
 use sojourn_core::Stream;

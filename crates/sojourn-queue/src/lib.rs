@@ -27,6 +27,7 @@ pub mod drr;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod hhf;
 pub mod pi2;
 pub mod pie;
 pub mod prio;
@@ -135,6 +136,7 @@ disciplines! {
     fq_codel::FqCoDel,
     fq_pie::FqPie,
     sfb::Sfb,
+    hhf::Hhf,
     prio::Prio,
 }
 

@@ -79,6 +79,11 @@ impl Rounds {
             _ => i64::from(full_packet),
         };
         let empty_new = if params.choice("empty_new") == "wait" { EmptyNew::Wait } else { EmptyNew::WaitUnlessAlone };
+        Rounds::with(quantum, empty_new)
+    }
+
+    /// Rounds with turns of `quantum` bytes.
+    pub(crate) fn with(quantum: i64, empty_new: EmptyNew) -> Rounds {
         Rounds { quantum, empty_new, new: List::EMPTY, old: List::EMPTY, seats: Vec::new() }
     }
 
@@ -95,15 +100,32 @@ impl Rounds {
     /// `bucket` has something to send: it joins the new ones unless it is in a list.
     #[inline]
     pub(crate) fn join(&mut self, bucket: u32) {
+        if self.takes_seat(bucket) {
+            self.new.push(bucket, &mut self.seats);
+        }
+    }
+
+    /// `bucket` has something to send: it joins the old ones unless it is in a list.
+    #[inline]
+    pub(crate) fn join_old(&mut self, bucket: u32) {
+        if self.takes_seat(bucket) {
+            self.old.push(bucket, &mut self.seats);
+        }
+    }
+
+    /// Gives `bucket` a full quantum, unless it is in a list already.
+    #[inline]
+    fn takes_seat(&mut self, bucket: u32) -> bool {
         if bucket as usize >= self.seats.len() {
             self.seats.resize(bucket as usize + 1, Seat { next: NONE, active: false, deficit: 0 });
         }
         let seat = &mut self.seats[bucket as usize];
-        if !seat.active {
+        let joins = !seat.active;
+        if joins {
             seat.active = true;
             seat.deficit = self.quantum;
-            self.new.push(bucket, &mut self.seats);
         }
+        joins
     }
 
     /// The bucket whose turn it is. One that has used up its quantum gets another and goes to the end of the old ones.
@@ -151,7 +173,7 @@ mod tests {
     use super::*;
 
     fn rounds(empty_new: EmptyNew) -> Rounds {
-        Rounds { quantum: 1000, empty_new, new: List::EMPTY, old: List::EMPTY, seats: Vec::new() }
+        Rounds::with(1000, empty_new)
     }
 
     /// Lets each bucket in `joined` send packets of these sizes for ever; returns who sends.
