@@ -21,7 +21,7 @@ use crate::red::setup::setup;
 use crate::red::spread::Spread;
 use crate::red::{self, Action, Marking, Ramp};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use store::Store;
 
@@ -149,6 +149,11 @@ impl<B: Copy> Discipline<B> for Choke<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let red = red_params(params);
+        setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, "max", link))
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -13,8 +13,8 @@ mod tests;
 
 use crate::pi2::SPARED_PACKETS;
 use crate::pi2::law::{self, Controller, Dice, Law, Sum};
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Parts that a whole is divided into by the scheduler.
@@ -239,6 +239,31 @@ impl<B: Copy> DualPi2<B> {
     }
 }
 
+/// Marks that say no more than that another packet was on the wire.
+fn shallow_step(params: &Params, link: &LinkProperties) -> Option<Advice> {
+    let two = advice::packet_time(link) * 2;
+    let always_on = matches!(params.get("native_above"), Value::Integer(bytes) if bytes < u64::from(link.packet_bytes));
+    (always_on && params.span("threshold") < two).then(|| {
+        let text = format!(
+            "two full-size packets take {two} at this rate, so L packets are marked for waiting behind one or two others, and \
+             scalable senders leave the link idle; usual is a threshold no shorter, or native_above of a packet or more"
+        );
+        Advice::new("threshold", text)
+    })
+}
+
+/// A share that leaves one of the queues without any.
+fn one_queue_only(params: &Params) -> Option<Advice> {
+    let starved = match params.number("classic_share") {
+        share if share * WHOLE as f64 + 0.5 < 1.0 => "Classic",
+        share if share >= 1.0 => "L4S",
+        _ => return None,
+    };
+    let text =
+        format!("{starved} packets wait for as long as there are others; usual are 1/16 (RFC 9332) or 0.1 (Linux)");
+    Some(Advice::new("classic_share", text))
+}
+
 impl<B: Copy> Discipline<B> for DualPi2<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
@@ -297,6 +322,19 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
             DelayOf::Classic => classic,
             DelayOf::Longer => classic.max(delay(&self.low)),
         });
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::slow_updates(params),
+            advice::limit_below_target(params, link),
+            shallow_step(params, link),
+            one_queue_only(params),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -21,7 +21,7 @@ mod tests;
 use crate::flows::{self, EmptyNew, PERFECT, Rounds};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
 use filter::Filter;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 use table::Table;
 
@@ -190,6 +190,19 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
 
     fn classes(&self) -> Vec<String> {
         NAMES.map(String::from).to_vec()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let reset_timeout = params.span("reset_timeout");
+        let most = link.rate.bytes_in(reset_timeout);
+        if (params.integer("admit_bytes") as f64) < most {
+            return Vec::new();
+        }
+        let text = format!(
+            "the link itself sends no more than {most:.0} B in reset_timeout ({reset_timeout}), so no flow that lasts is ever called heavy, \
+             and all share one queue; usual is a small part of the link's rate"
+        );
+        vec![Advice::new("admit_bytes", text)]
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

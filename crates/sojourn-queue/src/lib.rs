@@ -4,6 +4,7 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod advice;
 mod buckets;
 mod discipline;
 mod fifo;

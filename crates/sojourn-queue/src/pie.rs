@@ -12,9 +12,9 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Backlog, Controller, Law, Verdict};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// "No delay" as a threshold that only zero is below.
@@ -226,6 +226,13 @@ impl<B: Copy> Discipline<B> for Pie<B> {
         let backlog = self.backlog();
         self.controller.update(&self.law, backlog);
         self.next_update += self.law.update();
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::short_target(params, link), advice::slow_updates(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

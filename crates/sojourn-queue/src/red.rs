@@ -11,6 +11,7 @@
 //! presets `ns2`, `linux` and `floyd93` say how.
 
 pub(crate) mod adaptive;
+pub(crate) mod advice;
 pub(crate) mod average;
 pub(crate) mod descriptor;
 pub(crate) mod setup;
@@ -23,7 +24,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use adaptive::Adaptation;
 use average::Average;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 use spread::Spread;
 
@@ -165,6 +166,13 @@ impl<B: Copy> Discipline<B> for Red<B> {
         if let Some(adaptation) = &mut self.adaptation {
             adaptation.on_timer(average, now, &mut self.ramp);
         }
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let red = setup::setup(params, link);
+        let mut all = red.map_or_else(|_| Vec::new(), |setup| advice::advice(params, &setup, "max", link));
+        all.extend(advice::short_target_delay(params, link));
+        all
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -22,7 +22,7 @@ use crate::red::setup::setup;
 use crate::red::spread::Spread;
 use crate::red::{self, Action, Marking, Ramp, Unit};
 use crate::{Discipline, DropReason, Dscp, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 use std::ops::Range;
 
@@ -223,6 +223,23 @@ fn named(mut error: ParameterError, level: usize) -> ParameterError {
     error
 }
 
+/// A precedence that is dropped from later than a better one.
+fn worse_is_better(params: &Params, link: &LinkProperties) -> Option<Advice> {
+    let bytes = |name| match params.get(name) {
+        Value::Amount(amount) => amount.bytes(link.rate, f64::from(link.packet_bytes)),
+        _ => 0.0,
+    };
+    let [min, max, _] = OF_LEVEL.map(|(_, names)| names);
+    let (better, worse) = [min, max]
+        .into_iter()
+        .flat_map(|names| [(names[0], names[1]), (names[1], names[2])])
+        .find(|&(better, worse)| bytes(worse) > bytes(better))?;
+    let text = format!(
+        "above {better}: packets of the worse precedence are spared longer than those of the better; usual is the reverse"
+    );
+    Some(Advice::new(worse, text))
+}
+
 impl<B: Copy> Discipline<B> for Wred<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
@@ -271,6 +288,18 @@ impl<B: Copy> Discipline<B> for Wred<B> {
 
     fn classes(&self) -> Vec<String> {
         NAMES.map(String::from).to_vec()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let mut all = Vec::new();
+        for (level, name) in OF_LEVEL[1].1.into_iter().enumerate() {
+            let red = red_params(params, level);
+            all.extend(
+                setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, name, link)),
+            );
+        }
+        all.extend(worse_is_better(params, link));
+        all
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -65,6 +65,37 @@ fn a_full_buffer_refuses_the_arrival() {
     }
 }
 
+/// ns-3: flow 0 has 60 % of the bytes and loses from its head half of what it has, as FQ-CoDel does it.
+#[test]
+fn or_the_longest_queue_pays_for_it() {
+    let arrivals = [(0, 1500); 6].into_iter().chain([(1, 1500); 4]).chain([(1, 100)]);
+    for (batch, dropped) in [(64, vec![0, 1, 2]), (2, vec![0, 1])] {
+        let changes = [PERFECT, limit(Amount::Packets(10.0)), ("drop_batch", Value::Integer(batch))];
+        let mut queue = build(&params(&DESCRIPTOR, "ns3", &changes), &link(10_000)).unwrap();
+        let mut sink = Recorder::default();
+        for (number, (flow, bytes)) in (0..).zip(arrivals.clone()) {
+            queue.enqueue(packet_of(flow, bytes, number, Ecn::NotEct), Time::ZERO, &mut sink);
+        }
+        assert_eq!(sink.drops, dropped.iter().map(|&number| (number, DropReason::Overflow)).collect::<Vec<_>>());
+        assert_eq!(queue.packets(), 11 - dropped.len());
+    }
+}
+
+/// The attributes of ns3::FqPieQueueDisc that differ from those of its PieQueueDisc are the limit, ECN and the burst.
+#[test]
+fn the_preset_of_ns3_is_that_of_its_pie() {
+    let ours = params(&DESCRIPTOR, "ns3", &[]);
+    let theirs = params(&crate::pie::DESCRIPTOR, "ns3", &[]);
+    let differing: Vec<_> = theirs
+        .iter()
+        .filter(|(parameter, _)| ours.descriptor().parameter(parameter.name).is_some())
+        .filter(|(parameter, value)| ours.get(parameter.name) != *value)
+        .map(|(parameter, _)| parameter.name)
+        .collect();
+    assert_eq!(differing, ["limit", "burst", "ecn"]);
+    assert_eq!(ours.span("burst"), Span::from_millis(150));
+}
+
 #[test]
 fn wrong_combinations_name_the_parameter() {
     let fault = |changes: &[_]| build(&params(&DESCRIPTOR, "linux", changes), &link(10_000)).err();
@@ -76,13 +107,14 @@ fn wrong_combinations_name_the_parameter() {
 
 proptest! {
     #[test]
-    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, life in mixed_lives()) {
+    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, longest: bool, life in mixed_lives()) {
         let changes = [
             limit(Amount::Packets(f64::from(packets))),
             ("memory_limit", Value::Amount(Amount::Bytes(f64::from(memory)))),
             ("perfect", Value::Boolean(perfect)),
         ];
-        let mut queue = fq_pie(&changes);
+        let preset = if longest { "ns3" } else { "linux" };
+        let mut queue = build(&params(&DESCRIPTOR, preset, &changes), &link(10_000)).unwrap();
         lead(&mut queue, &life, |queue| {
             assert!(queue.packets() <= packets as usize && queue.bytes() <= u64::from(memory));
         })?;
