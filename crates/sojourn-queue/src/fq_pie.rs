@@ -17,9 +17,6 @@ use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, ad
 use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
-/// "No delay" as a threshold that only zero is below.
-const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
-
 /// What `fq_pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_pie",
@@ -63,7 +60,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::DECAY_BELOW,
         law::DECAY_WITH_BACKLOG,
         law::BOOST_ABOVE,
+        law::CAP,
         law::BURST,
+        law::BURST_BEGINS,
         law::BURST_FALLS,
         law::HOLD,
         law::QUIET,
@@ -85,9 +84,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
                 ("empty_new", Value::Choice("wait-unless-alone")),
                 ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-                ("decay_below", NO_DELAY),
                 ("decay_with_backlog", Value::Boolean(false)),
                 ("boost_above", Value::Span(Span::from_millis(250))),
+                ("cap", Value::Boolean(true)),
                 ("burst_falls", Value::Choice("departures")),
                 ("rate_weight", Value::Number(0.125)),
                 ("guard", Value::Choice("below")),
@@ -100,7 +99,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie but with a burst allowance of 150 ms",
             values: &[
                 ("overflow", Value::Choice("longest")),
-                ("decay_below", NO_DELAY),
+                ("cap", Value::Boolean(true)),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_millis(1500))),
                 ("rate_weight", Value::Number(0.5)),

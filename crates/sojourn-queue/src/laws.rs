@@ -72,8 +72,8 @@ impl Led<'_> {
     fn ask(&mut self) -> Result<(), TestCaseError> {
         let waiting = self.queue.packets();
         let Some(packet) = self.queue.dequeue(self.now, &mut self.outcome.sink) else {
-            // ns-3's COBALT may drop all there is; nobody else does.
-            let may_drop_all = matches!(self.queue, Queue::Cobalt(_)) && self.queue.packets() == 0;
+            // ns-3's COBALT and RFC 9332's DualPI2 may drop all there is; nobody else does.
+            let may_drop_all = matches!(self.queue, Queue::Cobalt(_) | Queue::DualPi2(_)) && self.queue.packets() == 0;
             prop_assert!(waiting == 0 || may_drop_all, "a queue with packets must give one");
             return Ok(());
         };

@@ -15,7 +15,7 @@ use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Full-size packets that have to be left behind for one to be dropped or marked, as in Linux.
-pub(crate) const SPARED_PACKETS: u64 = 2;
+const SPARED_PACKETS: u64 = 2;
 
 /// What `pi2` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {

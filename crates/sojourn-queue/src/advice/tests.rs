@@ -30,9 +30,9 @@ fn packets(name: &'static str, packets: f64) -> (&'static str, Value) {
 }
 
 /// Discipline, preset, changes, link in kbit/s, the parameters advised on.
-type Case<'a> = (&'a str, &'a str, Vec<(&'static str, Value)>, u64, &'a [&'a str]);
+type Case = (&'static str, &'static str, Vec<(&'static str, Value)>, u64, &'static [&'static str]);
 
-fn cases() -> Vec<Case<'static>> {
+fn cases() -> Vec<Case> {
     let few = || limit(Amount::Packets(4.0));
     vec![
         // Buffers without a controller.
@@ -179,7 +179,9 @@ fn advice_teaches() {
 // What is refused.
 
 /// Discipline, preset, changes, the parameter at fault.
-fn contradictions() -> Vec<(&'static str, &'static str, Vec<(&'static str, Value)>, &'static str)> {
+type Contradiction = (&'static str, &'static str, Vec<(&'static str, Value)>, &'static str);
+
+fn contradictions() -> Vec<Contradiction> {
     let (small, large) = (packets("min", 20.0), packets("max", 20.0));
     vec![
         ("droptail", "default", vec![limit(Amount::Packets(1.0)), integer("reserve", 1)], "limit"),

@@ -99,7 +99,7 @@ fn probe_of(queue: &Hhf<u32>, name: &str) -> f64 {
     let mut found = f64::NAN;
     queue.probe(&mut |shown, value| {
         if shown == name {
-            found = value
+            found = value;
         }
     });
     found
@@ -259,9 +259,9 @@ impl Linux {
         self.buckets[bucket].push_back((packet.body, packet.bytes));
         if !self.new.contains(&bucket) && !self.old.contains(&bucket) {
             if bucket == HEAVY {
-                self.old.push_back(bucket)
+                self.old.push_back(bucket);
             } else {
-                self.new.push_back(bucket)
+                self.new.push_back(bucket);
             }
             self.deficits[bucket] = Self::WEIGHTS[bucket] * 1500;
         }

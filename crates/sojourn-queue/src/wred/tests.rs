@@ -443,7 +443,7 @@ fn with_one_precedence_it_is_red() {
         let mut shown = 0.0;
         one.probe(&mut |name, value| {
             if name == "green_average_packets" {
-                shown = value
+                shown = value;
             }
         });
         assert_eq!(shown, probe(&red, "average_packets"));
