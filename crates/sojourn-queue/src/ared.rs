@@ -199,7 +199,9 @@ impl<B: Copy> Discipline<B> for Ared<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        <Red<B> as Discipline<B>>::advice(params, link)
+        let mut all = <Red<B> as Discipline<B>>::advice(params, link);
+        all.extend(Adaptation::advice(params));
+        all
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
