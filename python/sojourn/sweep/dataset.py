@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,8 +45,14 @@ class Dataset:
         return cls(path, description)
 
     @classmethod
-    def create(cls, folder: str | os.PathLike[str], plan: Plan, batch_points: int) -> "Dataset":
-        """Begin a dataset, or go on with the one of the same plan that the folder holds; raises InputError."""
+    def create(
+        cls, folder: str | os.PathLike[str], plan: Plan, batch_points: int, *, replace: bool = False
+    ) -> "Dataset":
+        """Begin a dataset, or go on with the one of the same plan that the folder holds.
+
+        The dataset of another plan is replaced where `replace` says so; else it raises InputError, as it does for
+        a folder with anything else.
+        """
         path = Path(folder)
         asked = {
             "format": _FORMAT,
@@ -59,10 +66,13 @@ class Dataset:
             "plan": plan.fingerprint(),
         }
         found = _description(path)
+        if found == asked:
+            return cls(path, asked)
         if found is not None:
-            _check_same(str(folder), found, asked)
-            return cls(path, found)
-        if path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
+            if not replace:
+                raise _other_sweep(str(folder), found, asked)
+            shutil.rmtree(path)
+        elif path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
             raise input_error("exists and holds no sweep; it is left alone", file=str(folder))
         check_writable(path.parent, str(folder))
         path.mkdir(parents=True, exist_ok=True)
@@ -186,12 +196,10 @@ def _description(folder: Path) -> dict[str, Any] | None:
     return description
 
 
-def _check_same(folder: str, found: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    if found == asked:
-        return
+def _other_sweep(folder: str, found: Mapping[str, Any], asked: Mapping[str, Any]) -> _native.InputError:
     if found.get("version") != asked["version"]:
         message = f"holds a sweep made by version {found.get('version')}, this is {asked['version']}; name a new folder"
-        raise input_error(message, file=folder)
+        return input_error(message, file=folder)
     changed = [key for key in asked if key != "plan" and found.get(key) != asked[key]] or ["values or base scenario"]
     name = found.get("name")
-    raise input_error(f"holds another sweep, {name!r} ({', '.join(changed)} differ); name a new folder", file=folder)
+    return input_error(f"holds another sweep, {name!r} ({', '.join(changed)} differ); name a new folder", file=folder)
