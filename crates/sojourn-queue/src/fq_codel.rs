@@ -11,11 +11,12 @@
 mod tests;
 
 use crate::codel::law::{self, Controller, Law, Source};
-use crate::flows::{self, Lanes, Longest, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
 use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
+use std::cmp::Reverse;
 
 /// What `fq_codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -95,7 +96,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqCoDel<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
-    longest: Longest,
+    /// Buckets by their bytes; among equals the one with the lowest number, as Linux's scan finds it.
+    longest: Longest<(u64, Reverse<usize>)>,
     rounds: Rounds,
     controllers: Vec<Controller>,
     law: Law,
@@ -116,14 +118,14 @@ enum MinBytesIn {
 /// One flow's queue, as CoDel sees it.
 struct Lane<'a, B> {
     lanes: &'a mut Lanes<B>,
-    bucket: u32,
+    bucket: usize,
     min_bytes_in: MinBytesIn,
 }
 
 impl<B: Copy> Source<B> for Lane<'_, B> {
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
-        self.lanes.pop(self.bucket)
+        self.lanes.pop(self.bucket, End::Head)
     }
     #[inline]
     fn backlog(&self) -> u64 {
@@ -168,7 +170,7 @@ impl<B: Copy> FqCoDel<B> {
     fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
         let dropped = flows::drop_from_longest(&mut self.lanes, &mut self.longest, self.drop_batch, sink);
         if let Some((bucket, packets)) = dropped.filter(|_| self.overflow_counts) {
-            self.controllers[bucket as usize].count_overflow(packets);
+            self.controllers[bucket].count_overflow(packets);
         }
     }
 }
@@ -177,12 +179,12 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(&packet) as u32;
-        if bucket as usize >= self.controllers.len() {
-            self.controllers.resize(bucket as usize + 1, Controller::default());
+        let bucket = self.classifier.bucket(&packet);
+        if bucket >= self.controllers.len() {
+            self.controllers.resize(bucket + 1, Controller::default());
         }
         self.lanes.push(bucket, packet);
-        self.longest.grew(bucket, self.lanes.bytes_of(bucket));
+        self.longest.grew(bucket);
         self.rounds.join(bucket);
         while self.is_too_full() {
             self.drop_from_longest(sink);
@@ -193,7 +195,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let controller = &mut self.controllers[turn.bucket as usize];
+            let controller = &mut self.controllers[turn.bucket];
             let mut lane = Lane { lanes: &mut self.lanes, bucket: turn.bucket, min_bytes_in: self.min_bytes_in };
             match controller.dequeue(&self.law, &mut lane, now, sink) {
                 Some(packet) => {
@@ -229,7 +231,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_queues", f64::from(self.rounds.new_buckets()));
-        visit("old_queues", f64::from(self.rounds.old_buckets()));
+        visit("new_queues", self.rounds.new_buckets() as f64);
+        visit("old_queues", self.rounds.old_buckets() as f64);
     }
 }

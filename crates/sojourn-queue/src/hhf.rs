@@ -155,9 +155,9 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
         packet.class = class as u8;
         self.queues[class].push(packet);
         if class == HEAVY {
-            self.rounds.join_old(HEAVY as u32);
+            self.rounds.join_old(HEAVY);
         } else {
-            self.rounds.join(LIGHT as u32);
+            self.rounds.join(LIGHT);
         }
         while self.limit.is_exceeded(self.packets(), self.bytes()) {
             self.drop_oldest(sink);
@@ -168,7 +168,7 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let class = turn.bucket as usize;
+            let class = turn.bucket;
             let Some(packet) = self.queues[class].pop() else {
                 self.rounds.found_empty(turn);
                 continue;

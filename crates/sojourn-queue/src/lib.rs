@@ -5,7 +5,6 @@
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
 mod advice;
-mod buckets;
 mod discipline;
 mod fifo;
 mod flows;
@@ -13,8 +12,6 @@ mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
-mod ranking;
-mod round;
 #[cfg(test)]
 mod testing;
 
