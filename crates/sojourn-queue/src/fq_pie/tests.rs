@@ -1,12 +1,12 @@
 //! FQ-PIE: what it takes from FQ-CoDel and from PIE, and the laws.
 
-use super::DESCRIPTOR;
+use super::{Controller, DESCRIPTOR, FqPie};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
-use sojourn_core::{Amount, Span, Time};
+use sojourn_core::{Amount, Span, Stream, Time};
 
 const PERFECT: (&str, Value) = ("perfect", Value::Boolean(true));
 
@@ -63,6 +63,20 @@ fn a_full_buffer_refuses_the_arrival() {
         let refused: Vec<_> = (kept..8).map(|number| (number, DropReason::Overflow)).collect();
         assert_eq!(sink.drops, refused);
     }
+}
+
+/// RFC 8033 appendix B: a refusal starts the accumulated probability of its queue over, and of no other.
+#[test]
+fn a_refused_arrival_starts_the_accumulation_over() {
+    let params = params(&DESCRIPTOR, "linux", &[PERFECT, limit(Amount::Packets(2.0))]);
+    let mut queue = FqPie::new(&params, &link(10_000), Stream::new(1, "queue")).unwrap();
+    let mut sink = Recorder::default();
+    for number in 0..2 {
+        queue.enqueue(packet_of(number, 1500, number, Ecn::NotEct), Time::ZERO, &mut sink);
+    }
+    queue.controllers.iter_mut().for_each(|controller| controller.accumulate(0.5));
+    queue.enqueue(packet_of(1, 1500, 2, Ecn::NotEct), Time::ZERO, &mut sink);
+    assert_eq!(queue.controllers.iter().map(Controller::accumulated).collect::<Vec<_>>(), [0.5, 0.0]);
 }
 
 /// ns-3: flow 0 has 60 % of the bytes and loses from its head half of what it has, as FQ-CoDel does it.

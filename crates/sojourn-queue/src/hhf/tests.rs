@@ -143,6 +143,16 @@ fn overflow_hits_the_oldest_heavy_packet() {
     assert_eq!(dropped, [1, 2, 0, 3], "then, with none heavy, the oldest of the others");
 }
 
+/// A limit in bytes may cost as many small packets as a large one needs.
+#[test]
+fn a_limit_in_bytes_holds_for_every_arrival() {
+    let (mut queue, mut sink) = (hhf(&[limit(Amount::Bytes(2000.0))]), Recorder::default());
+    (0..20).for_each(|number| queue.enqueue(packet_of(1, 100, number), at(0), &mut sink));
+    queue.enqueue(packet_of(1, 1500, 20), at(0), &mut sink);
+    assert_eq!(sink.drops.iter().map(|drop| drop.0).collect::<Vec<_>>(), (0..15).collect::<Vec<_>>());
+    assert_eq!(queue.bytes(), 2000);
+}
+
 #[test]
 fn a_limit_that_holds_nothing_is_refused() {
     let fault = |amount| build(&params(&DESCRIPTOR, "linux", &[limit(amount)]), &link(10_000)).err();

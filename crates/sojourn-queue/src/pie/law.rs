@@ -430,6 +430,18 @@ impl Controller {
         }
     }
 
+    /// Adds to the accumulated probability.
+    #[cfg(test)]
+    pub(crate) fn accumulate(&mut self, probability: f64) {
+        self.accumulated += probability;
+    }
+
+    /// The accumulated probability.
+    #[cfg(test)]
+    pub(crate) fn accumulated(&self) -> f64 {
+        self.accumulated
+    }
+
     /// The drop probability.
     pub(crate) fn probability(&self) -> f64 {
         self.p
