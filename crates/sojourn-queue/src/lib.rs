@@ -4,6 +4,7 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod advice;
 mod discipline;
 mod fifo;
 mod flows;
@@ -24,6 +25,7 @@ pub mod drr;
 pub mod dualpi2;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod hhf;
 pub mod pi2;
 pub mod pie;
 pub mod prio;
@@ -31,6 +33,7 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;
+pub mod wred;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -117,6 +120,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    wred::Wred,
     choke::Choke,
     blue::Blue,
     codel::CoDel,
@@ -130,6 +134,7 @@ disciplines! {
     fq_codel::FqCoDel,
     fq_pie::FqPie,
     sfb::Sfb,
+    hhf::Hhf,
     prio::Prio,
 }
 
