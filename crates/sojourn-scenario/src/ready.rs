@@ -43,6 +43,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "jitter-and-loss",
     "low-priority",
     "step-marking",
+    "drop-precedence",
+    "heavy-hitters",
 };
 
 /// One line for each file in `scenarios/traces/`.
