@@ -2,15 +2,15 @@
 //!
 //! Classification and turns are those of [FQ-CoDel](crate::fq_codel), the controllers those of [PIE](crate::pie): packets
 //! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival; there is no fattest
-//! flow to pay for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
-//! rest right after.
+//! flow to pay for it. Linux's update goes through all queues, 2048 at a time; here it leaves out those whose last update
+//! changed nothing and that have seen no packet since, for which it would change nothing again.
 //!
 //! Linux's test of its memory limit counts and then ignores what exceeds it; here the limit refuses the arrival.
 
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, Lanes, Rounds};
+use crate::flows::{self, End, Lanes, Rounds, Subset};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
@@ -91,6 +91,8 @@ pub struct FqPie<B> {
     lanes: Lanes<B>,
     rounds: Rounds,
     controllers: Vec<Controller>,
+    /// Those that an update may change.
+    unsettled: Subset,
     law: Law,
     limit: Limit,
     memory_limit: Option<Limit>,
@@ -114,6 +116,7 @@ impl<B: Copy> FqPie<B> {
             lanes: Lanes::default(),
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
+            unsettled: Subset::default(),
             law,
             limit: Limit::of(params, "limit", link)?,
             memory_limit: match params.is_auto("memory_limit") {
@@ -130,11 +133,12 @@ impl<B: Copy> FqPie<B> {
         !self.limit.is_exceeded(packets, bytes)
             && !self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
+}
 
-    #[inline]
-    fn backlog(&self, bucket: usize) -> Backlog {
-        Backlog { packets: self.lanes.packets_of(bucket), bytes: self.lanes.bytes_of(bucket) }
-    }
+/// What waits in `bucket`.
+#[inline]
+fn backlog<B: Copy>(lanes: &Lanes<B>, bucket: usize) -> Backlog {
+    Backlog { packets: lanes.packets_of(bucket), bytes: lanes.bytes_of(bucket) }
 }
 
 impl<B: Copy> Discipline<B> for FqPie<B> {
@@ -145,7 +149,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         if bucket >= self.controllers.len() {
             self.controllers.resize(bucket + 1, Controller::default());
         }
-        let (room, backlog) = (self.has_room(packet.bytes), self.backlog(bucket));
+        self.unsettled.insert(bucket);
+        let (room, backlog) = (self.has_room(packet.bytes), backlog(&self.lanes, bucket));
         let controller = &mut self.controllers[bucket];
         if !room {
             controller.overflow();
@@ -172,7 +177,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
                 continue;
             };
             self.rounds.sent(turn, packet.bytes);
-            let backlog = self.backlog(turn.bucket);
+            self.unsettled.insert(turn.bucket);
+            let backlog = backlog(&self.lanes, turn.bucket);
             self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
@@ -193,10 +199,12 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
-        for bucket in 0..self.controllers.len() {
-            let backlog = self.backlog(bucket);
-            self.controllers[bucket].update(&self.law, backlog);
-        }
+        self.unsettled.retain(|bucket| {
+            let controller = &mut self.controllers[bucket];
+            let before = *controller;
+            controller.update(&self.law, backlog(&self.lanes, bucket));
+            *controller != before
+        });
         self.next_update += self.law.update();
     }
 
