@@ -7,7 +7,8 @@
 //! - [`Circle`]: an order of turns, joined at the end and left anywhere;
 //! - [`Rounds`]: deficit round robin over new and old buckets, as FQ-CoDel does it;
 //! - [`Ranking`]: the bucket with the greatest key, always up to date: the shortest queue;
-//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow.
+//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow;
+//! - [`Subset`]: the buckets that something is to be done about.
 //!
 //! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
 //! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
@@ -16,11 +17,13 @@ mod circle;
 mod lanes;
 mod ranking;
 mod rounds;
+mod subset;
 
 pub(crate) use circle::{Circle, Links};
 pub(crate) use lanes::{End, Lanes};
 pub(crate) use ranking::{Longest, Ranking};
 pub(crate) use rounds::{EmptyNew, Rounds};
+pub(crate) use subset::Subset;
 
 use crate::hash::FlowHash;
 use crate::{DropReason, Sink};

@@ -2,15 +2,15 @@
 //!
 //! Classification and turns are those of [FQ-CoDel](crate::fq_codel), the controllers those of [PIE](crate::pie): packets
 //! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival in Linux; in ns-3 the
-//! queue with the most bytes pays for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
-//! rest right after.
+//! queue with the most bytes pays for it. Linux's update goes through all queues, 2048 at a time; here it leaves out those
+//! whose last update changed nothing and that have not changed since, for which it would change nothing again.
 //!
 //! Linux's test of its memory limit counts and then ignores what exceeds it; here the limit refuses the arrival.
 
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, Lanes, Longest, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
@@ -122,6 +122,8 @@ pub struct FqPie<B> {
     drop_batch: u32,
     rounds: Rounds,
     controllers: Vec<Controller>,
+    /// Those that an update may change.
+    unsettled: Subset,
     law: Law,
     limit: Limit,
     memory_limit: Option<Limit>,
@@ -147,6 +149,7 @@ impl<B: Copy> FqPie<B> {
             drop_batch: params.integer("drop_batch") as u32,
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
+            unsettled: Subset::default(),
             law,
             limit: Limit::of(params, "limit", link)?,
             memory_limit: match params.is_auto("memory_limit") {
@@ -162,11 +165,12 @@ impl<B: Copy> FqPie<B> {
         self.limit.is_exceeded(packets, bytes)
             || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
+}
 
-    #[inline]
-    fn backlog(&self, bucket: usize) -> Backlog {
-        Backlog { packets: self.lanes.packets_of(bucket), bytes: self.lanes.bytes_of(bucket) }
-    }
+/// What waits in `bucket`.
+#[inline]
+fn backlog<B: Copy>(lanes: &Lanes<B>, bucket: usize) -> Backlog {
+    Backlog { packets: lanes.packets_of(bucket), bytes: lanes.bytes_of(bucket) }
 }
 
 impl<B: Copy> Discipline<B> for FqPie<B> {
@@ -177,8 +181,9 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         if bucket >= self.controllers.len() {
             self.controllers.resize(bucket + 1, Controller::default());
         }
+        self.unsettled.insert(bucket);
         let full = self.exceeds(self.lanes.packets() + 1, self.lanes.bytes() + u64::from(packet.bytes));
-        let backlog = self.backlog(bucket);
+        let backlog = backlog(&self.lanes, bucket);
         let controller = &mut self.controllers[bucket];
         if full && self.longest.is_none() {
             controller.overflow();
@@ -197,7 +202,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         if let Some(mut longest) = self.longest.take() {
             longest.grew(bucket);
             while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
-                flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+                let dropped = flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+                self.unsettled.insert(dropped.expect("what exceeds a limit is not empty").0);
             }
             self.longest = Some(longest);
         }
@@ -212,7 +218,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
                 continue;
             };
             self.rounds.sent(turn, packet.bytes);
-            let backlog = self.backlog(turn.bucket);
+            self.unsettled.insert(turn.bucket);
+            let backlog = backlog(&self.lanes, turn.bucket);
             self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
@@ -233,10 +240,12 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
-        for bucket in 0..self.controllers.len() {
-            let backlog = self.backlog(bucket);
-            self.controllers[bucket].update(&self.law, backlog);
-        }
+        self.unsettled.retain(|bucket| {
+            let controller = &mut self.controllers[bucket];
+            let before = *controller;
+            controller.update(&self.law, backlog(&self.lanes, bucket));
+            *controller != before
+        });
         self.next_update += self.law.update();
     }
 

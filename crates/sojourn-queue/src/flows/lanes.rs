@@ -110,7 +110,7 @@ impl<B: Copy> Lanes<B> {
         if bucket >= self.lanes.len() {
             self.lanes.resize(bucket + 1, Lane::EMPTY);
         }
-        let slot = self.allocate(Slot { packet, next: NONE, previous: self.lanes[bucket].tail });
+        let slot = self.allocate(packet, self.lanes[bucket].tail);
         let lane = &mut self.lanes[bucket];
         if lane.packets == 0 {
             lane.head = slot;
@@ -147,15 +147,16 @@ impl<B: Copy> Lanes<B> {
         Some(slot.packet)
     }
 
-    /// The place of `slot` in the pool: a free one if there is any.
+    /// A slot with this content: a free one if there is any, filled in place.
     #[inline]
-    fn allocate(&mut self, slot: Slot<B>) -> u32 {
-        if self.free == NONE {
-            self.pool.push(slot);
+    fn allocate(&mut self, packet: Packet<B>, previous: u32) -> u32 {
+        let Some(slot) = self.pool.get_mut(self.free as usize) else {
+            self.pool.push(Slot { packet, next: NONE, previous });
             return self.pool.len() as u32 - 1;
-        }
-        let place = self.free;
-        self.free = std::mem::replace(&mut self.pool[place as usize], slot).next;
+        };
+        let place = std::mem::replace(&mut self.free, slot.next);
+        slot.packet = packet;
+        slot.previous = previous;
         place
     }
 }

@@ -1,6 +1,6 @@
 //! FQ-PIE: what it takes from FQ-CoDel and from PIE, and the laws.
 
-use super::{Controller, DESCRIPTOR, FqPie};
+use super::{Controller, DESCRIPTOR, FqPie, backlog};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
@@ -132,6 +132,46 @@ proptest! {
         lead(&mut queue, &life, |queue| {
             assert!(queue.packets() <= packets as usize && queue.bytes() <= u64::from(memory));
         })?;
+    }
+
+    /// Queues that an update leaves out are those that it would not change, whatever the law.
+    #[test]
+    fn an_update_is_as_of_all(
+        preset in prop::sample::select(vec!["default", "linux"]),
+        estimator in prop::sample::select(vec!["timestamp", "departure-rate"]),
+        life in mixed_lives(),
+    ) {
+        let params = params(&DESCRIPTOR, preset, &[("estimator", Value::Choice(estimator))]);
+        let mut queue = FqPie::new(&params, &link(4_000), sojourn_core::Stream::new(1, "queue")).unwrap();
+        let (mut sink, mut now, mut arrived) = (Recorder::default(), Time::ZERO, 0);
+        for event in life {
+            let (flow, packets, asked, micros) = match event {
+                Event::Arrive(flow, ..) => (flow, 1, 0, 0),
+                Event::Burst(flow, packets) => (flow, packets, 0, 0),
+                Event::Ask => (0, 0, 1, 0),
+                Event::Serve(times, micros) => (0, 0, times, micros),
+                Event::Wait(micros) => (0, 0, 0, micros),
+            };
+            for _ in 0..packets {
+                queue.enqueue(packet_of(flow, 1500, arrived, Ecn::NotEct), now, &mut sink);
+                arrived += 1;
+            }
+            for _ in 0..asked {
+                queue.dequeue(now, &mut sink);
+            }
+            now += Span::from_micros(u64::from(micros));
+            while queue.next_update <= now {
+                let mut all = queue.controllers.clone();
+                for (bucket, controller) in all.iter_mut().enumerate() {
+                    controller.update(&queue.law, backlog(&queue.lanes, bucket));
+                }
+                queue.on_timer(queue.next_update, &mut sink);
+                prop_assert_eq!(&queue.controllers, &all);
+            }
+        }
+        while queue.dequeue(now, &mut sink).is_some() {}
+        (0..5_000).for_each(|_| queue.on_timer(now, &mut sink));
+        queue.unsettled.retain(|bucket| panic!("{bucket} is empty and still not settled"));
     }
 
     /// With one flow and the same random numbers there is nothing to schedule: FQ-PIE is PIE.

@@ -216,7 +216,7 @@ impl Law {
 }
 
 /// The state of one queue's controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Controller {
     p: f64,
     /// The delay of the latest departure, and that of the latest update.
