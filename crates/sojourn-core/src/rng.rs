@@ -19,6 +19,11 @@ impl Stream {
         Stream { generator: Xoshiro256PlusPlus::seed_from_u64(fold(seed, name)) }
     }
 
+    /// A stream of its own for the part `name` of whatever this one belongs to; this one goes on as if nobody had asked.
+    pub fn part(&self, name: &str) -> Stream {
+        Stream::new(self.clone().bits(), name)
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
@@ -72,6 +77,15 @@ mod tests {
         assert_eq!(draw(1, "red"), draw(1, "red"));
         assert_ne!(draw(1, "red"), draw(2, "red"));
         assert_ne!(draw(1, "red"), draw(1, "start"));
+    }
+
+    #[test]
+    fn parts_have_streams_of_their_own() {
+        let (mut whole, mut untouched) = (Stream::new(1, "queue"), Stream::new(1, "queue"));
+        let (mut voice, mut video) = (whole.part("voice"), whole.part("video"));
+        assert_ne!(voice.bits(), video.bits());
+        assert_ne!(whole.part("voice").bits(), Stream::new(2, "queue").part("voice").bits());
+        assert_eq!(whole.bits(), untouched.bits());
     }
 
     #[test]

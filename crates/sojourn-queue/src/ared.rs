@@ -151,6 +151,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under adaptive random early detection.
@@ -198,7 +199,7 @@ impl<B: Copy> Discipline<B> for Ared<B> {
         self.0.on_timer(now, sink);
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         self.0.probe(visit);
         visit("max_p", self.0.max_p());
     }

@@ -171,7 +171,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
         self.buckets.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("fattest_bucket_bytes", self.buckets.most_bytes() as f64);
     }

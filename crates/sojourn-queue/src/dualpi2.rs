@@ -100,6 +100,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Two coupled queues.
@@ -299,7 +300,7 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         });
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());
         visit("delay_ms", self.controller.delay() * 1000.0);

@@ -93,6 +93,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under controlled delay.
@@ -231,7 +232,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         self.lanes.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", f64::from(self.rounds.new_buckets()));
         visit("old_queues", f64::from(self.rounds.old_buckets()));
     }

@@ -82,6 +82,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ("derandomize", Value::Boolean(true)),
         ],
     }],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under proportional integral controllers.
@@ -200,7 +201,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         self.next_update += self.law.update();
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", f64::from(self.rounds.new_buckets()));
         visit("old_queues", f64::from(self.rounds.old_buckets()));
         visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));

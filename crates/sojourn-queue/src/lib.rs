@@ -5,6 +5,7 @@
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
 mod buckets;
+mod classful;
 mod discipline;
 mod fifo;
 mod flows;
@@ -25,6 +26,8 @@ pub mod codel;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
+pub mod dwrr;
+pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod pi2;
@@ -34,6 +37,8 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;
+pub mod wfq;
+pub mod wrr;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -109,7 +114,7 @@ macro_rules! disciplines {
             fn classes(&self) -> Vec<String> {
                 match self { $(Queue::$name(queue) => queue.classes()),+ }
             }
-            fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+            fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 match self { $(Queue::$name(queue) => queue.probe(visit)),+ }
             }
         }
@@ -134,6 +139,10 @@ disciplines! {
     fq_pie::FqPie,
     sfb::Sfb,
     prio::Prio,
+    wrr::Wrr,
+    dwrr::Dwrr,
+    wfq::Wfq,
+    early::Early,
 }
 
 /// The discipline called `name`.

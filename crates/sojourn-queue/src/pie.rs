@@ -119,6 +119,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under a proportional integral controller.
@@ -228,7 +229,7 @@ impl<B: Copy> Discipline<B> for Pie<B> {
         self.next_update += self.law.update();
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("drop_probability", self.controller.probability());
         visit("delay_ms", self.controller.delay() * 1000.0);
         visit("burst_allowance_ms", self.controller.burst(&self.law).as_millis_f64());

@@ -218,7 +218,7 @@ impl<B: Copy> Discipline<B> for Sfb<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let (greatest, mean) = self.sets[self.active].probabilities();
         visit("greatest_bin_probability", greatest);
         visit("mean_bin_probability", mean);

@@ -263,7 +263,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
         self.perturbation = Some(perturbation);
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("longest_bucket_packets", self.buckets.most_packets() as f64);
     }

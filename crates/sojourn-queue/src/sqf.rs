@@ -126,7 +126,7 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         self.buckets.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
         visit("longest_bucket_bytes", self.buckets.most_bytes() as f64);
     }

@@ -227,4 +227,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
