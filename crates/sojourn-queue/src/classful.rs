@@ -134,17 +134,18 @@ impl<B: Copy, T: Turns> Classful<B, T> {
         classes: &[Class],
         turns: T,
         link: &LinkProperties,
-        random: &Stream,
+        random: Stream,
     ) -> Result<Self, ParameterError> {
         check_depth(params, "class")?;
         let classifier = Classifier::new(classes)?;
         let limit = if params.is_auto("limit") { None } else { Some(Limit::of(params, "limit", link)?) };
+        let parts = random.into_parts();
         let mut queues = Vec::with_capacity(classes.len());
         for (index, class) in classes.iter().enumerate() {
             let of_queue = |error: ParameterError| {
                 ParameterError::in_class(index, "queue", format!("as {}, {}", error.parameter, error.rule))
             };
-            queues.push(Queue::build(&class.queue, link, random.part(&class.name)).map_err(of_queue)?);
+            queues.push(Queue::build(&class.queue, link, parts.stream(&class.name)).map_err(of_queue)?);
             if limit.is_some_and(|limit| own_limit(&class.queue, link).is_some_and(|own| own.is_above(limit))) {
                 let rule = format!("a limit of at most the {} that all classes together may hold", params.get("limit"));
                 return Err(ParameterError::in_class(index, "queue", rule));

@@ -63,7 +63,7 @@ impl<B: Copy> Dwrr<B> {
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let quantum = quantum(params, link);
         let turns = ByteTurns::new(classful::integers(params, "weight").map(|weight| weight * quantum));
-        Ok(Dwrr(Classful::new(params, &params.classes, turns, link, &random)?))
+        Ok(Dwrr(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }
 

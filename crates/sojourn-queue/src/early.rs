@@ -68,7 +68,7 @@ impl<B: Copy> Early<B> {
         let of_child =
             |error: ParameterError| ParameterError::new("child", format!("as {}, {}", error.parameter, error.rule));
         Ok(Early {
-            child: Box::new(Queue::build(child, link, random.part("child")).map_err(of_child)?),
+            child: Box::new(Queue::build(child, link, random.into_parts().stream("child")).map_err(of_child)?),
             threshold: match params.amount("threshold") {
                 Amount::Time(span) => Threshold::Waited(span),
                 Amount::Packets(packets) => Threshold::PacketsBehind(packets as usize),

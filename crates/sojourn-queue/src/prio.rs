@@ -56,7 +56,7 @@ impl<B: Copy> Prio<B> {
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let bands = if params.classes.is_empty() { bands(params.choice("bands")) } else { Vec::new() };
         let classes = if params.classes.is_empty() { &bands } else { &params.classes };
-        Ok(Prio(Classful::new(params, classes, FirstFirst, link, &random)?))
+        Ok(Prio(Classful::new(params, classes, FirstFirst, link, random)?))
     }
 }
 

@@ -54,7 +54,7 @@ impl<B: Copy> Wfq<B> {
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let turns = StartTimes::new(classful::integers(params, "weight"));
-        Ok(Wfq(Classful::new(params, &params.classes, turns, link, &random)?))
+        Ok(Wfq(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }
 

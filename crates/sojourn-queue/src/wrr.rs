@@ -47,7 +47,7 @@ impl<B: Copy> Wrr<B> {
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let turns = PacketTurns::new(classful::integers(params, "weight"));
-        Ok(Wrr(Classful::new(params, &params.classes, turns, link, &random)?))
+        Ok(Wrr(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }
 

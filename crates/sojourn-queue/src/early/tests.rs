@@ -93,7 +93,7 @@ proptest! {
         let never = [threshold(Amount::Time(Span::from_secs(1_000_000)))];
         let params = early(held(name, &[]), &never);
         let random = Stream::new(1, "queue");
-        let mut alone: Queue<u32> = Queue::build(&held(name, &[]), &link(4_000), random.part("child")).unwrap();
+        let mut alone: Queue<u32> = Queue::build(&held(name, &[]), &link(4_000), random.clone().into_parts().stream("child")).unwrap();
         let mut inside: Queue<u32> = Queue::build(&params, &link(4_000), random).unwrap();
         prop_assert_eq!(lead(&mut inside, &life, |_| ())?, lead(&mut alone, &life, |_| ())?);
     }
