@@ -12,7 +12,7 @@ from sojourn import _native
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")])
-GUIDES = [ROOT / "README.md", ROOT / "docs/guide/start.md"]
+GUIDES = [ROOT / "README.md", ROOT / "docs/guide/start.md", ROOT / "docs/guide/campaigns.md"]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -31,18 +31,20 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.fixture
-def beside_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """Stand in a folder with the scenario that the page begins with."""
+def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+    """Stand in a folder with the files that the page shows, each named in its first line."""
     page: Path = request.param
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
-    (tmp_path / "first.toml").write_text(blocks(page, "toml")[0], encoding="utf-8")
+    for block in blocks(page, "toml"):
+        if named := re.match(r"# (\S+\.toml)\n", block):
+            (tmp_path / named[1]).write_text(block, encoding="utf-8")
     return page
 
 
-@pytest.mark.parametrize("beside_first", GUIDES, ids=name, indirect=True)
-def test_commands_run(beside_first: Path, command: Command) -> None:
-    lines = "".join(blocks(beside_first, "sh")).splitlines()
+@pytest.mark.parametrize("beside_files", GUIDES, ids=name, indirect=True)
+def test_commands_run(beside_files: Path, command: Command) -> None:
+    lines = "".join(blocks(beside_files, "sh")).splitlines()
     commands = [shlex.split(line, comments=True) for line in lines if line.startswith("sojourn ")]
     assert commands
     for words in commands:
@@ -50,10 +52,13 @@ def test_commands_run(beside_first: Path, command: Command) -> None:
         assert command(*arguments).code == 0, words
 
 
-@pytest.mark.parametrize("beside_first", GUIDES, ids=name, indirect=True)
-def test_python_runs(beside_first: Path) -> None:
-    (program,) = blocks(beside_first, "python")
-    exec(compile(program, name(beside_first), "exec"), {})
+@pytest.mark.parametrize("beside_files", GUIDES, ids=name, indirect=True)
+def test_python_runs(beside_files: Path, command: Command) -> None:
+    for line in "".join(blocks(beside_files, "sh")).splitlines():
+        if line.startswith("sojourn sweep"):
+            assert command(*shlex.split(line)[1:]).code == 0
+    (program,) = blocks(beside_files, "python")
+    exec(compile(program, name(beside_files), "exec"), {})
 
 
 def test_every_algorithm_says_how_far_it_has_been_checked() -> None:

@@ -39,6 +39,9 @@ def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
 def seconds(what: str, text: str) -> float:
     """Return a length of time, written as in a scenario file ("100 ms"), in seconds; messages call it `what`."""
 
+def quantity(text: str) -> tuple[float, str] | None:
+    """Return the number and the basic unit (s, bit/s, B, packets) of a quantity; None for any other text."""
+
 class Scenario:
     """A scenario that has been checked, with every default filled in."""
 

@@ -2,14 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _native, reading
 from sojourn.record import Record
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.result import Result, Run
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
@@ -17,6 +17,7 @@ MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
 
 Progress = Callable[[float], None]
+Backend = Literal["sim", "fluid"]
 
 
 class Scenario:
@@ -94,9 +95,10 @@ class Scenario:
         series: bool = True,
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
+        backend: Backend = "sim",
         progress: Progress | None = None,
     ) -> "Result":
-        """Simulate the scenario.
+        """Run the scenario.
 
         Parameters
         ----------
@@ -108,6 +110,9 @@ class Scenario:
             Whether to keep time series, and the width of their bins in seconds.
         packets
             Whether to keep one row for each packet at the bottleneck.
+        backend
+            The world to run in: the packet-level simulation, or the fluid model, which has neither packets nor
+            randomness and refuses what it does not know.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -125,7 +130,15 @@ class Scenario:
             _check_rows(resolved, kept_bin_s)
         if packets:
             _check_packets(resolved)
-        done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
+        done: Sequence[Run]
+        if backend == "fluid":
+            from sojourn.fluid import world
+
+            if packets:
+                raise reading.input_error("the fluid model has no packets", key="packets")
+            done = world.run(resolved, seeds, kept_bin_s, progress)
+        else:
+            done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:

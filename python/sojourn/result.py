@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sojourn import _native
 from sojourn.record import Record
@@ -20,6 +20,20 @@ if TYPE_CHECKING:
 TableName = Literal["queue", "flows", "packets"]
 
 
+class Run(Protocol):
+    """What any world gives for one run."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+
+    def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
+        """Return the columns of a table, as `_native.Run.table` does."""
+
+
 class Result:
     """The records, statistics and tables of a scenario's runs.
 
@@ -27,7 +41,7 @@ class Result:
     """
 
     def __init__(
-        self, scenario: _native.Scenario, runs: Sequence[_native.Run], *, bin_s: float | None, packets: bool
+        self, scenario: _native.Scenario, runs: Sequence["Run"], *, bin_s: float | None, packets: bool
     ) -> None:
         self._scenario = scenario
         self._native_runs = tuple(runs)
@@ -152,6 +166,7 @@ class Result:
         if not self.has_packets:
             raise ValueError("these runs kept no packets: see `packets` of `Scenario.run`")
         for run in self._native_runs:
+            assert isinstance(run, _native.Run), "only simulated runs keep packets"  # noqa: S101
             which = "" if len(self._native_runs) == 1 else f"-seed-{run.seed}"
             run.write_pcap(str(directory / f"bottleneck{which}.pcapng"))
 

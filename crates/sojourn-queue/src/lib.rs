@@ -4,7 +4,6 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
-mod buckets;
 mod classful;
 mod discipline;
 mod fifo;
@@ -13,8 +12,6 @@ mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
-mod ranking;
-mod round;
 #[cfg(test)]
 mod testing;
 

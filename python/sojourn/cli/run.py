@@ -13,8 +13,10 @@ from sojourn.cli.progress import progress
 from sojourn.reading import input_error, read
 
 if TYPE_CHECKING:
+    from sojourn.api import Backend
     from sojourn.result import Result
 
+WORLDS = ("sim", "fluid")
 PICTURES = (".pdf", ".png", ".svg")
 
 
@@ -29,7 +31,7 @@ PICTURES = (".pdf", ".png", ".svg")
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
-@click.option("--backend", type=click.Choice(["sim"]), default="sim", help="The world to run in.", show_default=True)
+@click.option("--backend", type=click.Choice(WORLDS), default="sim", show_default=True, help="The world to run in.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -43,7 +45,7 @@ PICTURES = (".pdf", ".png", ".svg")
 @click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
-    backend: str,  # the only world so far
+    backend: "Backend",
     seed: int | None,
     runs: int | None,
     jobs: int | None,
@@ -71,6 +73,7 @@ def run(  # noqa: PLR0913 (one for each option)
             series=out is not None or plot is not None,
             bin_s=bin_s,
             packets=packets or pcap,
+            backend=backend,
             progress=update,
         )
     if out is not None:

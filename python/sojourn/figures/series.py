@@ -66,12 +66,22 @@ class Series:
 
     def delivered_mbps(self, group: str) -> Array:
         """Rate at which payload reached each receiver of a group, in Mbit/s: one row for each flow."""
+        rows = self._of_group(group, "delivered_bytes")
+        return np.array([self._per_second(row) for row in rows]) * 8 / 1e6
+
+    def window_packets(self, group: str) -> Array:
+        """Congestion window of each flow of a group at the end of each bin, in segments: one row for each flow."""
+        rows = self._of_group(group, "cwnd_packets")
+        last = np.append(np.arange(self.merged, self._fine, self.merged), self._fine) - 1
+        return rows[:, last]
+
+    def _of_group(self, group: str, column: str) -> Array:
         table = self._flows
         chosen = _codes(table, "group") == _categories(table, "group").index(group)
         flow = table["index"].to_numpy()[chosen].astype(int)
         values = np.zeros((flow.max() + 1, self._fine))
-        values[flow, self._bin_of(table)[chosen]] = table["delivered_bytes"].to_numpy()[chosen]
-        return np.array([self._per_second(row) for row in values]) * 8 / 1e6
+        values[flow, self._bin_of(table)[chosen]] = table[column].to_numpy()[chosen]
+        return values
 
     @functools.cached_property
     def _flows(self) -> "pa.Table":
