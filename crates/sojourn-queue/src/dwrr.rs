@@ -102,9 +102,10 @@ impl ByteTurns {
 }
 
 impl Turns for ByteTurns {
+    /// The counter of a class that may not be asked is not above zero.
     #[inline]
     fn next(&mut self, candidates: Set) -> usize {
-        while !candidates.contains(self.current) || self.deficits[self.current] <= 0 {
+        while self.deficits[self.current] <= 0 {
             self.current = candidates.after(self.current);
             self.deficits[self.current] += self.quanta[self.current];
         }

@@ -78,9 +78,10 @@ impl PacketTurns {
 }
 
 impl Turns for PacketTurns {
+    /// A class that may not be asked has nothing remaining.
     #[inline]
     fn next(&mut self, candidates: Set) -> usize {
-        if self.remaining == 0 || !candidates.contains(self.current) {
+        if self.remaining == 0 {
             self.current = candidates.after(self.current);
             self.remaining = self.weights[self.current];
         }

@@ -1,6 +1,6 @@
 //! Classes: which packets, what is refused, and the laws with queues in queues.
 
-use super::MOST_CLASSES;
+use super::{Classful, MOST_CLASSES, Set, Turns};
 use crate::laws::{lead, mixed_lives};
 use crate::testing::{Recorder, build, class, dscp, held, limit, link, packet_with, probe};
 use crate::{Discipline, DropReason, Packet, Queue, Sink};
@@ -211,17 +211,21 @@ fn each_class_has_a_random_stream_of_its_own() {
     assert_ne!(early_drops("speech", &[]), alone);
 }
 
+/// A queue that drops all it has when it is asked after an overflow, like ns-3's COBALT.
+fn drops_all() -> Params {
+    let changes = [
+        limit(Amount::Packets(3.0)),
+        ("drop", Value::Choice("head")),
+        ("increment", Value::Number(1.0)),
+        ("spare_last", Value::Boolean(false)),
+    ];
+    held("cobalt", &changes)
+}
+
 #[test]
 fn a_class_that_drops_all_it_has_makes_way() {
     for name in SCHEDULERS {
-        let cobalt = || {
-            let changes =
-                [limit(Amount::Packets(3.0)), ("drop", Value::Choice("head")), ("increment", Value::Number(1.0))];
-            let mut cobalt = held("cobalt", &changes);
-            cobalt.set("spare_last", Value::Boolean(false));
-            cobalt
-        };
-        let classes = vec![("first", dscp(&[46]), cobalt()), ("rest", rest(), droptail(10.0))];
+        let classes = vec![("first", dscp(&[46]), drops_all()), ("rest", rest(), droptail(10.0))];
         let mut queue = queue(&with(name, classes, &[]));
         let mut sink = Recorder::default();
         let at = |millis| Time::ZERO + Span::from_millis(millis);
@@ -236,6 +240,43 @@ fn a_class_that_drops_all_it_has_makes_way() {
         queue.enqueue(packet_with(0, 1500, 6), at(10_003), &mut sink);
         assert_eq!(queue.ready_at(at(10_004)), Some(at(10_004)));
     }
+}
+
+/// The first class goes first; writes down what it is told.
+#[derive(Debug, Default)]
+struct Told(Vec<String>);
+
+impl Turns for Told {
+    fn next(&mut self, candidates: Set) -> usize {
+        self.0.push(format!("next of {:?}", candidates.iter().collect::<Vec<_>>()));
+        candidates.first()
+    }
+    fn sent(&mut self, class: usize, bytes: u32) {
+        self.0.push(format!("{class} sent {bytes}"));
+    }
+    fn passed(&mut self, class: usize) {
+        self.0.push(format!("{class} passed"));
+    }
+    fn joined(&mut self, class: usize) {
+        self.0.push(format!("{class} joined"));
+    }
+    fn left(&mut self, class: usize) {
+        self.0.push(format!("{class} left"));
+    }
+}
+
+#[test]
+fn whose_turn_it_is_is_told_of_all_that_happens() {
+    let params = with("prio", vec![("first", dscp(&[46]), drops_all()), ("rest", rest(), droptail(10.0))], &[]);
+    let mut queue =
+        Classful::new(&params, &params.classes, Told::default(), &link(10_000), Stream::new(1, "queue")).unwrap();
+    let (mut sink, at) = (Recorder::default(), |millis| Time::ZERO + Span::from_millis(millis));
+    (0..5).for_each(|number| queue.enqueue(packet_with(46, 1500, number), at(10_000), &mut sink));
+    queue.enqueue(packet_with(0, 700, 5), at(10_000), &mut sink);
+    queue.dequeue(at(10_001), &mut sink);
+    queue.dequeue(at(10_002), &mut sink);
+    let told = ["0 joined", "1 joined", "next of [0, 1]", "0 passed", "0 left", "next of [1]", "1 sent 700", "1 left"];
+    assert_eq!(queue.turns.0, told);
 }
 
 #[test]
