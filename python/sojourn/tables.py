@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def arrow_table(runs: "Sequence[Run]", name: str) -> "pa.Table":
-    """Return table "queue", "flows" or "packets" of all runs, one below the other, with a `seed` column."""
+    """Return a table of all runs by its name, one run below the other, with a `seed` column."""
     import pyarrow as pa
 
     return pa.concat_tables([_of_one_run(run, name) for run in runs], promote_options="permissive")

@@ -45,6 +45,8 @@ pub struct Early<B> {
     child: Box<Queue<B>>,
     threshold: Threshold,
     marks_ect0: bool,
+    /// Packets marked here, and not inside.
+    marked: u64,
 }
 
 /// Above what a packet is marked.
@@ -75,6 +77,7 @@ impl<B: Copy> Early<B> {
                 Amount::Bytes(bytes) => Threshold::BytesBehind(bytes as u64),
             },
             marks_ect0: params.choice("marks") == "ect",
+            marked: 0,
         })
     }
 
@@ -100,6 +103,7 @@ impl<B: Copy> Discipline<B> for Early<B> {
         let concerned = packet.ecn == Ecn::Ect1 || (packet.ecn == Ecn::Ect0 && self.marks_ect0);
         if concerned && self.is_above(&packet, now) {
             packet.ecn = Ecn::Ce;
+            self.marked += 1;
             sink.marked(&packet);
         }
         Some(packet)
@@ -155,6 +159,7 @@ impl<B: Copy> Discipline<B> for Early<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        self.child.probe(visit);
+        visit("early_marks", self.marked as f64);
+        self.child.probe(&mut |name, value| visit(&format!("child.{name}"), value));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{DESCRIPTOR, Early};
 use crate::laws::{lead, mixed_lives};
-use crate::testing::{Recorder, build, held, link, packet, params};
+use crate::testing::{Recorder, build, held, link, packet, params, probe};
 use crate::{Discipline, Ecn, Packet, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::{Params, Value};
@@ -42,7 +42,9 @@ fn those_with_ect1_are_marked_above_the_threshold() {
     assert_eq!(leave(&mut queue("ect1"), &ALL, Span::from_millis(2)), (ALL.to_vec(), vec![]), "not at it");
     assert_eq!(leave(&mut queue("ect1"), &ALL, Span::from_nanos(2_000_001)), (marked, vec![1]));
     let marked = vec![Ecn::NotEct, Ecn::Ce, Ecn::Ce, Ecn::Ce];
-    assert_eq!(leave(&mut queue("ect"), &ALL, Span::from_millis(3)), (marked, vec![1, 2]), "CE is not marked again");
+    let mut both = queue("ect");
+    assert_eq!(leave(&mut both, &ALL, Span::from_millis(3)), (marked, vec![1, 2]), "CE is not marked again");
+    assert_eq!(probe(&both, "early_marks"), 2.0);
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn scenario(name: &str, overrides: &[&str]) -> Scenario {
 
 /// Longest wait in the queue of each group's packets, in ms.
 fn longest_waits(scenario: &Scenario) -> Vec<f64> {
-    let log = outcome(scenario, &Wanted { bin: None, packets: true }).packets.expect("packets were wanted");
+    let log = outcome(scenario, &Wanted { packets: true, ..Wanted::default() }).packets.expect("packets were wanted");
     let mut flows = Vec::new();
     for (index, group) in scenario.groups.iter().enumerate() {
         flows.extend(std::iter::repeat_n(index, group.flows as usize));
@@ -58,4 +58,11 @@ fn early_marks_keep_the_queue_short_and_the_link_full_if_they_are_answered_gentl
     assert!(wait(&early) < 2.0 && wait(&late) > 5.0, "{} {}", wait(&early), wait(&late));
     assert!(early.utilization > Some(0.99) && late.utilization > Some(0.99) && halving.utilization < Some(0.6));
     assert!(early.marks > 0 && late.marks > 0, "the discipline inside marks as well");
+}
+
+#[test]
+fn the_record_has_the_outermost_classes() {
+    let record = run(&scenario("four-classes", &[]));
+    let names: Vec<_> = record.bottleneck.classes.keys().map(String::as_str).collect();
+    assert_eq!(names, ["others", "voice"]);
 }
