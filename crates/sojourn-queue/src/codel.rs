@@ -11,9 +11,9 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `codel` is and what can be set.
@@ -110,6 +110,13 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::short_target(params, link), advice::long_target(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {

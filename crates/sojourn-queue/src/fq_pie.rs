@@ -1,8 +1,8 @@
 //! FQ-PIE: a queue for each flow, each under PIE, served in turns with new flows first (Linux `sch_fq_pie`).
 //!
 //! Classification and turns are those of [FQ-CoDel](crate::fq_codel), the controllers those of [PIE](crate::pie): packets
-//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival; there is no fattest
-//! flow to pay for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
+//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival in Linux; in ns-3 the
+//! queue with the most bytes pays for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
 //! rest right after.
 //!
 //! Linux's test of its memory limit counts and then ignores what exceeds it; here the limit refuses the arrival.
@@ -10,21 +10,24 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, Lanes, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
-use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
-
-/// "No delay" as a threshold that only zero is below.
-const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
+use std::cmp::Reverse;
 
 /// What `fq_pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_pie",
     summary: "a queue for each flow, served in turns with new flows first, and PIE in each",
-    sources: &["Linux net/sched/sch_fq_pie.c", "RFC 8033", "RFC 8290"],
+    sources: &[
+        "Linux net/sched/sch_fq_pie.c",
+        "ns-3 src/traffic-control/model/fq-pie-queue-disc.cc",
+        "RFC 8033",
+        "RFC 8290",
+    ],
     parameters: &[
         Parameter {
             name: "limit",
@@ -42,6 +45,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         flows::PERFECT,
         flows::QUANTUM,
         flows::EMPTY_NEW,
+        Parameter {
+            name: "overflow",
+            kind: Kind::Choice(&["refuse", "longest"]),
+            default: Value::Choice("refuse"),
+            description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
+        },
+        flows::DROP_BATCH,
         law::TARGET,
         law::UPDATE,
         law::ALPHA,
@@ -51,7 +61,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::DECAY_BELOW,
         law::DECAY_WITH_BACKLOG,
         law::BOOST_ABOVE,
+        law::CAP,
         law::BURST,
+        law::BURST_BEGINS,
         law::BURST_FALLS,
         law::HOLD,
         law::QUIET,
@@ -65,23 +77,39 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ECN,
         law::MARK_P,
     ],
-    presets: &[Preset {
-        name: "linux",
-        summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
-        values: &[
-            ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-            ("empty_new", Value::Choice("wait-unless-alone")),
-            ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-            ("decay_below", NO_DELAY),
-            ("decay_with_backlog", Value::Boolean(false)),
-            ("boost_above", Value::Span(Span::from_millis(250))),
-            ("burst_falls", Value::Choice("departures")),
-            ("rate_weight", Value::Number(0.125)),
-            ("guard", Value::Choice("below")),
-            ("guard_delay", Value::Choice("latest")),
-            ("derandomize", Value::Boolean(true)),
-        ],
-    }],
+    presets: &[
+        Preset {
+            name: "linux",
+            summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
+            values: &[
+                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
+                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
+                ("decay_with_backlog", Value::Boolean(false)),
+                ("boost_above", Value::Span(Span::from_millis(250))),
+                ("cap", Value::Boolean(true)),
+                ("burst_falls", Value::Choice("departures")),
+                ("rate_weight", Value::Number(0.125)),
+                ("guard", Value::Choice("below")),
+                ("guard_delay", Value::Choice("latest")),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie but with a burst allowance of 150 ms",
+            values: &[
+                ("overflow", Value::Choice("longest")),
+                ("cap", Value::Boolean(true)),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_millis(1500))),
+                ("rate_weight", Value::Number(0.5)),
+                ("guard", Value::Choice("packets")),
+                ("mean_packet", Value::Integer(1000)),
+                ("ecn", Value::Boolean(true)),
+            ],
+        },
+    ],
     ..Descriptor::PLAIN
 };
 
@@ -90,6 +118,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqPie<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
+    /// Where a full buffer drops from the longest queue.
+    longest: Option<Longest<(u64, Reverse<usize>)>>,
+    drop_batch: u32,
     rounds: Rounds,
     controllers: Vec<Controller>,
     law: Law,
@@ -113,6 +144,8 @@ impl<B: Copy> FqPie<B> {
         Ok(FqPie {
             classifier: flows::classifier(params, &mut random),
             lanes: Lanes::default(),
+            longest: (params.choice("overflow") == "longest").then(Longest::default),
+            drop_batch: params.integer("drop_batch") as u32,
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
             law,
@@ -126,10 +159,9 @@ impl<B: Copy> FqPie<B> {
         })
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        let (packets, bytes) = (self.lanes.packets() + 1, self.lanes.bytes() + u64::from(bytes));
-        !self.limit.is_exceeded(packets, bytes)
-            && !self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
+    fn exceeds(&self, packets: usize, bytes: u64) -> bool {
+        self.limit.is_exceeded(packets, bytes)
+            || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
 
     #[inline]
@@ -146,9 +178,10 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         if bucket >= self.controllers.len() {
             self.controllers.resize(bucket + 1, Controller::default());
         }
-        let (room, backlog) = (self.has_room(packet.bytes), self.backlog(bucket));
+        let full = self.exceeds(self.lanes.packets() + 1, self.lanes.bytes() + u64::from(packet.bytes));
+        let backlog = self.backlog(bucket);
         let controller = &mut self.controllers[bucket];
-        if !room {
+        if full && self.longest.is_none() {
             controller.overflow();
             return sink.dropped(&packet, DropReason::Overflow);
         }
@@ -162,6 +195,13 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         }
         self.lanes.push(bucket, packet);
         self.rounds.join(bucket);
+        if let Some(mut longest) = self.longest.take() {
+            longest.grew(bucket);
+            while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
+                flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+            }
+            self.longest = Some(longest);
+        }
     }
 
     #[inline]
@@ -199,6 +239,19 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
             self.controllers[bucket].update(&self.law, backlog);
         }
         self.next_update += self.law.update();
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::slow_updates(params),
+            advice::limit_below_target(params, link),
+            advice::small_quantum(params, link),
+            advice::few_buckets(params, "flows"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {

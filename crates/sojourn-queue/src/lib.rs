@@ -4,6 +4,7 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod advice;
 mod classful;
 mod discipline;
 mod fifo;
@@ -27,6 +28,7 @@ pub mod dwrr;
 pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod hhf;
 pub mod pi2;
 pub mod pie;
 pub mod prio;
@@ -35,6 +37,7 @@ pub mod sfb;
 pub mod sfq;
 pub mod sqf;
 pub mod wfq;
+pub mod wred;
 pub mod wrr;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
@@ -122,6 +125,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    wred::Wred,
     choke::Choke,
     blue::Blue,
     codel::CoDel,
@@ -135,6 +139,7 @@ disciplines! {
     fq_codel::FqCoDel,
     fq_pie::FqPie,
     sfb::Sfb,
+    hhf::Hhf,
     prio::Prio,
     wrr::Wrr,
     dwrr::Dwrr,

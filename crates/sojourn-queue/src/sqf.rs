@@ -15,8 +15,8 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{End, Lanes, Longest, Ranking};
-use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params};
+use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use std::cmp::Reverse;
 
@@ -116,6 +116,10 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.lanes.bytes()
+    }
+
+    fn advice(params: &Params, _link: &LinkProperties) -> Vec<Advice> {
+        advice::few_buckets(params, "buckets").into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {

@@ -45,6 +45,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "step-marking",
     "four-classes",
     "early-marking",
+    "drop-precedence",
+    "heavy-hitters",
 };
 
 /// One line for each file in `scenarios/traces/`.
