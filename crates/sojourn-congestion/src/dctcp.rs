@@ -79,6 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Fewest segments that a loss or a mark leaves.

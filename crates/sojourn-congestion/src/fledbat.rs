@@ -69,6 +69,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
+    ..Descriptor::PLAIN
 };
 
 /// Length of a period of the base delay.

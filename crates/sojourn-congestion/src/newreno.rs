@@ -61,6 +61,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("window"))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A parameter of [`Growth`].

@@ -151,6 +151,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under adaptive random early detection.
@@ -204,7 +205,7 @@ impl<B: Copy> Discipline<B> for Ared<B> {
         all
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         self.0.probe(visit);
         visit("max_p", self.0.max_p());
     }

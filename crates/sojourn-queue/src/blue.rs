@@ -67,6 +67,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "Feng's ns-1.1 code as ported to ns-3: d1 0.0025, d2 0.00025, 0.1 s",
         values: &[],
     }],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue with one probability.
@@ -213,7 +214,7 @@ impl<B: Copy> Discipline<B> for Blue<B> {
         vec![Advice::new("freeze_time", text)]
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("drop_probability", self.controller.probability);
     }
 }

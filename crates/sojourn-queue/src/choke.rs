@@ -156,7 +156,7 @@ impl<B: Copy> Discipline<B> for Choke<B> {
         setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, "max", link))
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let average = self.average.value();
         visit("average_packets", average);
         visit("drop_probability", self.ramp.probability(average));

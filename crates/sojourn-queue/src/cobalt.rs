@@ -99,6 +99,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under COBALT.
@@ -186,7 +187,7 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
             .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));
         visit("blue_probability", self.controller.blue());

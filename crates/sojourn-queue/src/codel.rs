@@ -59,6 +59,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under controlled delay.
@@ -118,7 +119,7 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
             .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));
         visit("next_signal_s", self.controller.next_signal().map_or(f64::NAN, Time::as_secs_f64));

@@ -54,7 +54,7 @@ pub trait Discipline<B> {
 
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
     /// NaN for what is not known.
-    fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _visit: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// Who is told of packets that a discipline drops or marks.

@@ -44,6 +44,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(50.0))), ("reserve", Value::Integer(1))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue with a limit.

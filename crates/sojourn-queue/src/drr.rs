@@ -166,7 +166,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
         [advice::small_quantum(params, link), advice::few_buckets(params, "buckets")].into_iter().flatten().collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("fattest_bucket_bytes", self.lanes.most_bytes() as f64);
     }

@@ -106,6 +106,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Two coupled queues.
@@ -353,7 +354,7 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         ["low", "classic"].map(str::to_owned).to_vec()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());
         visit("delay_ms", self.controller.delay() * 1000.0);

@@ -89,6 +89,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under controlled delay.
@@ -230,7 +231,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", self.rounds.new_buckets() as f64);
         visit("old_queues", self.rounds.old_buckets() as f64);
     }

@@ -110,6 +110,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under proportional integral controllers.
@@ -262,7 +263,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", self.rounds.new_buckets() as f64);
         visit("old_queues", self.rounds.old_buckets() as f64);
         visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));

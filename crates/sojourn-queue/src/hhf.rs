@@ -86,6 +86,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "linux", summary: "sch_hhf's defaults, which are those here", values: &[] }],
+    ..Descriptor::PLAIN
 };
 
 /// Two queues, one of them for heavy hitters.
@@ -205,7 +206,7 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
         vec![Advice::new("admit_bytes", text)]
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("heavy_flows", self.table.flows() as f64);
         visit("heavy_packets", self.queues[HEAVY].packets() as f64);
         visit("light_packets", self.queues[LIGHT].packets() as f64);

@@ -5,6 +5,7 @@
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
 mod advice;
+mod classful;
 mod discipline;
 mod fifo;
 mod flows;
@@ -23,6 +24,8 @@ pub mod codel;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
+pub mod dwrr;
+pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
 pub mod hhf;
@@ -33,7 +36,9 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;
+pub mod wfq;
 pub mod wred;
+pub mod wrr;
 
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
@@ -109,7 +114,7 @@ macro_rules! disciplines {
             fn classes(&self) -> Vec<String> {
                 match self { $(Queue::$name(queue) => queue.classes()),+ }
             }
-            fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+            fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 match self { $(Queue::$name(queue) => queue.probe(visit)),+ }
             }
         }
@@ -136,6 +141,10 @@ disciplines! {
     sfb::Sfb,
     hhf::Hhf,
     prio::Prio,
+    wrr::Wrr,
+    dwrr::Dwrr,
+    wfq::Wfq,
+    early::Early,
 }
 
 /// The discipline called `name`.
@@ -155,11 +164,15 @@ mod tests {
         for descriptor in DESCRIPTORS {
             let mut queue = build(&params(descriptor, "default", &[]), &link(10_000)).unwrap();
             let names = |queue: &Queue<u32>| {
-                let mut names = Vec::new();
+                let mut names: Vec<String> = Vec::new();
                 queue.probe(&mut |name, value| {
-                    assert!(!names.contains(&name), "{}: two probes are called {name}", descriptor.name);
+                    assert!(
+                        !names.iter().any(|known| known == name),
+                        "{}: two probes are called {name}",
+                        descriptor.name
+                    );
                     assert!(!value.is_infinite(), "{} {name}", descriptor.name);
-                    names.push(name);
+                    names.push(name.to_owned());
                 });
                 names
             };

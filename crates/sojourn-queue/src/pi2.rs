@@ -54,6 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", Value::Choice("random"))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under PI2.
@@ -159,7 +160,7 @@ impl<B: Copy> Discipline<B> for Pi2<B> {
             .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());
         visit("delay_ms", self.controller.delay() * 1000.0);

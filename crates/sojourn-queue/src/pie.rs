@@ -120,6 +120,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under a proportional integral controller.
@@ -236,7 +237,7 @@ impl<B: Copy> Discipline<B> for Pie<B> {
             .collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("drop_probability", self.controller.probability());
         visit("delay_ms", self.controller.delay() * 1000.0);
         visit("burst_allowance_ms", self.controller.burst(&self.law).as_millis_f64());

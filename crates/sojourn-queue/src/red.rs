@@ -175,7 +175,7 @@ impl<B: Copy> Discipline<B> for Red<B> {
         all
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let average = self.average.value();
         match self.unit {
             Unit::Packets => visit("average_packets", average),

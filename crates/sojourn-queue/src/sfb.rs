@@ -244,7 +244,7 @@ impl<B: Copy> Discipline<B> for Sfb<B> {
         [bins_beyond_limit(params, link), forgetful(params)].into_iter().flatten().collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let (greatest, mean) = self.sets[self.active].probabilities();
         visit("greatest_bin_probability", greatest);
         visit("mean_bin_probability", mean);

@@ -269,7 +269,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
         [advice::small_quantum(params, link), few_buckets].into_iter().flatten().collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("longest_bucket_packets", self.lanes.most_packets() as f64);
     }

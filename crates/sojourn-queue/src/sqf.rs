@@ -122,7 +122,7 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         advice::few_buckets(params, "buckets").into_iter().collect()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
         visit("longest_bucket_bytes", self.lanes.most_bytes() as f64);
     }

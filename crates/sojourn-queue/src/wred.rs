@@ -302,7 +302,7 @@ impl<B: Copy> Discipline<B> for Wred<B> {
         all
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let averages = match self.unit {
             Unit::Packets => ["green_average_packets", "yellow_average_packets", "red_average_packets"],
             Unit::Bytes => ["green_average_bytes", "yellow_average_bytes", "red_average_bytes"],

@@ -43,6 +43,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "jitter-and-loss",
     "low-priority",
     "step-marking",
+    "four-classes",
+    "early-marking",
     "drop-precedence",
     "heavy-hitters",
 };

@@ -152,6 +152,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };

@@ -147,6 +147,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// What `tc gred` assumes where no bandwidth is given.

@@ -4,6 +4,8 @@ use super::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
+use crate::node::Origin;
+use crate::write;
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::registry::{Advice, ParameterError};
 use sojourn_core::{Span, Stream};
@@ -117,37 +119,64 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let transport = group.chosen("transport");
     let options = transport.map(|chosen| (chosen, Options::new(&chosen.params)));
     if let Some((chosen, Err(error))) = &options {
-        parameter_error(reporter, chosen, group, &join(path, "transport"), error);
+        parameter_error(reporter, chosen, group.origin_of("transport"), &join(path, "transport"), error);
     }
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
     let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-    let path = join(path, "control");
+    let (path, origin) = (join(path, "control"), group.origin_of("control"));
     match AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
-        Err(error) => parameter_error(reporter, chosen, group, &path, &error),
-        Ok(_) => unwise(reporter, chosen, group, &path, &AnyControl::advice(&chosen.params)),
+        Err(error) => parameter_error(reporter, chosen, origin, &path, &error),
+        Ok(_) => unwise(reporter, chosen, origin, &path, &AnyControl::advice(&chosen.params)),
     }
 }
 
-/// Warns of values that are legal and yet unwise.
-pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, table: &Fields, path: &str, advice: &[Advice]) {
-    let key = path.rsplit('.').next().unwrap_or(path);
+/// Warns of values that are legal and yet unwise; `origin` is where the algorithm was chosen.
+pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, origin: Origin, path: &str, advice: &[Advice]) {
     for Advice { parameter, text } in advice {
-        let origin = chosen.origin(parameter).unwrap_or_else(|| table.origin_of(key));
+        let origin = chosen.origin(parameter).unwrap_or(origin);
         let value = chosen.params.get(parameter);
         reporter.warning(origin, &join(path, parameter), value.to_string(), text.clone());
     }
 }
 
-/// Reports that the parameters of an algorithm do not fit together.
+/// Reports that the parameters of an algorithm do not fit together; `origin` is where it was chosen.
 pub(super) fn parameter_error(
     reporter: &mut Reporter<'_>,
     chosen: &Chosen,
-    table: &Fields,
+    origin: Origin,
     path: &str,
     error: &ParameterError,
 ) {
-    let key = path.rsplit('.').next().unwrap_or(path);
-    let origin = chosen.origin(error.parameter).unwrap_or_else(|| table.origin_of(key));
-    let value = chosen.params.get(error.parameter);
-    reporter.error(origin, &join(path, error.parameter), Fault::new(value.to_string()), error.rule.clone());
+    let key = error.parameter;
+    if let Some(index) = error.class {
+        let class = &chosen.classes[index];
+        let path = join(&element_path(&join(path, "class"), index, &class.fields), key);
+        let (origin, found) = match class.own.origin(key) {
+            Some(origin) => (origin, class.own.params.get(key).to_string()),
+            None => (class.fields.origin_of(key), shown(&class.fields, key)),
+        };
+        return reporter.error(origin, &path, Fault::new(found), error.rule.clone());
+    }
+    let found = match key {
+        "class" => match &chosen.classes[..] {
+            [] => "none".to_owned(),
+            classes => classes.iter().filter_map(|class| class.fields.text("name")).collect::<Vec<_>>().join(", "),
+        },
+        "child" => chosen.child.as_ref().map_or("nothing", |child| child.params.descriptor().name).to_owned(),
+        parameter => chosen.params.get(parameter).to_string(),
+    };
+    reporter.error(chosen.origin(key).unwrap_or(origin), &join(path, key), Fault::new(found), error.rule.clone());
+}
+
+/// The value of a key as a file has it; of an algorithm its name and limit.
+fn shown(fields: &Fields, key: &str) -> String {
+    if let Some(Item::Chosen(chosen)) = fields.item(key) {
+        let descriptor = chosen.params.descriptor();
+        let limit = descriptor.parameter("limit").map(|_| format!(" with a limit of {}", chosen.params.get("limit")));
+        return format!("{}{}", descriptor.name, limit.unwrap_or_default());
+    }
+    match (fields.section.key(key), fields.item(key)) {
+        (Some(key), Some(item)) => write::toml_value(&write::item(item, &key.form)),
+        _ => "nothing".to_owned(),
+    }
 }
