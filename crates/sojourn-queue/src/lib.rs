@@ -4,6 +4,7 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod body;
 mod buckets;
 mod discipline;
 mod fifo;
@@ -19,6 +20,7 @@ mod testing;
 
 pub mod ared;
 pub mod blue;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
@@ -35,6 +37,7 @@ pub mod sfb;
 pub mod sfq;
 pub mod sqf;
 
+pub use body::{Acknowledgement, Body, MOST_RANGES};
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
 pub use hash::FlowHash;
@@ -56,7 +59,7 @@ macro_rules! disciplines {
             $($name($module::$name<B>)),+
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// Builds the discipline that `params` belongs to, for a link with properties `link`.
             ///
             /// # Errors
@@ -69,7 +72,7 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// What a careful user would not do with `params` on `link`, although it is legal.
             pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
@@ -79,7 +82,7 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Copy> Discipline<B> for Queue<B> {
+        impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self { $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+ }
@@ -132,6 +135,7 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
+    cake::Cake,
     sfb::Sfb,
     prio::Prio,
 }

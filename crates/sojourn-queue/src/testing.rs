@@ -2,7 +2,7 @@
 
 pub(crate) mod flows;
 
-use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
+use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
 use proptest::prelude::*;
 use sojourn_core::registry::{Descriptor, Params, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
@@ -15,6 +15,8 @@ pub(crate) fn link(kilobits: u64) -> LinkProperties {
         packet_bytes: 1500,
     }
 }
+
+impl Body for u32 {}
 
 /// A packet of `bytes` bytes with a number.
 pub(crate) fn packet(bytes: u32, number: u32) -> Packet<u32> {

@@ -102,6 +102,41 @@ impl<B: Copy> Lanes<B> {
         Some(packet)
     }
 
+    /// The packets of `bucket` from its head on, each with its place in the pool.
+    pub(crate) fn chain(&self, bucket: u32) -> impl Iterator<Item = (u32, &Packet<B>)> {
+        let lane = self.lanes.get(bucket as usize).filter(|lane| lane.packets > 0);
+        let first = lane.map(|lane| (lane.head, &self.pool[lane.head as usize]));
+        let mut left = lane.map_or(0, |lane| lane.packets);
+        std::iter::successors(first, move |(_, slot)| {
+            left -= 1;
+            (left > 0).then(|| (slot.next, &self.pool[slot.next as usize]))
+        })
+        .map(|(place, slot)| (place, &slot.packet))
+    }
+
+    /// Takes the packet of `bucket` that is behind the one at place `before`; the head without one.
+    pub(crate) fn take_after(&mut self, bucket: u32, before: Option<u32>) -> Option<Packet<B>> {
+        let Some(before) = before else { return self.pop(bucket) };
+        let lane = &mut self.lanes[bucket as usize];
+        if before == lane.tail {
+            return None;
+        }
+        let taken = self.pool[before as usize].next;
+        let slot = &mut self.pool[taken as usize];
+        let (packet, next) = (slot.packet, slot.next);
+        slot.next = self.free;
+        self.free = taken;
+        self.pool[before as usize].next = next;
+        if taken == lane.tail {
+            lane.tail = before;
+        }
+        lane.packets -= 1;
+        lane.bytes -= u64::from(packet.bytes);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
     #[inline]
     fn allocate(&mut self, packet: Packet<B>) -> u32 {
         let filled = Slot { packet, next: NONE };
