@@ -12,11 +12,7 @@ use sojourn_core::{Rate, Span};
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cake",
     summary: "shaper, tins by DSCP, fairness among hosts and among flows, and COBALT in each queue",
-    sources: &[
-        "Linux net/sched/sch_cake.c (6.18)",
-        "iproute2 tc/q_cake.c and tc-cake(8)",
-        "Høiland-Jørgensen, Täht and Morton, Piece of CAKE, 2018",
-    ],
+    sources: &["Linux net/sched/sch_cake.c (6.18)", "iproute2 tc/q_cake.c and tc-cake(8)"],
     parameters: &[
         Parameter {
             name: "bandwidth",

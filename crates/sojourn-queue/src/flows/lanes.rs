@@ -169,20 +169,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_is_a_queue(steps in prop::collection::vec((0u32..6, 40u32..1500, any::<bool>()), 1..500)) {
+        fn each_is_a_queue(steps in prop::collection::vec((0u32..6, 40u32..1500, 0usize..5), 1..500)) {
             let mut model: BTreeMap<u32, VecDeque<(u32, u32)>> = BTreeMap::new();
             let mut lanes = Lanes::default();
-            for (number, (bucket, bytes, push)) in (0..).zip(steps) {
+            for (number, (bucket, bytes, action)) in (0..).zip(steps) {
                 let queue = model.entry(bucket).or_default();
-                if push {
+                if action < 2 {
                     queue.push_back((bytes, number));
                     lanes.push(bucket, packet(bytes, number));
-                } else {
+                } else if action == 2 {
                     let taken = lanes.pop(bucket).map(|packet| (packet.bytes, packet.body));
                     prop_assert_eq!(taken, queue.pop_front());
+                } else {
+                    // Any but the head: behind the second from the tail, or behind the tail.
+                    let places: Vec<u32> = lanes.chain(bucket).map(|(place, _)| place).collect();
+                    let before = places.len().checked_sub(action - 2);
+                    let taken = before.and_then(|before| lanes.take_after(bucket, Some(places[before])));
+                    let expected = before.and_then(|before| queue.remove(before + 1));
+                    prop_assert_eq!(taken.map(|packet| (packet.bytes, packet.body)), expected);
                 }
                 for (&bucket, queue) in &model {
                     prop_assert_eq!(lanes.packets_of(bucket) as usize, queue.len());
+                    let chain = lanes.chain(bucket).map(|(_, packet)| (packet.bytes, packet.body));
+                    prop_assert!(chain.eq(queue.iter().copied()));
                     prop_assert_eq!(lanes.bytes_of(bucket), queue.iter().map(|(bytes, _)| u64::from(*bytes)).sum());
                 }
                 prop_assert_eq!(lanes.packets(), model.values().map(VecDeque::len).sum());

@@ -1,6 +1,8 @@
 //! Who shares with whom.
 
 use super::*;
+use crate::cake::tin::{Setting, Tin};
+use sojourn_core::Stream;
 
 /// Packets that the flows send in `rounds` turns of the link while none runs empty; each is (sender, receiver).
 fn shares(changes: &[(&str, Value)], flows: &[(u16, u16)], rounds: usize) -> Vec<u32> {
@@ -168,4 +170,58 @@ fn a_pause_does_not_clear_a_debt() {
     queue.enqueue(of_flow(1, 1500, 0), Time::ZERO, &mut Recorder::default());
     assert_eq!(probe(&queue, "best_effort.sparse_flows"), 0.0);
     assert_eq!(probe(&queue, "best_effort.bulk_flows"), 2.0);
+}
+
+/// A bulk flow whose queue is taken over by a flow of another host, as after a collision.
+#[test]
+fn a_queue_that_changes_hands_is_counted_for_its_new_host() {
+    let setting = Setting {
+        rate: None,
+        quantum: 1,
+        target: Span::from_millis(5),
+        interval: Span::from_millis(100),
+        full_packet: 1500,
+        fair_hosts: [true, false],
+    };
+    let mut tin = Tin::new(&setting);
+    let mut random = Stream::new(1, "tin");
+    tin.grow(2);
+    let load = |tin: &Tin| [3, 4].map(|host| tin.hosts[0].as_ref().unwrap().bulk_flows(host));
+    for flow in 0..2 {
+        let place = tin.hosts[0].as_mut().unwrap().place(3);
+        tin.seat(flow, [place, 0]);
+        tin.arrived(flow, &mut random);
+        // It uses up its quantum and waits, behind the other, for more.
+        tin.charge(flow, 1514);
+        assert_eq!(tin.turn(&mut false, |_| true, &mut random), Some(flow), "after one more quantum");
+        tin.charge(flow, 1514);
+    }
+    assert_eq!(load(&tin), [2, 0]);
+    let place = tin.hosts[0].as_mut().unwrap().place(4);
+    tin.seat(1, [place, 0]);
+    assert_eq!(load(&tin), [1, 1]);
+    // A sparse one counts for nobody.
+    tin.grow(3);
+    tin.arrived(2, &mut random);
+    tin.seat(2, [place, 0]);
+    assert_eq!(load(&tin), [1, 1]);
+}
+
+/// BLUE's 1/256 of one overflow is worn off by sixteen visits to the empty queue, more than target apart.
+#[test]
+fn an_unresponsive_flow_is_one_until_blue_rests() {
+    let mut queue = cake(&[PERFECT, ("memlimit", Value::Amount(Amount::Bytes(1500.0)))]);
+    let mut sink = Recorder::default();
+    let start = 10_000;
+    (0..2).for_each(|number| queue.enqueue(of_flow(0, 1500, number), at(start), &mut sink));
+    assert_eq!((sink.drops.len(), probe(&queue, "best_effort.unresponsive_flows")), (1, 1.0));
+    assert!(queue.dequeue(at(start), &mut sink).is_some());
+    for visit in 1..=16u64 {
+        assert_eq!(probe(&queue, "best_effort.unresponsive_flows"), 1.0, "before visit {visit}");
+        let now = at(start + visit * 5_001);
+        queue.enqueue(of_flow(1, 100, 0), now, &mut sink);
+        // Flow 1 is found empty where it went first, and then flow 0.
+        while queue.dequeue(now, &mut sink).is_some() {}
+    }
+    assert_eq!(probe(&queue, "best_effort.unresponsive_flows"), 0.0);
 }

@@ -30,6 +30,8 @@ fn eight_flows_of_a_set_do_not_collide() {
 fn a_flow_finds_its_place_again_until_another_takes_it() {
     let mut ways = Ways::new();
     assert_eq!(ways.find(1024, |_| false), (0, Holder::Nobody));
+    assert_eq!(ways.find(1024, |_| false), (0, Holder::Nobody));
+    assert_eq!(ways.counts(), Counts { hits: 0, misses: 1, collisions: 0 }, "it came back to its own place");
     assert_eq!(ways.find(2048, |place| place == 0), (1, Holder::Nobody));
     assert_eq!(ways.find(2048, |_| false), (1, Holder::Nobody), "although place 0 is free now");
     assert_eq!(ways.find(3072, |place| place == 0), (1, Holder::Nobody));
