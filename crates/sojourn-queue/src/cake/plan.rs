@@ -186,6 +186,6 @@ impl Plan {
     }
 
     fn shrinking(&self, first: u64) -> Vec<u64> {
-        std::iter::successors(Some(first), |part| Some(part * 7 >> 3)).take(self.tins.len()).collect()
+        std::iter::successors(Some(first), |part| Some(part * 7 / 8)).take(self.tins.len()).collect()
     }
 }
