@@ -22,15 +22,16 @@ mod ways;
 pub use descriptor::DESCRIPTOR;
 
 use crate::cobalt::law::Verdict;
-use crate::flows::{Lanes, Longest};
+use crate::flows::{End, Lanes, Longest};
 use crate::hash::FlowHash;
 use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Limit, LinkProperties, Packet, Sink};
-use acks::{Behind, Filter};
+use acks::Filter;
 use descriptor::Queues;
 use plan::Plan;
 use shaper::{Framing, Shaper};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
+use std::cmp::Reverse;
 use tin::{Setting, Tin};
 use ways::{Holder, PLACES, Ways};
 
@@ -50,7 +51,7 @@ pub struct Cake<B> {
     /// The tin that sends, where they take turns.
     current: usize,
     lanes: Lanes<B>,
-    longest: Longest,
+    longest: Longest<(u64, Reverse<usize>)>,
     limit: Limit,
     shaper: Shaper,
     framing: Framing,
@@ -142,23 +143,23 @@ impl<B: Body> Cake<B> {
 
     /// The place in `lanes` of a tin's queue.
     #[inline]
-    fn lane(&self, tin: usize, flow: u32) -> u32 {
-        flow * self.tins.len() as u32 + tin as u32
+    fn lane(&self, tin: usize, flow: u32) -> usize {
+        flow as usize * self.tins.len() + tin
     }
 
     /// Takes a packet from a queue.
     #[inline]
     fn pop(&mut self, tin: usize, flow: u32) -> Option<Packet<B>> {
-        let packet = self.lanes.pop(self.lane(tin, flow))?;
+        let packet = self.lanes.pop(self.lane(tin, flow), End::Head)?;
         self.tins[tin].bytes -= u64::from(packet.bytes);
         Some(packet)
     }
 
     /// Drops the acknowledgement that `newest`, the last of its queue, makes superfluous.
-    fn filter<S: Sink<B>>(&mut self, tin: usize, lane: u32, newest: &Packet<B>, now: Time, sink: &mut S) {
-        let others = self.lanes.packets_of(lane) as usize - 1;
+    fn filter<S: Sink<B>>(&mut self, tin: usize, lane: usize, newest: &Packet<B>, now: Time, sink: &mut S) {
+        let others = self.lanes.packets_of(lane) - 1;
         let superseded = self.ack_filter.superseded(self.lanes.chain(lane).take(others), newest);
-        let Some(packet) = superseded.and_then(|Behind(before)| self.lanes.take_after(lane, before)) else { return };
+        let Some(packet) = superseded.and_then(|place| self.lanes.take(lane, place)) else { return };
         self.tins[tin].bytes -= u64::from(packet.bytes);
         self.tins[tin].ack_drops += 1;
         sink.dropped(&packet, DropReason::Redundant);
@@ -177,8 +178,12 @@ impl<B: Body> Cake<B> {
     /// Drops from the head of the longest queue of all tins.
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
-        let Some(lane) = self.longest.find(|lane| self.lanes.bytes_of(lane)) else { return };
-        let (tin, flow) = (lane as usize % self.tins.len(), lane / self.tins.len() as u32);
+        let longest = self.longest.find(|lane| match self.lanes.bytes_of(lane) {
+            0 => None,
+            bytes => Some((bytes, Reverse(lane))),
+        });
+        let Some(lane) = longest else { return };
+        let (tin, flow) = (lane % self.tins.len(), (lane / self.tins.len()) as u32);
         let Some(packet) = self.pop(tin, flow) else { return };
         self.tins[tin].overflowed(flow, now);
         sink.dropped(&packet, DropReason::Overflow);
@@ -229,8 +234,8 @@ impl<B: Body> Cake<B> {
         sink: &mut S,
     ) -> Option<Packet<B>> {
         loop {
-            let (lanes, tins) = (&self.lanes, self.tins.len() as u32);
-            let holds = |flow| lanes.packets_of(flow * tins + index as u32) > 0;
+            let (lanes, tins) = (&self.lanes, self.tins.len());
+            let holds = |flow| lanes.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
             while let Some(mut packet) = self.pop(index, flow) {
                 let is_last = self.lanes.packets_of(self.lane(index, flow)) == 0;
@@ -306,7 +311,7 @@ impl<B: Body> Discipline<B> for Cake<B> {
         if self.ack_filter != Filter::Off {
             self.filter(index, lane, &packet, now, sink);
         }
-        self.longest.grew(lane, self.lanes.bytes_of(lane));
+        self.longest.grew(lane);
         self.tins[index].arrived(flow, &mut self.random);
         while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) {
             self.drop_from_longest(now, sink);

@@ -16,19 +16,12 @@ pub(super) enum Filter {
 /// A waiting acknowledgement that may be dropped.
 #[derive(Clone, Copy)]
 struct Candidate {
-    /// The place of the packet before it; `None` at the head.
-    before: Option<u32>,
-    /// Its own place.
     place: u32,
     ece: bool,
 }
 
-/// A packet in a queue, by the place of the one before it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Behind(pub(super) Option<u32>);
-
 impl Filter {
-    /// The waiting packet that `newest`, which came behind all of them, makes superfluous: the oldest of two pure
+    /// The place of the waiting packet that `newest`, which came behind all of them, makes superfluous: the oldest of two pure
     /// acknowledgements of its flow that it covers. One of them stays so that news still arrives at some pace.
     ///
     /// This looks at the packets before it in the same queue until it has found two. In a queue of acknowledgements
@@ -37,13 +30,13 @@ impl Filter {
         self,
         waiting: impl Iterator<Item = (u32, &'a Packet<B>)>,
         newest: &Packet<B>,
-    ) -> Option<Behind> {
+    ) -> Option<u32> {
         let new = newest.acknowledgement()?;
         let mut candidate: Option<Candidate> = None;
         let mut found = 0;
-        let mut before = None;
+        let mut last = None;
         for (place, packet) in waiting {
-            let previous = before.replace(place);
+            last = Some(place);
             if packet.key != newest.key {
                 continue;
             }
@@ -56,14 +49,14 @@ impl Filter {
             if !covers(&new, &ack) {
                 continue;
             }
-            let oldest = *candidate.get_or_insert(Candidate { before: previous, place, ece: ack.ece });
+            let oldest = *candidate.get_or_insert(Candidate { place, ece: ack.ece });
             found += 1;
             if found > 1 {
-                return Some(Behind(oldest.before));
+                return Some(oldest.place);
             }
         }
-        let alone = candidate.filter(|candidate| before == Some(candidate.place) && candidate.ece == new.ece);
-        alone.filter(|_| self == Filter::Aggressive).map(|candidate| Behind(candidate.before))
+        let alone = candidate.filter(|candidate| last == Some(candidate.place) && candidate.ece == new.ece);
+        alone.filter(|_| self == Filter::Aggressive).map(|candidate| candidate.place)
     }
 }
 
