@@ -1,10 +1,10 @@
 //! CAKE: a shaper over tins over queues (Linux `sch_cake.c`).
 //!
-//! An arrival's DSCP decides its tin ([`plan`]), its hash the queue there ([`ways`]). When the shaper lets a packet go
-//! ([`shaper`]), the highest tin that is within its rate sends, or where none is the one that will be first; without a
-//! rate, tins take turns by weight. Within the tin the flows take turns ([`tin`]), which are shorter the more bulk flows
+//! An arrival's DSCP decides its tin (`plan`), its hash the queue there (`ways`). When the shaper lets a packet go
+//! (`shaper`), the highest tin that is within its rate sends, or where none is the one that will be first; without a
+//! rate, tins take turns by weight. Within the tin the flows take turns (`tin`), which are shorter the more bulk flows
 //! a flow's host has, and COBALT decides at the head of the queue. Over the memory limit the longest queue of all loses
-//! its head. Acknowledgements that a new one makes superfluous may be dropped on arrival ([`acks`]).
+//! its head. Acknowledgements that a new one makes superfluous may be dropped on arrival (`acks`).
 //!
 //! Not here: `autorate-ingress`, NAT look-ups, firewall marks and filters, the splitting of super-packets (there are
 //! none), several interfaces sharing a rate. Of equally long queues the kernel's heap drops from any, here it is the
