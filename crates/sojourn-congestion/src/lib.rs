@@ -24,11 +24,12 @@ pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
+pub mod prague;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod westwood;
 
-pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
+pub use control::{Ack, Congestion, Control, EcnUse, Path, RateSample, Signal};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Stream};
@@ -100,6 +101,9 @@ macro_rules! controls {
             fn wants_rate_samples(&self) -> bool {
                 match self { $(AnyControl::$name(control) => control.wants_rate_samples()),+ }
             }
+            fn ecn(&self) -> EcnUse {
+                match self { $(AnyControl::$name(control) => control.ecn()),+ }
+            }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(AnyControl::$name(control) => control.probe(visit)),+ }
             }
@@ -113,6 +117,7 @@ controls! {
     westwood::Westwood,
     vegas::Vegas,
     dctcp::Dctcp,
+    prague::Prague,
     compound::Compound,
     ledbat::Ledbat,
     fledbat::FairLedbat,
