@@ -37,7 +37,6 @@ pub struct Prague {
     least: f64,
     threshold: f64,
     alpha: f64,
-    /// Whether there was a mark, which proves that the path can mark.
     saw_mark: bool,
     rounds: Rounds,
     /// Rounds that ended outside slow start.
@@ -145,10 +144,7 @@ impl Prague {
         if !ends || self.acked == 0.0 {
             return;
         }
-        if self.saw_mark {
-            let part = self.marked / self.acked;
-            self.alpha += self.settings.gain * (part - self.alpha);
-        }
+        self.alpha += self.settings.gain * (self.marked / self.acked - self.alpha);
         self.acked = 0.0;
         self.marked = 0.0;
         self.avoiding += u64::from(!self.in_slow_start());

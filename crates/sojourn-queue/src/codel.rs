@@ -111,6 +111,10 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
         self.queue.bytes()
     }
 
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));

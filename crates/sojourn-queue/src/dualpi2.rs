@@ -299,6 +299,10 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         });
     }
 
+    fn marks(_params: &Params) -> bool {
+        true
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());

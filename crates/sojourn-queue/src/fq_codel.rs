@@ -231,6 +231,10 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         self.lanes.bytes()
     }
 
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("new_queues", f64::from(self.rounds.new_buckets()));
         visit("old_queues", f64::from(self.rounds.old_buckets()));

@@ -178,6 +178,34 @@ fn the_virtual_round_trip_counts_after_some_rounds() {
     }
 }
 
+/// Slow start is no time to be counted, and marks that come in a later one are answered once per round trip.
+#[test]
+fn slow_start_depends_on_the_round_trip() {
+    let rtt = Span::from_millis(5);
+    let mut link = Link::new(&params(&DESCRIPTOR, "linux", &[]), rtt);
+    for _ in 0..6 {
+        link.round();
+    }
+    link.ack(0, true);
+    let before = fraction(&link.script);
+    link.round();
+    assert!(fraction(&link.script) - before >= 1.0);
+    for _ in 0..5 {
+        link.round();
+    }
+    for (timeout, answered) in [(false, false), (true, true)] {
+        link.script.now += Span::from_millis(25);
+        link.ack(1, true);
+        if timeout {
+            link.script.congestion(Signal::Timeout { repeated: false });
+        }
+        link.script.now += rtt * 2;
+        let before = link.script.control.slow_start_threshold();
+        link.ack(0, true);
+        assert_eq!(link.script.control.slow_start_threshold() < before, answered);
+    }
+}
+
 /// Alpha is 1 from the first mark on, or 0 while the window halves at once.
 #[test]
 fn the_first_mark_halves_either_way() {
@@ -274,6 +302,31 @@ fn a_loss_halves() {
             close(fraction(&link.script), expected / 2.0);
         }
     }
+}
+
+/// A virtual round trip is what counts as beside; and a timeout leaves nothing to give back.
+#[test]
+fn credit_is_for_what_was_just_taken() {
+    for (timeout, expected) in [(false, 20.0), (true, 2.0)] {
+        let mut link = Link::new(&params(&DESCRIPTOR, "draft", &[]), Span::from_millis(10));
+        link.script.control.on_restart(40.0);
+        link.ack(0, true);
+        link.script.now += Span::from_millis(20);
+        if timeout {
+            link.script.congestion(Signal::Timeout { repeated: false });
+            link.ack(1, false);
+        }
+        link.script.congestion(Signal::Loss);
+        close(fraction(&link.script), expected);
+    }
+}
+
+/// After a lost SYN.
+#[test]
+fn a_flow_may_begin_with_one_segment() {
+    let mut script = script("linux", &[]);
+    script.control.on_restart(1.0);
+    assert_eq!(script.window(), 1.0);
 }
 
 /// Two segments; the module goes on to 100 kbit/s and lets pacing do it.
