@@ -14,7 +14,7 @@ mod tests;
 use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
 
 /// What Adaptive RED adds to RED.
@@ -196,6 +196,12 @@ impl<B: Copy> Discipline<B> for Ared<B> {
 
     fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
         self.0.on_timer(now, sink);
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let mut all = <Red<B> as Discipline<B>>::advice(params, link);
+        all.extend(Adaptation::advice(params));
+        all
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

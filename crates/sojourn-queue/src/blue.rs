@@ -12,7 +12,7 @@
 mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `blue` is and what can be set.
@@ -198,6 +198,19 @@ impl<B: Copy> Discipline<B> for Blue<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let freeze_time = params.span("freeze_time");
+        let round_trip = link.delay * 2;
+        if freeze_time >= round_trip {
+            return Vec::new();
+        }
+        let text = format!(
+            "shorter than the link's own round trip ({round_trip}): the probability moves again before senders have answered to the \
+             last step, and overshoots; usual is 10 to 500 ms, no less than a round trip"
+        );
+        vec![Advice::new("freeze_time", text)]
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

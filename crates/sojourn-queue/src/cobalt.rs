@@ -12,9 +12,9 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law, Verdict};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `cobalt` is and what can be set.
@@ -175,6 +175,15 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let ignores_rate = params.choice("slow_links") == "ignore";
+        let short_target = ignores_rate.then(|| advice::short_target(params, link)).flatten();
+        [short_target, advice::long_target(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

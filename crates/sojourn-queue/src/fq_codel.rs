@@ -11,11 +11,12 @@
 mod tests;
 
 use crate::codel::law::{self, Controller, Law, Source};
-use crate::flows::{self, Lanes, Longest, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
-use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
+use std::cmp::Reverse;
 
 /// What `fq_codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -39,12 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         flows::PERFECT,
         flows::QUANTUM,
         flows::EMPTY_NEW,
-        Parameter {
-            name: "drop_batch",
-            kind: Kind::Integer { min: 1, max: 1_000_000 },
-            default: Value::Integer(64),
-            description: "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
-        },
+        flows::DROP_BATCH,
         Parameter {
             name: "overflow_counts",
             kind: Kind::Boolean,
@@ -100,7 +96,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqCoDel<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
-    longest: Longest,
+    /// Buckets by their bytes; among equals the one with the lowest number, as Linux's scan finds it.
+    longest: Longest<(u64, Reverse<usize>)>,
     rounds: Rounds,
     controllers: Vec<Controller>,
     law: Law,
@@ -121,14 +118,14 @@ enum MinBytesIn {
 /// One flow's queue, as CoDel sees it.
 struct Lane<'a, B> {
     lanes: &'a mut Lanes<B>,
-    bucket: u32,
+    bucket: usize,
     min_bytes_in: MinBytesIn,
 }
 
 impl<B: Copy> Source<B> for Lane<'_, B> {
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
-        self.lanes.pop(self.bucket)
+        self.lanes.pop(self.bucket, End::Head)
     }
     #[inline]
     fn backlog(&self) -> u64 {
@@ -169,22 +166,11 @@ impl<B: Copy> FqCoDel<B> {
             || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
 
-    /// Drops a batch from the head of the queue with the most bytes.
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let Some(bucket) = self.longest.find(|bucket| self.lanes.bytes_of(bucket)) else { return };
-        let half = self.lanes.bytes_of(bucket) / 2;
-        let (mut packets, mut bytes) = (0, 0);
-        while let Some(packet) = self.lanes.pop(bucket) {
-            sink.dropped(&packet, DropReason::Overflow);
-            packets += 1;
-            bytes += u64::from(packet.bytes);
-            if packets == self.drop_batch || bytes >= half {
-                break;
-            }
-        }
-        if self.overflow_counts {
-            self.controllers[bucket as usize].count_overflow(packets);
+        let dropped = flows::drop_from_longest(&mut self.lanes, &mut self.longest, self.drop_batch, sink);
+        if let Some((bucket, packets)) = dropped.filter(|_| self.overflow_counts) {
+            self.controllers[bucket].count_overflow(packets);
         }
     }
 }
@@ -193,12 +179,12 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(&packet) as u32;
-        if bucket as usize >= self.controllers.len() {
-            self.controllers.resize(bucket as usize + 1, Controller::default());
+        let bucket = self.classifier.bucket(&packet);
+        if bucket >= self.controllers.len() {
+            self.controllers.resize(bucket + 1, Controller::default());
         }
         self.lanes.push(bucket, packet);
-        self.longest.grew(bucket, self.lanes.bytes_of(bucket));
+        self.longest.grew(bucket);
         self.rounds.join(bucket);
         while self.is_too_full() {
             self.drop_from_longest(sink);
@@ -209,7 +195,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let controller = &mut self.controllers[turn.bucket as usize];
+            let controller = &mut self.controllers[turn.bucket];
             let mut lane = Lane { lanes: &mut self.lanes, bucket: turn.bucket, min_bytes_in: self.min_bytes_in };
             match controller.dequeue(&self.law, &mut lane, now, sink) {
                 Some(packet) => {
@@ -235,8 +221,21 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         law::marks(params)
     }
 
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::long_target(params),
+            advice::limit_below_target(params, link),
+            advice::small_quantum(params, link),
+            advice::few_buckets(params, "flows"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_queues", f64::from(self.rounds.new_buckets()));
-        visit("old_queues", f64::from(self.rounds.old_buckets()));
+        visit("new_queues", self.rounds.new_buckets() as f64);
+        visit("old_queues", self.rounds.old_buckets() as f64);
     }
 }

@@ -1,8 +1,8 @@
 //! FQ-PIE: a queue for each flow, each under PIE, served in turns with new flows first (Linux `sch_fq_pie`).
 //!
 //! Classification and turns are those of [FQ-CoDel](crate::fq_codel), the controllers those of [PIE](crate::pie): packets
-//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival; there is no fattest
-//! flow to pay for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
+//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival in Linux; in ns-3 the
+//! queue with the most bytes pays for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
 //! rest right after.
 //!
 //! Linux's test of its memory limit counts and then ignores what exceeds it; here the limit refuses the arrival.
@@ -10,21 +10,24 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, Lanes, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
-use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
-
-/// "No delay" as a threshold that only zero is below.
-const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
+use std::cmp::Reverse;
 
 /// What `fq_pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_pie",
     summary: "a queue for each flow, served in turns with new flows first, and PIE in each",
-    sources: &["Linux net/sched/sch_fq_pie.c", "RFC 8033", "RFC 8290"],
+    sources: &[
+        "Linux net/sched/sch_fq_pie.c",
+        "ns-3 src/traffic-control/model/fq-pie-queue-disc.cc",
+        "RFC 8033",
+        "RFC 8290",
+    ],
     parameters: &[
         Parameter {
             name: "limit",
@@ -42,6 +45,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         flows::PERFECT,
         flows::QUANTUM,
         flows::EMPTY_NEW,
+        Parameter {
+            name: "overflow",
+            kind: Kind::Choice(&["refuse", "longest"]),
+            default: Value::Choice("refuse"),
+            description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
+        },
+        flows::DROP_BATCH,
         law::TARGET,
         law::UPDATE,
         law::ALPHA,
@@ -51,7 +61,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::DECAY_BELOW,
         law::DECAY_WITH_BACKLOG,
         law::BOOST_ABOVE,
+        law::CAP,
         law::BURST,
+        law::BURST_BEGINS,
         law::BURST_FALLS,
         law::HOLD,
         law::QUIET,
@@ -65,23 +77,39 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ECN,
         law::MARK_P,
     ],
-    presets: &[Preset {
-        name: "linux",
-        summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
-        values: &[
-            ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-            ("empty_new", Value::Choice("wait-unless-alone")),
-            ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-            ("decay_below", NO_DELAY),
-            ("decay_with_backlog", Value::Boolean(false)),
-            ("boost_above", Value::Span(Span::from_millis(250))),
-            ("burst_falls", Value::Choice("departures")),
-            ("rate_weight", Value::Number(0.125)),
-            ("guard", Value::Choice("below")),
-            ("guard_delay", Value::Choice("latest")),
-            ("derandomize", Value::Boolean(true)),
-        ],
-    }],
+    presets: &[
+        Preset {
+            name: "linux",
+            summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
+            values: &[
+                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
+                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
+                ("decay_with_backlog", Value::Boolean(false)),
+                ("boost_above", Value::Span(Span::from_millis(250))),
+                ("cap", Value::Boolean(true)),
+                ("burst_falls", Value::Choice("departures")),
+                ("rate_weight", Value::Number(0.125)),
+                ("guard", Value::Choice("below")),
+                ("guard_delay", Value::Choice("latest")),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie but with a burst allowance of 150 ms",
+            values: &[
+                ("overflow", Value::Choice("longest")),
+                ("cap", Value::Boolean(true)),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_millis(1500))),
+                ("rate_weight", Value::Number(0.5)),
+                ("guard", Value::Choice("packets")),
+                ("mean_packet", Value::Integer(1000)),
+                ("ecn", Value::Boolean(true)),
+            ],
+        },
+    ],
 };
 
 /// Queues for flows under proportional integral controllers.
@@ -89,6 +117,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqPie<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
+    /// Where a full buffer drops from the longest queue.
+    longest: Option<Longest<(u64, Reverse<usize>)>>,
+    drop_batch: u32,
     rounds: Rounds,
     controllers: Vec<Controller>,
     law: Law,
@@ -112,6 +143,8 @@ impl<B: Copy> FqPie<B> {
         Ok(FqPie {
             classifier: flows::classifier(params, &mut random),
             lanes: Lanes::default(),
+            longest: (params.choice("overflow") == "longest").then(Longest::default),
+            drop_batch: params.integer("drop_batch") as u32,
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
             law,
@@ -125,15 +158,14 @@ impl<B: Copy> FqPie<B> {
         })
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        let (packets, bytes) = (self.lanes.packets() + 1, self.lanes.bytes() + u64::from(bytes));
-        !self.limit.is_exceeded(packets, bytes)
-            && !self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
+    fn exceeds(&self, packets: usize, bytes: u64) -> bool {
+        self.limit.is_exceeded(packets, bytes)
+            || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
 
     #[inline]
-    fn backlog(&self, bucket: u32) -> Backlog {
-        Backlog { packets: self.lanes.packets_of(bucket) as usize, bytes: self.lanes.bytes_of(bucket) }
+    fn backlog(&self, bucket: usize) -> Backlog {
+        Backlog { packets: self.lanes.packets_of(bucket), bytes: self.lanes.bytes_of(bucket) }
     }
 }
 
@@ -141,13 +173,14 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(&packet) as u32;
-        if bucket as usize >= self.controllers.len() {
-            self.controllers.resize(bucket as usize + 1, Controller::default());
+        let bucket = self.classifier.bucket(&packet);
+        if bucket >= self.controllers.len() {
+            self.controllers.resize(bucket + 1, Controller::default());
         }
-        let (room, backlog) = (self.has_room(packet.bytes), self.backlog(bucket));
-        let controller = &mut self.controllers[bucket as usize];
-        if !room {
+        let full = self.exceeds(self.lanes.packets() + 1, self.lanes.bytes() + u64::from(packet.bytes));
+        let backlog = self.backlog(bucket);
+        let controller = &mut self.controllers[bucket];
+        if full && self.longest.is_none() {
             controller.overflow();
             return sink.dropped(&packet, DropReason::Overflow);
         }
@@ -161,19 +194,26 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         }
         self.lanes.push(bucket, packet);
         self.rounds.join(bucket);
+        if let Some(mut longest) = self.longest.take() {
+            longest.grew(bucket);
+            while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
+                flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+            }
+            self.longest = Some(longest);
+        }
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let Some(packet) = self.lanes.pop(turn.bucket) else {
+            let Some(packet) = self.lanes.pop(turn.bucket, End::Head) else {
                 self.rounds.found_empty(turn);
                 continue;
             };
             self.rounds.sent(turn, packet.bytes);
             let backlog = self.backlog(turn.bucket);
-            self.controllers[turn.bucket as usize].departure(&self.law, &packet, backlog, now);
+            self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
     }
@@ -193,16 +233,29 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
-        for bucket in 0..self.controllers.len() as u32 {
+        for bucket in 0..self.controllers.len() {
             let backlog = self.backlog(bucket);
-            self.controllers[bucket as usize].update(&self.law, backlog);
+            self.controllers[bucket].update(&self.law, backlog);
         }
         self.next_update += self.law.update();
     }
 
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::slow_updates(params),
+            advice::limit_below_target(params, link),
+            advice::small_quantum(params, link),
+            advice::few_buckets(params, "flows"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_queues", f64::from(self.rounds.new_buckets()));
-        visit("old_queues", f64::from(self.rounds.old_buckets()));
+        visit("new_queues", self.rounds.new_buckets() as f64);
+        visit("old_queues", self.rounds.old_buckets() as f64);
         visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));
     }
 }

@@ -8,8 +8,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Dscp, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Dscp, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `prio` is and what can be set.
@@ -121,6 +121,10 @@ impl<B: Copy> Discipline<B> for Prio<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.bands.iter().map(Fifo::bytes).sum()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        advice::plain_buffer(params, link).into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

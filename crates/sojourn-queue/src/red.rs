@@ -11,6 +11,7 @@
 //! presets `ns2`, `linux` and `floyd93` say how.
 
 pub(crate) mod adaptive;
+pub(crate) mod advice;
 pub(crate) mod average;
 pub(crate) mod descriptor;
 pub(crate) mod setup;
@@ -23,7 +24,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use adaptive::Adaptation;
 use average::Average;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 use spread::Spread;
 
@@ -167,6 +168,13 @@ impl<B: Copy> Discipline<B> for Red<B> {
         }
     }
 
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let red = setup::setup(params, link);
+        let mut all = red.map_or_else(|_| Vec::new(), |setup| advice::advice(params, &setup, "max", link));
+        all.extend(advice::short_target_delay(params, link));
+        all
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         let average = self.average.value();
         match self.unit {
@@ -233,6 +241,21 @@ impl Ramp {
     #[inline]
     pub(crate) fn is_above(&self, average: f64) -> bool {
         average >= if self.gentle { 2.0 * self.max } else { self.max }
+    }
+
+    /// What `average` has in store for an arrival of `bytes` bytes: RED without the exceptions that [`Red`] knows.
+    #[inline]
+    pub(crate) fn judge(&self, average: f64, bytes: u32, spread: &mut Spread, random: &mut Stream) -> Verdict {
+        if average < self.min {
+            spread.leave();
+            return Verdict::Pass;
+        }
+        if self.is_above(average) {
+            spread.force();
+            return Verdict::Forced;
+        }
+        let probability = self.probability(average);
+        if spread.test(probability, bytes, random) { Verdict::Early(probability) } else { Verdict::Pass }
     }
 
     /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.

@@ -44,6 +44,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "low-priority",
     "step-marking",
     "l4s",
+    "drop-precedence",
+    "heavy-hitters",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -1,12 +1,12 @@
 //! FQ-PIE: what it takes from FQ-CoDel and from PIE, and the laws.
 
-use super::DESCRIPTOR;
+use super::{Controller, DESCRIPTOR, FqPie};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
-use sojourn_core::{Amount, Span, Time};
+use sojourn_core::{Amount, Span, Stream, Time};
 
 const PERFECT: (&str, Value) = ("perfect", Value::Boolean(true));
 
@@ -65,6 +65,51 @@ fn a_full_buffer_refuses_the_arrival() {
     }
 }
 
+/// RFC 8033 appendix B: a refusal starts the accumulated probability of its queue over, and of no other.
+#[test]
+fn a_refused_arrival_starts_the_accumulation_over() {
+    let params = params(&DESCRIPTOR, "linux", &[PERFECT, limit(Amount::Packets(2.0))]);
+    let mut queue = FqPie::new(&params, &link(10_000), Stream::new(1, "queue")).unwrap();
+    let mut sink = Recorder::default();
+    for number in 0..2 {
+        queue.enqueue(packet_of(number, 1500, number, Ecn::NotEct), Time::ZERO, &mut sink);
+    }
+    queue.controllers.iter_mut().for_each(|controller| controller.accumulate(0.5));
+    queue.enqueue(packet_of(1, 1500, 2, Ecn::NotEct), Time::ZERO, &mut sink);
+    assert_eq!(queue.controllers.iter().map(Controller::accumulated).collect::<Vec<_>>(), [0.5, 0.0]);
+}
+
+/// ns-3: flow 0 has 60 % of the bytes and loses from its head half of what it has, as FQ-CoDel does it.
+#[test]
+fn or_the_longest_queue_pays_for_it() {
+    let arrivals = [(0, 1500); 6].into_iter().chain([(1, 1500); 4]).chain([(1, 100)]);
+    for (batch, dropped) in [(64, vec![0, 1, 2]), (2, vec![0, 1])] {
+        let changes = [PERFECT, limit(Amount::Packets(10.0)), ("drop_batch", Value::Integer(batch))];
+        let mut queue = build(&params(&DESCRIPTOR, "ns3", &changes), &link(10_000)).unwrap();
+        let mut sink = Recorder::default();
+        for (number, (flow, bytes)) in (0..).zip(arrivals.clone()) {
+            queue.enqueue(packet_of(flow, bytes, number, Ecn::NotEct), Time::ZERO, &mut sink);
+        }
+        assert_eq!(sink.drops, dropped.iter().map(|&number| (number, DropReason::Overflow)).collect::<Vec<_>>());
+        assert_eq!(queue.packets(), 11 - dropped.len());
+    }
+}
+
+/// The attributes of ns3::FqPieQueueDisc that differ from those of its PieQueueDisc are the limit, ECN and the burst.
+#[test]
+fn the_preset_of_ns3_is_that_of_its_pie() {
+    let ours = params(&DESCRIPTOR, "ns3", &[]);
+    let theirs = params(&crate::pie::DESCRIPTOR, "ns3", &[]);
+    let differing: Vec<_> = theirs
+        .iter()
+        .filter(|(parameter, _)| ours.descriptor().parameter(parameter.name).is_some())
+        .filter(|(parameter, value)| ours.get(parameter.name) != *value)
+        .map(|(parameter, _)| parameter.name)
+        .collect();
+    assert_eq!(differing, ["limit", "burst", "ecn"]);
+    assert_eq!(ours.span("burst"), Span::from_millis(150));
+}
+
 #[test]
 fn wrong_combinations_name_the_parameter() {
     let fault = |changes: &[_]| build(&params(&DESCRIPTOR, "linux", changes), &link(10_000)).err();
@@ -76,13 +121,14 @@ fn wrong_combinations_name_the_parameter() {
 
 proptest! {
     #[test]
-    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, life in mixed_lives()) {
+    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, longest: bool, life in mixed_lives()) {
         let changes = [
             limit(Amount::Packets(f64::from(packets))),
             ("memory_limit", Value::Amount(Amount::Bytes(f64::from(memory)))),
             ("perfect", Value::Boolean(perfect)),
         ];
-        let mut queue = fq_pie(&changes);
+        let preset = if longest { "ns3" } else { "linux" };
+        let mut queue = build(&params(&DESCRIPTOR, preset, &changes), &link(10_000)).unwrap();
         lead(&mut queue, &life, |queue| {
             assert!(queue.packets() <= packets as usize && queue.bytes() <= u64::from(memory));
         })?;

@@ -3,13 +3,16 @@
 
 use super::Ramp;
 use crate::LinkProperties;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Time};
 
 /// The band that the average shall be in is this share of the ramp away from either end.
 const BAND: f64 = 0.4;
 /// A step up is no more than this share of max_p.
 const LARGEST_STEP: f64 = 0.25;
+/// Largest step up and largest step down that are recommended (ns-3 `SetAredAlpha`, `SetAredBeta`).
+const ALPHA: f64 = 0.01;
+const LEAST_BETA: f64 = 0.83;
 /// The automatic lower bound on slow links.
 const BOTTOM: f64 = 0.01;
 
@@ -71,6 +74,21 @@ impl Adaptation {
             return Err(ParameterError::new("bottom", rule));
         }
         Ok(())
+    }
+
+    /// Steps that are larger than what ns-3 warns of.
+    pub(crate) fn advice(params: &Params) -> Vec<Advice> {
+        let (alpha, beta) = (params.number("alpha"), params.number("beta"));
+        let text = "so that one step moves the average from one side of its band to the other, and it swings";
+        let up = (alpha > ALPHA).then(|| {
+            Advice::new(
+                "alpha",
+                format!("above {ALPHA}, {text}; usual is {ALPHA} or a quarter of max_p if that is less"),
+            )
+        });
+        let down =
+            (beta < LEAST_BETA).then(|| Advice::new("beta", format!("below {LEAST_BETA}, {text}; usual is 0.9")));
+        up.into_iter().chain(down).collect()
     }
 
     /// A packet has arrived and the average is new.

@@ -98,6 +98,17 @@ fn wrong_combinations_name_the_parameter() {
     assert_eq!(fault(&[("by_size", Value::Choice("after-spread"))]), Some("by_size"));
 }
 
+/// The attributes of ns3::RedQueueDisc: 5 and 15 packets, LInterm 50, QW 0.002, 375 packets of 500 B a second at 1.5 Mbit/s.
+#[test]
+fn values_of_ns3() {
+    let mut red = red("ns3", &[], &link(10_000));
+    assert_eq!((red.ramp.min, red.ramp.max, red.ramp.probability(10.0)), (5.0, 15.0, 0.01));
+    red.average.set(8.0);
+    red.average.sample(0.0, Some(Span::from_secs(1)));
+    assert!((red.average.value() - 8.0 * 0.998f64.powi(376)).abs() < 1e-9, "{}", red.average.value());
+    assert!(red.average.weight() == 0.002 && red.first_is_free && red.forced && !red.limit_restarts_count);
+}
+
 // The ramp.
 
 #[test]
@@ -380,7 +391,7 @@ proptest! {
 // Laws.
 
 fn presets() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["default", "ns2", "linux", "floyd93"])
+    prop::sample::select(vec!["default", "ns2", "ns3", "linux", "floyd93"])
 }
 
 fn limits() -> impl Strategy<Value = Amount> {
