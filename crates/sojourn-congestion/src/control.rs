@@ -37,6 +37,11 @@ pub trait Control {
         false
     }
 
+    /// What it asks of the path's congestion marks.
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Optional
+    }
+
     /// What a careful user would not do with these parameters, although it is legal.
     fn advice(_params: &Params) -> Vec<Advice>
     where
@@ -48,6 +53,17 @@ pub trait Control {
     /// Shows internal state, as (name, value) pairs with the unit in the name: the same names every time, NaN for what
     /// is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What a control asks of congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnUse {
+    /// Works without them; where they are, its data is sent ECT(0) (RFC 3168).
+    Optional,
+    /// Cannot do without them, and needs to know of each; its data is sent ECT(0) (RFC 8257).
+    Exact,
+    /// The same, and its data is sent ECT(1) (RFC 9331).
+    Scalable,
 }
 
 /// What a control may know of its path before the first packet.

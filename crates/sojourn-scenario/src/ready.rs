@@ -47,6 +47,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "step-marking",
     "four-classes",
     "early-marking",
+    "l4s",
     "drop-precedence",
     "heavy-hitters",
 };
