@@ -4,7 +4,7 @@ use super::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
-use sojourn_congestion::{AnyControl, Path};
+use sojourn_congestion::AnyControl;
 use sojourn_core::registry::{Advice, ParameterError};
 use sojourn_core::{Span, Stream};
 use sojourn_transport::Options;
@@ -120,9 +120,8 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         parameter_error(reporter, chosen, group, &join(path, "transport"), error);
     }
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
-    let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
     let path = join(path, "control");
-    match AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
+    match AnyControl::build(&chosen.params, &options.path(), Stream::new(0, "check")) {
         Err(error) => parameter_error(reporter, chosen, group, &path, &error),
         Ok(_) => unwise(reporter, chosen, group, &path, &AnyControl::advice(&chosen.params)),
     }
