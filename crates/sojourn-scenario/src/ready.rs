@@ -43,6 +43,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "jitter-and-loss",
     "low-priority",
     "step-marking",
+    "bbr",
 };
 
 /// One line for each file in `scenarios/traces/`.

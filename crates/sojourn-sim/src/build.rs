@@ -203,7 +203,8 @@ impl Builder<'_> {
         }
         let control = group.control.as_ref().expect("responsive traffic has a control");
         let random = self.stream(&format!("group.{}.{index}.control", group.name));
-        let control = AnyControl::build(control, &options.path(), random).expect("the scenario's parameters were checked");
+        let control =
+            AnyControl::build(control, &options.path(), random).expect("the scenario's parameters were checked");
         let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
         Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
     }

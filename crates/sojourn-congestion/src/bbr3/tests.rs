@@ -142,7 +142,14 @@ fn draining_takes_three_round_trips_at_most() {
 #[test]
 fn the_cycle_waits_for_others() {
     let cycle = |rtt_ms: u64| {
-        let mut pipe = Pipe::new(&DESCRIPTOR, "draft", &[("probe_rtt_interval", Value::Span(Span::from_secs(3600))), ("min_rtt_window", Value::Span(Span::from_secs(3600)))]);
+        let mut pipe = Pipe::new(
+            &DESCRIPTOR,
+            "draft",
+            &[
+                ("probe_rtt_interval", Value::Span(Span::from_secs(3600))),
+                ("min_rtt_window", Value::Span(Span::from_secs(3600))),
+            ],
+        );
         pipe.rtt = Span::from_millis(rtt_ms);
         pipe.control.on_connected(pipe.now, pipe.rtt);
         go_to(&mut pipe, State::Up);
@@ -249,7 +256,10 @@ fn losses_while_cruising_count_until_the_next_probe() {
     pipe.round(1);
     pipe.round(1);
     let bounds = bbr(&pipe).bounds;
-    assert!((bounds.bandwidth - 0.7 * bandwidth).abs() < 0.31 * bandwidth && bounds.bandwidth < bandwidth, "{bounds:?}");
+    assert!(
+        (bounds.bandwidth - 0.7 * bandwidth).abs() < 0.31 * bandwidth && bounds.bandwidth < bandwidth,
+        "{bounds:?}"
+    );
     assert!(bounds.short_term < window, "{bounds:?}");
     pipe.round(1);
     assert!(bbr(&pipe).bounds.bandwidth <= bounds.bandwidth);

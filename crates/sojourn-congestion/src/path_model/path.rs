@@ -41,7 +41,17 @@ impl Pipe {
         let rtt = Span::from_millis(50);
         control.on_connected(Time::ZERO + rtt, rtt);
         let now = Time::ZERO + rtt;
-        Pipe { control, now, bandwidth: 1000.0, rtt, delivered: 0, app_limited: false, last_rtt: rtt, lost: 0, repairing: false }
+        Pipe {
+            control,
+            now,
+            bandwidth: 1000.0,
+            rtt,
+            delivered: 0,
+            app_limited: false,
+            last_rtt: rtt,
+            lost: 0,
+            repairing: false,
+        }
     }
 
     /// Segments in flight: what the window allows, or what pacing sent in the last round trip if that is less.

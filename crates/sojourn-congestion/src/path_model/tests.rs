@@ -11,7 +11,8 @@ fn at(millis: u64) -> Time {
 fn the_largest_value_of_ten_rounds() {
     let mut filter = WindowedMax::default();
     let mut shown = Vec::new();
-    let samples = [(0, 100.0), (1, 90.0), (3, 80.0), (6, 70.0), (9, 60.0), (10, 60.0), (11, 50.0), (14, 50.0), (17, 50.0)];
+    let samples =
+        [(0, 100.0), (1, 90.0), (3, 80.0), (6, 70.0), (9, 60.0), (10, 60.0), (11, 50.0), (14, 50.0), (17, 50.0)];
     for (round, value) in samples {
         filter.update(10, round, value);
         shown.push(filter.get());

@@ -14,7 +14,9 @@ fn flow(name: &str, control: &str, more: &str) -> String {
 
 /// The record of `flows` over a buffer of `packets`, after a warm-up.
 fn measured(packets: u32, loss: f64, flows: &[&str]) -> Record {
-    let link = format!("rate = \"10 Mbit/s\"\nloss = {loss}\nqueue = {{ kind = \"droptail\", limit = \"{packets} packets\" }}");
+    let link = format!(
+        "rate = \"10 Mbit/s\"\nloss = {loss}\nqueue = {{ kind = \"droptail\", limit = \"{packets} packets\" }}"
+    );
     let mut scenario = dumbbell("90 s", &link, flows);
     scenario.warmup = Span::from_secs(20);
     run(&scenario)
@@ -35,7 +37,7 @@ fn utilization(record: &Record) -> f64 {
 fn alone_it_fills_the_link_and_not_the_buffer() {
     for (control, most) in [("bbr", 8.0), ("bbr3", 4.0)] {
         let record = measured(10 * BDP, 0.0, &[&flow("a", control, "")]);
-        let queue = record.bottleneck.queue_packets.mean.unwrap();
+        let queue = record.bottleneck.queue_packets.mean;
         assert!(utilization(&record) > 0.95, "{control}: {}", utilization(&record));
         assert!(queue < most, "{control}: {queue}");
         assert_eq!(record.bottleneck.drops, 0);
