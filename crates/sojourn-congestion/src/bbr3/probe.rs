@@ -88,18 +88,17 @@ impl Bbr3 {
         if !self.full.ever || self.adapt_long_term(seen) {
             return;
         }
-        match self.state {
+        let state = self.state;
+        match state {
             State::Down | State::Cruise if self.is_time_to_probe(seen.now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(seen) => self.state = State::Cruise,
             State::Refill if self.rounds.starts() => {
                 self.probing.samples = true;
                 self.start_up(seen.rate);
             }
-            State::Up => {
-                if self.is_time_to_go_down(seen) {
-                    self.probing.too_high = false;
-                    self.start_down(seen.now);
-                }
+            State::Up if self.is_time_to_go_down(seen) => {
+                self.probing.too_high = false;
+                self.start_down(seen.now);
             }
             _ => {}
         }
