@@ -342,3 +342,14 @@ proptest! {
         prop_assert_eq!(lead(), lead());
     }
 }
+
+/// What is sent while the path is kept empty says nothing of its bandwidth.
+#[test]
+fn an_emptied_path_is_not_measured() {
+    let mut pipe = steady();
+    while bbr(&pipe).mode != Mode::ProbeRtt {
+        pipe.round(0);
+    }
+    pipe.round(0);
+    assert!(bbr(&pipe).muted.covers(pipe.delivered));
+}

@@ -410,3 +410,15 @@ proptest! {
         prop_assert_eq!(lead(), lead());
     }
 }
+
+/// A bandwidth is remembered for the present and the last cycle of probing.
+#[test]
+fn a_slower_path_is_learnt_after_two_cycles() {
+    let mut pipe = at(State::Cruise);
+    pipe.bandwidth = 300.0;
+    for _ in 0..3 {
+        go_to(&mut pipe, State::Up);
+        go_to(&mut pipe, State::Cruise);
+    }
+    assert!((pipe.shown("bandwidth_segments_per_s") - 300.0).abs() < 1.0);
+}
