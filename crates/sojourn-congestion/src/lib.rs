@@ -10,11 +10,14 @@ mod control;
 mod hystart;
 #[cfg(test)]
 mod laws;
+mod path_model;
 mod reno;
 mod rounds;
 #[cfg(test)]
 mod script;
 
+pub mod bbr;
+pub mod bbr3;
 pub mod cdg;
 pub mod compound;
 pub mod cubic;
@@ -30,10 +33,10 @@ pub mod tcp_lp;
 pub mod vegas;
 pub mod westwood;
 
-pub use control::{Ack, Congestion, Control, EcnUse, Path, RateSample, Signal};
+pub use control::{Ack, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
-use sojourn_core::{Rate, Stream};
+use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Derives the registry and the statically dispatched [`AnyControl`] from one list.
 macro_rules! controls {
@@ -81,6 +84,12 @@ macro_rules! controls {
             fn on_congestion(&mut self, event: &Congestion) {
                 match self { $(AnyControl::$name(control) => control.on_congestion(event)),+ }
             }
+            fn on_connected(&mut self, now: Time, rtt: Span) {
+                match self { $(AnyControl::$name(control) => control.on_connected(now, rtt)),+ }
+            }
+            fn on_lost(&mut self, lost: &Lost) {
+                match self { $(AnyControl::$name(control) => control.on_lost(lost)),+ }
+            }
             fn on_recovered(&mut self, flight: f64) {
                 match self { $(AnyControl::$name(control) => control.on_recovered(flight)),+ }
             }
@@ -120,6 +129,8 @@ controls! {
     dctcp::Dctcp,
     prague::Prague,
     compound::Compound,
+    bbr::Bbr,
+    bbr3::Bbr3,
     ledbat::Ledbat,
     fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,

@@ -50,6 +50,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "l4s",
     "drop-precedence",
     "heavy-hitters",
+    "bbr",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -10,7 +10,7 @@ use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
 use crate::world::{GroupMeter, World};
-use sojourn_congestion::{AnyControl, Control, EcnUse, Path};
+use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic};
@@ -205,9 +205,9 @@ impl Builder<'_> {
             });
         }
         let control = group.control.as_ref().expect("responsive traffic has a control");
-        let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
         let random = self.stream(&format!("group.{}.{index}.control", group.name));
-        let control = AnyControl::build(control, &path, random).expect("the scenario's parameters were checked");
+        let control =
+            AnyControl::build(control, &options.path(), random).expect("the scenario's parameters were checked");
         let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
         Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
     }

@@ -138,7 +138,7 @@ fn gradients_are_averaged_over_eight_rounds() {
 /// 1 - exp(-g/G): over many flows with a gradient of 3 ms and G = 3 ms it is 63 %, of 1 ms 28 %.
 #[test]
 fn the_probability_is_exponential() {
-    let path = Path { mss_bytes: 1460, initial_window: 20.0 };
+    let path = Path { mss_bytes: 1460, initial_window: 20.0, sack: true };
     for (gradient, expected) in [(3_000, 0.632), (1_000, 0.283), (0, 0.0)] {
         let mut backed_off = 0;
         for seed in 0..2000 {
@@ -351,7 +351,7 @@ fn hybrid_slow_start_ends_with_a_train_or_a_delay() {
 
 #[test]
 fn only_ineffective_back_offs_are_held() {
-    let path = Path { mss_bytes: 1460, initial_window: 2.0 };
+    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
     let changes = [("ineffective", Value::Auto)];
     let built = AnyControl::build(&params(&DESCRIPTOR, "paper", &changes), &path, Stream::new(1, "control"));
     assert_eq!(built.unwrap_err().parameter, "hold");

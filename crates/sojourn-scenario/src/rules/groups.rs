@@ -6,7 +6,7 @@ use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::node::Origin;
 use crate::write;
-use sojourn_congestion::{AnyControl, Control, EcnUse, Path};
+use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream};
 use sojourn_queue::Queue;
@@ -163,8 +163,7 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 }
 
 fn build(control: &Params, options: &Options) -> Result<AnyControl, ParameterError> {
-    let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-    AnyControl::build(control, &path, Stream::new(0, "check"))
+    AnyControl::build(control, &options.path(), Stream::new(0, "check"))
 }
 
 /// The options of the group's transport, where they fit together.
