@@ -24,7 +24,12 @@ const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_pie",
     summary: "a queue for each flow, served in turns with new flows first, and PIE in each",
-    sources: &["Linux net/sched/sch_fq_pie.c", "RFC 8033", "RFC 8290"],
+    sources: &[
+        "Linux net/sched/sch_fq_pie.c",
+        "ns-3 src/traffic-control/model/fq-pie-queue-disc.cc",
+        "RFC 8033",
+        "RFC 8290",
+    ],
     parameters: &[
         Parameter {
             name: "limit",
@@ -65,23 +70,38 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ECN,
         law::MARK_P,
     ],
-    presets: &[Preset {
-        name: "linux",
-        summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
-        values: &[
-            ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-            ("empty_new", Value::Choice("wait-unless-alone")),
-            ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-            ("decay_below", NO_DELAY),
-            ("decay_with_backlog", Value::Boolean(false)),
-            ("boost_above", Value::Span(Span::from_millis(250))),
-            ("burst_falls", Value::Choice("departures")),
-            ("rate_weight", Value::Number(0.125)),
-            ("guard", Value::Choice("below")),
-            ("guard_delay", Value::Choice("latest")),
-            ("derandomize", Value::Boolean(true)),
-        ],
-    }],
+    presets: &[
+        Preset {
+            name: "linux",
+            summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
+            values: &[
+                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
+                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
+                ("decay_below", NO_DELAY),
+                ("decay_with_backlog", Value::Boolean(false)),
+                ("boost_above", Value::Span(Span::from_millis(250))),
+                ("burst_falls", Value::Choice("departures")),
+                ("rate_weight", Value::Number(0.125)),
+                ("guard", Value::Choice("below")),
+                ("guard_delay", Value::Choice("latest")),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::FqPieQueueDisc: PIE as in its pie, with ECN",
+            values: &[
+                ("decay_below", NO_DELAY),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_millis(1500))),
+                ("rate_weight", Value::Number(0.5)),
+                ("guard", Value::Choice("packets")),
+                ("mean_packet", Value::Integer(1000)),
+                ("ecn", Value::Boolean(true)),
+            ],
+        },
+    ],
 };
 
 /// Queues for flows under proportional integral controllers.

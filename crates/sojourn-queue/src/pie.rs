@@ -85,11 +85,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "ns3",
-            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance of 15 ms",
+            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance only after 1.5 quiet seconds",
             values: &[
                 ("limit", Value::Amount(Amount::Packets(25.0))),
                 ("decay_below", NO_DELAY),
-                ("burst", Value::Span(Span::from_millis(15))),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_millis(1500))),
                 ("rate_weight", Value::Number(0.5)),
