@@ -48,7 +48,9 @@ def _against(peer: PeerName, live: bool) -> dict[str, Any]:
 
 def _known(known: Mapping[Point, dict[str, Any]], peer: PeerName, point: Point) -> dict[str, Any]:
     if point not in known:
-        raise peers.PeerError(f"{peer}.json has not all points: python3 benchmarks/peers/peers.py reference {peer} --missing")
+        raise peers.PeerError(
+            f"{peer}.json has not all points: python3 benchmarks/peers/peers.py reference {peer} --missing"
+        )
     return known[point]
 
 

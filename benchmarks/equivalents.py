@@ -1,7 +1,6 @@
 """What a point of the peers is in Sojourn: the settings that come nearest to what the peer does."""
 
 from collections.abc import Iterator, Mapping
-
 from pathlib import Path
 
 from benchmarks.common import SCENARIO
@@ -117,4 +116,3 @@ def _sender(peer: PeerName, point: Point, group: str) -> Iterator[str]:
         transport += f", ecn = true{accurate}"
     yield f"control={{ {control} }}"
     yield f"transport={{ {transport} }}"
-

@@ -7,6 +7,7 @@ from benchmarks.ledbat_laws import SETTLE_S, TARGET_MS, WITHIN, YIELDS_BELOW
 
 
 def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the parts of the page."""
     return [
         "# Validation: LEDBAT's laws",
         "Simulations of one seed with the preset `rfc` (RFC 6817) on DropTail with a deep buffer.",

@@ -9,6 +9,7 @@ PAPER_METRICS = {"share": "TCP's share", "queue": "mean queue, packets", "utiliz
 
 
 def render(papers: dict[str, Any]) -> list[str]:
+    """Return the parts of the page."""
     checks = papers["checks"]
     reasons: dict[str, list[str]] = {}
     for check in checks:

@@ -28,9 +28,10 @@ METRICS = {metric.name: metric for metric in QUEUES}
 
 Row = Mapping[str, Any]
 
-READING = f"""Each cell has the mean of Sojourn, that of the peer and the difference; bold where it is beyond the tolerance, with
-an asterisk where the tolerance is smaller than the noise ({NOISE:g} standard errors of the difference), so that these
-runs cannot decide. Ten seeds in each simulator; every flow starts at random in the first 0.1 s; measured from 10 s on."""
+READING = f"""Each cell has the mean of Sojourn, that of the peer and the difference; bold where it is beyond the
+tolerance, with an asterisk where the tolerance is smaller than the noise ({NOISE:g} standard errors of the
+difference), so that these runs cannot decide. Ten seeds in each simulator; every flow starts at random in the first
+0.1 s; measured from 10 s on."""
 
 
 def queues(agreement: Mapping[str, Any]) -> list[str]:

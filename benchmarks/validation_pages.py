@@ -49,22 +49,26 @@ def _index(document: Document) -> list[str]:
             points = agreement[peer]["families"][family]
             if points:
                 failing = pages_peers.failing(peer, family, points)
-                rows.append([
-                    f"[{name}](validation/{page})",
-                    peer_name,
-                    _count(_checks([points]), "agrees"),
-                    str(sum(why is not None for _, _, why in failing)),
-                    str(sum(why is None for _, _, why in failing)),
-                ])
+                rows.append(
+                    [
+                        f"[{name}](validation/{page})",
+                        peer_name,
+                        _count(_checks([points]), "agrees"),
+                        str(sum(why is not None for _, _, why in failing)),
+                        str(sum(why is None for _, _, why in failing)),
+                    ]
+                )
     judged, open_papers = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
     failed = sum(not check["agrees"] for check in judged)
-    rows.append([
-        "[motivating example](validation/papers.md)",
-        "Gong et al., Fig. 2",
-        _count(judged, "agrees"),
-        str(failed - open_papers),
-        str(open_papers),
-    ])
+    rows.append(
+        [
+            "[motivating example](validation/papers.md)",
+            "Gong et al., Fig. 2",
+            _count(judged, "agrees"),
+            str(failed - open_papers),
+            str(open_papers),
+        ]
+    )
     law_rows = [row for rows_of_law in laws.values() for row in rows_of_law]
     broken = sum(not row["holds"] for row in law_rows)
     rows.append(["[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", _count(law_rows, "holds"), "0", str(broken)])

@@ -42,6 +42,7 @@ struct Settings
     uint32_t seed = 1;
     uint32_t payload = 1460;
     bool sack = true;
+    std::string recovery = "prr";
     uint32_t initialWindow = 2;
     double minRto = 0.2;
     uint32_t delayedAck = 1;
@@ -336,6 +337,7 @@ main(int argc, char* argv[])
     cmd.AddValue("seed", "run number of the random generator", config.seed);
     cmd.AddValue("payload", "bytes of a segment", config.payload);
     cmd.AddValue("sack", "SACK on or off", config.sack);
+    cmd.AddValue("recovery", "prr or classic", config.recovery);
     cmd.AddValue("initial_window", "segments", config.initialWindow);
     cmd.AddValue("min_rto", "s", config.minRto);
     cmd.AddValue("delayed_ack", "segments per acknowledgement", config.delayedAck);
@@ -350,6 +352,8 @@ main(int argc, char* argv[])
     NS_ABORT_MSG_IF(config.topology != "dumbbell" && config.topology != "direct",
                     "topology is dumbbell or direct");
     NS_ABORT_MSG_IF(config.fifo != "disc" && config.fifo != "device", "fifo is disc or device");
+    NS_ABORT_MSG_IF(config.recovery != "prr" && config.recovery != "classic",
+                    "recovery is prr or classic");
     NS_ABORT_MSG_IF(config.limit < 2, "limit is at least 2");
     NS_ABORT_MSG_IF(2.0 * config.bottleneckDelay > config.rtt, "bottleneck_delay exceeds rtt / 2");
     NS_ABORT_MSG_IF(config.duration > 0 && config.warmup >= config.duration,
@@ -385,8 +389,8 @@ main(int argc, char* argv[])
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config.sack));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
-                       TypeIdValue(config.sack ? TcpPrrRecovery::GetTypeId()
-                                               : TcpClassicRecovery::GetTypeId()));
+                       TypeIdValue(config.recovery == "prr" ? TcpPrrRecovery::GetTypeId()
+                                                            : TcpClassicRecovery::GetTypeId()));
     Config::SetDefault("ns3::TcpSocketBase::UseEcn",
                        EnumValue(config.ecn ? TcpSocketState::On : TcpSocketState::Off));
     Config::SetDefault("ns3::TcpLedbat::TargetDelay", TimeValue(Seconds(config.ledbatTarget)));

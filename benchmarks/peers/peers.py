@@ -148,6 +148,7 @@ LOADS = (1.13, 1.57)
 MARKED_ABOVE = 20
 BUCKETS = 16
 
+
 @dataclass(frozen=True)
 class Bottleneck:
     """What the points of the grid have in common: rate in bit/s, limit in packets, base RTT in s, flows per group."""
@@ -174,7 +175,10 @@ QUEUES: Mapping[PeerName, Sequence[QueueName]] = {
 # Disciplines that ignore the link's limit; they are compared with their own limit, too.
 OWN_LIMIT: Mapping[PeerName, Sequence[QueueName]] = {"ns2": ("sfq", "drr"), "ns3": ()}
 MARKING: Mapping[PeerName, Sequence[QueueName]] = {"ns2": (), "ns3": ("red", "codel", "fq_codel", "pie")}
-AGAINST: Mapping[PeerName, Sequence[QueueName]] = {"ns2": ("droptail", "red", "sfq"), "ns3": ("droptail", "red", "fq_codel")}
+AGAINST: Mapping[PeerName, Sequence[QueueName]] = {
+    "ns2": ("droptail", "red", "sfq"),
+    "ns3": ("droptail", "red", "fq_codel"),
+}
 # One line per control that is compared: to add one, name it here, in ns3_dumbbell.cc, and in benchmarks/equivalents.py.
 CONTROLS: Mapping[PeerName, Sequence[str]] = {
     "ns2": ("linux:cubic", "linux:vegas", "linux:westwood", "linux:compound", "linux:lp"),
@@ -202,9 +206,7 @@ def marking_points(peer: PeerName) -> list[Point]:
 
 def open_loop_points(peer: PeerName) -> list[Point]:
     """Streams that answer to nothing, so that only the discipline decides; the limit is one that matters."""
-    return [
-        MIDDLE.point(queue, 60.0, load=load, limit_packets=100) for queue in QUEUES[peer] for load in LOADS
-    ]
+    return [MIDDLE.point(queue, 60.0, load=load, limit_packets=100) for queue in QUEUES[peer] for load in LOADS]
 
 
 def control_points(peer: PeerName) -> list[Point]:
@@ -214,7 +216,11 @@ def control_points(peer: PeerName) -> list[Point]:
         for control in CONTROLS[peer]
         for queue in AGAINST[peer]
         for bottleneck in (MIDDLE, LONG)
-    ] + ([bottleneck.point("step", 60.0, other="dctcp", ecn=True) for bottleneck in (MIDDLE, LONG)] if peer == "ns3" else [])
+    ] + (
+        [bottleneck.point("step", 60.0, other="dctcp", ecn=True) for bottleneck in (MIDDLE, LONG)]
+        if peer == "ns3"
+        else []
+    )
 
 
 FAMILIES: Mapping[str, Callable[[PeerName], list[Point]]] = {
@@ -409,7 +415,9 @@ def run_ns3(
     Args:
         point: what to run.
         seed: ns-3's run number.
-        sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md).
+        sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md). With
+            them it recovers by proportional rate reduction; with ECN, where that would also stretch the answer to a
+            mark over a round trip, classically.
         initial_window: segments.
         min_rto_s: lower bound of the retransmission timer, seconds.
         delayed_ack: segments per acknowledgement; 1 is no delay.
@@ -435,6 +443,7 @@ def run_ns3(
         "warmup": point.warmup_s,
         "seed": seed,
         "sack": str(sack).lower(),
+        "recovery": "prr" if sack and not point.ecn else "classic",
         "initial_window": initial_window,
         "min_rto": min_rto_s,
         "delayed_ack": delayed_ack,
@@ -488,7 +497,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "tcp": "Agent/TCP/Newreno, packetSize_ 1460 (+ 40 on the wire), window_ 10000, all else default",
         "linux": "Agent/TCP/Linux with timestamps, packetSize_ 1450 (+ 50), Agent/TCPSink/Sack1",
         "sink": "Agent/TCPSink: 40 B, one acknowledgement per packet",
-        "queue": "ns-2.35 defaults, limit_ as given (DropTail holds limit - 1; RED limit * 500 B; SFQ and DRR their own where it is 0)",
+        "queue": "ns-2.35 defaults, limit as given (DropTail: limit - 1; RED: limit * 500 B; SFQ, DRR: own for 0)",
         "buckets": "SFQ and DRR: 16, each flow in one of its own",
         "load": "Application/Traffic/CBR over Agent/UDP, 1500 B",
         "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
@@ -496,13 +505,14 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "queue_packets_mean": "time average of waiting packets, the one on the wire not counted",
     },
     "ns3": {
-        "tcp": "TcpNewReno, SACK on, PRR recovery, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
-        "queue": "over a device queue of 1 packet; MaxSize limit - 1 packets; RED with ns-2's values, all others default",
+        "tcp": "TcpNewReno, SACK, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
+        "recovery": "PRR; with ECN classic",
+        "queue": "over a device queue of 1 packet; MaxSize limit - 1 packets; RED with ns-2's values, others default",
         "flows": "FqCoDel and FqPie: 65536, so that hardly ever two flows collide",
         "load": "OnOffApplication, always on, over UDP, 1500 B",
         "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
         "starts": "uniform in [0, 0.1 s] from the run number",
-        "queue_packets_mean": "time average of the packets in the queue disc: without those in the device and on the wire",
+        "queue_packets_mean": "time average of the packets in the disc: without those in the device and on the wire",
     },
 }
 
