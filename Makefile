@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench validate lint docs clean build lock tools
+.PHONY: demo test bench validate lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -34,6 +34,11 @@ lint: $(TEST)
 docs: build $(TEST)
 	SOJOURN_UPDATE=1 cargo test --package sojourn-scenario --quiet --test pages --test bad_inputs
 	SOJOURN_RECORD=1 $(BIN)/python -m pytest --quiet tests/test_cli_inspect.py
+	$(BIN)/python -m handbook
+
+# Draw the figures of the pages on algorithms again.
+figures: build
+	$(BIN)/python -m handbook --figures
 
 # Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
 bench: build

@@ -63,6 +63,22 @@ def test_seed_and_set_change_the_scenario(command: Command, small_file: Path) ->
     assert document["scenario"]["bottleneck"]["queue"]["kind"] == "red"
 
 
+def test_probes_come_only_when_asked_for(command: Command, small_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "probed"
+    red = ("--set", "bottleneck.queue={kind='red'}")
+    assert command("run", small_file, *red, "--out", out, "--probes", "--plot", tmp_path / "p.png").code == 0
+    queue = pq.read_table(out / "queue_probes.parquet")
+    assert queue.column_names == ["seed", "link", "time_s", "name", "value"]
+    assert set(queue["name"].to_pylist()) == {"average_packets", "drop_probability"}
+    assert queue.num_rows == 2 * pq.read_table(out / "queue.parquet").num_rows
+    flows = pq.read_table(out / "flow_probes.parquet")
+    assert flows.column_names == ["seed", "group", "index", "time_s", "name", "value"]
+    assert {"ssthresh_segments", "base_delay_ms"} <= set(flows["name"].to_pylist())
+    refused = command("run", small_file, "--probes")
+    assert refused.code == 2
+    assert "--probes needs --out DIR or --plot FILE" in refused.err
+
+
 def test_out_holds_everything_needed_to_judge_the_run(command: Command, small_file: Path, tmp_path: Path) -> None:
     out = tmp_path / "results" / "small"
     outcome = command("run", small_file, "--runs", 2, "--out", out, "--packets", "--pcap", "--json")

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 import sojourn
-from sojourn.figures import save_figure, timeline, utilization
+from sojourn.figures import controller, save_figure, timeline, utilization
 from sojourn.figures.series import Series
 from sojourn.figures.style import DPI, PAGE_WIDTH_IN, shades
 
@@ -61,6 +61,25 @@ def test_what_is_drawn_is_what_was_measured(small_result: sojourn.Result) -> Non
     assert sent == pytest.approx(record.bottleneck.utilization * capacity, abs=one_packet)
     delivered = (series.delivered_mbps("tcp").sum(axis=0) * seconds).sum() * 1e6 / 8
     assert delivered == pytest.approx(sum(flow.delivered_bytes for flow in record.flows if flow.group == "tcp"))
+
+
+def test_the_probes_of_a_discipline_have_a_panel_each(small_scenario: sojourn.Scenario) -> None:
+    table = small_scenario.to_dict()
+    table["bottleneck"]["queue"] = {"kind": "codel"}
+    result = sojourn.scenario(table).run(probes=True)
+    figure = controller(result)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["", "dropping", "count", "next_signal_s"]
+    shown = [row["value"] for row in result.queue_probes.to_pylist() if row["name"] == "count"]
+    assert max(Series(result, 0, drawn_bins=240).queue_probes()["count"]) == max(shown) > 0
+
+
+def test_a_result_without_probes_says_what_it_lacks(
+    small_result: sojourn.Result, small_scenario: sojourn.Scenario
+) -> None:
+    with pytest.raises(ValueError, match="probes"):
+        small_result.plot_controller()
+    with pytest.raises(ValueError, match="series=True"):
+        small_scenario.run(series=False, probes=True)
 
 
 def test_flows_of_a_group_have_their_own_shades_of_one_colour() -> None:

@@ -13,5 +13,6 @@ from sojourn._native import InputError, Interrupted, __version__
 from sojourn.api import Scenario, scenario
 from sojourn.catalogue import catalogue
 from sojourn.result import Result
+from sojourn.sweep import Dataset, Plan
 
-__all__ = ["InputError", "Interrupted", "Result", "Scenario", "__version__", "catalogue", "scenario"]
+__all__ = ["Dataset", "InputError", "Interrupted", "Plan", "Result", "Scenario", "__version__", "catalogue", "scenario"]

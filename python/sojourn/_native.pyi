@@ -39,6 +39,9 @@ def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
 def seconds(what: str, text: str) -> float:
     """Return a length of time, written as in a scenario file ("100 ms"), in seconds; messages call it `what`."""
 
+def quantity(text: str) -> tuple[float, str] | None:
+    """Return the number and the basic unit (s, bit/s, B, packets) of a quantity; None for any other text."""
+
 class Scenario:
     """A scenario that has been checked, with every default filled in."""
 
@@ -67,12 +70,14 @@ class Scenario:
         jobs: int,
         bin_s: float | None,
         packets: bool,
+        probes: bool,
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
         `bin_s` is the width in seconds of a bin of the time series (None keeps none); `packets` keeps one
-        row per packet at the bottleneck; `progress` is told the done fraction, 0 to 1, a few times a second.
+        row per packet at the bottleneck, `probes` the state of disciplines and controls in every bin;
+        `progress` is told the done fraction, 0 to 1, a few times a second.
         """
 
 class Run:
@@ -84,7 +89,7 @@ class Run:
         """Return the run record as JSON."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of table "queue", "flows" or "packets".
+        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes" or "packets".
 
         Each is (name, dtype in numpy notation, little-endian values, categories); where there are
         categories the values are codes into them. NaN stands for "no value".

@@ -2,21 +2,23 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 from sojourn import _native, reading
 from sojourn.record import Record
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.result import Result, Run
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
 MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
+PROBES_EACH = 4  # about what a discipline or a control shows
 
 Progress = Callable[[float], None]
+Backend = Literal["sim", "fluid"]
 
 
 class Scenario:
@@ -85,7 +87,7 @@ class Scenario:
         """Return the tables of the scenario file with every default written out."""
         return Record.parse(self._native.to_json())
 
-    def run(
+    def run(  # noqa: PLR0913 (one for each option)
         self,
         *,
         runs: int | None = None,
@@ -94,9 +96,11 @@ class Scenario:
         series: bool = True,
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
+        probes: bool = False,
+        backend: Backend = "sim",
         progress: Progress | None = None,
     ) -> "Result":
-        """Simulate the scenario.
+        """Run the scenario.
 
         Parameters
         ----------
@@ -108,6 +112,11 @@ class Scenario:
             Whether to keep time series, and the width of their bins in seconds.
         packets
             Whether to keep one row for each packet at the bottleneck.
+        probes
+            Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
+        backend
+            The world to run in: the packet-level simulation, or the fluid model, which has neither packets nor
+            randomness and refuses what it does not know.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -121,12 +130,24 @@ class Scenario:
         resolved = self._resolved_with(runs=runs, seed=seed)
         seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
         kept_bin_s = bin_s if series else None
+        if probes and kept_bin_s is None:
+            raise ValueError("probes are part of the time series: they need series=True")
         if kept_bin_s is not None:
-            _check_rows(resolved, kept_bin_s)
+            _check_rows(resolved, kept_bin_s, 1 + PROBES_EACH * probes)
         if packets:
             _check_packets(resolved)
-        done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, progress)
-        return Result(resolved, done, bin_s=kept_bin_s, packets=packets)
+        done: Sequence[Run]
+        if backend == "fluid":
+            from sojourn.fluid import world
+
+            if packets:
+                raise reading.input_error("the fluid model has no packets", key="packets")
+            if probes:
+                raise reading.input_error("the fluid model has no probes", key="probes")
+            done = world.run(resolved, seeds, kept_bin_s, progress)
+        else:
+            done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, probes, progress)
+        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}
@@ -139,12 +160,12 @@ class Scenario:
         return f"<sojourn.Scenario {self.name}: {groups}, {self.duration_s:g} s, {self.runs} run(s)>"
 
 
-def _check_rows(scenario: _native.Scenario, bin_s: float) -> None:
+def _check_rows(scenario: _native.Scenario, bin_s: float, rows_each: int) -> None:
     """Refuse series that would fill the memory before the first of them is drawn."""
     if not bin_s > 0:
         raise ValueError(f"bin_s is {bin_s}; a bin is longer than 0 s")
     flows = sum(count for _, count in scenario.groups)
-    rows = scenario.duration_s / bin_s * (flows + 1) * scenario.runs
+    rows = scenario.duration_s / bin_s * (flows + 1) * scenario.runs * rows_each
     if rows > MAX_SERIES_ROWS:
         message = f"bins of {bin_s:g} s make {rows:.2g} rows; at most {MAX_SERIES_ROWS:.2g}: take wider bins (--bin)"
         raise reading.input_error(message, key="bin", found=f"{bin_s:g} s")

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +15,65 @@ MAX_SCENARIO_BYTES = 1 << 20
 Overrides = Mapping[str, Any] | Sequence[str]
 
 
-def read(source: str | os.PathLike[str], overrides: Overrides = ()) -> _native.Scenario:
+@dataclass(frozen=True)
+class Source:
+    """Where a scenario comes from, read once, to be resolved with different overrides."""
+
+    name: str
+    """The file's path, the ready scenario's name, or what messages call a table."""
+    text: str | None
+    """The text; None for a ready scenario."""
+    folder: str | None = None
+    """Where the text finds the files that it names."""
+    is_json: bool = False
+
+    def resolve(self, overrides: Overrides = ()) -> _native.Scenario:
+        """Return the scenario with some keys changed, checked."""
+        changes = override_list(overrides)
+        if self.text is None:
+            return _native.load_ready(self.name, overrides=changes)
+        if self.is_json:
+            return _native.load_json(self.text, base_dir=self.folder, overrides=changes)
+        return _native.load(self.text, file=self.name, base_dir=self.folder, overrides=changes)
+
+
+def find(source: str | os.PathLike[str]) -> Source:
     """Read a scenario file, or take a ready scenario by its name.
 
     A source that exists or is written like a path is a file; any other is the name of a ready scenario.
     """
     path = Path(source)
     if path.exists() or _looks_like_a_path(source):
-        text = _read_text(path)
-        return _native.load(text, file=str(path), base_dir=str(path.parent), overrides=override_list(overrides))
+        return Source(str(path), read_text(path), str(path.parent))
     names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source not in names:
         raise unknown_name("no file and no ready scenario is called", str(source), names)
-    return _native.load_ready(str(source), overrides=override_list(overrides))
+    return Source(str(source), None)
+
+
+def read(source: str | os.PathLike[str], overrides: Overrides = ()) -> _native.Scenario:
+    """Find a scenario and resolve it."""
+    return find(source).resolve(overrides)
 
 
 def override_list(overrides: Overrides) -> list[str]:
-    """Write overrides the way the engine takes them: "dotted.key=value"."""
+    """Write overrides the way the engine takes them: "dotted.key=value".
+
+    >>> override_list({"bottleneck.queue": {"kind": "red", "ecn": True}})
+    ['bottleneck.queue={ "kind" = "red", "ecn" = true }']
+    """
     if isinstance(overrides, Mapping):
-        return [f"{key}={_value_text(value)}" for key, value in overrides.items()]
+        return [f"{key}={value if isinstance(value, str) else toml_value(value)}" for key, value in overrides.items()]
     return list(overrides)
+
+
+def toml_value(value: Any) -> str:
+    """Write a value on one line of TOML, whose texts, numbers, flags and lists are those of JSON."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def input_error(
@@ -77,11 +117,8 @@ def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:
     return not isinstance(source, str) or os.sep in source or source.endswith(".toml")
 
 
-def _value_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _read_text(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """Return the text of a file that a person wrote, or raise InputError."""
     name = str(path)
     try:
         with path.open("rb") as file:

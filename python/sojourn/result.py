@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from sojourn import _native
 from sojourn.record import Record
@@ -17,7 +17,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-TableName = Literal["queue", "flows", "packets"]
+TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets"]
+
+
+class Run(Protocol):
+    """What any world gives for one run."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+
+    def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
+        """Return the columns of a table, as `_native.Run.table` does."""
 
 
 class Result:
@@ -27,7 +41,13 @@ class Result:
     """
 
     def __init__(
-        self, scenario: _native.Scenario, runs: Sequence[_native.Run], *, bin_s: float | None, packets: bool
+        self,
+        scenario: _native.Scenario,
+        runs: Sequence["Run"],
+        *,
+        bin_s: float | None,
+        packets: bool,
+        probes: bool = False,
     ) -> None:
         self._scenario = scenario
         self._native_runs = tuple(runs)
@@ -35,6 +55,8 @@ class Result:
         """Width of a bin of the time series in seconds; None where none were kept."""
         self.has_packets = packets
         """Whether one row was kept for each packet at the bottleneck."""
+        self.has_probes = probes
+        """Whether the time series hold what disciplines and controls show of themselves."""
         self._tables: dict[TableName, pa.Table] = {}
 
     @property
@@ -46,7 +68,9 @@ class Result:
     def kept(self) -> tuple[TableName, ...]:
         """Names of the tables that the runs kept."""
         series: tuple[TableName, ...] = () if self.bin_s is None else ("queue", "flows")
-        return (*series, "packets") if self.has_packets else series
+        probes: tuple[TableName, ...] = ("queue_probes", "flow_probes") if self.has_probes else ()
+        packets: tuple[TableName, ...] = ("packets",) if self.has_packets else ()
+        return (*series, *probes, *packets)
 
     @functools.cached_property
     def scenario(self) -> Record:
@@ -98,6 +122,16 @@ class Result:
         return self.table("flows")
 
     @property
+    def queue_probes(self) -> "pa.Table":
+        """One row for each seed, link, bin and probe of the queue discipline; needs `run(probes=True)`."""
+        return self.table("queue_probes")
+
+    @property
+    def flow_probes(self) -> "pa.Table":
+        """One row for each seed, flow, bin and probe of the congestion control; needs `run(probes=True)`."""
+        return self.table("flow_probes")
+
+    @property
     def packets(self) -> "pa.Table":
         """One row for each packet event at the bottleneck; needs `run(packets=True)`."""
         return self.table("packets")
@@ -107,7 +141,7 @@ class Result:
         from sojourn.tables import arrow_table
 
         if name not in self.kept:
-            raise ValueError(f"no table {name!r} was kept: see `series` and `packets` of `Scenario.run`")
+            raise ValueError(f"no table {name!r} was kept: see `series`, `probes` and `packets` of `Scenario.run`")
         if name not in self._tables:
             self._tables[name] = arrow_table(self._native_runs, name)
         return self._tables[name]
@@ -134,6 +168,12 @@ class Result:
 
         return timeline(self, run=run)
 
+    def plot_controller(self, run: int = 0) -> "Figure":
+        """Draw queue delay and the probes of the bottleneck's discipline over time; needs `run(probes=True)`."""
+        from sojourn.figures import controller
+
+        return controller(self, run=run)
+
     def save(self, directory: str | os.PathLike[str], *, force: bool = False, pcap: bool = False) -> "Path":
         """Write record, resolved scenario and tables into a new directory, all or nothing.
 
@@ -152,6 +192,7 @@ class Result:
         if not self.has_packets:
             raise ValueError("these runs kept no packets: see `packets` of `Scenario.run`")
         for run in self._native_runs:
+            assert isinstance(run, _native.Run), "only simulated runs keep packets"  # noqa: S101
             which = "" if len(self._native_runs) == 1 else f"-seed-{run.seed}"
             run.write_pcap(str(directory / f"bottleneck{which}.pcapng"))
 

@@ -1,22 +1,23 @@
 """Time series and packet tables of the engine as Arrow tables."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn import _native
-
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
+    from sojourn.result import Run
 
-def arrow_table(runs: Sequence[_native.Run], name: str) -> "pa.Table":
-    """Return table "queue", "flows" or "packets" of all runs, one below the other, with a `seed` column."""
+
+def arrow_table(runs: "Sequence[Run]", name: str) -> "pa.Table":
+    """Return a table of all runs by its name, one run below the other, with a `seed` column."""
     import pyarrow as pa
 
     return pa.concat_tables([_of_one_run(run, name) for run in runs], promote_options="permissive")
 
 
-def _of_one_run(run: _native.Run, name: str) -> "pa.Table":
+def _of_one_run(run: "Run", name: str) -> "pa.Table":
     import numpy as np
     import pyarrow as pa
 

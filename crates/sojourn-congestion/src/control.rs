@@ -45,7 +45,8 @@ pub trait Control {
         Vec::new()
     }
 
-    /// Shows internal state, as (name, value) pairs with the unit in the name.
+    /// Shows internal state, as (name, value) pairs with the unit in the name: the same names every time, NaN for what
+    /// is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -378,9 +378,9 @@ impl Control for Cubic {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let Some(epoch) = &self.epoch else { return };
-        visit("w_max_segments", epoch.origin);
-        visit("w_est_segments", epoch.estimate);
-        visit("k_s", epoch.k);
+        let of = |value: fn(&Epoch) -> f64| self.epoch.as_ref().map_or(f64::NAN, value);
+        visit("w_max_segments", of(|epoch| epoch.origin));
+        visit("w_est_segments", of(|epoch| epoch.estimate));
+        visit("k_s", of(|epoch| epoch.k));
     }
 }

@@ -133,6 +133,28 @@ mod tests {
     use super::*;
     use script::{Round, Script, params};
 
+    /// Unique names, the same ones at any time, values that are numbers or not there yet.
+    #[test]
+    fn every_control_shows_its_state() {
+        for descriptor in DESCRIPTORS {
+            let mut script = Script::new(&params(descriptor, "default", &[]));
+            let names = |script: &Script| {
+                let mut names = Vec::new();
+                script.control.probe(&mut |name, value| {
+                    assert!(!names.contains(&name), "{}: two probes are called {name}", descriptor.name);
+                    assert!(!value.is_infinite(), "{} {name}", descriptor.name);
+                    names.push(name);
+                });
+                names
+            };
+            let before = names(&script);
+            for round in [Round::Queue(0), Round::Queue(20), Round::Loss(30), Round::Timeout, Round::Queue(0)] {
+                script.round(round);
+                assert_eq!(names(&script), before, "{}", descriptor.name);
+            }
+        }
+    }
+
     #[test]
     fn every_preset_of_every_control_works() {
         for descriptor in DESCRIPTORS {

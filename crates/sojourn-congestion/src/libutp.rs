@@ -233,9 +233,9 @@ impl Control for Libutp {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        let (Some(base), Some(queueing)) = (self.base.nanos(), self.queueing_nanos) else { return };
-        visit("base_delay_ms", base as f64 / 1e6);
-        visit("queueing_delay_ms", queueing as f64 / 1e6);
+        let millis = |nanos: Option<i64>| nanos.map_or(f64::NAN, |nanos| nanos as f64 / 1e6);
+        visit("base_delay_ms", millis(self.base.nanos()));
+        visit("queueing_delay_ms", millis(self.queueing_nanos));
         visit("window_bytes", self.window);
     }
 }

@@ -178,9 +178,9 @@ impl Control for TcpLp {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        if let (Some(smoothed), Some(threshold)) = (self.delays.smoothed(), self.delays.threshold()) {
-            visit("smoothed_delay_ms", self.delays.millis(smoothed));
-            visit("threshold_ms", self.delays.millis(threshold));
-        }
+        let millis = |ticks: Option<i64>| ticks.map_or(f64::NAN, |ticks| self.delays.millis(ticks));
+        visit("smoothed_delay_ms", millis(self.delays.smoothed()));
+        visit("threshold_ms", millis(self.delays.threshold()));
+        visit("last_indication_s", self.indicated.map_or(f64::NAN, Time::as_secs_f64));
     }
 }

@@ -223,9 +223,15 @@ impl Vegas {
     }
 
     pub(crate) fn show(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        if self.base < Span::MAX {
-            visit("base_rtt_ms", self.base.as_millis_f64());
-        }
+        let millis = |span: Span| if span < Span::MAX { span.as_millis_f64() } else { f64::NAN };
+        visit("base_rtt_ms", millis(self.base));
+        visit("round_least_rtt_ms", millis(self.least));
+        // The segments in the queue (the RFCs' and papers' diff) as the window and the round's least RTT give them.
+        let known = self.least < Span::MAX;
+        visit(
+            "backlog_segments",
+            if known { self.reno.window * (1.0 - self.base.ratio(self.least)) } else { f64::NAN },
+        );
     }
 }
 

@@ -27,6 +27,11 @@ fn seconds(py: Python<'_>, what: &str, text: &str) -> PyResult<f64> {
     Ok(span.as_secs_f64())
 }
 
+#[pyfunction]
+fn quantity(text: &str) -> Option<(f64, &'static str)> {
+    sojourn_scenario::read_quantity(text)
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -37,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;

@@ -5,7 +5,9 @@ use crate::errors;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_scenario::Scenario;
-use sojourn_sim::{FlowSeries, Outcome, PacketEvent, PacketLog, QueueSeries, named_links};
+use sojourn_sim::{
+    FlowProbes, FlowSeries, Outcome, PacketEvent, PacketLog, Probes, QueueProbes, QueueSeries, named_links,
+};
 use sojourn_transport::SegmentKind;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -34,6 +36,8 @@ impl Run {
         match name {
             "queue" => Ok(queue_columns(py, &self.scenario, &series()?.queues)),
             "flows" => Ok(flow_columns(py, &self.scenario, &series()?.flows)),
+            "queue_probes" => Ok(queue_probe_columns(py, &self.scenario, &series()?.queue_probes)),
+            "flow_probes" => Ok(flow_probe_columns(py, &self.scenario, &series()?.flow_probes)),
             "packets" => Ok(packet_columns(py, &self.scenario, self.packets()?)),
             _ => Err(PyValueError::new_err(format!("no table is called {name:?}"))),
         }
@@ -85,6 +89,25 @@ fn flow_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &FlowSeries) 
         plain(py, "cwnd_packets", series.cwnd_packets.iter().copied()),
         plain(py, "rtt_ms", series.rtt_ms.iter().copied()),
         plain(py, "one_way_delay_ms", series.one_way_delay_ms.iter().copied()),
+    ]
+}
+
+fn queue_probe_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &QueueProbes) -> Vec<Column<'py>> {
+    let link = coded(py, "link", series.link.iter().copied(), named_links(scenario).into_iter().map(|(name, ..)| name));
+    [vec![link], probe_columns(py, &series.probes)].concat()
+}
+
+fn flow_probe_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &FlowProbes) -> Vec<Column<'py>> {
+    let group = coded(py, "group", series.group.iter().copied(), group_names(scenario));
+    let index = plain(py, "index", series.index.iter().copied());
+    [vec![group, index], probe_columns(py, &series.probes)].concat()
+}
+
+fn probe_columns<'py>(py: Python<'py>, probes: &Probes) -> Vec<Column<'py>> {
+    vec![
+        plain(py, "time_s", probes.time_s.iter().copied()),
+        coded(py, "name", probes.name.iter().copied(), probes.names.iter().copied()),
+        plain(py, "value", probes.value.iter().copied()),
     ]
 }
 

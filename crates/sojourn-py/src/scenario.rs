@@ -121,10 +121,11 @@ impl Scenario {
         jobs: usize,
         bin_s: Option<f64>,
         packets: bool,
+        probes: bool,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Run>> {
         let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
-        let wanted = Wanted { bin, packets };
+        let wanted = Wanted { bin, packets, probes };
         let monitor = Monitor::default();
         let runs = seeds.len();
         let (scenario, progress) = (&*self.inner, progress.as_ref());

@@ -114,5 +114,6 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));
+        visit("next_signal_s", self.controller.next_signal().map_or(f64::NAN, Time::as_secs_f64));
     }
 }

@@ -52,7 +52,8 @@ pub trait Discipline<B> {
         Vec::new()
     }
 
-    /// Shows the state of the controller, as (name, value) pairs with the unit in the name.
+    /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
+    /// NaN for what is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 

@@ -15,9 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::buckets::{Buckets, End};
-use crate::ranking::LateRanking;
-use crate::round::Round;
+use crate::flows::{Circle, End, Lanes, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -27,15 +25,16 @@ use std::cmp::Reverse;
 #[derive(Debug)]
 pub struct Drr<B> {
     hash: FlowHash,
-    buckets: Buckets<B>,
-    round: Round,
+    lanes: Lanes<B>,
+    round: Circle,
+    links: Links,
     flows: Vec<Flow>,
     /// Whether the bucket at the head of the round has had its quantum.
     in_turn: bool,
     /// Places at the end of the round given so far.
     places: u64,
     /// Buckets by their bytes; among equals the one whose turn comes first.
-    fattest: LateRanking<(u64, Reverse<u64>)>,
+    fattest: Longest<(u64, Reverse<u64>)>,
     quantum: u64,
     limit: Limit,
     end: End,
@@ -56,27 +55,21 @@ impl<B: Copy> Drr<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let limit = Limit::new(params.amount("limit"), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
         let hash = FlowHash::new(&mut random, params.integer("buckets") as u32, params.boolean("perfect"));
         Ok(Drr {
-            buckets: Buckets::new(&hash),
             hash,
-            round: Round::default(),
+            lanes: Lanes::default(),
+            round: Circle::default(),
+            links: Links::default(),
             flows: Vec::new(),
             in_turn: false,
             places: 0,
-            fattest: LateRanking::default(),
+            fattest: Longest::default(),
             quantum: match params.get("quantum") {
                 Value::Integer(bytes) => bytes,
                 _ => u64::from(link.packet_bytes),
             },
-            limit,
+            limit: Limit::of(params, "limit", link)?,
             end: End::new(params.choice("drop")),
         })
     }
@@ -89,7 +82,7 @@ impl<B: Copy> Drr<B> {
         }
         self.places += 1;
         self.flows[bucket] = Flow { deficit: 0, place: self.places };
-        self.round.join(bucket);
+        self.round.join(bucket, &mut self.links);
     }
 
     /// The bucket at the head of the round goes to its end.
@@ -97,32 +90,30 @@ impl<B: Copy> Drr<B> {
     fn end_turn(&mut self, bucket: usize) {
         self.places += 1;
         self.flows[bucket].place = self.places;
-        self.fattest.note(bucket);
-        self.round.advance();
+        self.round.advance(&self.links);
         self.in_turn = false;
     }
 
     /// `bucket` lost a packet: it leaves the round if it was the last.
     #[inline]
     fn shrink(&mut self, bucket: usize) {
-        self.fattest.note(bucket);
-        if self.buckets.packets_in(bucket) > 0 {
+        if self.lanes.packets_of(bucket) > 0 {
             return;
         }
         if self.round.head() == Some(bucket) {
             self.in_turn = false;
         }
-        self.round.leave(bucket);
+        self.round.leave(bucket, &mut self.links);
     }
 
     /// Drops a packet of the bucket with the most bytes.
     fn drop_of_fattest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
-        let (buckets, flows) = (&self.buckets, &self.flows);
-        let fattest = self.fattest.first(|bucket| match buckets.bytes_in(bucket) {
+        let (lanes, flows) = (&self.lanes, &self.flows);
+        let fattest = self.fattest.find(|bucket| match lanes.bytes_of(bucket) {
             0 => None,
             bytes => Some((bytes, Reverse(flows[bucket].place))),
         })?;
-        sink.dropped(&self.buckets.pop(fattest, self.end)?, DropReason::Overflow);
+        sink.dropped(&self.lanes.pop(fattest, self.end)?, DropReason::Overflow);
         self.shrink(fattest);
         Some(())
     }
@@ -133,19 +124,19 @@ impl<B: Copy> Discipline<B> for Drr<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         let bucket = self.hash.bucket(&packet);
-        self.buckets.push(bucket, packet);
-        if self.buckets.packets_in(bucket) == 1 {
+        self.lanes.push(bucket, packet);
+        if self.lanes.packets_of(bucket) == 1 {
             self.join(bucket);
         }
-        self.fattest.note(bucket);
-        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) && self.drop_of_fattest(sink).is_some() {}
+        self.fattest.grew(bucket);
+        while !self.limit.holds(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_fattest(sink).is_some() {}
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
             let bucket = self.round.head()?;
-            let bytes = u64::from(self.buckets.head(bucket)?.bytes);
+            let bytes = u64::from(self.lanes.head(bucket)?.bytes);
             let flow = &mut self.flows[bucket];
             if !self.in_turn {
                 flow.deficit += self.quantum;
@@ -153,7 +144,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
             }
             if bytes <= flow.deficit {
                 flow.deficit -= bytes;
-                let packet = self.buckets.pop(bucket, End::Head);
+                let packet = self.lanes.pop(bucket, End::Head);
                 self.shrink(bucket);
                 return packet;
             }
@@ -163,16 +154,16 @@ impl<B: Copy> Discipline<B> for Drr<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.buckets.packets()
+        self.lanes.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.buckets.bytes()
+        self.lanes.bytes()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("active_buckets", self.round.members() as f64);
-        visit("fattest_bucket_bytes", self.buckets.most_bytes() as f64);
+        visit("fattest_bucket_bytes", self.lanes.most_bytes() as f64);
     }
 }

@@ -164,6 +164,11 @@ impl Turns {
     }
 }
 
+/// The class of packets in the L queue.
+const LOW: u8 = 0;
+/// The class of packets in the C queue.
+const CLASSIC: u8 = 1;
+
 impl<B: Copy> DualPi2<B> {
     /// Queues with the given parameters.
     ///
@@ -243,13 +248,14 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
+        packet.class = match packet.ecn {
+            Ecn::Ect1 | Ecn::Ce => LOW,
+            Ecn::NotEct | Ecn::Ect0 => CLASSIC,
+        };
         if self.limit.is_exceeded(self.packets() + 1, self.bytes() + u64::from(packet.bytes)) {
             return sink.dropped(&packet, DropReason::Overflow);
         }
-        match packet.ecn {
-            Ecn::Ect1 | Ecn::Ce => self.low.push(packet),
-            Ecn::NotEct | Ecn::Ect0 => self.classic.push(packet),
-        }
+        if packet.class == LOW { self.low.push(packet) } else { self.classic.push(packet) }
     }
 
     #[inline]
@@ -297,6 +303,11 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
             DelayOf::Classic => classic,
             DelayOf::Longer => classic.max(delay(&self.low)),
         });
+    }
+
+    fn classes(&self) -> Vec<String> {
+        // In the order of their numbers.
+        ["low", "classic"].map(str::to_owned).to_vec()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

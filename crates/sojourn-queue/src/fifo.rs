@@ -46,14 +46,6 @@ impl<B> Fifo<B> {
         Some(packet)
     }
 
-    /// Takes the packet at the tail.
-    #[inline]
-    pub fn pop_tail(&mut self) -> Option<Packet<B>> {
-        let packet = self.packets.pop_back()?;
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
-    }
-
     /// The packet at the head.
     #[inline]
     pub fn head(&self) -> Option<&Packet<B>> {

@@ -1,21 +1,25 @@
 //! What disciplines with a queue for each flow share: which queue a packet belongs to, where it waits, whose turn it is
-//! and which queue is the longest.
+//! and which queue is the longest or the shortest.
 //!
-//! The parts know nothing of each other, so that a discipline may take the ones it needs:
+//! The parts know nothing of each other, so that a discipline takes the ones it needs:
 //! - [`classifier`]: 5-tuples to buckets, by the seeded [`FlowHash`];
 //! - [`Lanes`]: a first-in first-out queue for each bucket, in one pool of packets that never shrinks;
-//! - [`Rounds`]: the new and old lists of deficit round robin as FQ-CoDel does it;
-//! - [`Longest`]: the bucket with the largest backlog.
+//! - [`Circle`]: an order of turns, joined at the end and left anywhere;
+//! - [`Rounds`]: deficit round robin over new and old buckets, as FQ-CoDel does it;
+//! - [`Ranking`]: the bucket with the greatest key, always up to date: the shortest queue;
+//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow.
 //!
 //! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
 //! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
 
+mod circle;
 mod lanes;
-mod longest;
+mod ranking;
 mod rounds;
 
-pub(crate) use lanes::Lanes;
-pub(crate) use longest::Longest;
+pub(crate) use circle::{Circle, Links};
+pub(crate) use lanes::{End, Lanes};
+pub(crate) use ranking::{Longest, Ranking};
 pub(crate) use rounds::Rounds;
 
 use crate::hash::FlowHash;

@@ -11,11 +11,12 @@
 mod tests;
 
 use crate::codel::law::{self, Controller, Law, Source};
-use crate::flows::{self, Lanes, Longest, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
 use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
+use std::cmp::Reverse;
 
 /// What `fq_codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -100,7 +101,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqCoDel<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
-    longest: Longest,
+    /// Buckets by their bytes; among equals the one with the lowest number, as Linux's scan finds it.
+    longest: Longest<(u64, Reverse<usize>)>,
     rounds: Rounds,
     controllers: Vec<Controller>,
     law: Law,
@@ -121,14 +123,14 @@ enum MinBytesIn {
 /// One flow's queue, as CoDel sees it.
 struct Lane<'a, B> {
     lanes: &'a mut Lanes<B>,
-    bucket: u32,
+    bucket: usize,
     min_bytes_in: MinBytesIn,
 }
 
 impl<B: Copy> Source<B> for Lane<'_, B> {
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
-        self.lanes.pop(self.bucket)
+        self.lanes.pop(self.bucket, End::Head)
     }
     #[inline]
     fn backlog(&self) -> u64 {
@@ -172,10 +174,14 @@ impl<B: Copy> FqCoDel<B> {
     /// Drops a batch from the head of the queue with the most bytes.
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let Some(bucket) = self.longest.find(|bucket| self.lanes.bytes_of(bucket)) else { return };
+        let longest = self.longest.find(|bucket| match self.lanes.bytes_of(bucket) {
+            0 => None,
+            bytes => Some((bytes, Reverse(bucket))),
+        });
+        let Some(bucket) = longest else { return };
         let half = self.lanes.bytes_of(bucket) / 2;
         let (mut packets, mut bytes) = (0, 0);
-        while let Some(packet) = self.lanes.pop(bucket) {
+        while let Some(packet) = self.lanes.pop(bucket, End::Head) {
             sink.dropped(&packet, DropReason::Overflow);
             packets += 1;
             bytes += u64::from(packet.bytes);
@@ -184,7 +190,7 @@ impl<B: Copy> FqCoDel<B> {
             }
         }
         if self.overflow_counts {
-            self.controllers[bucket as usize].count_overflow(packets);
+            self.controllers[bucket].count_overflow(packets);
         }
     }
 }
@@ -193,12 +199,12 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(&packet) as u32;
-        if bucket as usize >= self.controllers.len() {
-            self.controllers.resize(bucket as usize + 1, Controller::default());
+        let bucket = self.classifier.bucket(&packet);
+        if bucket >= self.controllers.len() {
+            self.controllers.resize(bucket + 1, Controller::default());
         }
         self.lanes.push(bucket, packet);
-        self.longest.grew(bucket, self.lanes.bytes_of(bucket));
+        self.longest.grew(bucket);
         self.rounds.join(bucket);
         while self.is_too_full() {
             self.drop_from_longest(sink);
@@ -209,7 +215,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let controller = &mut self.controllers[turn.bucket as usize];
+            let controller = &mut self.controllers[turn.bucket];
             let mut lane = Lane { lanes: &mut self.lanes, bucket: turn.bucket, min_bytes_in: self.min_bytes_in };
             match controller.dequeue(&self.law, &mut lane, now, sink) {
                 Some(packet) => {
@@ -232,7 +238,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_queues", f64::from(self.rounds.new_buckets()));
-        visit("old_queues", f64::from(self.rounds.old_buckets()));
+        visit("new_queues", self.rounds.new_buckets() as f64);
+        visit("old_queues", self.rounds.old_buckets() as f64);
     }
 }

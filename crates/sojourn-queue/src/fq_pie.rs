@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, Lanes, Rounds};
+use crate::flows::{self, End, Lanes, Rounds};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
@@ -152,8 +152,8 @@ impl<B: Copy> FqPie<B> {
     }
 
     #[inline]
-    fn backlog(&self, bucket: u32) -> Backlog {
-        Backlog { packets: self.lanes.packets_of(bucket) as usize, bytes: self.lanes.bytes_of(bucket) }
+    fn backlog(&self, bucket: usize) -> Backlog {
+        Backlog { packets: self.lanes.packets_of(bucket), bytes: self.lanes.bytes_of(bucket) }
     }
 }
 
@@ -161,12 +161,12 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        let bucket = self.classifier.bucket(&packet) as u32;
-        if bucket as usize >= self.controllers.len() {
-            self.controllers.resize(bucket as usize + 1, Controller::default());
+        let bucket = self.classifier.bucket(&packet);
+        if bucket >= self.controllers.len() {
+            self.controllers.resize(bucket + 1, Controller::default());
         }
         let (room, backlog) = (self.has_room(packet.bytes), self.backlog(bucket));
-        let controller = &mut self.controllers[bucket as usize];
+        let controller = &mut self.controllers[bucket];
         if !room {
             controller.overflow();
             return sink.dropped(&packet, DropReason::Overflow);
@@ -187,13 +187,13 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
             let turn = self.rounds.turn()?;
-            let Some(packet) = self.lanes.pop(turn.bucket) else {
+            let Some(packet) = self.lanes.pop(turn.bucket, End::Head) else {
                 self.rounds.found_empty(turn);
                 continue;
             };
             self.rounds.sent(turn, packet.bytes);
             let backlog = self.backlog(turn.bucket);
-            self.controllers[turn.bucket as usize].departure(&self.law, &packet, backlog, now);
+            self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
     }
@@ -213,16 +213,16 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
-        for bucket in 0..self.controllers.len() as u32 {
+        for bucket in 0..self.controllers.len() {
             let backlog = self.backlog(bucket);
-            self.controllers[bucket as usize].update(&self.law, backlog);
+            self.controllers[bucket].update(&self.law, backlog);
         }
         self.next_update += self.law.update();
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("new_queues", f64::from(self.rounds.new_buckets()));
-        visit("old_queues", f64::from(self.rounds.old_buckets()));
+        visit("new_queues", self.rounds.new_buckets() as f64);
+        visit("old_queues", self.rounds.old_buckets() as f64);
         visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));
     }
 }

@@ -4,7 +4,6 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
-mod buckets;
 mod discipline;
 mod fifo;
 mod flows;
@@ -12,8 +11,6 @@ mod hash;
 #[cfg(test)]
 mod laws;
 mod packet;
-mod ranking;
-mod round;
 #[cfg(test)]
 mod testing;
 
@@ -146,6 +143,37 @@ mod tests {
     use super::*;
     use sojourn_core::Time;
     use testing::{Recorder, build, link, packet, params};
+
+    /// Unique names, the same ones at any time, values that are numbers; only DropTail has nothing to show.
+    #[test]
+    fn every_discipline_shows_its_state() {
+        for descriptor in DESCRIPTORS {
+            let mut queue = build(&params(descriptor, "default", &[]), &link(10_000)).unwrap();
+            let names = |queue: &Queue<u32>| {
+                let mut names = Vec::new();
+                queue.probe(&mut |name, value| {
+                    assert!(!names.contains(&name), "{}: two probes are called {name}", descriptor.name);
+                    assert!(!value.is_infinite(), "{} {name}", descriptor.name);
+                    names.push(name);
+                });
+                names
+            };
+            let before = names(&queue);
+            assert_eq!(before.is_empty(), descriptor.name == "droptail", "{}", descriptor.name);
+            let mut sink = Recorder::default();
+            for number in 0..3000 {
+                let now = Time::from_nanos(number * 300_000);
+                queue.enqueue(packet(1500, number as u32), now, &mut sink);
+                if number % 4 == 0 {
+                    queue.dequeue(now, &mut sink);
+                }
+                if queue.timer().is_some_and(|time| time <= now) {
+                    queue.on_timer(now, &mut sink);
+                }
+                assert_eq!(names(&queue), before, "{}", descriptor.name);
+            }
+        }
+    }
 
     #[test]
     fn every_preset_of_every_discipline_works() {

@@ -15,9 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::buckets::{Buckets, End};
-use crate::ranking::LateRanking;
-use crate::round::Round;
+use crate::flows::{Circle, End, Lanes, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -26,11 +24,12 @@ use sojourn_core::{Span, Stream, Time};
 #[derive(Debug)]
 pub struct Sfq<B> {
     hash: FlowHash,
-    buckets: Buckets<B>,
-    round: Round,
+    lanes: Lanes<B>,
+    round: Circle,
+    links: Links,
     flows: Vec<Flow>,
     /// Buckets by their packets; among equals the one that changed last.
-    longest: LateRanking<(usize, u64)>,
+    longest: Longest<(usize, u64)>,
     changes: u64,
     turn: Turn,
     limit: usize,
@@ -92,11 +91,12 @@ impl<B: Copy> Sfq<B> {
             _ => Overflow::Evict,
         };
         Ok(Sfq {
-            buckets: Buckets::new(&hash),
             hash,
-            round: Round::default(),
+            lanes: Lanes::default(),
+            round: Circle::default(),
+            links: Links::default(),
             flows: Vec::new(),
-            longest: LateRanking::default(),
+            longest: Longest::default(),
             changes: 0,
             turn: turn(params, link)?,
             limit: limit(params, link, overflow)?,
@@ -113,15 +113,15 @@ impl<B: Copy> Sfq<B> {
     #[inline]
     fn is_refused(&self, bucket: usize) -> bool {
         let Overflow::Refuse { buckets } = self.overflow else { return false };
-        let used = self.buckets.packets_in(bucket);
-        let left = self.limit - self.buckets.packets();
+        let used = self.lanes.packets_of(bucket);
+        let left = self.limit - self.lanes.packets();
         used >= left / 2 || (left < buckets && used > self.limit / buckets)
     }
 
     /// Steps 1 and 2, for arrivals and for packets that a new hash moves.
     #[inline]
     fn admit<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
-        let used = self.buckets.packets_in(bucket);
+        let used = self.lanes.packets_of(bucket);
         if used == 0 && self.round.members() >= self.most_flows {
             return sink.dropped(&packet, DropReason::Overflow);
         }
@@ -132,10 +132,11 @@ impl<B: Copy> Sfq<B> {
             }
             return;
         }
-        self.buckets.push(bucket, packet);
+        self.lanes.push(bucket, packet);
         self.note_change(bucket);
+        self.longest.grew(bucket);
         if used == 0 {
-            self.round.join(bucket);
+            self.round.join(bucket, &mut self.links);
             if let Turn::Bytes(quantum) = self.turn {
                 self.flows[bucket].credit = quantum;
             }
@@ -150,20 +151,19 @@ impl<B: Copy> Sfq<B> {
         }
         self.changes += 1;
         self.flows[bucket].changed = self.changes;
-        self.longest.note(bucket);
     }
 
     /// The oldest packet of `bucket` makes room for `packet`.
     fn replace_oldest<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
-        if let Some(oldest) = self.buckets.pop(bucket, End::Head) {
+        if let Some(oldest) = self.lanes.pop(bucket, End::Head) {
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        self.buckets.push(bucket, packet);
+        self.lanes.push(bucket, packet);
     }
 
     /// Drops a packet of `bucket`, which stays in the round.
     fn evict<S: Sink<B>>(&mut self, bucket: usize, sink: &mut S) {
-        if let Some(victim) = self.buckets.pop(bucket, self.end) {
+        if let Some(victim) = self.lanes.pop(bucket, self.end) {
             sink.dropped(&victim, DropReason::Overflow);
         }
         self.note_change(bucket);
@@ -171,17 +171,17 @@ impl<B: Copy> Sfq<B> {
 
     /// Step 3: drops a packet of the longest bucket or, if all hold one packet, of the next in the round.
     fn evict_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let (buckets, flows) = (&self.buckets, &self.flows);
-        let longest = self.longest.first(|bucket| match buckets.packets_in(bucket) {
+        let (lanes, flows) = (&self.lanes, &self.flows);
+        let longest = self.longest.find(|bucket| match lanes.packets_of(bucket) {
             0 => None,
             packets => Some((packets, flows[bucket].changed)),
         });
         match longest {
-            Some(bucket) if self.buckets.packets_in(bucket) > 1 => self.evict(bucket, sink),
+            Some(bucket) if self.lanes.packets_of(bucket) > 1 => self.evict(bucket, sink),
             _ => {
                 let Some(bucket) = self.round.head() else { return };
                 self.evict(bucket, sink);
-                self.round.leave(bucket);
+                self.round.leave(bucket, &mut self.links);
             }
         }
     }
@@ -193,7 +193,7 @@ impl<B: Copy> Sfq<B> {
         if let Turn::Bytes(quantum) = self.turn {
             while self.flows[bucket].credit <= 0 {
                 self.flows[bucket].credit += quantum;
-                self.round.advance();
+                self.round.advance(&self.links);
                 bucket = self.round.head()?;
             }
         }
@@ -210,7 +210,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
             return sink.dropped(&packet, DropReason::Overflow);
         }
         self.admit(bucket, packet, sink);
-        if self.buckets.packets() > self.limit {
+        if self.lanes.packets() > self.limit {
             self.evict_longest(sink);
         }
     }
@@ -218,13 +218,13 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         let bucket = self.next()?;
-        let packet = self.buckets.pop(bucket, End::Head)?;
+        let packet = self.lanes.pop(bucket, End::Head)?;
         self.note_change(bucket);
-        if self.buckets.packets_in(bucket) == 0 {
-            self.round.leave(bucket);
+        if self.lanes.packets_of(bucket) == 0 {
+            self.round.leave(bucket, &mut self.links);
         } else {
             match self.turn {
-                Turn::Packet => self.round.advance(),
+                Turn::Packet => self.round.advance(&self.links),
                 Turn::Bytes(_) => self.flows[bucket].credit -= i64::from(packet.bytes),
             }
         }
@@ -233,12 +233,12 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.buckets.packets()
+        self.lanes.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.buckets.bytes()
+        self.lanes.bytes()
     }
 
     fn timer(&self) -> Option<Time> {
@@ -251,11 +251,11 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
         perturbation.next = now + perturbation.period;
         self.hash.perturb(&mut perturbation.random);
         while let Some(bucket) = self.round.head() {
-            while let Some(packet) = self.buckets.pop(bucket, End::Head) {
+            while let Some(packet) = self.lanes.pop(bucket, End::Head) {
                 perturbation.moving.push(packet);
             }
             self.note_change(bucket);
-            self.round.leave(bucket);
+            self.round.leave(bucket, &mut self.links);
         }
         for packet in perturbation.moving.drain(..) {
             self.admit(self.hash.bucket(&packet), packet, sink);
@@ -265,7 +265,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("active_buckets", self.round.members() as f64);
-        visit("longest_bucket_packets", self.buckets.most_packets() as f64);
+        visit("longest_bucket_packets", self.lanes.most_packets() as f64);
     }
 }
 

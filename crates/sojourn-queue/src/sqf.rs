@@ -14,8 +14,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::buckets::{Buckets, End};
-use crate::ranking::{LateRanking, Ranking};
+use crate::flows::{End, Lanes, Longest, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Stream, Time};
@@ -25,12 +24,12 @@ use std::cmp::Reverse;
 #[derive(Debug)]
 pub struct Sqf<B> {
     hash: FlowHash,
-    buckets: Buckets<B>,
+    lanes: Lanes<B>,
     /// When each bucket was served last, or became busy, as a number that grows.
     served: Vec<u64>,
     services: u64,
     shortest: Ranking<Reverse<(u64, u64)>>,
-    longest: LateRanking<(u64, Reverse<u64>)>,
+    longest: Longest<(u64, Reverse<u64>)>,
     limit: Limit,
     end: End,
 }
@@ -41,22 +40,15 @@ impl<B: Copy> Sqf<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let limit = Limit::new(params.amount("limit"), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
         let hash = FlowHash::new(&mut random, params.integer("buckets") as u32, params.boolean("perfect"));
         Ok(Sqf {
-            buckets: Buckets::new(&hash),
             hash,
+            lanes: Lanes::default(),
             served: Vec::new(),
             services: 0,
             shortest: Ranking::default(),
-            longest: LateRanking::default(),
-            limit,
+            longest: Longest::default(),
+            limit: Limit::of(params, "limit", link)?,
             end: End::new(params.choice("drop")),
         })
     }
@@ -74,8 +66,7 @@ impl<B: Copy> Sqf<B> {
     /// `bucket` has a packet more or less.
     #[inline]
     fn rank(&mut self, bucket: usize) {
-        self.longest.note(bucket);
-        match self.buckets.bytes_in(bucket) {
+        match self.lanes.bytes_of(bucket) {
             0 => self.shortest.remove(bucket),
             bytes => self.shortest.set(bucket, Reverse((bytes, self.served[bucket]))),
         }
@@ -83,12 +74,12 @@ impl<B: Copy> Sqf<B> {
 
     /// Drops a packet of the queue with the most bytes.
     fn drop_of_longest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
-        let (buckets, served) = (&self.buckets, &self.served);
-        let longest = self.longest.first(|bucket| match buckets.bytes_in(bucket) {
+        let (lanes, served) = (&self.lanes, &self.served);
+        let longest = self.longest.find(|bucket| match lanes.bytes_of(bucket) {
             0 => None,
             bytes => Some((bytes, Reverse(served[bucket]))),
         })?;
-        sink.dropped(&self.buckets.pop(longest, self.end)?, DropReason::Overflow);
+        sink.dropped(&self.lanes.pop(longest, self.end)?, DropReason::Overflow);
         self.rank(longest);
         Some(())
     }
@@ -99,18 +90,19 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         let bucket = self.hash.bucket(&packet);
-        if self.buckets.packets_in(bucket) == 0 {
+        if self.lanes.packets_of(bucket) == 0 {
             self.note_service(bucket);
         }
-        self.buckets.push(bucket, packet);
+        self.lanes.push(bucket, packet);
         self.rank(bucket);
-        while !self.limit.holds(self.buckets.packets(), self.buckets.bytes()) && self.drop_of_longest(sink).is_some() {}
+        self.longest.grew(bucket);
+        while !self.limit.holds(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_longest(sink).is_some() {}
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         let (shortest, _) = self.shortest.first()?;
-        let packet = self.buckets.pop(shortest, End::Head);
+        let packet = self.lanes.pop(shortest, End::Head);
         self.note_service(shortest);
         self.rank(shortest);
         packet
@@ -118,16 +110,16 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.buckets.packets()
+        self.lanes.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.buckets.bytes()
+        self.lanes.bytes()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
-        visit("longest_bucket_bytes", self.buckets.most_bytes() as f64);
+        visit("longest_bucket_bytes", self.lanes.most_bytes() as f64);
     }
 }

@@ -31,7 +31,7 @@ mod write;
 
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
-pub use parse::{Loaded, read_time};
+pub use parse::{Loaded, read_quantity, read_time};
 pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;

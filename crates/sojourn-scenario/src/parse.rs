@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
 use crate::format::{LONGEST, SCENARIO};
 use crate::node::{Node, Origin};
 use crate::trace::{Base, regular_size};
-use crate::{Scenario, build, describe, overrides, rules, source, value, write};
+use crate::{Scenario, build, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{Kind, Value};
 use std::path::Path;
@@ -114,6 +114,11 @@ pub fn read_time(what: &str, text: &str) -> Result<Span, Diagnostics> {
             Err(reporter.finish())
         }
     }
+}
+
+/// A number with a unit, in the dimension's basic unit: `s`, `bit/s`, `B` or `packets`; `None` for any other text.
+pub fn read_quantity(text: &str) -> Option<(f64, &'static str)> {
+    quantity::basic(&Node::text(text, Origin::Unknown))
 }
 
 fn read(path: &Path, file: &str) -> Result<String, Diagnostics> {

@@ -10,6 +10,8 @@ pub(crate) struct Dimension {
     pub noun: &'static str,
     /// A typical value.
     pub example: &'static str,
+    /// The unit of tables of numbers.
+    pub basic: &'static str,
     /// Units and their size in the smallest one.
     pub units: &'static [(&'static str, u64)],
     /// What people write instead, and the unit they mean.
@@ -20,6 +22,7 @@ pub(crate) struct Dimension {
 pub(crate) static TIME: Dimension = Dimension {
     noun: "a time",
     example: "50 ms",
+    basic: "s",
     units: &[
         ("ns", 1),
         ("us", 1_000),
@@ -37,6 +40,7 @@ pub(crate) static TIME: Dimension = Dimension {
 pub(crate) static RATE: Dimension = Dimension {
     noun: "a rate",
     example: "10 Mbit/s",
+    basic: "bit/s",
     units: &[
         ("bit/s", 1),
         ("kbit/s", 1_000),
@@ -63,6 +67,7 @@ pub(crate) static RATE: Dimension = Dimension {
 pub(crate) static SIZE: Dimension = Dimension {
     noun: "a size",
     example: "1500 B",
+    basic: "B",
     units: &[
         ("B", 1),
         ("kB", 1_000),
@@ -79,6 +84,7 @@ pub(crate) static SIZE: Dimension = Dimension {
 pub(crate) static COUNT: Dimension = Dimension {
     noun: "a number of packets",
     example: "500 packets",
+    basic: "packets",
     units: &[("packets", 1), ("packet", 1)],
     aliases: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets"), ("segments", "packets")],
 };
@@ -141,6 +147,15 @@ pub(crate) fn read<'a>(node: &'a Node, dimensions: &[&'static Dimension], signed
         return Err(Fault::new(format!("{shown}, which is negative")));
     }
     Ok(Quantity { dimension, negative, number, text: number_text, unit: size })
+}
+
+/// Reads a quantity of any dimension in its basic unit, and names that.
+pub(crate) fn basic(node: &Node) -> Option<(f64, &'static str)> {
+    let quantity = read(node, &ALL, true).ok()?;
+    let basic = quantity.dimension.basic;
+    let size = quantity.dimension.units.iter().find(|(name, _)| *name == basic).expect("a unit of its own").1;
+    let sign = if quantity.negative { -1.0 } else { 1.0 };
+    Some((sign * quantity.float() / size as f64, basic))
 }
 
 fn unknown_unit(shown: &str, text: &str, unit: &str, dimensions: &[&'static Dimension]) -> Fault {

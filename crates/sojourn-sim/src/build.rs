@@ -8,7 +8,7 @@ use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
-use crate::times::Times;
+use crate::times::{Coarse, Times};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::{Serializer, Span, Stream, Time};
@@ -47,7 +47,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     if wanted.packets {
         links[BOTTLENECK].log = Some(PacketLog::default());
     }
-    let recorder = wanted.bin.map(|bin| Recorder::new(bin, links.len(), flows.len()));
+    let recorder = wanted.bin.map(|bin| Recorder::new(bin, wanted.probes, links.len(), flows.len()));
     let groups = scenario
         .groups
         .iter()
@@ -82,7 +82,9 @@ impl Builder<'_> {
             Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
         };
-        Link::new(direction, queue, service)
+        let mut link = Link::new(direction, queue, service);
+        link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
+        link
     }
 
     /// The line for a link's own delay and jitter, where it has any.
@@ -178,6 +180,7 @@ impl Builder<'_> {
             header_bytes: header_bytes(group, options),
             application: Application::new(pattern, start, stop),
             endpoints,
+            sojourn: Coarse::default(),
             counts: Counts::default(),
             base: Counts::default(),
             base_sender: SenderCounts::default(),

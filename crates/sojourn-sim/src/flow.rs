@@ -1,6 +1,7 @@
 //! A flow: its application, its sender, its receiver and its counters.
 
 use crate::Packet;
+use crate::times::Coarse;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
@@ -31,6 +32,8 @@ pub struct Flow {
     pub application: Application,
     /// Who sends and receives.
     pub endpoints: Endpoints,
+    /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
+    pub sojourn: Coarse,
     /// What happened so far.
     pub counts: Counts,
     /// What had happened when measuring began.
@@ -164,8 +167,9 @@ impl Counts {
     }
 }
 
+/// Whether it carries what the application sends: not an acknowledgement, not a handshake.
 #[inline]
-fn is_data(segment: &Segment) -> bool {
+pub fn is_data(segment: &Segment) -> bool {
     matches!(segment.kind, SegmentKind::Data | SegmentKind::Datagram)
 }
 

@@ -19,9 +19,9 @@ mod world;
 
 pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
-pub use record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record};
+pub use record::{ClassRecord, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record};
 pub use runs::{Interrupted, Monitor, Outcome, Wanted, capacity_bytes, run_all, simulate};
-pub use series::{FlowSeries, QueueSeries, Series};
+pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 
 /// A packet as the simulator moves it.
 type Packet = sojourn_queue::Packet<sojourn_transport::Segment>;

@@ -1,8 +1,8 @@
 //! A link with its queue.
 
 use crate::Packet;
-use crate::flow::Flow;
-use crate::meter::Meter;
+use crate::flow::{Flow, is_data};
+use crate::meter::{ClassMeter, Meter};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
@@ -31,8 +31,12 @@ pub struct Link {
     pub line: Option<usize>,
     /// Random loss after transmission: probability and stream.
     pub loss: Option<(f64, Stream)>,
+    /// Whether it is the bottleneck or the reverse link, where flows are told how long their packets wait.
+    pub is_main: bool,
     /// The instruments.
     pub meter: Meter,
+    /// Those of the queues inside, where the discipline has any.
+    classes: Vec<ClassMeter>,
     /// Rows of packets, where they are wanted.
     pub log: Option<PacketLog>,
     queue: Queue<Segment>,
@@ -45,6 +49,7 @@ pub struct Link {
 /// Counts what a queue drops and marks.
 struct Counter<'a> {
     meter: &'a mut Meter,
+    classes: &'a mut [ClassMeter],
     log: Option<&'a mut PacketLog>,
     flows: &'a mut [Flow],
     now: Time,
@@ -54,6 +59,9 @@ impl Sink<Segment> for Counter<'_> {
     #[inline]
     fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
         self.meter.totals.drops += 1;
+        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+            class.drops += 1;
+        }
         self.flows[packet.flow as usize].counts.on_drop(packet);
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Drop, packet, self.now);
@@ -63,6 +71,9 @@ impl Sink<Segment> for Counter<'_> {
     #[inline]
     fn marked(&mut self, packet: &Packet) {
         self.meter.totals.marks += 1;
+        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+            class.marks += 1;
+        }
         self.flows[packet.flow as usize].counts.on_mark(packet);
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Mark, packet, self.now);
@@ -78,7 +89,9 @@ impl Link {
             next: None,
             line: None,
             loss: None,
+            is_main: false,
             meter: Meter::new(),
+            classes: queue.classes().iter().map(|_| ClassMeter::default()).collect(),
             log: None,
             queue,
             service,
@@ -105,20 +118,35 @@ impl Link {
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Arrival, &packet, now);
         }
-        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
+        let mut sink = Counter { meter, classes, log, flows, now };
         self.queue.enqueue(packet, now, &mut sink);
-        self.meter.arrived(self.queue.packets(), self.queue.bytes());
+        self.meter.totals.arrivals += 1;
+    }
+
+    /// An arrival has been dealt with: what waits now has waited.
+    #[inline]
+    pub fn measure_peak(&mut self) {
+        self.meter.peak(self.queue.packets(), self.queue.bytes());
     }
 
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
     #[inline]
     pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
-        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
+        let mut sink = Counter { meter, classes, log, flows, now };
         let Some(packet) = self.queue.dequeue(now, &mut sink) else {
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);
         };
-        self.meter.departed(now.since(packet.enqueued));
+        let sojourn = now.since(packet.enqueued);
+        self.meter.departed(sojourn);
+        if self.is_main && is_data(&packet.body) {
+            flows[packet.flow as usize].sojourn.record(sojourn);
+        }
+        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+            class.departed(sojourn);
+        }
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Departure, &packet, now);
         }
@@ -142,7 +170,8 @@ impl Link {
 
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
     pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
-        self.meter.record(capacity_bytes, self.partial_bytes(now), now)
+        let classes = self.queue.classes().into_iter().zip(self.classes.iter().map(ClassMeter::record)).collect();
+        LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
     }
 
     /// The packet on the wire has been sent; `None` where a shaper only asked to be served again.
@@ -160,6 +189,9 @@ impl Link {
         let lost = random.chance(*probability);
         if lost {
             self.meter.totals.drops += 1;
+            if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+                class.drops += 1;
+            }
             flows[packet.flow as usize].counts.on_drop(packet);
         }
         lost
@@ -173,7 +205,8 @@ impl Link {
     /// Runs the discipline's own clock.
     pub fn on_timer(&mut self, flows: &mut [Flow], now: Time) {
         self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
-        let mut sink = Counter { meter: &mut self.meter, log: self.log.as_mut(), flows, now };
+        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
+        let mut sink = Counter { meter, classes, log, flows, now };
         self.queue.on_timer(now, &mut sink);
     }
 
@@ -182,9 +215,15 @@ impl Link {
         self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
     }
 
+    /// Shows the state of the discipline.
+    pub fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.queue.probe(visit);
+    }
+
     /// The warm-up is over.
     pub fn begin_measuring(&mut self, now: Time) {
         let partial_bytes = self.partial_bytes(now);
         self.meter.begin(self.queue.packets(), self.queue.bytes(), partial_bytes, now);
+        self.classes.fill_with(ClassMeter::default);
     }
 }

@@ -1,8 +1,9 @@
 //! What is measured at a link.
 
-use crate::record::{LinkRecord, MeanMax, QueueMs};
+use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
+use std::collections::BTreeMap;
 
 /// Everything that only grows, so that two readings subtract to what lies between them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -67,10 +68,9 @@ impl Meter {
         self.read_at = now;
     }
 
-    /// `packets` and `bytes` wait after an arrival.
+    /// `packets` and `bytes` wait after an arrival, without what went straight to an idle link.
     #[inline]
-    pub fn arrived(&mut self, packets: usize, bytes: u64) {
-        self.totals.arrivals += 1;
+    pub fn peak(&mut self, packets: usize, bytes: u64) {
         self.max_packets = self.max_packets.max(packets as u64);
         self.max_bytes = self.max_bytes.max(bytes);
     }
@@ -111,7 +111,42 @@ impl Meter {
             departures: measured.departures,
             drops: measured.drops,
             marks: measured.marks,
+            classes: BTreeMap::new(),
             drop_rate: (measured.arrivals > 0).then(|| measured.drops as f64 / measured.arrivals as f64),
+        }
+    }
+}
+
+/// What is measured of a queue inside a discipline, in the measured part.
+#[derive(Default, Debug)]
+pub struct ClassMeter {
+    /// Packets that left the queue for the link.
+    pub departures: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    nanos: u128,
+    max: Span,
+    sojourn: Times,
+}
+
+impl ClassMeter {
+    /// A packet leaves the queue after `sojourn`.
+    pub fn departed(&mut self, sojourn: Span) {
+        self.departures += 1;
+        self.nanos += u128::from(sojourn.as_nanos());
+        self.max = self.max.max(sojourn);
+        self.sojourn.record(sojourn);
+    }
+
+    /// What was measured.
+    pub fn record(&self) -> ClassRecord {
+        ClassRecord {
+            queue_ms: QueueMs::new(&self.sojourn, self.nanos, self.max),
+            departures: self.departures,
+            drops: self.drops,
+            marks: self.marks,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The run record: what every world answers with, in the same names and units.
 
-use crate::times::Times;
+use crate::times::{Coarse, Times};
 use serde::Serialize;
 use sojourn_core::Span;
 use std::collections::BTreeMap;
@@ -55,6 +55,22 @@ pub struct LinkRecord {
     pub marks: u64,
     /// Drops over arrivals, 0 to 1.
     pub drop_rate: Option<f64>,
+    /// The queues inside, by the discipline's names for them, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, ClassRecord>,
+}
+
+/// What was measured of a queue inside a discipline.
+#[derive(Clone, Serialize, Debug)]
+pub struct ClassRecord {
+    /// Sojourn times of its packets that left the queue.
+    pub queue_ms: QueueMs,
+    /// Its packets that left the queue for the link.
+    pub departures: u64,
+    /// Its packets dropped by the queue, or lost on the link.
+    pub drops: u64,
+    /// Its packets marked.
+    pub marks: u64,
 }
 
 /// A time average and a maximum.
@@ -124,6 +140,8 @@ pub struct GroupRecord {
     pub jain: Option<f64>,
     /// Round-trip times that its senders measured.
     pub rtt_ms: Milliseconds,
+    /// Sojourn times of its data packets in the queue of their direction's main link.
+    pub queue_ms: QueueMs,
     /// Completion times, where its transfers end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fct_ms: Option<Fct>,
@@ -144,6 +162,8 @@ pub struct FlowRecord {
     pub drops: u64,
     /// Mean round-trip time that its sender measured.
     pub rtt_ms_mean: Option<f64>,
+    /// Sojourn times of its data packets in the queue of their direction's main link.
+    pub queue_ms: QueueMs,
 }
 
 impl QueueMs {
@@ -158,6 +178,21 @@ impl QueueMs {
             p90: quantile_ms(times, 0.9),
             p99: quantile_ms(times, 0.99),
             max: Some(max.as_millis_f64()),
+        }
+    }
+
+    /// The distribution `times`.
+    pub fn of(times: &Coarse) -> QueueMs {
+        if times.count() == 0 {
+            return QueueMs::default();
+        }
+        let quantile = |fraction| times.quantile(fraction).map(Span::as_millis_f64);
+        QueueMs {
+            mean: Some(times.nanos() as f64 / times.count() as f64 / 1e6),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            max: Some(times.max().as_millis_f64()),
         }
     }
 }

@@ -6,8 +6,9 @@ use crate::link::Link;
 
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
-use crate::record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, Record, jain};
+use crate::record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, jain};
 use crate::series::{Recorder, Series};
+use crate::times::Coarse;
 use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario};
@@ -22,6 +23,8 @@ pub struct Wanted {
     pub bin: Option<Span>,
     /// A row per packet at the bottleneck.
     pub packets: bool,
+    /// In the time series, what disciplines and controls show of themselves.
+    pub probes: bool,
 }
 
 /// What a run leaves.
@@ -201,6 +204,7 @@ fn flow_record(scenario: &Scenario, flow: &Flow, measured: Span) -> FlowRecord {
         delivered_bytes: delivered(flow),
         drops: flow.counts.drops - flow.base.drops,
         rtt_ms_mean: (samples > 0).then(|| nanos as f64 / samples as f64 / 1e6),
+        queue_ms: QueueMs::of(&flow.sojourn),
     }
 }
 
@@ -215,6 +219,8 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     let rate = |count: u64| (sent > 0).then(|| count as f64 / sent as f64);
     let senders = |of: &dyn Fn(&Flow) -> Option<u64>| flows.iter().map(|flow| of(flow)).sum::<Option<u64>>();
     let meter = &world.groups[index];
+    let mut sojourn = Coarse::default();
+    flows.iter().for_each(|flow| sojourn.add(&flow.sojourn));
     GroupRecord {
         share: (all_bytes > 0).then(|| bytes as f64 / all_bytes as f64),
         goodput_mbps: mbps(bytes, measured),
@@ -227,6 +233,7 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
             &meter.rtt,
             flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
         ),
+        queue_ms: QueueMs::of(&sojourn),
         fct_ms: flows[0].application.transfer_bytes().map(|_| Fct::new(&meter.fct, meter.fct_nanos)),
     }
 }

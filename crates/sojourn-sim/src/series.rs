@@ -13,6 +13,43 @@ pub struct Series {
     pub queues: QueueSeries,
     /// One row per bin and flow.
     pub flows: FlowSeries,
+    /// One row per bin, link and probe of its discipline; empty unless wanted.
+    pub queue_probes: QueueProbes,
+    /// One row per bin, flow and probe of its control; empty unless wanted.
+    pub flow_probes: FlowProbes,
+}
+
+/// What algorithms show of themselves, at the end of each bin.
+#[derive(Default, Debug)]
+pub struct Probes {
+    /// Start of the bin in s.
+    pub time_s: Vec<f64>,
+    /// Index of the name in `names`.
+    pub name: Vec<u32>,
+    /// The value; NaN where there is none yet.
+    pub value: Vec<f64>,
+    /// All names, with their units.
+    pub names: Vec<&'static str>,
+}
+
+/// Probes of disciplines.
+#[derive(Default, Debug)]
+pub struct QueueProbes {
+    /// Index of the link.
+    pub link: Vec<u32>,
+    /// What they show.
+    pub probes: Probes,
+}
+
+/// Probes of controls.
+#[derive(Default, Debug)]
+pub struct FlowProbes {
+    /// Index of the group.
+    pub group: Vec<u32>,
+    /// Place in the group.
+    pub index: Vec<u32>,
+    /// What they show.
+    pub probes: Probes,
 }
 
 /// One row per bin and link.
@@ -65,17 +102,19 @@ pub struct Recorder {
     series: Series,
     bin_start: Time,
     bin: Span,
+    probes: bool,
     links: Vec<Totals>,
     flows: Vec<Counts>,
 }
 
 impl Recorder {
-    /// A recorder with bins of length `bin`.
-    pub fn new(bin: Span, links: usize, flows: usize) -> Recorder {
+    /// A recorder with bins of length `bin`, which asks for `probes` or not.
+    pub fn new(bin: Span, probes: bool, links: usize, flows: usize) -> Recorder {
         Recorder {
             series: Series::default(),
             bin_start: Time::ZERO,
             bin,
+            probes,
             links: vec![Totals::default(); links],
             flows: vec![Counts::default(); flows],
         }
@@ -101,7 +140,37 @@ impl Recorder {
             self.series.flows.add(flow, before, self.bin_start);
             *before = flow.counts;
         }
+        if self.probes {
+            self.probe(links, flows);
+        }
         self.bin_start = now;
+    }
+
+    fn probe(&mut self, links: &[Link], flows: &[Flow]) {
+        let start = self.bin_start;
+        for (index, link) in links.iter().enumerate() {
+            let QueueProbes { link: column, probes } = &mut self.series.queue_probes;
+            link.probe(&mut |name, value| {
+                column.push(index as u32);
+                probes.add(start, name, value);
+            });
+        }
+        for flow in flows {
+            let Endpoints::Transport(sender, _) = &flow.endpoints else { continue };
+            let FlowProbes { group, index, probes } = &mut self.series.flow_probes;
+            let mut add = |name, value| {
+                group.push(flow.group as u32);
+                index.push(flow.index);
+                probes.add(start, name, value);
+            };
+            // Every control has these; its window is in the series of flows.
+            let threshold = sender.control().slow_start_threshold();
+            add("ssthresh_segments", if threshold.is_finite() { threshold } else { f64::NAN });
+            if let Some(rate) = sender.control().pacing_rate() {
+                add("pacing_mbps", rate.bits_per_second() as f64 / 1e6);
+            }
+            sender.control().probe(&mut add);
+        }
     }
 
     /// The series.
@@ -113,6 +182,19 @@ impl Recorder {
 /// The mean in ms of `count` times with sum `nanos`; NaN where there are none.
 fn mean_ms(nanos: u128, count: u64) -> f64 {
     if count == 0 { f64::NAN } else { nanos as f64 / count as f64 / 1e6 }
+}
+
+impl Probes {
+    fn add(&mut self, start: Time, name: &'static str, value: f64) {
+        // There are a handful of names.
+        let code = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            self.names.push(name);
+            self.names.len() - 1
+        });
+        self.time_s.push(start.as_secs_f64());
+        self.name.push(code as u32);
+        self.value.push(value);
+    }
 }
 
 impl QueueSeries {

@@ -152,6 +152,7 @@ impl World {
         if self.links[index].is_idle() {
             self.serve(index);
         }
+        self.links[index].measure_peak();
     }
 
     /// A packet has been sent by a link: loss, the link's own delay, and on.
@@ -382,6 +383,7 @@ impl World {
         }
         for flow in &mut self.flows {
             flow.base = flow.counts;
+            flow.sojourn.clear();
             if let Endpoints::Transport(sender, _) = &flow.endpoints {
                 flow.base_sender = sender.counts();
             }

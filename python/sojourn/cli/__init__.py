@@ -12,7 +12,11 @@ import click
 from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
+from sojourn.cli.paper import paper
+from sojourn.cli.plot import plot
 from sojourn.cli.run import run
+from sojourn.cli.stats import stats
+from sojourn.cli.sweep import sweep
 
 FAILED = 1
 INPUT_WRONG = 2
@@ -34,7 +38,7 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, list_, show, check, schema):
+for command in (run, sweep, stats, plot, paper, list_, show, check, schema):
     cli.add_command(command)
 
 

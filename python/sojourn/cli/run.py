@@ -13,8 +13,10 @@ from sojourn.cli.progress import progress
 from sojourn.reading import input_error, read
 
 if TYPE_CHECKING:
+    from sojourn.api import Backend
     from sojourn.result import Result
 
+WORLDS = ("sim", "fluid")
 PICTURES = (".pdf", ".png", ".svg")
 
 
@@ -26,10 +28,11 @@ PICTURES = (".pdf", ".png", ".svg")
     sojourn run my-link.toml --set bottleneck.queue.kind=red --set "bottleneck.rate=4 Mbit/s"
     sojourn run my-link.toml --out results/my-link --packets --pcap
     sojourn run cellular --plot delay.pdf
+    sojourn run controlled-delay --probes --plot controller.pdf
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
-@click.option("--backend", type=click.Choice(["sim"]), default="sim", help="The world to run in.", show_default=True)
+@click.option("--backend", type=click.Choice(WORLDS), default="sim", show_default=True, help="The world to run in.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -39,11 +42,12 @@ PICTURES = (".pdf", ".png", ".svg")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
 @click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
+@click.option("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
 @click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
-    backend: str,  # the only world so far
+    backend: "Backend",
     seed: int | None,
     runs: int | None,
     jobs: int | None,
@@ -53,12 +57,15 @@ def run(  # noqa: PLR0913 (one for each option)
     force: bool,
     plot: str | None,
     packets: bool,
+    probes: bool,
     pcap: bool,
     bin_text: str,
 ) -> None:
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     if (packets or pcap) and out is None:
         raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
+    if probes and out is None and plot is None:
+        raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
     bin_s = _native.seconds("--bin", bin_text)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
@@ -71,6 +78,8 @@ def run(  # noqa: PLR0913 (one for each option)
             series=out is not None or plot is not None,
             bin_s=bin_s,
             packets=packets or pcap,
+            probes=probes,
+            backend=backend,
             progress=update,
         )
     if out is not None:
@@ -104,4 +113,4 @@ def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
 def _draw(result: "Result", path: Path) -> None:
     from sojourn.figures import save_figure
 
-    save_figure(result.plot(), path)
+    save_figure(result.plot_controller() if result.has_probes else result.plot(), path)

@@ -1,7 +1,8 @@
 """Figures of results, ready for a paper: vector or 300 dpi, in colours that survive colour blindness."""
 
+from sojourn.figures.controller import controller
 from sojourn.figures.style import save_figure
 from sojourn.figures.timeline import timeline
 from sojourn.figures.utilization import utilization
 
-__all__ = ["save_figure", "timeline", "utilization"]
+__all__ = ["controller", "save_figure", "timeline", "utilization"]

@@ -55,6 +55,20 @@ class Series:
         total = self._merge(departures)
         return np.divide(waited, total, out=np.full_like(total, np.nan), where=total > 0)
 
+    def queue_probes(self) -> dict[str, Array]:
+        """Return what the bottleneck's discipline showed at the end of each bin, by name."""
+        table = _of_seed(self.result.queue_probes, self.record.seed)
+        table = table.filter(_codes(table, "link") == _categories(table, "link").index(BOTTLENECK))
+        codes, bins, values = _codes(table, "name"), self._bin_of(table), table["value"].to_numpy()
+        found = {}
+        for code, name in enumerate(_categories(table, "name")):
+            chosen = codes == code
+            if chosen.any():
+                fine = np.full(self._fine, np.nan)
+                fine[bins[chosen]] = values[chosen]
+                found[name] = fine[self._last]
+        return found
+
     def sent_mbps(self) -> Array:
         """Rate at which the bottleneck sent, in Mbit/s."""
         return self._per_second(self._queue("sent_bytes")) * 8 / 1e6
@@ -66,12 +80,26 @@ class Series:
 
     def delivered_mbps(self, group: str) -> Array:
         """Rate at which payload reached each receiver of a group, in Mbit/s: one row for each flow."""
+        rows = self._of_group(group, "delivered_bytes")
+        return np.array([self._per_second(row) for row in rows]) * 8 / 1e6
+
+    def window_packets(self, group: str) -> Array:
+        """Congestion window of each flow of a group at the end of each bin, in segments: one row for each flow."""
+        rows = self._of_group(group, "cwnd_packets")
+        return rows[:, self._last]
+
+    @property
+    def _last(self) -> npt.NDArray[np.int64]:
+        """The last fine bin of each bin that is drawn."""
+        return np.append(np.arange(self.merged, self._fine, self.merged), self._fine) - 1
+
+    def _of_group(self, group: str, column: str) -> Array:
         table = self._flows
         chosen = _codes(table, "group") == _categories(table, "group").index(group)
         flow = table["index"].to_numpy()[chosen].astype(int)
         values = np.zeros((flow.max() + 1, self._fine))
-        values[flow, self._bin_of(table)[chosen]] = table["delivered_bytes"].to_numpy()[chosen]
-        return np.array([self._per_second(row) for row in values]) * 8 / 1e6
+        values[flow, self._bin_of(table)[chosen]] = table[column].to_numpy()[chosen]
+        return values
 
     @functools.cached_property
     def _flows(self) -> "pa.Table":

@@ -24,13 +24,14 @@ def timeline(result: "Result", run: int = 0) -> Figure:
         figure = Drawing(figsize=(PAGE_WIDTH_IN, 3.6), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.2))
         series = Series(result, run, DRAWN_BINS)
-        _draw_delay(above, series)
+        draw_delay(above, series)
         _draw_throughput(below, series)
         figure.align_ylabels([above, below])
     return figure
 
 
-def _draw_delay(axes: Axes, series: Series) -> None:
+def draw_delay(axes: Axes, series: Series) -> None:
+    """Draw the bottleneck's queue delay."""
     delay = series.queue_ms()
     # Where no packet leaves there is no delay to show: the line passes over it.
     known = ~np.isnan(delay)

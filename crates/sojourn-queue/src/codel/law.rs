@@ -242,6 +242,11 @@ impl Controller {
         self.dropping
     }
 
+    /// When the next signal is due, where any are being sent.
+    pub(crate) fn next_signal(&self) -> Option<Time> {
+        self.dropping.then_some(self.next)
+    }
+
     /// The count of the control law.
     pub(crate) fn count(&self) -> u32 {
         self.count

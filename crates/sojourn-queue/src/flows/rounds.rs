@@ -1,17 +1,16 @@
 //! Whose turn it is: deficit round robin with a list of new queues before that of old ones (RFC 8290 section 4).
 
+use super::{Circle, Links};
 use sojourn_core::registry::{Params, Value};
-
-/// The end of a chain.
-const NONE: u32 = u32::MAX;
 
 /// The new and the old buckets, and what each may still send.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     quantum: i64,
     empty_new: EmptyNew,
-    new: List,
-    old: List,
+    new: Circle,
+    old: Circle,
+    links: Links,
     seats: Vec<Seat>,
 }
 
@@ -28,47 +27,17 @@ pub(crate) enum EmptyNew {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Turn {
     /// The bucket.
-    pub(crate) bucket: u32,
+    pub(crate) bucket: usize,
     /// Whether it stands among the new ones.
     pub(crate) new: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Seat {
-    next: u32,
+    /// Whether the bucket is in one of the circles.
     active: bool,
     /// Bytes that may still be sent in this turn; below zero by at most a packet.
     deficit: i64,
-}
-
-/// A chain of buckets, which only grows at its tail and shrinks at its head.
-#[derive(Debug)]
-struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
-impl List {
-    const EMPTY: List = List { head: NONE, tail: NONE, len: 0 };
-
-    #[inline]
-    fn push(&mut self, bucket: u32, seats: &mut [Seat]) {
-        seats[bucket as usize].next = NONE;
-        if self.len == 0 {
-            self.head = bucket;
-        } else {
-            seats[self.tail as usize].next = bucket;
-        }
-        self.tail = bucket;
-        self.len += 1;
-    }
-
-    #[inline]
-    fn pop(&mut self, seats: &[Seat]) {
-        self.head = seats[self.head as usize].next;
-        self.len -= 1;
-    }
 }
 
 impl Rounds {
@@ -79,30 +48,34 @@ impl Rounds {
             _ => i64::from(full_packet),
         };
         let empty_new = if params.choice("empty_new") == "wait" { EmptyNew::Wait } else { EmptyNew::WaitUnlessAlone };
-        Rounds { quantum, empty_new, new: List::EMPTY, old: List::EMPTY, seats: Vec::new() }
+        Rounds::with(quantum, empty_new)
     }
 
-    /// Buckets in the list of new ones.
-    pub(crate) fn new_buckets(&self) -> u32 {
-        self.new.len
+    fn with(quantum: i64, empty_new: EmptyNew) -> Rounds {
+        let (new, old) = (Circle::default(), Circle::default());
+        Rounds { quantum, empty_new, new, old, links: Links::default(), seats: Vec::new() }
     }
 
-    /// Buckets in the list of old ones.
-    pub(crate) fn old_buckets(&self) -> u32 {
-        self.old.len
+    /// How many buckets are new.
+    pub(crate) fn new_buckets(&self) -> usize {
+        self.new.members()
     }
 
-    /// `bucket` has something to send: it joins the new ones unless it is in a list.
+    /// How many buckets are old.
+    pub(crate) fn old_buckets(&self) -> usize {
+        self.old.members()
+    }
+
+    /// `bucket` has something to send: it joins the new ones unless it is new or old already.
     #[inline]
-    pub(crate) fn join(&mut self, bucket: u32) {
-        if bucket as usize >= self.seats.len() {
-            self.seats.resize(bucket as usize + 1, Seat { next: NONE, active: false, deficit: 0 });
+    pub(crate) fn join(&mut self, bucket: usize) {
+        if bucket >= self.seats.len() {
+            self.seats.resize(bucket + 1, Seat { active: false, deficit: 0 });
         }
-        let seat = &mut self.seats[bucket as usize];
+        let seat = &mut self.seats[bucket];
         if !seat.active {
-            seat.active = true;
-            seat.deficit = self.quantum;
-            self.new.push(bucket, &mut self.seats);
+            *seat = Seat { active: true, deficit: self.quantum };
+            self.new.join(bucket, &mut self.links);
         }
     }
 
@@ -110,39 +83,43 @@ impl Rounds {
     #[inline]
     pub(crate) fn turn(&mut self) -> Option<Turn> {
         loop {
-            let new = self.new.len > 0;
-            let list = if new { &mut self.new } else { &mut self.old };
-            if list.len == 0 {
-                return None;
+            let new = self.new.head();
+            let bucket = new.or(self.old.head())?;
+            let seat = &mut self.seats[bucket];
+            if seat.deficit > 0 {
+                return Some(Turn { bucket, new: new.is_some() });
             }
-            let bucket = list.head;
-            if self.seats[bucket as usize].deficit > 0 {
-                return Some(Turn { bucket, new });
+            seat.deficit += self.quantum;
+            match new {
+                Some(_) => self.grow_old(bucket),
+                None => self.old.advance(&self.links),
             }
-            self.seats[bucket as usize].deficit += self.quantum;
-            list.pop(&self.seats);
-            self.old.push(bucket, &mut self.seats);
         }
     }
 
     /// The bucket whose turn it is has sent so many bytes.
     #[inline]
     pub(crate) fn sent(&mut self, turn: Turn, bytes: u32) {
-        self.seats[turn.bucket as usize].deficit -= i64::from(bytes);
+        self.seats[turn.bucket].deficit -= i64::from(bytes);
     }
 
     /// The bucket whose turn it is has nothing to send.
     #[inline]
-    pub(crate) fn found_empty(&mut self, turn: Turn) {
-        let list = if turn.new { &mut self.new } else { &mut self.old };
-        debug_assert_eq!(list.head, turn.bucket);
-        list.pop(&self.seats);
-        let waits = turn.new && (self.empty_new == EmptyNew::Wait || self.old.len > 0);
-        if waits {
-            self.old.push(turn.bucket, &mut self.seats);
+    pub(crate) fn found_empty(&mut self, Turn { bucket, new }: Turn) {
+        if new && (self.empty_new == EmptyNew::Wait || self.old.members() > 0) {
+            self.grow_old(bucket);
         } else {
-            self.seats[turn.bucket as usize].active = false;
+            let circle = if new { &mut self.new } else { &mut self.old };
+            circle.leave(bucket, &mut self.links);
+            self.seats[bucket].active = false;
         }
+    }
+
+    /// A new bucket becomes the last of the old ones.
+    #[inline]
+    fn grow_old(&mut self, bucket: usize) {
+        self.new.leave(bucket, &mut self.links);
+        self.old.join(bucket, &mut self.links);
     }
 }
 
@@ -151,15 +128,15 @@ mod tests {
     use super::*;
 
     fn rounds(empty_new: EmptyNew) -> Rounds {
-        Rounds { quantum: 1000, empty_new, new: List::EMPTY, old: List::EMPTY, seats: Vec::new() }
+        Rounds::with(1000, empty_new)
     }
 
     /// Lets each bucket in `joined` send packets of these sizes for ever; returns who sends.
-    fn serve(rounds: &mut Rounds, sizes: &[u32], times: usize) -> Vec<u32> {
+    fn serve(rounds: &mut Rounds, sizes: &[u32], times: usize) -> Vec<usize> {
         let mut order = Vec::new();
         for _ in 0..times {
             let turn = rounds.turn().unwrap();
-            rounds.sent(turn, sizes[turn.bucket as usize]);
+            rounds.sent(turn, sizes[turn.bucket]);
             order.push(turn.bucket);
         }
         order
@@ -185,8 +162,8 @@ mod tests {
         let mut sent = [0i64; 4];
         for _ in 0..20_000 {
             let turn = rounds.turn().unwrap();
-            rounds.sent(turn, sizes[turn.bucket as usize]);
-            sent[turn.bucket as usize] += i64::from(sizes[turn.bucket as usize]);
+            rounds.sent(turn, sizes[turn.bucket]);
+            sent[turn.bucket] += i64::from(sizes[turn.bucket]);
             // Shreedhar and Varghese: no more than a quantum and two packets apart, ever.
             let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
             assert!(most - least <= 1000 + 2 * 1500, "{sent:?}");
@@ -221,7 +198,7 @@ mod tests {
             rounds.found_empty(turn);
             rounds.join(1);
             assert_eq!(rounds.new_buckets(), 0, "{rule:?}");
-            assert_eq!(rounds.turn().map(|turn| turn.bucket), Some(u32::from(alone)));
+            assert_eq!(rounds.turn().map(|turn| turn.bucket), Some(usize::from(alone)));
         }
         // Linux lets it be new again where there was nobody to wait for.
         let mut rounds = rounds(EmptyNew::WaitUnlessAlone);

@@ -1,6 +1,6 @@
 //! What SFQ is and what can be set.
 
-use crate::buckets::End;
+use crate::flows::End;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
 use sojourn_core::{Amount, Span};
 

@@ -33,7 +33,7 @@ pub fn outcome(scenario: &Scenario, wanted: &Wanted) -> Outcome {
 }
 
 pub fn series(scenario: &Scenario, bin_ms: u64) -> sojourn_sim::Series {
-    let wanted = Wanted { bin: Some(Span::from_millis(bin_ms)), packets: false };
+    let wanted = Wanted { bin: Some(Span::from_millis(bin_ms)), ..Wanted::default() };
     outcome(scenario, &wanted).series.expect("a series was wanted")
 }
 

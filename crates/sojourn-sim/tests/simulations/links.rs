@@ -27,7 +27,7 @@ fn a_trace_gives_its_throughput() {
 fn a_trace_repeats() {
     let scenario = over_trace("1 s", &[3, 3, 7], &[OVERLOAD]);
     let mut counts = [0; 7];
-    let log = outcome(&scenario, &Wanted { bin: None, packets: true }).packets.unwrap();
+    let log = outcome(&scenario, &Wanted { packets: true, ..Wanted::default() }).packets.unwrap();
     for row in log.rows.iter().filter(|row| row.event == sojourn_sim::PacketEvent::Departure) {
         // Leaves the queue when its predecessor has been sent.
         assert_eq!(row.time.as_nanos() % 1_000_000 * u64::from(row.packet.body.number > 0), 0);

@@ -70,7 +70,7 @@ proptest! {
         let record = simulated(&scenario, &Wanted::default()).record;
         check(&scenario, &record);
         if seed % 4 == 0 {
-            let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true };
+            let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true, ..Wanted::default() };
             let again = simulated(&scenario, &wanted).record;
             prop_assert_eq!(text(&record), text(&again));
         }

@@ -1,0 +1,81 @@
+"""The command `paper`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sojourn.api import usable_processors
+from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.progress import progress
+from sojourn.reading import unknown_name
+
+if TYPE_CHECKING:
+    from sojourn.papers.study import Item, Study
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn paper                               # what there is
+    sojourn paper gong --out results/gong       # all of it
+    sojourn paper gong fig3 --out results/gong  # one figure
+    sojourn paper all --out results/papers
+    """,
+)
+@click.argument("name", required=False, metavar="[NAME|all]")
+@click.argument("items", nargs=-1, metavar="[ITEM]...")
+@click.option("--out", type=click.Path(), metavar="DIR", help="Folder for figures, data and the page.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None) -> None:
+    """Repeat a paper: its figures, their data, and a table of what agrees.
+
+    Runs that the folder holds already are not repeated.
+    """
+    from sojourn.papers.studies import STUDIES
+
+    if name is None:
+        for study in STUDIES:
+            click.echo(f"{study.name}: {study.source}")
+            for item in study.items:
+                click.echo(f"  {item.name:<16} {item.title}")
+        return
+    names = [study.name for study in STUDIES]
+    if name != "all" and name not in names:
+        raise unknown_name("no paper is called", name, [*names, "all"])
+    if out is None:
+        raise click.UsageError("--out DIR says where figures, data and the page go.")
+    for study in STUDIES:
+        if name in {study.name, "all"}:
+            folder = Path(out) / study.name if name == "all" else Path(out)
+            _repeat(study, _chosen(study, items), folder, jobs or usable_processors())
+
+
+def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":
+    known = {item.name: item for item in study.items}
+    for name in names:
+        if name not in known:
+            raise unknown_name(f"{study.name} has no item", name, list(known))
+    return [known[name] for name in names] if names else list(study.items)
+
+
+def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> None:
+    from sojourn.papers.files import counts, write_item, write_page
+    from sojourn.papers.lab import Lab
+    from sojourn.store import check_writable
+
+    check_writable(folder.parent if not folder.exists() else folder, str(folder))
+    findings = {}
+    with progress(study.name) as update:
+        for number, item in enumerate(items):
+
+            def report(_what: str, part: float, number: int = number) -> None:
+                update((number + part) / len(items))
+
+            findings[item.name] = item.find(Lab(folder, jobs, report))
+            write_item(folder, item, findings[item.name])
+    page = write_page(folder, study, findings)
+    for item in items:
+        checks = findings[item.name].checks
+        click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")
+    click.echo(str(page))

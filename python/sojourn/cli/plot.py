@@ -1,0 +1,52 @@
+"""The command `plot`."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.run import PICTURES
+from sojourn.reading import input_error
+
+KINDS = ("line", "bars", "box", "cdf", "heatmap", "scatter", "parallel", "kiviat")
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn plot results/buffers --x bottleneck.rate_mbps --y share --by case --where group=tcp --out share.pdf
+    sojourn plot results/buffers --kind bars --x case --y bottleneck_queue_ms_mean --out delay.png
+    sojourn plot results/buffers --kind cdf --y bottleneck_queue_ms_p99 --by case --out tail.svg
+    sojourn plot results/buffers --kind heatmap --x bottleneck.rate --by case --y share --where group=tcp --out map.png
+    """,
+)
+@click.argument("directory", type=click.Path(), metavar="DIR")
+@click.option("--kind", type=click.Choice(KINDS), default="line", show_default=True, help="What to draw.")
+@click.option("--x", metavar="COLUMN", help="Column along the x axis.")
+@click.option("--y", "y_columns", metavar="COLUMNS", required=True, help="Column, or columns, to draw.")
+@click.option("--by", metavar="COLUMN", help="Column whose values get a colour, or a row, each.")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Draw only rows with this value.")
+@click.option("--out", type=click.Path(), metavar="FILE", required=True, help="PNG, PDF or SVG.")
+def plot(
+    directory: str, kind: str, x: str | None, y_columns: str, by: str | None, where: tuple[str, ...], out: str
+) -> None:
+    """Draw the dataset of a sweep: means with 95 % intervals, distributions, or every run."""
+    from sojourn.figures import save_figure
+    from sojourn.figures.campaign import draw, view
+    from sojourn.store import check_writable
+    from sojourn.sweep import Dataset
+
+    path = Path(out)
+    if path.suffix.lower() not in PICTURES:
+        raise input_error(f"--out: a picture's name ends in {', '.join(PICTURES)}", file=out)
+    check_writable(path.parent, out)
+    conditions = dict(_condition(text) for text in where)
+    table = Dataset.open(directory).table()
+    save_figure(draw(kind, view(table, x, [name.strip() for name in y_columns.split(",")], by, conditions)), path)
+
+
+def _condition(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise input_error(f"--where {text}: COLUMN=VALUE, such as group=tcp", key="--where", found=text)
+    return name, value

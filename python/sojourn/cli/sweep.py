@@ -1,0 +1,76 @@
+"""The command `sweep`."""
+
+import math
+
+import click
+
+from sojourn.api import usable_processors
+from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.progress import progress
+from sojourn.reading import input_error
+
+# Above this a sweep asks first.
+_MOST_RUNS = 100_000
+_MOST_POINTS = 10**9
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer
+    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --jobs 1
+    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --cluster tcp://head-node:8786
+    """,
+)
+@click.argument("file", type=click.Path())
+@click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+@click.option("--cluster", metavar="ADDRESS", help="Dask scheduler to use instead, or local:N to start N processes.")
+@click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
+def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bool) -> None:
+    """Run a scenario over the points of a sweep file, and keep the results as a dataset.
+
+    A sweep that was interrupted goes on where it was when the same command is given again.
+    """
+    from sojourn import sweep as sweeps
+    from sojourn.sweep.local import Status, batch_points, estimate_s, run_local
+
+    plan = sweeps.Plan.load(file)
+    used = jobs or usable_processors()
+    if plan.points > _MOST_POINTS:
+        found = f"{plan.points:,} points"
+        raise input_error(f"{found}; at most {_MOST_POINTS:,}", file=file, found=found, allowed=f"{_MOST_POINTS:,}")
+    if plan.runs > _MOST_RUNS and not yes:
+        time = duration_text(estimate_s(plan) / used)
+        message = f"{plan.runs:,} runs, about {time} on {used} processor(s); --yes starts them"
+        raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
+    dataset = sweeps.Dataset.create(out, plan, batch_points(plan))
+    with progress(plan.name) as update:
+
+        def report(status: Status) -> None:
+            update(status.done / status.runs)
+
+        if cluster is None:
+            run_local(plan, dataset, used, report)
+        else:
+            from sojourn.sweep.cluster import run_cluster
+
+            run_cluster(plan, dataset, cluster, report)
+    failed = dataset.failures()
+    click.echo(f"{plan.runs} runs at {plan.points} points: {out}")
+    if failed:
+        click.echo(f"{failed} of them failed: see the column `error`", err=True)
+
+
+def duration_text(seconds: float) -> str:
+    """Return a length of time for a person.
+
+    >>> duration_text(5), duration_text(4000), duration_text(1e6)
+    ('5 s', '1.1 h', '12 days')
+    """
+    for size, unit in ((_DAY_S, "days"), (_HOUR_S, "h"), (_MINUTE_S, "min")):
+        if seconds >= size:
+            number = seconds / size
+            return f"{number:.1f} {unit}" if number < 10 else f"{number:.0f} {unit}"  # noqa: PLR2004
+    return f"{math.ceil(seconds)} s"

@@ -1,0 +1,277 @@
+"""Figures of datasets: what a metric does over the points of a sweep."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.reading import input_error, unknown_name
+from sojourn.sweep.stats import Line, line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_HEIGHT_IN = 3.0
+_BAND = 0.2
+Values = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class View:
+    """What of a table is drawn: rows, and the columns that play each part."""
+
+    table: "pa.Table"
+    x: str
+    y: tuple[str, ...]
+    by: str | None
+
+    def parts(self) -> dict[str, "pa.Table"]:
+        """Return the rows of each value of `by`, in the table's order; all rows where there is no `by`."""
+        if self.by is None:
+            return {"": self.table}
+        return {str(value): self._where(self.table, self.by, value) for value in self._distinct(self.table, self.by)}
+
+    def cells(self, part: "pa.Table") -> list[tuple[Any, Values]]:
+        """Return the values of the first `y` at each value of `x`."""
+        return [(value, numbers(self._where(part, self.x, value), self.y[0])) for value in self._distinct(part, self.x)]
+
+    def _distinct(self, part: "pa.Table", name: str) -> list[Any]:
+        values: list[Any] = part[name].unique().to_pylist()
+        return values
+
+    def _where(self, part: "pa.Table", name: str, value: Any) -> "pa.Table":
+        import pyarrow.compute as pc
+
+        return part.filter(pc.equal(part[name], value))
+
+
+def numbers(part: "pa.Table", name: str) -> Values:
+    """Return the numbers of a column; rows without one are left out."""
+    column = part[name].drop_null()
+    try:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    except ValueError:
+        raise input_error(f"the column {name!r} holds no numbers", key=name) from None
+
+
+def view(
+    table: "pa.Table", x: str | None, y: Sequence[str], by: str | None, where: Mapping[str, str] | None = None
+) -> View:
+    """Choose rows and columns of a dataset's table; raises InputError where there is none of a name."""
+    import pyarrow.compute as pc
+
+    chosen = table
+    for name in filter(None, [x, *y, by, *(where or {})]):
+        if name not in table.column_names:
+            raise unknown_name("the dataset has no column", name, table.column_names)
+    for name, value in (where or {}).items():
+        chosen = chosen.filter(pc.equal(pc.cast(chosen[name], "string"), value))
+        if len(chosen) == 0:
+            there = ", ".join(map(str, table[name].unique().to_pylist()))
+            raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=value, allowed=there)
+    return View(chosen, x or "", tuple(y), by)
+
+
+def draw(kind: str, shown: View) -> Figure:
+    """Draw a view as one of `KINDS`."""
+    if not shown.y:
+        raise input_error("--y names no column", key="--y")
+    if kind in _NEED_X and not shown.x:
+        raise input_error(f"a figure of the kind {kind} needs --x", key="--x")
+    if kind == "heatmap" and shown.by is None:
+        raise input_error("a heat map needs --by, the column of its rows", key="--by")
+    if kind in _NEED_SEVERAL and len(shown.y) < _NEED_SEVERAL[kind]:
+        message = f"a figure of the kind {kind} needs at least {_NEED_SEVERAL[kind]} columns in --y"
+        raise input_error(message, key="--y", found=", ".join(shown.y))
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
+        _DRAW[kind](figure, shown)
+    return figure
+
+
+def _lines(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.x, shown.y[0])
+    for position, (name, part) in enumerate(shown.parts().items()):
+        cells = shown.cells(part)
+        x, lines = _numeric([value for value, _ in cells]), [_line(values) for _, values in cells]
+        order = np.argsort(x)
+        means = np.array([one.get("mean") for one in lines], dtype=np.float64)
+        low, high = (np.array([_end(one, end) for one in lines], dtype=np.float64) for end in ("low", "high"))
+        axes.plot(x[order], means[order], "o-", markersize=3, color=family(position), label=name)
+        axes.fill_between(x[order], low[order], high[order], color=family(position), alpha=_BAND, linewidth=0)
+    _legend(figure, axes, shown)
+
+
+def _bars(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.x, shown.y[0])
+    parts = shown.parts()
+    labels = _labels(shown)
+    width = 0.8 / len(parts)
+    for position, (name, part) in enumerate(parts.items()):
+        lines = {str(value): _line(values) for value, values in shown.cells(part)}
+        places = [labels.index(label) + (position - (len(parts) - 1) / 2) * width for label in lines]
+        means = np.array([one.get("mean") for one in lines.values()], dtype=np.float64)
+        ends = np.array([[_end(one, end) for one in lines.values()] for end in ("low", "high")], dtype=np.float64)
+        errors = np.abs(ends - means)
+        bars = {"ecolor": INK, "elinewidth": 0.7, "capsize": 1.5}
+        axes.bar(places, means, width, yerr=errors, color=family(position), label=name, error_kw=bars)
+    axes.set_xticks(range(len(labels)), labels)
+    _legend(figure, axes, shown)
+
+
+def _boxes(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.x, shown.y[0])
+    parts = shown.parts()
+    labels = _labels(shown)
+    width = 0.8 / len(parts)
+    for position, (name, part) in enumerate(parts.items()):
+        cells = {str(value): values for value, values in shown.cells(part)}
+        places = [labels.index(label) + (position - (len(parts) - 1) / 2) * width for label in cells]
+        colour = family(position)
+        drawn = axes.boxplot(
+            list(cells.values()),
+            positions=places,
+            widths=0.8 * width,
+            whis=(10, 90),
+            patch_artist=True,
+            boxprops={"facecolor": colour, "alpha": 0.5, "linewidth": 0.6},
+            medianprops={"color": INK},
+            flierprops={"marker": ".", "markersize": 2, "markerfacecolor": colour, "markeredgecolor": "none"},
+            manage_ticks=False,
+        )
+        drawn["boxes"][0].set_label(name)
+    axes.set_xticks(range(len(labels)), labels)
+    _legend(figure, axes, shown)
+
+
+def _cdfs(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.y[0], "fraction of rows")
+    for position, (name, part) in enumerate(shown.parts().items()):
+        axes.ecdf(numbers(part, shown.y[0]), color=family(position), label=name)
+    axes.set_ylim(0, 1)
+    _legend(figure, axes, shown)
+
+
+def _heatmap(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.x, shown.by or "")
+    labels, parts = _labels(shown), shown.parts()
+    means = np.full((len(parts), len(labels)), np.nan)
+    for row, part in enumerate(parts.values()):
+        for value, values in shown.cells(part):
+            means[row, labels.index(str(value))] = values.mean() if len(values) else np.nan
+    image = axes.imshow(means, aspect="auto", cmap="cividis", origin="lower")
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(parts)), list(parts))
+    middle = (np.nanmin(means) + np.nanmax(means)) / 2 if np.isfinite(means).any() else 0.0
+    for row, column in np.argwhere(np.isfinite(means)):
+        colour = "white" if means[row, column] < middle else INK
+        axes.text(column, row, f"{means[row, column]:.3g}", ha="center", va="center", color=colour)
+    figure.colorbar(image, label=shown.y[0])
+
+
+def _scatter(figure: Figure, shown: View) -> None:
+    axes = _axes(figure, shown.x, shown.y[0])
+    for position, (name, part) in enumerate(shown.parts().items()):
+        known = part.select([shown.x, shown.y[0]]).drop_null()
+        axes.plot(
+            numbers(known, shown.x), numbers(known, shown.y[0]), ".", markersize=3, color=family(position), label=name
+        )
+    _legend(figure, axes, shown)
+
+
+def _parallel(figure: Figure, shown: View) -> None:
+    axes = figure.subplots()
+    whole = [numbers(shown.table, name) for name in shown.y]
+    places = range(len(shown.y))
+    for position, (name, part) in enumerate(shown.parts().items()):
+        known = part.select(list(shown.y)).drop_null()
+        rows = np.array([_scaled(numbers(known, one), all_) for one, all_ in zip(shown.y, whole, strict=True)])
+        axes.plot(places, rows, color=family(position), alpha=min(1.0, 20 / max(rows.shape[1], 1)), linewidth=0.6)
+        axes.plot(places, rows.mean(axis=1), color=family(position), linewidth=1.6, label=name)
+    axes.vlines(places, 0, 1, color=INK, linewidth=0.6)
+    for place, values in zip(places, whole, strict=True):
+        axes.annotate(f"{values.max():.3g}", (place, 1), (0, 3), textcoords="offset points", ha="center")
+        axes.annotate(f"{values.min():.3g}", (place, 0), (0, -9), textcoords="offset points", ha="center")
+    axes.set_xticks(places, shown.y)
+    axes.tick_params(axis="x", pad=10)
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+    _legend(figure, axes, shown)
+
+
+def _kiviat(figure: Figure, shown: View) -> None:
+    axes = figure.subplots(subplot_kw={"projection": "polar"})
+    angles = np.linspace(0, 2 * np.pi, len(shown.y), endpoint=False)
+    most = [max(np.abs(numbers(shown.table, name)).max(), 1e-300) for name in shown.y]
+    for position, (name, part) in enumerate(shown.parts().items()):
+        means = [numbers(part, one).mean() / top for one, top in zip(shown.y, most, strict=True)]
+        closed, around = np.append(means, means[0]), np.append(angles, angles[0])
+        axes.plot(around, closed, color=family(position), label=name)
+        axes.fill(around, closed, color=family(position), alpha=0.1)
+    axes.set_xticks(angles, [f"{name}\n(1 = {top:.3g})" for name, top in zip(shown.y, most, strict=True)])
+    axes.tick_params(axis="x", pad=18)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([0.5, 1], labels=["", ""])
+    axes.grid(color=CAPACITY)
+    _legend(figure, axes, shown)
+
+
+_DRAW: dict[str, Callable[[Figure, View], None]] = {
+    "line": _lines,
+    "bars": _bars,
+    "box": _boxes,
+    "cdf": _cdfs,
+    "heatmap": _heatmap,
+    "scatter": _scatter,
+    "parallel": _parallel,
+    "kiviat": _kiviat,
+}
+KINDS = tuple(_DRAW)
+_NEED_X = ("line", "bars", "box", "heatmap", "scatter")
+_NEED_SEVERAL = {"parallel": 2, "kiviat": 3}
+
+
+def _axes(figure: Figure, x: str, y: str) -> Axes:
+    axes: Axes = figure.subplots()
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    return axes
+
+
+def _legend(figure: Figure, axes: Axes, shown: View) -> None:
+    if shown.by is not None:
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, title=shown.by, loc="outside right center")
+
+
+def _labels(shown: View) -> list[str]:
+    return [str(value) for value in shown.table[shown.x].unique().to_pylist()]
+
+
+def _line(values: Values) -> Line:
+    return line("", values.tolist())
+
+
+def _end(one: Line, end: str) -> float | None:
+    """Return an end of the interval of a mean; the mean itself where there is but one value."""
+    found: float | None = one.get(f"ci95_{end}", one.get("mean"))  # type: ignore[assignment]
+    return found
+
+
+def _numeric(values: Sequence[Any]) -> Values:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except ValueError:
+        message = f"a line needs numbers on its x axis, not {values[0]!r}; a column of quantities has one with a unit"
+        raise input_error(message, key="--x", found=str(values[0])) from None
+
+
+def _scaled(values: Values, whole: Values) -> Values:
+    low, high = whole.min(), whole.max()
+    return (values - low) / (high - low) if high > low else np.full_like(values, 0.5)

@@ -1,0 +1,178 @@
+"""Writes what a study found: figures, data, tables, and one page that collects them."""
+
+import base64
+import csv
+import html
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _native
+from sojourn.figures import save_figure
+from sojourn.figures.style import styled
+from sojourn.papers.study import Check, Findings, Item, Study, Table
+from sojourn.store import dump_json, whole_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PAGE = "index.html"
+_PAGE_DPI = 130
+_WORDS = {True: "yes", False: "no", None: "-"}
+_STYLE = """
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --yes: #00694c; --no: #a83f00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #181818; --line: #555; --yes: #4cc9a0;
+  --no: #ff9d5c; } }
+body { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
+  max-width: 62rem; padding: 1rem; }
+h1, h2 { line-height: 1.2; } h2 { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 1rem; }
+img { background: #fff; max-width: 100%; height: auto; }
+figure { margin: 1rem 0; } figcaption, .setting { font-size: .9rem; opacity: .85; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.yes { color: var(--yes); font-weight: 600; } .no { color: var(--no); font-weight: 600; }
+details { margin: .8rem 0; } summary { cursor: pointer; }
+"""
+
+
+def write_item(folder: Path, item: Item, found: Findings) -> None:
+    """Write an item's figures (PNG and PDF), tables (CSV) and checks (JSON) into its folder."""
+    place = folder / item.name
+    place.mkdir(parents=True, exist_ok=True)
+    for name, figure in found.figures.items():
+        for suffix in (".png", ".pdf"):
+            save_figure(figure, place / f"{name}{suffix}")
+    for table in found.tables:
+        with whole_file(place / f"{table.name}.csv") as path:
+            path.write_text(csv_text(table), encoding="utf-8")
+    with whole_file(place / "checks.json") as path:
+        path.write_text(dump_json([vars(check) for check in found.checks]), encoding="utf-8")
+
+
+def csv_text(table: Table) -> str:
+    """Return a table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(table.rows)
+    return text.getvalue()
+
+
+def write_page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
+    """Write the page that collects all items: one file, which needs no network and fits a phone."""
+    items = [item for item in study.items if item.name in findings]
+    body = [
+        f"<h1>{_text(study.title)}</h1>",
+        f"<p>{_text(study.source)}. Repeated with Sojourn {_native.__version__}.</p>",
+        _summary(study, findings),
+        *(_item(item, findings[item.name]) for item in items),
+    ]
+    text = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_text(study.title)}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
+    )
+    target = folder / PAGE
+    with whole_file(target) as path:
+        path.write_text(text, encoding="utf-8")
+    return target
+
+
+def counts(checks: Sequence[Check]) -> str:
+    """Return how many of the checks agree.
+
+    >>> counts([Check("a", "1", "1", True), Check("b", "1", "2", False), Check("c", "1", "2", None)])
+    '1 of 2 agree, 1 only shown'
+    """
+    judged = [check for check in checks if check.agrees is not None]
+    shown = len(checks) - len(judged)
+    text = f"{sum(bool(check.agrees) for check in judged)} of {len(judged)} agree"
+    return f"{text}, {shown} only shown" if shown else text
+
+
+def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
+    lines = []
+    for item in study.items:
+        if item.name in findings:
+            checks = findings[item.name].checks
+            lines.append([f'<a href="#{item.name}">{_text(item.title)}</a>', counts(checks) if checks else "-"])
+    everything = [check for found in findings.values() for check in found.checks]
+    rows = "".join(f"<tr><td>{title}</td><td>{_text(count)}</td></tr>" for title, count in lines)
+    words = "" if study.summary is None else _paragraphs(study.summary(dict(findings)))
+    return (
+        f"{words}<p><strong>{_text(counts(everything))}.</strong></p>"
+        f'<div class="wide"><table><tr><th>Item</th><th>Paper and measured</th></tr>{rows}</table></div>'
+    )
+
+
+def _item(item: Item, found: Findings) -> str:
+    parts = [f'<h2 id="{item.name}">{_text(item.title)}</h2><p class="setting">{_text(item.setting)}</p>']
+    parts += [_figure(figure, found.captions[name]) for name, figure in found.figures.items()]
+    parts.append(_paragraphs(found.text))
+    if found.checks:
+        parts.append(_checks(found.checks))
+    parts += [_data(table) for table in found.tables]
+    return "\n".join(parts)
+
+
+def _figure(figure: "Figure", caption: str) -> str:
+    buffer = io.BytesIO()
+    with styled():
+        figure.savefig(buffer, format="png", dpi=_PAGE_DPI)
+    data = base64.b64encode(buffer.getvalue()).decode()
+    image = f'<img alt="{_text(caption)}" src="data:image/png;base64,{data}">'
+    return f"<figure>{image}<figcaption>{_text(caption)}</figcaption></figure>"
+
+
+def _checks(checks: Sequence[Check]) -> str:
+    rows = "".join(
+        f"<tr><td>{_text(check.claim)}</td><td>{_text(check.paper)}</td><td>{_text(check.measured)}</td>"
+        f'<td class="{_WORDS[check.agrees]}">{_WORDS[check.agrees]}</td><td>{_text(check.note)}</td></tr>'
+        for check in checks
+    )
+    head = "<tr><th>Claim</th><th>Paper</th><th>Measured</th><th>Agrees?</th><th></th></tr>"
+    return f'<div class="wide"><table>{head}{rows}</table></div>'
+
+
+def _data(table: Table) -> str:
+    head = "".join(f"<th>{_text(column)}</th>" for column in table.columns)
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
+    return (
+        f"<details><summary>{_text(table.caption)}</summary>"
+        f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div></details>'
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"<td>{_text('-' if value is None else str(value))}</td>"
+    text = str(value) if isinstance(value, int) else f"{value:.4g}"
+    return f'<td class="number">{text}</td>'
+
+
+def _paragraphs(text: str) -> str:
+    return "".join(f"<p>{_text(paragraph)}</p>" for paragraph in text.split("\n\n") if paragraph.strip())
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+def markdown_checks(checks: Sequence[Check]) -> str:
+    """Return checks as a Markdown table, for the pages of docs/papers."""
+    head = "| Claim | Paper | Measured | Agrees | |\n|---|---|---|---|---|\n"
+    rows = (
+        f"| {check.claim} | {check.paper} | {check.measured} | {_WORDS[check.agrees]} | {check.note} |"
+        for check in checks
+    )
+    return head + "\n".join(rows) + "\n"
+
+
+def read_checks(folder: Path, item: str) -> list[Check]:
+    """Return the checks that an earlier run of an item wrote."""
+    return [Check(**check) for check in json.loads((folder / item / "checks.json").read_text(encoding="utf-8"))]

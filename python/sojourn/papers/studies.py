@@ -1,0 +1,6 @@
+"""All studies."""
+
+from sojourn.papers.gong import GONG
+from sojourn.papers.study import Study
+
+STUDIES: tuple[Study, ...] = (GONG,)

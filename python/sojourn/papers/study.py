@@ -1,0 +1,76 @@
+"""What a study is made of: items, each a figure or table of a paper with what was measured and what agrees."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sojourn.papers.lab import Lab
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim or number of a paper beside what was measured."""
+
+    claim: str
+    paper: str
+    measured: str
+    """With the run-to-run spread."""
+    agrees: bool | None
+    """None where the paper's value is only shown, because it depends on what the paper does not say."""
+    note: str = ""
+    """Why it disagrees, or what is open."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Data of an item: what its figure shows, or the paper's own table."""
+
+    name: str
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass
+class Findings:
+    """What an item found."""
+
+    figures: "dict[str, Figure]" = field(default_factory=dict)
+    """By the name of the file, with captions in `captions`."""
+    captions: dict[str, str] = field(default_factory=dict)
+    tables: list[Table] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    text: str = ""
+    """What a reader should know, in a few sentences."""
+
+    def show(self, name: str, figure: "Figure", caption: str) -> None:
+        """Add a figure."""
+        self.figures[name] = figure
+        self.captions[name] = caption
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure, a table or a question."""
+
+    name: str
+    """What the command line calls it."""
+    title: str
+    setting: str
+    """What is simulated, in one or two sentences."""
+    find: "Callable[[Lab], Findings]"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A paper."""
+
+    name: str
+    title: str
+    source: str
+    items: Sequence[Item]
+    summary: "Callable[[dict[str, Findings]], str] | None" = None
+    """What of the paper holds and what does not, in a few sentences, from what its items found."""

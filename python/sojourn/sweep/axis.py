@@ -1,0 +1,120 @@
+"""What an axis may hold: a list of values, or a range of numbers or of quantities with a unit."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(.*)", flags=re.S)
+_RANGE_KEYS = ("from", "to", "count", "step", "scale", "whole")
+_RANGE = '{ from = "1 Mbit/s", to = "16 Mbit/s", count = 5, scale = "log" }'
+MOST_VALUES = 1_000_000
+
+
+class AxisError(Exception):
+    """An axis is wrong: what was found, and what is allowed."""
+
+    def __init__(self, found: str, allowed: str) -> None:
+        super().__init__(f"{found}; allowed: {allowed}")
+        self.found = found
+        self.allowed = allowed
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from one end to the other, in one unit; a sample takes any, an axis evenly spaced ones."""
+
+    low: float
+    high: float
+    unit: str
+    logarithmic: bool
+    whole: bool
+
+    def at(self, part: float) -> int | float | str:
+        """Return the value at a part, 0 to 1, of the range.
+
+        >>> Range(1, 100, "Mbit/s", logarithmic=True, whole=False).at(0.5)
+        '10 Mbit/s'
+        """
+        if self.logarithmic:
+            number = self.low * (self.high / self.low) ** part
+        else:
+            number = self.low + (self.high - self.low) * part
+        if self.whole:
+            number = round(number)
+        # Twelve digits hide what binary fractions add to 0.1 + 0.2 and keep all that anyone means.
+        text = format(number, ".12g")
+        if self.unit:
+            return f"{text} {self.unit}"
+        return int(text) if self.whole else float(text)
+
+
+def values(given: Any) -> list[Any]:
+    """Return the values of an axis that lists them or gives a range.
+
+    >>> values([1, 2]), values({"from": "50 ms", "to": "150 ms", "step": "50 ms"})
+    ([1, 2], ['50 ms', '100 ms', '150 ms'])
+    >>> values({"from": 1, "to": 8, "count": 4, "scale": "log"})
+    [1, 2, 4, 8]
+    """
+    if isinstance(given, list):
+        if not given:
+            raise AxisError("an empty list", "at least one value")
+        return given
+    if not isinstance(given, Mapping):
+        raise AxisError(repr(given), f"a list of values, or a range such as {_RANGE}")
+    span = read_range(given)
+    return [span.at(part) for part in _parts(span, given)]
+
+
+def read_range(given: Mapping[str, Any]) -> Range:
+    """Return the range that a table describes."""
+    for key in given:
+        if key not in _RANGE_KEYS:
+            raise AxisError(f"the unknown key {key!r}", f"{', '.join(_RANGE_KEYS)}, such as {_RANGE}")
+    for key in ("from", "to"):
+        if key not in given:
+            raise AxisError(f"a range without {key!r}", _RANGE)
+    (low, unit), (high, other) = _number(given["from"]), _number(given["to"])
+    if unit != other:
+        raise AxisError(f"from {given['from']!r} to {given['to']!r}", "both ends in the same unit")
+    if low > high:
+        raise AxisError(f"from {given['from']!r} to {given['to']!r}", "the lower end first")
+    scale = given.get("scale", "linear")
+    if scale not in {"linear", "log"}:
+        raise AxisError(f"the scale {scale!r}", '"linear" or "log"')
+    if scale == "log" and low <= 0:
+        raise AxisError(f"a logarithmic range from {given['from']!r}", "ends above zero")
+    integers = all(isinstance(given[key], int) for key in ("from", "to"))
+    return Range(low, high, unit, scale == "log", bool(given.get("whole", integers)))
+
+
+def _parts(span: Range, given: Mapping[str, Any]) -> list[float]:
+    if ("count" in given) == ("step" in given):
+        raise AxisError("a range with both or neither of 'count' and 'step'", _RANGE)
+    if "count" in given:
+        count = given["count"]
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
+            raise AxisError(f"a count of {count!r}", f"a whole number from 1 to {MOST_VALUES}")
+        return [0.0] if count == 1 else [index / (count - 1) for index in range(count)]
+    if span.logarithmic:
+        raise AxisError("a logarithmic range with a step", "a count")
+    step, unit = _number(given["step"])
+    if unit != span.unit or step <= 0:
+        raise AxisError(f"a step of {given['step']!r}", f"a step above zero in {span.unit or 'plain numbers'}")
+    # The last step may miss the end by a rounding error.
+    steps = math.floor((span.high - span.low) / step + 1e-9)
+    if steps >= MOST_VALUES:
+        raise AxisError(f"a step of {given['step']!r}, which makes {steps + 1} values", f"at most {MOST_VALUES} values")
+    width = span.high - span.low
+    return [step * index / width if width else 0.0 for index in range(steps + 1)]
+
+
+def _number(given: Any) -> tuple[float, str]:
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return float(given), ""
+    match = _NUMBER.fullmatch(given) if isinstance(given, str) else None
+    if match is None:
+        raise AxisError(repr(given), 'a number, or a quantity such as "4 Mbit/s"')
+    return float(match[1]), match[2].strip()

@@ -1,0 +1,205 @@
+"""The folder of a sweep: what was asked, and a Parquet file for each finished batch."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _native
+from sojourn.reading import input_error
+from sojourn.store import check_writable, dump_json, whole_file
+from sojourn.sweep.plan import Plan
+from sojourn.sweep.rows import ERROR
+from sojourn.sweep.work import RUNS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+DESCRIPTION = "sweep.json"
+BASE = "base.toml"
+_LOCK = ".lock"
+_FORMAT = 1
+
+
+class Dataset:
+    """The results of a sweep, finished or not."""
+
+    def __init__(self, folder: Path, description: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.description = description
+        """What was asked: name, version, axes, seeds, points, size of a batch."""
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> "Dataset":
+        """Open the dataset in a folder; raises InputError where there is none."""
+        path = Path(folder)
+        description = _description(path)
+        if description is None:
+            raise input_error(f"holds no sweep: there is no {DESCRIPTION}", file=str(folder))
+        return cls(path, description)
+
+    @classmethod
+    def create(
+        cls, folder: str | os.PathLike[str], plan: Plan, batch_points: int, *, replace: bool = False
+    ) -> "Dataset":
+        """Begin a dataset, or go on with the one of the same plan that the folder holds.
+
+        The dataset of another plan is replaced where `replace` says so; else it raises InputError, as it does for
+        a folder with anything else.
+        """
+        path = Path(folder)
+        asked = {
+            "format": _FORMAT,
+            "version": _native.__version__,
+            "name": plan.name,
+            "axes": plan.names,
+            "points": plan.points,
+            "seeds": plan.seeds,
+            "keep": list(plan.keep),
+            "batch_points": batch_points,
+            "plan": plan.fingerprint(),
+        }
+        found = _description(path)
+        if found == asked:
+            return cls(path, asked)
+        if found is not None:
+            if not replace:
+                raise _other_sweep(str(folder), found, asked)
+            shutil.rmtree(path)
+        elif path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
+            raise input_error("exists and holds no sweep; it is left alone", file=str(folder))
+        check_writable(path.parent, str(folder))
+        path.mkdir(parents=True, exist_ok=True)
+        base = plan.base.resolve(plan.fixed)
+        with whole_file(path / BASE) as place:
+            place.write_text(base.to_toml(str(path.resolve())), encoding="utf-8")
+        with whole_file(path / DESCRIPTION) as place:
+            place.write_text(dump_json(asked), encoding="utf-8")
+        return cls(path, asked)
+
+    @property
+    def batches(self) -> list[range]:
+        """The points of each batch."""
+        size, points = self.description["batch_points"], self.description["points"]
+        return [range(start, min(start + size, points)) for start in range(0, points, size)]
+
+    @property
+    def missing(self) -> list[int]:
+        """Numbers of the batches that are not done."""
+        return [number for number in range(len(self.batches)) if not self._part(RUNS, number).exists()]
+
+    def save(self, number: int, tables: "Mapping[str, pa.Table]") -> None:
+        """Keep the tables of a batch. The table of runs comes last: where it is, the batch is done."""
+        import pyarrow.parquet as pq
+
+        for name in sorted(tables, key=lambda name: name == RUNS):
+            target = self._part(name, number)
+            target.parent.mkdir(exist_ok=True)
+            with whole_file(target) as place:
+                pq.write_table(tables[name], place, compression="zstd")
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from working on the dataset; raises InputError where one does."""
+        with (self.folder / _LOCK).open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise input_error("another process is working on this sweep", file=str(self.folder)) from None
+            self._sweep_up()
+            yield
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables there are."""
+        return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+
+    def table(self, name: str = RUNS) -> "pa.Table":
+        """Return a table of all finished batches, in the order of the plan."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        parts = sorted((self.folder / name).glob("*.parquet"))
+        if not parts:
+            raise input_error(f"holds no table {name!r} yet", file=str(self.folder))
+        return pa.concat_tables([pq.read_table(part) for part in parts], promote_options="permissive")
+
+    def failures(self) -> int:
+        """Return how many runs failed."""
+        errors = self.table()[ERROR]
+        return int(len(errors) - errors.null_count)
+
+    def stats(
+        self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, *, resamples: int = 0
+    ) -> list[dict[str, Any]]:
+        """Return mean, spread, intervals and quantiles of metrics, for each combination of the columns `by`.
+
+        By default `by` holds all axes and the group. See `sojourn.sweep.stats.statistics`.
+        """
+        from sojourn.sweep.stats import METRICS, axes_of, statistics
+
+        table = self.table()
+        chosen = axes_of(table, self.description["axes"]) if by is None else by
+        return statistics(table, chosen, METRICS if metrics is None else metrics, resamples=resamples)
+
+    def sql(self, query: str) -> "pa.Table":
+        """Return what DuckDB answers to a query; tables have the names of the folders, such as `runs`."""
+        try:
+            import duckdb
+        except ModuleNotFoundError:
+            raise input_error("SQL needs the package duckdb: pip install 'sojourn[sql]'", key="--sql") from None
+        with duckdb.connect() as connection:
+            for name in self.tables:
+                connection.register(name, self.table(name))
+            try:
+                return connection.sql(query).to_arrow_table()
+            except duckdb.Error as error:
+                raise input_error(f"DuckDB: {error}", key="--sql", found=query) from None
+
+    def to_pandas(self, name: str = RUNS) -> "pd.DataFrame":
+        """Return a table as a pandas data frame; pandas must be installed."""
+        frame: pd.DataFrame = self.table(name).to_pandas()
+        return frame
+
+    def to_polars(self, name: str = RUNS) -> "pl.DataFrame":
+        """Return a table as a Polars data frame; Polars must be installed."""
+        import polars as pl
+
+        frame: pl.DataFrame = pl.from_arrow(self.table(name))
+        return frame
+
+    def _part(self, table: str, number: int) -> Path:
+        return self.folder / table / f"part-{number:06d}.parquet"
+
+    def _sweep_up(self) -> None:
+        """Remove what a process that was killed left half written."""
+        for path in self.folder.glob("*/.part-*"):
+            path.unlink()
+
+
+def _description(folder: Path) -> dict[str, Any] | None:
+    file = folder / DESCRIPTION
+    if not file.is_file():
+        return None
+    try:
+        description = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        raise input_error("cannot be read; was it changed by hand?", file=str(file)) from None
+    if not isinstance(description, dict) or description.get("format") != _FORMAT:
+        raise input_error("was written by another version; name a new folder", file=str(file))
+    return description
+
+
+def _other_sweep(folder: str, found: Mapping[str, Any], asked: Mapping[str, Any]) -> _native.InputError:
+    if found.get("version") != asked["version"]:
+        message = f"holds a sweep made by version {found.get('version')}, this is {asked['version']}; name a new folder"
+        return input_error(message, file=folder)
+    changed = [key for key in asked if key != "plan" and found.get(key) != asked[key]] or ["values or base scenario"]
+    name = found.get("name")
+    return input_error(f"holds another sweep, {name!r} ({', '.join(changed)} differ); name a new folder", file=folder)

@@ -1,0 +1,112 @@
+"""Runs a plan on the processors of this machine."""
+
+import math
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from sojourn import _native
+from sojourn.sweep.dataset import Dataset
+from sojourn.sweep.plan import Plan
+from sojourn.sweep.work import run_batch
+
+# What a packet and its acknowledgement cost, for estimates: docs/performance.md.
+_PACKET_S = 150e-9
+_PACKET_BITS = 12_000
+# A batch is what is lost when the machine fails, and its overhead is milliseconds; there is a file for each.
+_BATCH_S = 0.5
+_MOST_BATCHES = 2000
+_MOST_LOOKED_AT = 64
+_LOOK_EVERY_S = 0.1
+
+
+@dataclass
+class Status:
+    """How far a sweep is."""
+
+    runs: int
+    done: float
+    """Runs that are done, with parts of those under way."""
+    saved: int
+    """Runs that an earlier process had done."""
+
+
+def estimate_s(plan: Plan) -> float:
+    """Return about how many seconds of processor time the whole plan takes, by points from all over it."""
+    looked_at = min(plan.points, _MOST_LOOKED_AT)
+    costs = [_run_s(plan, number * plan.points // looked_at) for number in range(looked_at)]
+    return sum(costs) / looked_at * plan.runs
+
+
+def _run_s(plan: Plan, index: int) -> float:
+    try:
+        scenario = plan.scenario(plan.point(index))
+    except _native.InputError:
+        return 0.0
+    (mbps,) = scenario.capacity_mbps(scenario.duration_s)
+    return mbps * 1e6 * scenario.duration_s / _PACKET_BITS * _PACKET_S
+
+
+def batch_points(plan: Plan) -> int:
+    """Return how many points make a batch: enough work for one, the same on every machine."""
+    batches = min(max(estimate_s(plan) / _BATCH_S, 1), _MOST_BATCHES, plan.points)
+    return math.ceil(plan.points / batches)
+
+
+def run_local(plan: Plan, dataset: Dataset, jobs: int, report: Callable[[Status], None]) -> None:
+    """Run what the dataset lacks on `jobs` processors; interrupted, all finished batches are kept."""
+    with dataset.locked():
+        _Pool(plan, dataset, report).run(jobs)
+
+
+class _Pool:
+    def __init__(self, plan: Plan, dataset: Dataset, report: Callable[[Status], None]) -> None:
+        self.plan = plan
+        self.dataset = dataset
+        self.report = report
+        self.batches = dataset.batches
+        self.waiting = dataset.missing
+        self.stopped = threading.Event()
+        missing = sum(len(self.batches[number]) for number in self.waiting)
+        saved = (plan.points - missing) * plan.seeds
+        self.status = Status(plan.runs, saved, saved)
+        self.finished = float(saved)
+        self.parts: dict[int, float] = {}
+
+    def run(self, jobs: int) -> None:
+        pending: set[Future[None]] = set()
+        waiting = iter(self.waiting)
+        with ThreadPoolExecutor(jobs) as pool:
+            try:
+                while True:
+                    while len(pending) < jobs and (number := next(waiting, None)) is not None:
+                        pending.add(pool.submit(self._batch, number))
+                    if not pending:
+                        return
+                    done, pending = wait(pending, timeout=_LOOK_EVERY_S, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        future.result()
+                    self._report()
+            except BaseException:
+                self.stopped.set()
+                raise
+
+    def _batch(self, number: int) -> None:
+        points = self.batches[number]
+
+        def progress(part: float) -> None:
+            if self.stopped.is_set():
+                raise _native.Interrupted("the sweep was stopped")
+            self.parts[number] = part * len(points) * self.plan.seeds
+
+        tables = run_batch(self.plan, points, progress)
+        if self.stopped.is_set():
+            return
+        self.dataset.save(number, tables)
+        self.parts.pop(number, None)
+        self.finished += len(points) * self.plan.seeds
+
+    def _report(self) -> None:
+        self.status.done = self.finished + sum(list(self.parts.values()))
+        self.report(self.status)

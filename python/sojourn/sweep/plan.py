@@ -1,0 +1,276 @@
+"""The sweep file: which points there are, and what is run at each."""
+
+import hashlib
+import json
+import math
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+from sojourn.reading import Source, find, input_error, read_text, toml_value, unknown_name
+from sojourn.sweep.axis import AxisError, read_range, values
+
+KEYS = ("name", "base", "seeds", "keep", "set", "axes", "zip", "sample", "cases")
+KEPT = ("series", "packets")
+CASE = "case"
+_SAMPLE_KEYS = ("count", "method", "seed", "axes")
+_METHODS = ("latin-hypercube", "random")
+_MOST_SEEDS = 1_000_000
+# Values of each axis that are checked before anything is run; a longer axis shows its mistakes as rows.
+_MOST_TRIED = 1000
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One or more keys that take their values together."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    def changes(self, row: int) -> dict[str, Any]:
+        """Return what the scenario's keys become at a row."""
+        return dict(zip(self.names, self.rows[row], strict=True))
+
+
+@dataclass(frozen=True)
+class Cases(Axis):
+    """Named sets of changes; the axis has the name `case`."""
+
+    def changes(self, row: int) -> dict[str, Any]:
+        """Return what the scenario's keys become in a case."""
+        ((_, changes),) = self.rows[row]
+        return dict(changes)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place of the plan."""
+
+    index: int
+    coordinates: dict[str, Any]
+    """The value of each axis."""
+    changes: dict[str, Any]
+    """What it changes in the base: dotted keys and values."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked sweep file."""
+
+    name: str
+    base: Source
+    seeds: int
+    keep: tuple[str, ...]
+    fixed: dict[str, Any]
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Plan":
+        """Read a sweep file; raises InputError."""
+        file = Path(path)
+        text = read_text(file)
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise input_error(f"not TOML: {error}", file=str(path)) from None
+        return cls.of(tables, name=file.stem, folder=str(file.parent), file=str(path))
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], *, name: str = "sweep", folder: str = "", file: str | None = None) -> "Plan":
+        """Make a plan of the tables of a sweep file; raises InputError."""
+        return _Reader(tables, name, folder, file).plan()
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return math.prod(len(axis.rows) for axis in self.axes)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.points * self.seeds
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all axes, in the order of the file."""
+        return [name for axis in self.axes for name in axis.names]
+
+    def point(self, index: int) -> Point:
+        """Return a point; the last axis changes fastest."""
+        coordinates: list[tuple[str, Any]] = []
+        changes = dict(self.fixed)
+        rest = index
+        rows: list[tuple[Axis, int]] = []
+        for axis in reversed(self.axes):
+            rest, row = divmod(rest, len(axis.rows))
+            rows.append((axis, row))
+        for axis, row in reversed(rows):
+            changes.update(axis.changes(row))
+            coordinates += zip(axis.names, (_shown(axis, value) for value in axis.rows[row]), strict=True)
+        return Point(index, dict(coordinates), changes)
+
+    def scenario(self, point: Point) -> _native.Scenario:
+        """Return the scenario of a point, checked."""
+        return self.base.resolve(point.changes)
+
+    def fingerprint(self) -> str:
+        """Return a text that is another one for every other plan."""
+        content = [self.name, self.seeds, self.keep, self.fixed, [(axis.names, axis.rows) for axis in self.axes]]
+        scenario = self.base.text or self.base.name
+        return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
+
+
+def _shown(axis: Axis, value: Any) -> Any:
+    """Return a value as a column of a table can hold it."""
+    if isinstance(axis, Cases):
+        return value[0]
+    return toml_value(value) if isinstance(value, Mapping | list) else value
+
+
+class _Reader:
+    """Checks the tables of a sweep file."""
+
+    def __init__(self, tables: Mapping[str, Any], name: str, folder: str, file: str | None) -> None:
+        self.tables = tables
+        self.name = name
+        self.folder = folder
+        self.file = file
+
+    def plan(self) -> Plan:
+        for key in self.tables:
+            if key not in KEYS:
+                raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, KEYS)
+        fixed = dict(self._table("set"))
+        axes = tuple(self._axes())
+        names = [name for axis in axes for name in axis.names]
+        for name in names:
+            if names.count(name) > 1:
+                raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
+        plan = Plan(
+            name=str(self.tables.get("name", self.name)),
+            base=self._base(),
+            seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
+            keep=self._keep(),
+            fixed=fixed,
+            axes=axes,
+        )
+        self._try(plan)
+        return plan
+
+    def _error(self, key: str, found: str, allowed: str) -> _native.InputError:
+        message = f"{key}: {found}; allowed: {allowed}"
+        return input_error(message, file=self.file, key=key, found=found, allowed=allowed)
+
+    def _table(self, key: str) -> Mapping[str, Any]:
+        table = self.tables.get(key, {})
+        if not isinstance(table, Mapping):
+            raise self._error(key, repr(table), f"a table [{key}]")
+        return table
+
+    def _count(self, key: str, count: Any, most: int) -> int:
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
+            raise self._error(key, repr(count), f"a whole number from 1 to {most}")
+        return count
+
+    def _keep(self) -> tuple[str, ...]:
+        keep = self.tables.get("keep", [])
+        if not isinstance(keep, list) or any(one not in KEPT for one in keep):
+            raise self._error("keep", repr(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
+        return tuple(keep)
+
+    def _base(self) -> Source:
+        base = self.tables.get("base")
+        if isinstance(base, Mapping):
+            return Source("base", json.dumps(base), self.folder or None, is_json=True)
+        if not isinstance(base, str):
+            allowed = "a file relative to the sweep's, the name of a ready scenario, or a table"
+            raise self._error("base", "nothing" if base is None else repr(base), allowed)
+        file = Path(self.folder) / base
+        return find(file if file.exists() or os.sep in base or base.endswith(".toml") else base)
+
+    def _axes(self) -> Iterator[Axis]:
+        for name, given in self._table("axes").items():
+            yield Axis((name,), tuple((value,) for value in self._values(f"axes.{name}", given)))
+        together = {name: self._values(f"zip.{name}", given) for name, given in self._table("zip").items()}
+        if together:
+            lengths = {name: len(column) for name, column in together.items()}
+            if len(set(lengths.values())) > 1:
+                found = ", ".join(f"{count} values of {name}" for name, count in lengths.items())
+                raise self._error("zip", found, "equally many values of each key")
+            yield Axis(tuple(together), tuple(zip(*together.values(), strict=True)))
+        if "sample" in self.tables:
+            yield self._sample(self._table("sample"))
+        cases = self._table("cases")
+        for name, changes in cases.items():
+            if not isinstance(changes, Mapping):
+                raise self._error(f"cases.{name}", repr(changes), "a table of dotted keys and values")
+        if cases:
+            yield Cases((CASE,), tuple(((name, dict(changes)),) for name, changes in cases.items()))
+
+    def _values(self, key: str, given: Any) -> list[Any]:
+        try:
+            return values(given)
+        except AxisError as error:
+            raise self._error(key, error.found, error.allowed) from None
+
+    def _sample(self, table: Mapping[str, Any]) -> Axis:
+        from scipy.stats import qmc
+
+        for key in table:
+            if key not in _SAMPLE_KEYS:
+                raise self._error(f"sample.{key}", "an unknown key", ", ".join(_SAMPLE_KEYS))
+        count = self._count("sample.count", table.get("count"), _MOST_SEEDS)
+        method = table.get("method", _METHODS[0])
+        if method not in _METHODS:
+            raise self._error("sample.method", repr(method), " or ".join(map(repr, _METHODS)))
+        axes = table.get("axes")
+        if not isinstance(axes, Mapping) or not axes:
+            raise self._error("sample.axes", repr(axes), "a table of keys and what they are drawn from")
+        pickers = [self._picker(f"sample.axes.{name}", given) for name, given in axes.items()]
+        seed = table.get("seed", 1)
+        if method == "random":
+            import numpy as np
+
+            places = np.random.default_rng(seed).random((count, len(axes)))
+        else:
+            places = qmc.LatinHypercube(len(axes), rng=seed).random(count)
+        rows = (tuple(pick(float(part)) for pick, part in zip(pickers, row, strict=True)) for row in places)
+        return Axis(tuple(axes), tuple(rows))
+
+    def _picker(self, key: str, given: Any) -> Any:
+        try:
+            if isinstance(given, Mapping):
+                return read_range(given).at
+            listed = values(given)
+        except AxisError as error:
+            raise self._error(key, error.found, error.allowed) from None
+        return lambda part: listed[min(int(part * len(listed)), len(listed) - 1)]
+
+    def _try(self, plan: Plan) -> None:
+        """Check every value of every axis once, with the first values of the others."""
+        if plan.points == 0:
+            raise self._error("axes", "no point", "at least one value of each axis")
+        self._resolve(plan.base, "base", plan.fixed, {})
+        step = plan.points
+        for axis in plan.axes:
+            step //= len(axis.rows)
+            for row in range(min(len(axis.rows), _MOST_TRIED)):
+                self._resolve(plan.base, ", ".join(axis.names), plan.point(row * step).changes, axis.changes(row))
+
+    def _resolve(self, base: Source, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> None:
+        try:
+            base.resolve(changes)
+        except _native.InputError as error:
+            what = f" with {_changes_text(tried)}" if tried else ""
+            where = f"{self.file}: " if self.file else ""
+            wrapped = _native.InputError(f"{where}{key}{what}:\n{error}")
+            wrapped.diagnostics = error.diagnostics
+            raise wrapped from None
+
+
+def _changes_text(changes: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} = {toml_value(value)}" for key, value in changes.items())

@@ -1,0 +1,90 @@
+"""What one worker does: run the points of a batch and make tables of them. Nothing here knows who asks."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sojourn import _native
+from sojourn.record import Record
+from sojourn.sweep.plan import Plan, Point
+from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RUNS = "runs"
+BIN_S = 0.1
+
+Progress = Callable[[float], None]
+
+
+def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> dict[str, "pa.Table"]:
+    """Return the tables of some points, by name: `runs`, and what the plan keeps besides.
+
+    The result depends on the plan alone: not on the machine, the time, or what was run before.
+    """
+    rows: list[Row] = []
+    coordinates = {}
+    kept: dict[str, list[pa.Table]] = {}
+    for done, index in enumerate(points):
+        point = plan.point(index)
+        coordinates[index] = point.coordinates
+        part = _part(progress, done, len(points))
+        for found, tables in _runs(plan, point, part):
+            rows += found
+            for name, one in tables.items():
+                kept.setdefault(name, []).append(one)
+    return {RUNS: table(rows, coordinates), **{name: _together(tables) for name, tables in kept.items()}}
+
+
+def _part(progress: Progress | None, done: int, points: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda fraction: progress((done + fraction) / points)
+
+
+def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[list[Row], dict[str, pa.Table]]]":
+    try:
+        scenario = plan.scenario(point)
+    except _native.InputError as error:
+        return [([row_of_failure(point, None, str(error))], {})]
+    seeds = list(range(scenario.seed, scenario.seed + plan.seeds))
+    try:
+        return [_finished(plan, point, run) for run in _simulate(plan, scenario, seeds, progress)]
+    except RuntimeError:
+        # A run broke down. One at a time, so that the others' results are kept.
+        return [_alone(plan, point, scenario, seed) for seed in seeds]
+
+
+def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
+    return scenario.run(
+        seeds, 1, BIN_S if "series" in plan.keep else None, "packets" in plan.keep, probes=False, progress=progress
+    )
+
+
+def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "tuple[list[Row], dict[str, pa.Table]]":
+    try:
+        (run,) = _simulate(plan, scenario, [seed], None)
+    except RuntimeError as error:
+        return [row_of_failure(point, seed, str(error))], {}
+    return _finished(plan, point, run)
+
+
+def _finished(plan: Plan, point: Point, run: _native.Run) -> "tuple[list[Row], dict[str, pa.Table]]":
+    from sojourn.tables import arrow_table
+
+    names = [*(("queue", "flows") if "series" in plan.keep else ()), *(("packets",) if "packets" in plan.keep else ())]
+    tables = {name: _at(point, arrow_table([run], name)) for name in names}
+    return list(rows_of_run(point, Record.parse(run.record()))), tables
+
+
+def _at(point: Point, series: "pa.Table") -> "pa.Table":
+    import numpy as np
+    import pyarrow as pa
+
+    return series.add_column(0, POINT, pa.array(np.full(len(series), point.index, dtype=np.int64)))
+
+
+def _together(tables: "list[pa.Table]") -> "pa.Table":
+    import pyarrow as pa
+
+    return pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()

@@ -1,0 +1,73 @@
+"""Figures of datasets: every kind draws, and what is refused says why."""
+
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+from tests.conftest import SMALL, Command
+
+from sojourn.cli.plot import KINDS
+from sojourn.figures import campaign
+from sojourn.sweep import Dataset, Plan
+from sojourn.sweep.local import run_local
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "base.toml").write_text(SMALL, encoding="utf-8")
+    axes = {"bottleneck.rate": ["1 Mbit/s", "4 Mbit/s"], "bottleneck.queue.kind": ["droptail", "codel"]}
+    plan = Plan.of({"base": "base.toml", "seeds": 3, "axes": axes}, folder=str(folder))
+    run_local(plan, Dataset.create(folder / "out", plan, 1), 1, lambda status: None)
+    return folder / "out"
+
+
+ONE, THREE = "share", "share,bottleneck_utilization,bottleneck_queue_ms_mean"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_draws(finished: Path, tmp_path: Path, command: Command, kind: str) -> None:
+    y = THREE if kind in {"parallel", "kiviat"} else ONE
+    out = tmp_path / "figure.png"
+    words = ["--kind", kind, "--x", "bottleneck.rate_mbps", "--y", y, "--by", "bottleneck.queue.kind"]
+    drawn = command("plot", str(finished), *words, "--where", "group=tcp", "--out", str(out))
+    assert (drawn.code, drawn.err) == (0, "")
+    picture = imread(out)
+    assert picture.min() < 0.5
+    assert picture.shape[1] > 1000
+
+
+def test_the_kinds_are_those_of_the_figures() -> None:
+    assert campaign.KINDS == KINDS
+
+
+def test_a_line_shows_means_and_intervals(finished: Path) -> None:
+    table = Dataset.open(finished).table()
+    shown = campaign.view(table, "bottleneck.rate_mbps", ["share"], "bottleneck.queue.kind", {"group": "tcp"})
+    (axes,) = campaign.draw("line", shown).axes
+    lines = {line.get_label(): line for line in axes.lines}
+    rows = [row for row in table.to_pylist() if row["group"] == "tcp" and row["bottleneck.queue.kind"] == "codel"]
+    means = [sum(row["share"] for row in rows if row["bottleneck.rate_mbps"] == rate) / 3 for rate in (1, 4)]
+    assert list(lines["codel"].get_xdata()) == [1, 4]
+    assert list(lines["codel"].get_ydata()) == pytest.approx(means)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--y", "shares", "--x", "seed"], "did you mean 'share'"),
+        (["--y", "share"], "needs --x"),
+        (["--kind", "kiviat", "--y", "share"], "at least 3 columns"),
+        (["--kind", "heatmap", "--x", "seed", "--y", "share"], "needs --by"),
+        (["--y", "share", "--x", "group"], "a line needs numbers on its x axis"),
+        (["--kind", "cdf", "--y", "group"], "holds no numbers"),
+        (["--kind", "cdf", "--y", "share", "--where", "group=udp"], "there is: background, tcp"),
+        (["--kind", "cdf", "--y", "share", "--where", "group"], "COLUMN=VALUE"),
+    ],
+)
+def test_what_is_refused(finished: Path, tmp_path: Path, command: Command, words: list[str], complaint: str) -> None:
+    out = tmp_path / "figure.png"
+    refused = command("plot", str(finished), *words, "--out", str(out))
+    assert refused.code == 2
+    assert complaint in refused.err
+    assert not out.exists()

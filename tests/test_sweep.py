@@ -1,0 +1,243 @@
+"""Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
+
+import math
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import SMALL, Command
+
+import sojourn
+from sojourn.sweep import Dataset, Plan
+from sojourn.sweep.local import batch_points, run_local
+
+AXES = {"bottleneck.rate": ["1 Mbit/s", "4 Mbit/s"], "group.tcp.flows": [1, 2]}
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    path = tmp_path / "base.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+def plan_of(file: Path, /, **tables: Any) -> Plan:
+    return Plan.of({"base": file.name, "seeds": 2, "axes": AXES, **tables}, folder=str(file.parent))
+
+
+def ran(plan: Plan, folder: Path, jobs: int = 1, size: int = 1) -> Dataset:
+    dataset = Dataset.create(folder, plan, size)
+    run_local(plan, dataset, jobs, lambda status: None)
+    return dataset
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+
+
+def test_all_points_of_a_product_in_the_order_of_the_file(base: Path) -> None:
+    plan = plan_of(base)
+    assert (plan.points, plan.runs) == (4, 8)
+    assert [tuple(plan.point(index).coordinates.values()) for index in range(4)] == [
+        ("1 Mbit/s", 1),
+        ("1 Mbit/s", 2),
+        ("4 Mbit/s", 1),
+        ("4 Mbit/s", 2),
+    ]
+
+
+def test_zipped_keys_move_together_and_cases_change_several(base: Path) -> None:
+    plan = plan_of(
+        base,
+        axes={},
+        zip={"group.tcp.flows": [1, 2], "group.background.flows": [3, 4]},
+        cases={
+            "plain": {"bottleneck.queue": "droptail"},
+            "red": {"bottleneck.queue": {"kind": "red", "limit": "80 packets"}},
+        },
+    )
+    seen = [plan.point(index) for index in range(plan.points)]
+    assert [tuple(point.coordinates.values()) for point in seen] == [
+        (1, 3, "plain"),
+        (1, 3, "red"),
+        (2, 4, "plain"),
+        (2, 4, "red"),
+    ]
+    assert seen[3].changes == {
+        "group.tcp.flows": 2,
+        "group.background.flows": 4,
+        "bottleneck.queue": {"kind": "red", "limit": "80 packets"},
+    }
+
+
+@pytest.mark.parametrize("method", ["latin-hypercube", "random"])
+def test_samples_lie_in_their_ranges_and_repeat(base: Path, method: str) -> None:
+    axes = {"bottleneck.rate": {"from": "1 Mbit/s", "to": "9 Mbit/s", "scale": "log"}, "group.tcp.flows": [1, 2, 3]}
+    tables = {"axes": {}, "sample": {"count": 30, "method": method, "seed": 5, "axes": axes}}
+    plan = plan_of(base, **tables)
+    drawn = [plan.point(index).changes for index in range(plan.points)]
+    assert drawn == [plan_of(base, **tables).point(index).changes for index in range(30)]
+    rates = [float(change["bottleneck.rate"].split()[0]) for change in drawn]
+    assert len(set(rates)) == 30
+    assert all(1 <= rate <= 9 for rate in rates)
+    assert {change["group.tcp.flows"] for change in drawn} == {1, 2, 3}
+    if method == "latin-hypercube":
+        # One in each tenth-root stratum: the defining property.
+        assert sorted(int(30 * (math.log(rate) / math.log(9))) for rate in rates) == list(range(30))
+
+
+def test_a_row_for_each_run_and_group_as_single_runs_give(base: Path, tmp_path: Path) -> None:
+    table = ran(plan_of(base), tmp_path / "out").table().to_pylist()
+    assert [(row["point"], row["seed"], row["group"]) for row in table] == [
+        (point, seed, group) for point in range(4) for seed in (1, 2) for group in ("background", "tcp")
+    ]
+    row = table[-1]
+    changes = {"bottleneck.rate": "4 Mbit/s", "group.tcp.flows": 2}
+    (record,) = sojourn.Scenario.load(base, changes).run(seed=2, runs=1).runs
+    assert row["bottleneck.rate_mbps"] == 4.0
+    assert row["group.tcp.flows"] == 2
+    assert row["share"] == record.groups.tcp.share
+    assert row["bottleneck_queue_ms_p99"] == record.bottleneck.queue_ms.p99
+    assert row["error"] is None
+
+
+def test_the_same_bytes_at_any_number_of_processors_and_after_an_interruption(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, keep=["series"])
+    whole = ran(plan, tmp_path / "whole", jobs=2)
+    again = ran(plan, tmp_path / "again")
+    for name in ("runs/part-000002.parquet", "queue/part-000002.parquet"):
+        (again.folder / name).unlink()
+    kept = {name: (again.folder / name).stat().st_mtime_ns for name in ("runs/part-000001.parquet",)}
+    assert again.missing == [2]
+    run_local(plan, again, 1, lambda status: None)
+    assert contents(whole.folder) == contents(again.folder)
+    assert {name: (again.folder / name).stat().st_mtime_ns for name in kept} == kept
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
+def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'base = "base.toml"\nseeds = 20\n[set]\nduration = "40 s"\n[axes]\n'
+        '"bottleneck.rate" = { from = "5 Mbit/s", to = "20 Mbit/s", count = 8 }\n',
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "sojourn", "sweep", str(sweep), "--jobs", "1", "--out"]
+    process = subprocess.Popen([*command, str(tmp_path / "killed")], stderr=subprocess.PIPE)
+    first = tmp_path / "killed/runs/part-000000.parquet"
+    deadline = time.monotonic() + 60
+    while not first.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(with_signal)
+    _, complaint = process.communicate(timeout=60)
+    assert process.returncode == (130 if with_signal == signal.SIGINT else -signal.SIGKILL), complaint
+    assert Dataset.open(tmp_path / "killed").missing
+    before = first.stat().st_mtime_ns
+    for folder in ("killed", "whole"):
+        subprocess.run([*command, str(tmp_path / folder)], check=True, capture_output=True)
+    assert first.stat().st_mtime_ns == before
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+
+
+def test_a_point_that_fails_is_a_row(base: Path, tmp_path: Path) -> None:
+    # Each value is right with the first of the other axis; the warm-up of 3 s in a run of 2 s is not.
+    plan = plan_of(base, axes={"warmup": ["0 s", "3 s"], "duration": ["5 s", "2 s"]})
+    rows = ran(plan, tmp_path / "out", size=4).table().to_pylist()
+    (failed,) = [row for row in rows if row["error"]]
+    assert (failed["point"], failed["group"], failed["share"]) == (3, None, None)
+    assert "warmup" in failed["error"]
+    assert [row["point"] for row in rows] == [0] * 4 + [1] * 4 + [2] * 4 + [3]
+
+
+def test_batches_do_not_depend_on_the_machine(base: Path) -> None:
+    plan = plan_of(base, seeds=1000)
+    assert batch_points(plan) == batch_points(plan_of(base, seeds=1000))
+    assert 1 <= batch_points(plan) <= plan.points
+
+
+REFUSED = {
+    "an unknown key": ({"axis": {}}, "no key of a sweep is called 'axis'; did you mean 'axes'"),
+    "an axis of no key": ({"axes": {"bottleneck.speed": ["1 Mbit/s"]}}, "bottleneck.speed"),
+    "an axis of no group": ({"axes": {"group.udp.flows": [1]}}, '"udp", which is no group'),
+    "a value of another kind": ({"axes": {"bottleneck.rate": ["4 ms"]}}, "which is a time"),
+    "no values": ({"axes": {"bottleneck.rate": []}}, "an empty list; allowed: at least one value"),
+    "unequal lengths": ({"zip": {"seed": [1, 2], "runs": [1]}}, "2 values of seed, 1 values of runs"),
+    "two axes for a key": ({"zip": {"bottleneck.rate": ["1 Mbit/s"]}}, "given by 2 axes"),
+    "no seeds": ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
+    "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'packets'"),
+    "no base": ({"base": 3}, "base: 3; allowed: a file relative to the sweep's"),
+    "a range of two units": (
+        {"axes": {"bottleneck.rate": {"from": "1 Mbit/s", "to": "1 Gbit/s", "count": 2}}},
+        "both ends in the same unit",
+    ),
+    "an endless range": ({"axes": {"seed": {"from": 1, "to": 1e9, "step": 1}}}, "at most 1000000 values"),
+    "a sample of none": ({"sample": {"count": 0, "axes": {"seed": [1]}}}, "sample.count: 0"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(base: Path, case: str) -> None:
+    tables, complaint = REFUSED[case]
+    with pytest.raises(sojourn.InputError) as error:
+        plan_of(base, **tables)
+    assert complaint in str(error.value)
+
+
+def test_a_folder_with_something_else_is_left_alone(base: Path, tmp_path: Path, command: Command) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [1]\n', encoding="utf-8")
+    out = tmp_path / "out"
+    assert command("sweep", str(sweep), "--out", str(out)).code == 0
+    before = contents(out)
+    sweep.write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [2]\n', encoding="utf-8")
+    refused = command("sweep", str(sweep), "--out", str(out))
+    assert refused.code == 2
+    assert "holds another sweep" in refused.err
+    assert contents(out) == before
+    refused = command("sweep", str(sweep), "--out", str(tmp_path))
+    assert "exists and holds no sweep" in refused.err
+
+
+def test_very_many_runs_want_a_yes(base: Path, tmp_path: Path, command: Command) -> None:
+    sweep = tmp_path / "sweep.toml"
+    sweep.write_text(
+        'base = "base.toml"\nseeds = 1000\n[axes]\nseed = { from = 1, to = 1000, step = 1 }\n', encoding="utf-8"
+    )
+    refused = command("sweep", str(sweep), "--out", str(tmp_path / "out"))
+    assert refused.code == 2
+    assert "1,000,000 runs, about" in refused.err
+    assert "--yes" in refused.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_processes_do_not_share_a_folder(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base)
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+    with dataset.locked(), pytest.raises(sojourn.InputError, match="another process"):
+        run_local(plan, dataset, 1, lambda status: None)
+
+
+def test_a_full_disk_loses_nothing(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(base)
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+    saved = []
+
+    def save(self: Dataset, number: int, tables: Any) -> None:
+        if saved:
+            raise OSError(28, "No space left on device")
+        saved.append(number)
+        original(self, number, tables)
+
+    original = Dataset.save
+    monkeypatch.setattr(Dataset, "save", save)
+    with pytest.raises(OSError, match="No space left"):
+        run_local(plan, dataset, 1, lambda status: None)
+    monkeypatch.undo()
+    assert len(dataset.missing) == 3
+    run_local(plan, dataset, 1, lambda status: None)
+    assert contents(dataset.folder) == contents(ran(plan, tmp_path / "whole").folder)
