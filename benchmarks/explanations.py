@@ -31,9 +31,13 @@ ns-3's sender where windows are of a few segments and losses frequent. That of 3
 correct: when recovery begins and what is sent again in it (ns-3's issues 987, 989, 990), lost retransmissions (1349),
 and the arithmetic of its proportional rate reduction (1282, 1350, 1351). What each of them contributes has not been
 measured."""
-NS3_ECN = """Not the discipline, see [open loop](open-loop.md), but ns-3's sender, which leaves the state of having
-answered to a mark only by an acknowledgement beyond all that had been sent before, a round trip later than one that
-covers it, and grows not at all until then."""
+NS3_ECN = """Not the discipline ([open loop](open-loop.md)). By its source, ns-3's sender remains in the state of having
+answered to a mark until an acknowledgement exceeds all that had been sent before, a round trip after the one that
+covers it, and its window does not grow until then; Sojourn's grows again at once. That this is all has not been
+shown."""
+PIE_MARKS = """PIE marks up to a drop probability of 0.1 and drops above. That is where it works here, so that a small
+difference of the senders moves many packets from one count to the other; both together differ by less than the
+tolerance."""
 ARED_STATES = """With the gentle part of the ramp where it began there are two states: an average that once passed max
 stays there, and one that falls below it stays below. Which one a run is in is chance, and the mean over ten runs is
 noisy: the difference is hardly more than two standard errors."""
@@ -47,6 +51,10 @@ that small windows hardly grow; merge request 2624 ("Fix TCP LEDBAT congestion w
 corrects it. Next to no allowed increase (10⁻⁶ segments) in Sojourn makes 4.6 and 6.0 packets of the 5.0 and 5.7 that
 ns-3 has under FQ-CoDel; under RED at 6 Mbit/s NewReno's share is 0.73 so and 0.51 with it, and ns-3's 0.63 lies
 between."""
+RACE = """Ten flows share 16 places, so that a flow has a packet in every 120 ms and its third duplicate acknowledgement
+comes about when the retransmission timer ends. ns-2 keeps the variance in whole ticks of 10 ms and rounds down what it
+takes off, so that its timeout is up to 30 ms longer than the formula of RFC 6298, which Sojourn computes exactly. As
+much more decides the race: a floor of the variance term of 130 ms leaves 211 timeouts in 60 s, one of 160 ms none."""
 PHASE = """Streams of constant rates keep their order at a full buffer for whole runs, so that chance decides at the
 start which of them find the places that become free: the standard deviation over the runs is several points in both
 simulators."""
@@ -64,9 +72,11 @@ PEERS = (
     Explanation(WESTWOOD, {"peer": "ns2", "other": "linux:westwood", "queue": "droptail", "metric": "share_1"}),
     Explanation(VEGAS_RED, {"peer": "ns2", "other": "linux:vegas", "queue": "red"}),
     Explanation(LINUX_RED, {"peer": "ns2", "family": "controls", "queue": "red"}),
+    Explanation(RACE, {"peer": "ns2", "queue": "drr", "rate_bps": 1e6, "rtt_s": 0.05}),
     Explanation(PHASE, {"family": "open-loop", "queue": "droptail", "metric": "share_1"}),
     Explanation(ARED_STATES, {"peer": "ns3", "queue": "ared", "metric": "queue_packets_mean"}),
     Explanation(COBALT_LAST, {"peer": "ns3", "queue": "cobalt", "rate_bps": 1e6, "metric": "utilization"}),
+    Explanation(PIE_MARKS, {"peer": "ns3", "family": "marking", "queue": "pie", "metric": ("drops", "marks")}),
     Explanation(NS3_ECN, {"peer": "ns3", "family": "marking"}),
     Explanation(NS3_SENDER, {"peer": "ns3", "family": "queues"}),
     Explanation(NS3_LEDBAT, {"peer": "ns3", "other": "ledbat"}),

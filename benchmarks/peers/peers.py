@@ -168,6 +168,8 @@ SLOW = Bottleneck(1e6, 100, 0.02, 2)
 MIDDLE = Bottleneck(4e6, 400, 0.05, 5)
 LONG = Bottleneck(6e6, 150, 0.1, 8)
 BOTTLENECKS = (SLOW, MIDDLE, LONG)
+# Under DRR's own limit the third duplicate acknowledgement and the retransmission timer run a race here.
+RACE = Bottleneck(1e6, 0, 0.05, 5)
 QUEUES: Mapping[PeerName, Sequence[QueueName]] = {
     "ns2": ("droptail", "red", "sfq", "drr"),
     "ns3": ("droptail", "red", "ared", "codel", "fq_codel", "pie", "fq_pie", "cobalt"),
@@ -196,6 +198,7 @@ def queue_points(peer: PeerName) -> list[Point]:
             for queue in OWN_LIMIT[peer]
             for bottleneck in BOTTLENECKS
         ),
+        *([RACE.point("drr", 200.0)] if peer == "ns2" else []),
     ]
 
 
