@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.compare import NOISE
 
@@ -60,27 +60,36 @@ start which of them find the places that become free: the standard deviation ove
 simulators."""
 
 
+# "narrowed": what is known of the reason, without a proof that it is all of it.
+Status = Literal["explained", "narrowed", "noise"]
+
+
 @dataclass(frozen=True)
 class Explanation:
     """A text for the checks that have all the given properties; a tuple is a choice of values."""
 
     text: str
     properties: Mapping[str, Any]
+    status: Status = "explained"
 
 
 PEERS = (
     Explanation(WESTWOOD, {"peer": "ns2", "other": "linux:westwood", "queue": "droptail", "metric": "share_1"}),
     Explanation(VEGAS_RED, {"peer": "ns2", "other": "linux:vegas", "queue": "red"}),
-    Explanation(LINUX_RED, {"peer": "ns2", "family": "controls", "queue": "red"}),
+    Explanation(LINUX_RED, {"peer": "ns2", "family": "controls", "queue": "red"}, status="narrowed"),
     Explanation(RACE, {"peer": "ns2", "queue": "drr", "rate_bps": 1e6, "rtt_s": 0.05}),
     Explanation(PHASE, {"family": "open-loop", "queue": "droptail", "metric": "share_1"}),
     Explanation(ARED_STATES, {"peer": "ns3", "queue": "ared", "metric": "queue_packets_mean"}),
     Explanation(COBALT_LAST, {"peer": "ns3", "queue": "cobalt", "rate_bps": 1e6, "metric": "utilization"}),
     Explanation(PIE_MARKS, {"peer": "ns3", "family": "marking", "queue": "pie", "metric": ("drops", "marks")}),
-    Explanation(NS3_ECN, {"peer": "ns3", "family": "marking"}),
-    Explanation(NS3_SENDER, {"peer": "ns3", "family": "queues"}),
+    Explanation(NS3_ECN, {"peer": "ns3", "family": "marking"}, status="narrowed"),
+    Explanation(NS3_SENDER, {"peer": "ns3", "family": "queues"}, status="narrowed"),
     Explanation(NS3_LEDBAT, {"peer": "ns3", "other": "ledbat"}),
-    Explanation(NS3_SMALL, {"peer": "ns3", "other": ("cubic", "vegas", "westwood"), "queue": ("red", "fq_codel")}),
+    Explanation(
+        NS3_SMALL,
+        {"peer": "ns3", "other": ("cubic", "vegas", "westwood"), "queue": ("red", "fq_codel")},
+        status="narrowed",
+    ),
 )
 PAPERS = (
     Explanation(FILLING, {"queue_kind": "droptail", "metric": "queue", "condition": "all start at 0 s"}),
@@ -96,23 +105,34 @@ PAPERS = (
 )
 
 
-def of_peer(check: Mapping[str, Any], peer: str, family: str, point: Mapping[str, Any]) -> str | None:
-    """Return why a check against a peer fails, if it is known."""
+NOISY = Explanation(
+    "Noise: the difference is less than two of its standard errors; these runs cannot decide.", {}, status="noise"
+)
+
+
+def of_peer(check: Mapping[str, Any], peer: str, family: str, point: Mapping[str, Any]) -> Explanation | None:
+    """Return why a check against a peer fails, as far as it is known."""
     if check["errors"] is not None and abs(check["errors"]) < NOISE:
-        return "Noise: the difference is less than two of its standard errors; these runs cannot decide."
+        return NOISY
     return _find(PEERS, {**point, **check, "peer": peer, "family": family})
 
 
 def of_paper(check: Mapping[str, Any]) -> str | None:
     """Return why a check against the paper fails, if it is known."""
-    return _find(PAPERS, check)
+    found = _find(PAPERS, check)
+    return told(found) if found else None
 
 
-def _find(explanations: tuple[Explanation, ...], check: Mapping[str, Any]) -> str | None:
+def told(explanation: Explanation) -> str:
+    """Return the text as one line."""
+    return " ".join(explanation.text.split())
+
+
+def _find(explanations: tuple[Explanation, ...], check: Mapping[str, Any]) -> Explanation | None:
     for explanation in explanations:
         if all(
             check[name] in value if isinstance(value, tuple) else check[name] == value
             for name, value in explanation.properties.items()
         ):
-            return " ".join(explanation.text.split())
+            return explanation
     return None

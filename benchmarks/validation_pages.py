@@ -34,7 +34,7 @@ def verdict(document: Document) -> str:
 
 
 def unexplained(document: Document) -> list[str]:
-    """Name the checks that fail without an explanation."""
+    """Name the checks that fail and of whose reason nothing is known."""
     found = pages_peers.unexplained(document["agreement"]) + pages_papers.unexplained(document["papers"])
     for law, rows in document["ledbat"].items():
         found += [f"LEDBAT, {law}: {row}" for row in rows if not row["holds"]]
@@ -42,48 +42,42 @@ def unexplained(document: Document) -> list[str]:
 
 
 def _index(document: Document) -> list[str]:
-    agreement, laws = document["agreement"], document["ledbat"]
+    agreement = document["agreement"]
     rows = []
     for family, (name, page) in FAMILIES.items():
         for peer, peer_name in PEERS.items():
             points = agreement[peer]["families"][family]
             if points:
                 failing = pages_peers.failing(peer, family, points)
-                rows.append(
-                    [
-                        f"[{name}](validation/{page})",
-                        peer_name,
-                        _count(_checks([points]), "agrees"),
-                        str(sum(why is not None for _, _, why in failing)),
-                        str(sum(why is None for _, _, why in failing)),
-                    ]
-                )
-    judged, open_papers = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
+                known = [why.status if why else "open" for _, _, why in failing]
+                counts = (known.count(status) for status in ("noise", "explained", "narrowed", "open"))
+                rows.append(_row(f"[{name}](validation/{page})", peer_name, _checks([points]), "agrees", counts))
+    judged, unknown = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
     failed = sum(not check["agrees"] for check in judged)
-    rows.append(
-        [
-            "[motivating example](validation/papers.md)",
-            "Gong et al., Fig. 2",
-            _count(judged, "agrees"),
-            str(failed - open_papers),
-            str(open_papers),
-        ]
-    )
-    law_rows = [row for rows_of_law in laws.values() for row in rows_of_law]
-    broken = sum(not row["holds"] for row in law_rows)
-    rows.append(["[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", _count(law_rows, "holds"), "0", str(broken)])
+    paper = "[motivating example](validation/papers.md)"
+    rows.append(_row(paper, "Gong et al., Fig. 2", judged, "agrees", (0, failed - unknown, 0, unknown)))
+    laws = [row for rows_of_law in document["ledbat"].values() for row in rows_of_law]
+    broken = sum(not row["holds"] for row in laws)
+    rows.append(_row("[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", laws, "holds", (0, 0, 0, broken)))
+    heads = ["What", "Against", "Checks that hold>", "Noise>", "Explained>", "Narrowed>", "Open>"]
     return [
         "# Validation",
         paragraph(f"""Written by `make validate` at commit {document["machine"]["commit"]}; the raw numbers, with every
             tolerance, are in `benchmarks/results/validation.json`. Sojourn ran now;
             {pages_peers.sources(agreement)}"""),
-        table(["What", "Against", "Checks that hold>", "Differ, explained>", "Open>"], rows),
+        table(heads, rows),
         paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
-            in each simulator. "Explained" means that the page says why, from the peer's source or from an experiment;
-            noise counts as an explanation where the runs cannot decide. How the peers are set up:
-            [their README](../benchmarks/peers/README.md); what a point is in Sojourn:
-            `benchmarks/equivalents.py`."""),
+            in each simulator. Of those that fail, the page says why. "Noise": these runs cannot decide. "Explained": by
+            the peer's source with numbers that fit, or by an experiment. "Narrowed": what it is not, and what it may
+            be; the rest is open. How the peers are set up: [their README](../benchmarks/peers/README.md); what a point
+            is in Sojourn: `benchmarks/equivalents.py`."""),
     ]
+
+
+def _row(
+    what: str, against: str, checks: Sequence[Mapping[str, Any]], key: str, counts: Iterable[int]
+) -> Sequence[str]:
+    return [what, against, _count(checks, key), *(str(count) for count in counts)]
 
 
 def _checks(families: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
