@@ -50,7 +50,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "l4s",
     "drop-precedence",
     "heavy-hitters",
-    "bbr",
+    "bbr-beside-newreno",
 };
 
 /// One line for each file in `scenarios/traces/`.
