@@ -24,6 +24,12 @@ SINGLE_AIM, FAIR_AIM = 1.5, 2.0
 CONTROL_AIM, PACED_AIM = 1.3, 2.0
 # Controls that set a pacing rate, for which a sender has a timer for each packet.
 PACED = frozenset({"bbr", "bbr3", "prague"})
+# What disciplines hold that hold others: each of the scenario's groups in a class of its own.
+_PLAIN = {"kind": "droptail", "limit": LIMIT}
+_HELD: dict[str | None, dict[str, Any]] = {
+    "child": {"child": _PLAIN},
+    "class": {"class": [{"name": "one", "groups": ["one"], "queue": _PLAIN}, {"name": "two", "queue": _PLAIN}]},
+}
 
 
 def measure(rounds: int) -> dict[str, Any]:
@@ -62,7 +68,8 @@ def _scenario() -> dict[str, Any]:
 
 def _with_queue(entry: Entry) -> dict[str, Any]:
     scenario = _scenario()
-    queue = {"kind": entry["name"], **({"limit": LIMIT} if _has(entry, "limit") else {})}
+    queue: dict[str, Any] = {"kind": entry["name"], **({"limit": LIMIT} if _has(entry, "limit") else {})}
+    queue |= _HELD.get(entry["holds"], {})
     return {**scenario, "bottleneck": {**scenario["bottleneck"], "queue": queue}}
 
 

@@ -4,9 +4,11 @@
 //! discipline, load and number of flows, or for one of them; benchmarks/queues.py reads them. Disciplines come from the
 //! registry with their defaults, apart from [`params`]: a new one is measured without a line here.
 
-use sojourn_core::registry::{Descriptor, Kind, Params, Value};
+use sojourn_core::registry::{Class, Descriptor, Holds, Kind, Members, Params, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
-use sojourn_queue::{DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
+use sojourn_queue::{
+    Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink, droptail,
+};
 use std::time::Instant;
 
 const FLOWS: [u32; 4] = [1, 10, 1_000, 50_000];
@@ -53,23 +55,26 @@ impl Load {
 }
 
 /// As large as what the simulator carries.
-type Body = [u64; 6];
+#[derive(Clone, Copy, Default)]
+struct Segment([u64; 6]);
+
+impl Body for Segment {}
 
 struct Drops(u64);
 
-impl Sink<Body> for Drops {
-    fn dropped(&mut self, _packet: &Packet<Body>, _reason: DropReason) {
+impl Sink<Segment> for Drops {
+    fn dropped(&mut self, _packet: &Packet<Segment>, _reason: DropReason) {
         self.0 += 1;
     }
-    fn marked(&mut self, _packet: &Packet<Body>) {}
+    fn marked(&mut self, _packet: &Packet<Segment>) {}
 }
 
 /// A queue, what keeps it filled, and the clock.
 struct Bench {
-    queue: Queue<Body>,
+    queue: Queue<Segment>,
     load: Load,
     /// Packets of any flow.
-    extras: Vec<Packet<Body>>,
+    extras: Vec<Packet<Segment>>,
     next_extra: usize,
     now: Time,
     step: Span,
@@ -105,10 +110,29 @@ fn params(descriptor: &'static Descriptor, limit: u32) -> Params {
             _ => {}
         }
     }
+    match descriptor.holds {
+        Holds::Nothing => {}
+        Holds::One => params.child = Some(Box::new(self::params(&droptail::DESCRIPTOR, limit))),
+        Holds::Classes(class) => params.classes = classes(class, limit),
+    }
     for (_, name, value) in THRESHOLDS.iter().filter(|(discipline, _, _)| *discipline == descriptor.name) {
         params.set(name, *value);
     }
     params
+}
+
+/// Expedited forwarding, which no packet here asks for, and the rest, in DropTail each.
+fn classes(descriptor: &'static Descriptor, limit: u32) -> Vec<Class> {
+    let expedited = Members { dscp: vec![46], ..Members::default() };
+    [("expedited", expedited), ("rest", Members::default())]
+        .into_iter()
+        .map(|(name, members)| Class {
+            name: name.to_owned(),
+            members,
+            params: Params::new(descriptor, None),
+            queue: params(&droptail::DESCRIPTOR, limit),
+        })
+        .collect()
 }
 
 fn measure(descriptor: &'static Descriptor, flows: u32, load: Load, batches: usize) {
@@ -152,7 +176,7 @@ fn measure(descriptor: &'static Descriptor, flows: u32, load: Load, batches: usi
 }
 
 /// A packet of `flow`, of any size.
-fn packet(flow: u32, random: &mut Stream) -> Packet<Body> {
+fn packet(flow: u32, random: &mut Stream) -> Packet<Segment> {
     Packet {
         flow,
         bytes: random.uniform_between(64.0, f64::from(FULL_PACKET)) as u32,
@@ -161,7 +185,7 @@ fn packet(flow: u32, random: &mut Stream) -> Packet<Body> {
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
         class: 0,
-        body: Body::default(),
+        body: Segment::default(),
     }
 }
 
@@ -195,7 +219,7 @@ impl Bench {
         }
     }
 
-    fn extra(&mut self) -> Packet<Body> {
+    fn extra(&mut self) -> Packet<Segment> {
         self.next_extra = (self.next_extra + 1) % EXTRAS;
         self.extras[self.next_extra]
     }

@@ -11,7 +11,7 @@ mod classifier;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
+use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
 use classifier::Classifier;
 use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -114,7 +114,7 @@ struct InClass<'a, B> {
     sink: &'a mut dyn Sink<B>,
 }
 
-impl<B: Copy> Sink<B> for InClass<'_, B> {
+impl<B: Body> Sink<B> for InClass<'_, B> {
     fn dropped(&mut self, packet: &Packet<B>, reason: DropReason) {
         self.sink.dropped(&Packet { class: self.class, ..*packet }, reason);
     }
@@ -124,7 +124,7 @@ impl<B: Copy> Sink<B> for InClass<'_, B> {
     }
 }
 
-impl<B: Copy, T: Turns> Classful<B, T> {
+impl<B: Body, T: Turns> Classful<B, T> {
     /// Empty queues of `classes`, for the discipline with the parameters `params`.
     ///
     /// # Errors
@@ -265,16 +265,16 @@ impl<B: Copy, T: Turns> Classful<B, T> {
 
 /// The way into a discipline that is held by another. Inlined, every discipline would contain every other one.
 pub(crate) mod outline {
-    use crate::{Discipline, Packet, Queue, Sink};
+    use crate::{Body, Discipline, Packet, Queue, Sink};
     use sojourn_core::Time;
 
     #[inline(never)]
-    pub(crate) fn enqueue<B: Copy, S: Sink<B>>(queue: &mut Queue<B>, packet: Packet<B>, now: Time, sink: &mut S) {
+    pub(crate) fn enqueue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, packet: Packet<B>, now: Time, sink: &mut S) {
         queue.enqueue(packet, now, sink);
     }
 
     #[inline(never)]
-    pub(crate) fn dequeue<B: Copy, S: Sink<B>>(queue: &mut Queue<B>, now: Time, sink: &mut S) -> Option<Packet<B>> {
+    pub(crate) fn dequeue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, now: Time, sink: &mut S) -> Option<Packet<B>> {
         queue.dequeue(now, sink)
     }
 }
@@ -308,7 +308,7 @@ pub(crate) fn integers<'a>(params: &'a Params, name: &'a str) -> impl Iterator<I
 /// Implements `Discipline` by the [`Classful`] in the first field.
 macro_rules! impl_by_classes {
     ($name:ident $(, $advice:item)?) => {
-        impl<B: Copy> crate::Discipline<B> for $name<B> {
+        impl<B: crate::Body> crate::Discipline<B> for $name<B> {
             #[inline]
             fn enqueue<S: crate::Sink<B>>(&mut self, packet: crate::Packet<B>, now: sojourn_core::Time, sink: &mut S) {
                 self.0.enqueue(packet, now, sink);

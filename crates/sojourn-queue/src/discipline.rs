@@ -72,6 +72,8 @@ pub enum DropReason {
     Overflow,
     /// The discipline's decision, to signal congestion.
     Early,
+    /// An acknowledgement that says nothing which a later one of its flow in the queue does not say.
+    Redundant,
 }
 
 /// What a discipline may know of the link it feeds, for limits in time and for automatic parameters.

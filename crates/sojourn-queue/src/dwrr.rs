@@ -13,8 +13,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::LinkProperties;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
 
@@ -55,7 +55,7 @@ static CLASS: Descriptor = Descriptor {
 #[derive(Debug)]
 pub struct Dwrr<B>(Classful<B, ByteTurns>);
 
-impl<B: Copy> Dwrr<B> {
+impl<B: Body> Dwrr<B> {
     /// Empty queues with the given parameters.
     ///
     /// # Errors

@@ -9,7 +9,7 @@
 mod tests;
 
 use crate::classful::{self, outline};
-use crate::{Discipline, Ecn, LinkProperties, Packet, Queue, Sink};
+use crate::{Body, Discipline, Ecn, LinkProperties, Packet, Queue, Sink};
 use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
@@ -57,7 +57,7 @@ enum Threshold {
     BytesBehind(u64),
 }
 
-impl<B: Copy> Early<B> {
+impl<B: Body> Early<B> {
     /// An empty queue with the given parameters.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl<B: Copy> Early<B> {
     }
 }
 
-impl<B: Copy> Discipline<B> for Early<B> {
+impl<B: Body> Discipline<B> for Early<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
         outline::enqueue(&mut self.child, packet, now, sink);

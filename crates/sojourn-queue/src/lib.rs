@@ -5,6 +5,7 @@
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
 mod advice;
+mod body;
 mod classful;
 mod discipline;
 mod fifo;
@@ -18,6 +19,7 @@ mod testing;
 
 pub mod ared;
 pub mod blue;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
@@ -40,6 +42,7 @@ pub mod wfq;
 pub mod wred;
 pub mod wrr;
 
+pub use body::{Acknowledgement, Body, MOST_RANGES};
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
 pub use hash::FlowHash;
@@ -61,7 +64,7 @@ macro_rules! disciplines {
             $($name($module::$name<B>)),+
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// Builds the discipline that `params` belongs to, for a link with properties `link`.
             ///
             /// # Errors
@@ -74,7 +77,7 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// What a careful user would not do with `params` on `link`, although it is legal.
             pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
@@ -84,7 +87,7 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Copy> Discipline<B> for Queue<B> {
+        impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self { $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+ }
@@ -138,6 +141,7 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
+    cake::Cake,
     sfb::Sfb,
     hhf::Hhf,
     prio::Prio,

@@ -9,7 +9,7 @@
 mod tests;
 
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
-use crate::{Dscp, LinkProperties, droptail};
+use crate::{Body, Dscp, LinkProperties, droptail};
 use sojourn_core::Stream;
 use sojourn_core::registry::{
     Class, Descriptor, Holds, Kind, Members, Parameter, ParameterError, Params, Preset, Value,
@@ -48,7 +48,7 @@ static CLASS: Descriptor = Descriptor { name: "class", ..Descriptor::PLAIN };
 #[derive(Debug)]
 pub struct Prio<B>(Classful<B, FirstFirst>);
 
-impl<B: Copy> Prio<B> {
+impl<B: Body> Prio<B> {
     /// Empty queues with the given parameters.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 pub(crate) mod flows;
 pub(crate) mod shares;
 
-use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
+use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
 use proptest::prelude::*;
 use sojourn_core::registry::{Class, Descriptor, Holds, Members, Params, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
@@ -16,6 +16,8 @@ pub(crate) fn link(kilobits: u64) -> LinkProperties {
         packet_bytes: 1500,
     }
 }
+
+impl Body for u32 {}
 
 /// A packet of `bytes` bytes with a number.
 pub(crate) fn packet(bytes: u32, number: u32) -> Packet<u32> {

@@ -13,8 +13,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::LinkProperties;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
 
@@ -47,7 +47,7 @@ static CLASS: Descriptor = Descriptor {
 #[derive(Debug)]
 pub struct Wfq<B>(Classful<B, StartTimes>);
 
-impl<B: Copy> Wfq<B> {
+impl<B: Body> Wfq<B> {
     /// Empty queues with the given parameters.
     ///
     /// # Errors

@@ -7,8 +7,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::LinkProperties;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
 
@@ -40,7 +40,7 @@ static CLASS: Descriptor = Descriptor {
 #[derive(Debug)]
 pub struct Wrr<B>(Classful<B, PacketTurns>);
 
-impl<B: Copy> Wrr<B> {
+impl<B: Body> Wrr<B> {
     /// Empty queues with the given parameters.
     ///
     /// # Errors

@@ -158,6 +158,11 @@ fn group(group: &Group) -> Fields {
     }
     fields.put("direction", direction(group.direction));
     fields.put("dscp", Item::Dscp(group.dscp));
+    for (key, hosts) in [("hosts", group.hosts), ("receiver_hosts", group.receiver_hosts)] {
+        if let Some(hosts) = hosts {
+            fields.put(key, integer(u64::from(hosts)));
+        }
+    }
     if let Some(rate) = group.access_rate {
         fields.put("access_rate", rate_item(rate));
     }

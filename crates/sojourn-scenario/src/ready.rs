@@ -37,6 +37,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "motivating-sfq",
     "controlled-delay",
     "fair-queueing",
+    "cake-lower-effort",
+    "host-fairness",
     "cellular",
     "access-link",
     "on-off",

@@ -84,6 +84,7 @@ fn links_and_groups_hold_what_the_file_says() {
         start = { uniform = ["0 s", "100 ms"] }
         stop = "30 s"
         access_rate = "100 Mbit/s"
+        hosts = 2
         clock_offset = "-5 s"
         clock_skew_ppm = -100
         traffic = { kind = "bulk", size = "1.5 MB" }
@@ -106,6 +107,7 @@ fn links_and_groups_hold_what_the_file_says() {
     assert_eq!(many.rtt[2], Span::from_millis(30));
     assert_eq!(many.start, Moments::Uniform(Span::ZERO, Span::from_millis(100)));
     assert_eq!((many.clock_offset_nanos, many.clock_skew_ppm), (-5_000_000_000, -100.0));
+    assert_eq!((many.hosts, many.receiver_hosts), (Some(2), None));
     assert_eq!(many.traffic, Traffic::Bulk { size_bytes: Some(1_500_000) });
     let voice = &scenario.groups[1];
     assert!(voice.control.is_none());

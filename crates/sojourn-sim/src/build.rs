@@ -174,7 +174,7 @@ impl Builder<'_> {
             direction: group.direction,
             lines,
             access,
-            key: flow_key(number, &endpoints),
+            key: flow_key(group, index, number, &endpoints),
             dscp: group.dscp,
             ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             header_bytes: header_bytes(group, options),
@@ -223,14 +223,22 @@ impl Builder<'_> {
     }
 }
 
-/// Each flow has two hosts of its own; ports are the same everywhere.
-fn flow_key(number: usize, endpoints: &Endpoints) -> FlowKey {
-    let host = number as u16;
+/// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
+/// flow of a sending host has another port there.
+fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> FlowKey {
+    let first = number as u32 - index;
+    let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
         Endpoints::Datagrams(_) => Protocol::Udp,
     };
-    FlowKey { source: host, destination: host, source_port: 40_000, destination_port: 5_001, protocol }
+    FlowKey {
+        source: host(group.hosts),
+        destination: host(group.receiver_hosts),
+        source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
+        destination_port: 5_001,
+        protocol,
+    }
 }
 
 /// IP and UDP headers of a datagram (RFC 791, RFC 768).
@@ -240,5 +248,49 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(packet_bytes),
         Traffic::Bulk { .. } | Traffic::OnOff { .. } => options.header_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_scenario::Base;
+    use std::collections::HashSet;
+
+    fn keys(groups: &str) -> Vec<FlowKey> {
+        let text = format!("duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n{groups}");
+        let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        build(&scenario, 1, &Wanted::default()).flows.iter().map(|flow| flow.key).collect()
+    }
+
+    fn group(name: &str, flows: u32, keys: &str) -> String {
+        format!("[[group]]\nname = \"{name}\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\nflows = {flows}\n{keys}\n")
+    }
+
+    #[test]
+    fn every_flow_has_hosts_of_its_own_unless_told_otherwise() {
+        for (number, key) in (0..).zip(keys(&(group("a", 2, "") + &group("b", 3, "")))) {
+            assert_eq!((key.source, key.destination), (number, number));
+            assert_eq!((key.source_port, key.destination_port), (40_000, 5_001));
+        }
+    }
+
+    #[test]
+    fn flows_are_dealt_out_to_the_hosts_of_their_group() {
+        let keys = keys(&(group("a", 1, "") + &group("b", 5, "hosts = 2") + &group("c", 4, "receiver_hosts = 3")));
+        let ends: Vec<_> = keys.iter().map(|key| (key.source, key.destination)).collect();
+        let expected = [(0, 0), (1, 1), (2, 2), (1, 3), (2, 4), (1, 5), (6, 6), (7, 7), (8, 8), (9, 6)];
+        assert_eq!(ends, expected);
+        assert_eq!(keys[1..6].iter().map(|key| key.source_port - 40_000).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn no_two_flows_have_the_same_key() {
+        for (hosts, receivers) in [(1, 1), (2, 3), (4, 6), (6, 4), (12, 1), (1, 12), (40_000, 7)] {
+            let flows = 60_000;
+            let group = group("a", flows, &format!("hosts = {hosts}\nreceiver_hosts = {receivers}"));
+            let keys = keys(&group);
+            assert_eq!(keys.iter().collect::<HashSet<_>>().len(), flows as usize, "{hosts} to {receivers}");
+        }
     }
 }

@@ -16,6 +16,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = element_path("group", index, group);
         lists(group, &path, reporter);
+        hosts(group, &path, reporter);
         times(scenario.span("duration"), group, &path, reporter);
         direction(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
@@ -54,6 +55,18 @@ fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
                 let allowed = format!("one value, or a list of {flows}: one for each of the group's flows");
                 reporter.error(group.origin_of(key), &join(path, key), found, allowed);
             }
+        }
+    }
+}
+
+/// A host has a flow, or it is none.
+fn hosts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(flows) = group.integer("flows") else { return };
+    for key in ["hosts", "receiver_hosts"] {
+        if let Some(hosts) = group.integer(key).filter(|&hosts| hosts > flows) {
+            let found = Fault::new(format!("{hosts} hosts for the group's flows = {flows}"));
+            let allowed = format!("at most {flows}: every host has a flow");
+            reporter.error(group.origin_of(key), &join(path, key), found, allowed);
         }
     }
 }
