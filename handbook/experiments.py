@@ -24,12 +24,14 @@ _ONE_TO_THREE = [_BACKGROUND | {"weight": 1}, _REST | {"weight": 3}]
 _SETTINGS: dict[str, dict[str, Any]] = {
     # One and a half times the fair share of a flow.
     "hhf": {"admit_bytes": 7500},
+    # A little less than the link, so that packets wait where they are managed.
+    "cake": {"bandwidth": "9.5 Mbit/s"},
     "prio": {"class": [_REST, _BACKGROUND]},
     **{kind: {"class": _ONE_TO_THREE} for kind in ("wrr", "dwrr", "wfq")},
     "early": {"threshold": "10 ms", "marks": "ect", "child": {"kind": "codel", "limit": _DEEP, "ecn": True}},
 }
 # Disciplines that act on a packet's mark are shown with LEDBAT marked as what it is.
-_BY_DSCP = ("wred",)
+_BY_DSCP = ("wred", "cake")
 # Disciplines that do nothing for packets that cannot be marked.
 _BY_ECN = ("early",)
 # Controls that only a mark slows down are shown where marks are given.

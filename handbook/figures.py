@@ -22,7 +22,7 @@ MOST_COLUMNS = 4
 DRAWN_BINS = 150
 DPI = 130
 REFERENCE = "#A6A6A6"
-MOST_MS = 3000
+MOST_MS = 10_000
 BIN_S = 0.1
 
 
@@ -96,7 +96,7 @@ def _delay(axes: Axes, series: Series, reference: Series | None) -> None:
     axes.plot(series.times_s, series.queue_ms(), color=INK)
     axes.set_yscale("log")
     axes.set_ylim(1, MOST_MS)
-    axes.set_yticks([1, 10, 100, 1000], labels=["1", "10", "100", "1000"])
+    axes.set_yticks([1, 10, 100, 1000, MOST_MS], labels=["1", "10", "100", "1000", ""])
     axes.minorticks_off()
     axes.set_xlim(0, QUEUE_SECONDS)
 

@@ -49,6 +49,18 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "early-marking",
     "drop-precedence",
     "heavy-hitters",
+    "self-tuning-red",
+    "unresponsive",
+    "stochastic-fair-blue",
+    "learned-marking",
+    "overload",
+    "cable-upstream",
+    "load-step",
+    "packet-sizes",
+    "shortest-first",
+    "slow-uplink",
+    "weighted-shares",
+    "turns-of-packets",
 };
 
 /// One line for each file in `scenarios/traces/`.
