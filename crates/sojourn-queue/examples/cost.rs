@@ -56,7 +56,10 @@ impl Load {
 
 /// As large as what the simulator carries.
 #[derive(Clone, Copy, Default)]
-struct Segment([u64; 6]);
+struct Segment {
+    #[expect(dead_code, reason = "only its size matters")]
+    content: [u64; 6],
+}
 
 impl Body for Segment {}
 

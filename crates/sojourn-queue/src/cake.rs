@@ -355,6 +355,11 @@ impl<B: Body> Discipline<B> for Cake<B> {
         descriptor::advice(params, link)
     }
 
+    fn marks(_params: &Params) -> bool {
+        // COBALT marks whatever may be marked; nothing switches that off.
+        true
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         for ((label, tin), ways) in self.plan.tins.iter().zip(&self.tins).zip(&self.ways) {
             visit(label.sparse, f64::from(tin.census.sparse));

@@ -345,6 +345,10 @@ macro_rules! impl_by_classes {
                 self.0.classes()
             }
 
+            fn marks(params: &sojourn_core::registry::Params) -> bool {
+                params.held().any(crate::Queue::<B>::marks)
+            }
+
             fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 self.0.probe(visit);
             }

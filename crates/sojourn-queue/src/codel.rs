@@ -112,6 +112,10 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
         self.queue.bytes()
     }
 
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
         [advice::short_target(params, link), advice::long_target(params), advice::limit_below_target(params, link)]
             .into_iter()

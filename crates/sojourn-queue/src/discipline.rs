@@ -52,6 +52,14 @@ pub trait Discipline<B> {
         Vec::new()
     }
 
+    /// Whether it may mark packets with these parameters: what its flag `ecn` says, where it has one.
+    fn marks(params: &Params) -> bool
+    where
+        Self: Sized,
+    {
+        params.descriptor().parameter("ecn").is_some_and(|_| params.boolean("ecn"))
+    }
+
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
     /// NaN for what is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&str, f64)) {}

@@ -336,6 +336,10 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         });
     }
 
+    fn marks(_params: &Params) -> bool {
+        true
+    }
+
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
         [
             advice::short_target(params, link),

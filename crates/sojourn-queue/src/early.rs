@@ -135,6 +135,10 @@ impl<B: Body> Discipline<B> for Early<B> {
         self.child.classes()
     }
 
+    fn marks(_params: &Params) -> bool {
+        true
+    }
+
     fn advice(params: &Params, _link: &LinkProperties) -> Vec<Advice> {
         let Some(child) = &params.child else { return Vec::new() };
         let mut advice = Vec::new();

@@ -218,6 +218,10 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         self.lanes.bytes()
     }
 
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
         [
             advice::short_target(params, link),

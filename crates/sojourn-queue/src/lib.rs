@@ -85,6 +85,14 @@ macro_rules! disciplines {
                 })+
                 panic!("{} is not a registered discipline", params.descriptor().name)
             }
+
+            /// Whether the discipline may mark packets with `params`.
+            pub fn marks(params: &Params) -> bool {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return <$module::$name<B> as Discipline<B>>::marks(params);
+                })+
+                panic!("{} is not a registered discipline", params.descriptor().name)
+            }
         }
 
         impl<B: Body> Discipline<B> for Queue<B> {

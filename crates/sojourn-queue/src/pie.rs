@@ -84,10 +84,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "ns3",
-            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance of 15 ms",
+            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance only after 1.5 quiet seconds",
             values: &[
                 ("limit", Value::Amount(Amount::Packets(25.0))),
-                ("burst", Value::Span(Span::from_millis(15))),
                 ("cap", Value::Boolean(true)),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_millis(1500))),

@@ -234,6 +234,8 @@ pub(crate) struct Ramp {
     pub(crate) max: f64,
     max_p: f64,
     gentle: bool,
+    /// Where the gentle part begins: max_p, unless that has moved and left it behind.
+    gentle_from: f64,
 }
 
 impl Ramp {
@@ -258,7 +260,7 @@ impl Ramp {
         if spread.test(probability, bytes, random) { Verdict::Early(probability) } else { Verdict::Pass }
     }
 
-    /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
+    /// From 0 at min to max_p at max; then 1, or with `gentle` from max_p on to 1 at 2 max.
     #[inline]
     pub(crate) fn probability(&self, average: f64) -> f64 {
         if average < self.min {
@@ -266,7 +268,7 @@ impl Ramp {
         } else if average < self.max {
             self.max_p * (average - self.min) / (self.max - self.min)
         } else if self.gentle {
-            (self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max).min(1.0)
+            (self.gentle_from + (1.0 - self.gentle_from) * (average - self.max) / self.max).min(1.0)
         } else {
             1.0
         }

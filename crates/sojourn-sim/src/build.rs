@@ -10,7 +10,7 @@ use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
 use crate::world::{GroupMeter, World};
-use sojourn_congestion::{AnyControl, Path};
+use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic};
@@ -176,7 +176,7 @@ impl Builder<'_> {
             access,
             key: flow_key(group, index, number, &endpoints),
             dscp: group.dscp,
-            ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: codepoint(options, &endpoints),
             header_bytes: header_bytes(group, options),
             application: Application::new(pattern, start, stop),
             endpoints,
@@ -205,9 +205,9 @@ impl Builder<'_> {
             });
         }
         let control = group.control.as_ref().expect("responsive traffic has a control");
-        let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
         let random = self.stream(&format!("group.{}.{index}.control", group.name));
-        let control = AnyControl::build(control, &path, random).expect("the scenario's parameters were checked");
+        let control =
+            AnyControl::build(control, &options.path(), random).expect("the scenario's parameters were checked");
         let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
         Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
     }
@@ -238,6 +238,17 @@ fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> 
         source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
         destination_port: 5_001,
         protocol,
+    }
+}
+
+/// What its data packets carry.
+fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
+    match endpoints {
+        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
+            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
+            EcnUse::Scalable => Ecn::Ect1,
+        },
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
     }
 }
 

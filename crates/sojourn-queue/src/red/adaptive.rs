@@ -27,6 +27,8 @@ pub(crate) struct Adaptation {
     low: f64,
     high: f64,
     clock: Clock,
+    /// Whether the gentle part of the ramp goes with max_p.
+    moves_gentle: bool,
 }
 
 /// When max_p may move.
@@ -63,6 +65,7 @@ impl Adaptation {
                 "timer" => Clock::Timer(Time::ZERO + interval),
                 _ => Clock::Arrivals(Time::ZERO),
             },
+            moves_gentle: params.choice("gentle_from") == "now",
         }
     }
 
@@ -122,6 +125,9 @@ impl Adaptation {
             ramp.max_p *= self.beta;
         } else {
             return false;
+        }
+        if self.moves_gentle {
+            ramp.gentle_from = ramp.max_p;
         }
         true
     }

@@ -6,9 +6,10 @@ use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::node::Origin;
 use crate::write;
-use sojourn_congestion::{AnyControl, Path};
-use sojourn_core::registry::{Advice, ParameterError};
+use sojourn_congestion::{AnyControl, Control, EcnUse};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream};
+use sojourn_queue::Queue;
 use sojourn_transport::Options;
 
 /// Checks all groups.
@@ -21,24 +22,43 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         direction(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
-        unused_ecn(scenario, group, &path, reporter);
+        ecn(scenario, group, &path, reporter);
     }
 }
 
-/// Whether the algorithm of `key` has a flag `ecn`, and how it is set.
-fn ecn(table: &Fields, key: &str) -> Option<bool> {
-    let params = &table.chosen(key)?.params;
-    params.descriptor().parameter("ecn").map(|_| params.boolean("ecn"))
+/// ECN takes two: a sender that negotiates it and a queue that marks. Some controls cannot do without.
+fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((control, options)) = group.chosen("control").zip(options(group)) else { return };
+    let Ok(built) = build(&control.params, &options) else { return };
+    let name = control.params.descriptor().name;
+    let marked = may_be_marked(scenario, group);
+    let needed = built.ecn() != EcnUse::Optional;
+    let transport = group.origin_of("transport");
+    if needed && !options.ecn {
+        let allowed = format!("true, with ecn_feedback = \"accurate\": without marks {name} is no more than Reno");
+        reporter.error(transport, &join(path, "transport.ecn"), Fault::new(format!("false with {name}")), allowed);
+    } else if needed && !options.accurate_ecn {
+        let allowed =
+            format!("accurate: {name} goes by how many packets were marked, which classic echoes do not tell");
+        let key = join(path, "transport.ecn_feedback");
+        reporter.error(transport, &key, Fault::new(format!("classic with {name}")), allowed);
+    } else if needed && !marked {
+        let found = Fault::new(format!("{name} where no queue marks"));
+        let allowed = "another control, or a queue in its way that marks, such as red with ecn = true, or dualpi2";
+        reporter.error(group.origin_of("control"), &join(path, "control"), found, allowed);
+    } else if options.ecn && !marked {
+        let found = "ecn = true where no queue marks";
+        reporter.warning(transport, &join(path, "transport.ecn"), found, "packets are dropped, never marked");
+    }
 }
 
-/// ECN takes two: a sender that negotiates it and a queue that marks.
-fn unused_ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
-    let Some(link) = scenario.table(main) else { return };
-    if ecn(group, "transport") == Some(true) && ecn(link, "queue") == Some(false) {
-        let found = format!("ecn = true with {main}.queue.ecn = false");
-        reporter.warning(group.origin_of("transport"), &join(path, "transport.ecn"), found, "no packet will be marked");
-    }
+/// Whether a queue in the way of the group's data marks.
+fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
+    let direction = group.choice("direction");
+    let main = if direction == Some("reverse") { "reverse" } else { "bottleneck" };
+    let hops = scenario.tables("hop").iter().filter(|hop| hop.choice("direction") == direction);
+    let mut queues = scenario.table(main).into_iter().chain(hops).filter_map(|link| link.chosen("queue"));
+    queues.any(|queue| Queue::<()>::marks(&queue.params))
 }
 
 /// Whether the group's traffic does not respond to congestion.
@@ -135,12 +155,20 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         parameter_error(reporter, chosen, group.origin_of("transport"), &join(path, "transport"), error);
     }
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
-    let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
     let (path, origin) = (join(path, "control"), group.origin_of("control"));
-    match AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
+    match build(&chosen.params, options) {
         Err(error) => parameter_error(reporter, chosen, origin, &path, &error),
         Ok(_) => unwise(reporter, chosen, origin, &path, &AnyControl::advice(&chosen.params)),
     }
+}
+
+fn build(control: &Params, options: &Options) -> Result<AnyControl, ParameterError> {
+    AnyControl::build(control, &options.path(), Stream::new(0, "check"))
+}
+
+/// The options of the group's transport, where they fit together.
+fn options(group: &Fields) -> Option<Options> {
+    Options::new(&group.chosen("transport")?.params).ok()
 }
 
 /// Warns of values that are legal and yet unwise; `origin` is where the algorithm was chosen.
