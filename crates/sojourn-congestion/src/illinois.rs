@@ -109,10 +109,9 @@ impl Illinois {
     fn step(&mut self) {
         if self.reno.window < self.settings.window_threshold {
             self.be_reno();
-        } else if self.samples > 0 {
-            let mean = (self.sum_nanos / self.samples) as f64;
+        } else if let Some(mean) = self.sum_nanos.checked_div(self.samples) {
             let most = (self.most - self.least).as_nanos() as f64;
-            let delay = mean - self.least.as_nanos() as f64;
+            let delay = (mean - self.least.as_nanos()) as f64;
             self.alpha = self.alpha_at(delay, most);
             self.beta = self.beta_at(delay, most);
         }

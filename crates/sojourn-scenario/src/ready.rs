@@ -51,6 +51,12 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "drop-precedence",
     "heavy-hitters",
     "bbr",
+    "bbr3-and-cubic",
+    "late-comers",
+    "scavengers",
+    "delay-based",
+    "loss-tolerance",
+    "long-fat-path",
 };
 
 /// One line for each file in `scenarios/traces/`.
