@@ -63,6 +63,13 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "slow-uplink",
     "weighted-shares",
     "turns-of-packets",
+    "bbr",
+    "bbr3-and-cubic",
+    "late-comers",
+    "scavengers",
+    "delay-based",
+    "loss-tolerance",
+    "long-fat-path",
 };
 
 /// One line for each file in `scenarios/traces/`.
