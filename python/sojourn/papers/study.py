@@ -45,6 +45,8 @@ class Findings:
     checks: list[Check] = field(default_factory=list)
     text: str = ""
     """What a reader should know, in a few sentences."""
+    verdict: str = ""
+    """What was found, in a sentence, for the summary."""
 
     def show(self, name: str, figure: "Figure", caption: str) -> None:
         """Add a figure."""
