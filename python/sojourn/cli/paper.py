@@ -60,7 +60,7 @@ def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":
 
 
 def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> None:
-    from sojourn.papers.files import counts, write_item, write_page
+    from sojourn.papers.files import counts, write_item, write_page, write_short
     from sojourn.papers.lab import Lab
     from sojourn.store import check_writable
 
@@ -68,8 +68,13 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
     findings: dict[str, Findings] = {}
     with progress(study.name) as update:
 
+        most = 0.0
+
         def report(_what: str, part: float) -> None:
-            update((len(findings) + part) / len(items))
+            # An item may need several sweeps; what is shown never falls back.
+            nonlocal most
+            most = max(most, (len(findings) + part) / len(items))
+            update(most)
 
         lab = Lab(folder, jobs, report)
         for item in items:
@@ -77,6 +82,7 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
             write_item(folder, item, findings[item.name])
             report(item.name, 0)
     page = write_page(folder, study, findings)
+    write_short(folder, study, findings)
     for item in items:
         checks = findings[item.name].checks
         click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")

@@ -76,3 +76,5 @@ class Study:
     items: Sequence[Item]
     summary: "Callable[[dict[str, Findings]], str] | None" = None
     """What of the paper holds and what does not, in a few sentences, from what its items found."""
+    pictures: Sequence[tuple[str, str]] = ()
+    """The figures, by item and name, that stand for the study where there is no room for all."""

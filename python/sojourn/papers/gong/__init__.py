@@ -32,4 +32,5 @@ GONG = Study(
         *today.ITEMS,
     ),
     summary=summary,
+    pictures=(("fig2", "fig2"), ("fig3", "fig3"), ("fig5", "fig5"), ("fig6", "fig6-50-ms"), ("today", "today-20")),
 )

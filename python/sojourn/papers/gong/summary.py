@@ -8,7 +8,7 @@ def summary(findings: dict[str, Findings]) -> str:
     wrong = {name: [one for one in found.checks if one.agrees is False] for name, found in findings.items()}
     headline = _headline(findings)
     paragraphs = [headline] if headline else []
-    for name in ("fig3", "fig5", "table1", "fq_codel", "targets", "today"):
+    for name in ("fig3", "fig4", "fig5", "fig8", "fq_codel", "targets", "today"):
         if name in findings and findings[name].verdict:
             paragraphs.append(findings[name].verdict)
     lost = sum(map(len, wrong.values()))
@@ -24,14 +24,14 @@ def _headline(findings: dict[str, Findings]) -> str:
     if not orderings:
         return ""
     held = sum(bool(one.agrees) for one in orderings)
+    exceptions = "; ".join(f"{one.claim}: {one.measured}. {one.note}" for one in orderings if not one.agrees)
     if held == len(orderings):
         return "The paper's finding holds: wherever it was tested, every AQM takes from TCP priority that DropTail leaves it."
     return (
         f"The paper's finding, that every AQM takes from TCP priority which DropTail leaves it, holds in {held} of "
-        f"{len(orderings)} tests of it without exception; the exceptions are "
-        + "; ".join(f"{one.claim}: {one.note}" for one in orderings if not one.agrees)
+        f"{len(orderings)} sets of cases without exception. The exceptions: {exceptions}"
     )
 
 
 def _is_the_finding(one: Check) -> bool:
-    return one.agrees is not None and "than under DropTail" in one.claim or "only under DropTail" in one.claim
+    return one.agrees is not None and any(words in one.claim for words in ("than under DropTail", "only under DropTail"))
