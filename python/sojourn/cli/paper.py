@@ -67,7 +67,6 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     findings: dict[str, Findings] = {}
     with progress(study.name) as update:
-
         most = 0.0
 
         def report(_what: str, part: float) -> None:

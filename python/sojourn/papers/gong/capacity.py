@@ -1,5 +1,6 @@
 """Figure 6: capacity and buffer."""
 
+import itertools
 import statistics
 
 from matplotlib.axes import Axes
@@ -30,12 +31,22 @@ def fig6(lab: Lab) -> Findings:
         spreads = {name: _largest_sd(results, name) for name in QUEUES}
         for name in QUEUES:
             rows += [
-                (reading, name, mbps, queues[name][mbps].mean, queues[name][mbps].sd, 100 * shares[name][mbps].mean, 100 * shares[name][mbps].sd)
+                (
+                    reading,
+                    name,
+                    mbps,
+                    queues[name][mbps].mean,
+                    queues[name][mbps].sd,
+                    100 * shares[name][mbps].mean,
+                    100 * shares[name][mbps].sd,
+                )
                 for mbps in RATES_MBPS
             ]
         names = {name: f"{name} (sd {spreads[name][0]:.1f} packets, {100 * spreads[name][1]:.0f} %)" for name in _DRAWN}
 
-        def draw(index: int, axes: Axes, means: tuple[Means, Means] = (queues, shares), names: dict[str, str] = names) -> None:
+        def draw(
+            index: int, axes: Axes, means: tuple[Means, Means] = (queues, shares), names: dict[str, str] = names
+        ) -> None:
             curves(axes, {name: means[index][name] for name in _DRAWN}, scale=(1, 100)[index], names=names)
             axes.set_xlabel("capacity [Mbit/s]")
             axes.set_ylabel(("mean queue [packets]", "TCP's share [%]")[index])
@@ -51,7 +62,9 @@ def fig6(lab: Lab) -> Findings:
     columns = ("reading", "discipline", "mbps", "queue_packets", "sd_across_buffers", "tcp_share_percent", "sd_share")
     found.tables.append(Table("capacity", "Means over buffers", columns, tuple(rows)))
     found.verdict = "From 0.25 to 10 Mbit/s and 100 to 400 packets " + (
-        "no AQM keeps TCP's priority." if _no_priority(found.checks) else "TCP's share under AQMs changes more than the paper has it."
+        "no AQM keeps TCP's priority."
+        if _no_priority(found.checks)
+        else "TCP's share under AQMs changes more than the paper has it."
     )
     return found
 
@@ -91,7 +104,9 @@ def _checks(reading: str, queues: Means, shares: Means, spreads: dict[str, tuple
     means = {name: [number.mean for number in queues[name].values()] for name in QUEUES}
     flat = {name: max(means[name]) / min(means[name]) for name in AQMS if name != "CoDel"}
     codel = means["CoDel"]
-    widths = {name: max(n.mean for n in shares[name].values()) - min(n.mean for n in shares[name].values()) for name in AQMS}
+    widths = {
+        name: max(n.mean for n in shares[name].values()) - min(n.mean for n in shares[name].values()) for name in AQMS
+    }
     under_aqm = [number.mean for name in AQMS for number in shares[name].values()]
     tail = [number.mean for number in shares["DropTail"].values()]
     steep = ", ".join(name for name, factor in flat.items() if factor > _FACTOR)
@@ -101,13 +116,14 @@ def _checks(reading: str, queues: Means, shares: Means, spreads: dict[str, tuple
             "no impact",
             ", ".join(f"{name} {factor:.1f}" for name, factor in flat.items()) + " (largest over smallest)",
             agrees=max(flat.values()) <= _FACTOR,
-            why=f"It does under {steep}." + (" Its thresholds are guesses: see the item on CHOKe." if steep == "CHOKe" else ""),
+            why=f"It does under {steep}."
+            + (" Its thresholds are guesses: see the item on CHOKe." if steep == "CHOKe" else ""),
         ),
         check(
             f"{reading}: under CoDel the queue in packets grows with capacity",
             "grows",
             f"{codel[0]:.1f} packets at {RATES_MBPS[0]} Mbit/s, {codel[-1]:.1f} at {RATES_MBPS[-1]:g}",
-            agrees=codel[-1] > codel[0] and all(b > 0.9 * a for a, b in zip(codel, codel[1:], strict=False)),
+            agrees=codel[-1] > codel[0] and all(b > 0.9 * a for a, b in itertools.pairwise(codel)),
         ),
         check(
             f"{reading}: the buffer's size has little impact on TCP's share under AQM",
@@ -120,7 +136,7 @@ def _checks(reading: str, queues: Means, shares: Means, spreads: dict[str, tuple
             "unaffected",
             ", ".join(f"{name} {100 * width:.0f}" for name, width in widths.items()) + " points (most minus least)",
             agrees=max(widths.values()) <= _POINTS,
-            why="Open. At 0.25 and 0.5 Mbit/s a packet takes 48 and 24 ms, and ten flows have a packet or two each. From "
+            why="Open. At 0.25 and 0.5 Mbit/s a packet takes 48 and 24 ms; ten flows have few packets each. From "
             f"1 Mbit/s on it is {_from_1_mbps(shares)}. No share comes near DropTail's.",
         ),
         check(

@@ -1,7 +1,7 @@
 """Figures 3 and 4: what each discipline does to queue, utilization, share and loss; and how CHOKe may be set."""
 
-from collections.abc import Mapping
-from typing import Any
+import itertools
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,6 +28,9 @@ from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, 
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check, Findings, Item, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 SHORT_BUFFERS = (200, 100, 50, 20, 10)
 # TMA 2013, Fig. 3: how many times shorter the queue, and what the share and the utilization change by, in %.
 PAPER_FIG3 = {
@@ -42,7 +45,8 @@ PAPER_FIG3 = {
 _QUEUE_FACTOR = 2.0
 _SHARE_POINTS = 10
 _UTILIZATION_POINTS = 1.5
-_MOST_AQM_MS = 85
+MOST_AQM_MS = 85
+_ALMOST_NONE = 0.01
 _SPREAD = tuple(f"{rtt} ms" for rtt in (40, 45, 50, 55, 60))
 _CHOKE_OPEN = (
     "Open. The paper's CHOKe was a patch of ns-2 that is lost; here it has RED's thresholds, and drops two packets for "
@@ -55,7 +59,8 @@ def _results(lab: Lab) -> Results:
     cases: dict[Key, Mapping[str, Any]] = {(name,): {"bottleneck.queue": queue(name)} for name in QUEUES}
     cases |= {(_short(packets),): {"bottleneck.queue": queue("DropTail", packets)} for packets in SHORT_BUFFERS}
     cases |= {
-        (name, "spread"): {"bottleneck.queue": queue(name), **both("rtt", list(_SPREAD))} for name in ("DropTail", *AQMS)
+        (name, "spread"): {"bottleneck.queue": queue(name), **both("rtt", list(_SPREAD))}
+        for name in ("DropTail", *AQMS)
     }
     return measure(lab, "disciplines", base(), cases)
 
@@ -87,7 +92,7 @@ def fig3(lab: Lab) -> Findings:
             "queueing delay is at most 85 ms under every AQM",
             "at most 85 ms",
             f"at most {delays[worst].text()} ms, {worst}",
-            agrees=delays[worst].mean <= _MOST_AQM_MS,
+            agrees=delays[worst].mean <= MOST_AQM_MS,
         ),
         check(
             "SFQ has the longest delay of all AQMs",
@@ -152,7 +157,7 @@ def _shorter_buffers(results: Results) -> Check:
         "the shorter DropTail's buffer, the less priority is left",
         "from 400 to 10 packets",
         ", ".join(f"{100 * share.mean:.0f}" for share in shares) + " %",
-        agrees=all(longer.above(shorter) for longer, shorter in zip(shares, shares[1:], strict=False)),
+        agrees=all(longer.above(shorter) for longer, shorter in itertools.pairwise(shares)),
     )
 
 
@@ -181,7 +186,9 @@ def fig4(lab: Lab) -> Findings:
     found = Findings()
     rows = []
     for rtts, cases in (("50 ms", rates), ("40 to 60 ms", spread)):
-        rows += [(name, rtts, *_two(tcp, 100), *_two(low, 100), *_two(link, 100)) for name, (tcp, low, link) in cases.items()]
+        rows += [
+            (name, rtts, *_two(tcp, 100), *_two(low, 100), *_two(link, 100)) for name, (tcp, low, link) in cases.items()
+        ]
     columns = ("discipline", "rtt", "tcp_drop_percent", "sd_tcp", "background_drop_percent", "sd_background")
     found.tables.append(Table("drops", "Drop rates", (*columns, "all_percent", "sd_all"), tuple(rows)))
 
@@ -198,8 +205,8 @@ def fig4(lab: Lab) -> Findings:
     harder = [name for name in AQMS if rates[name][0].above(rates[name][1])]
     found.verdict = (
         f"TCP loses more than the low-priority flows under {', '.join(harder)}. DropTail drops "
-        f"{rates['DropTail'][0].text(1, 100)} % of TCP and {rates['DropTail'][1].text(1, 100)} % of the others, "
-        f"{spread['DropTail'][0].text(1, 100)} and {spread['DropTail'][1].text(1, 100)} % where round-trip times differ."
+        f"{rates['DropTail'][0].text(1, 100)} % of TCP and {rates['DropTail'][1].text(1, 100)} % of the others; "
+        f"{spread['DropTail'][0].text(1, 100)} and {spread['DropTail'][1].text(1, 100)} % if round-trip times differ."
     )
     return found
 
@@ -239,8 +246,8 @@ def _fig4_checks(rates: dict[str, Any], spread: dict[str, Any]) -> list[Check]:
             "generally",
             ", ".join(f"{name} {rates[name][0].mean / rates[name][1].mean:.2f}" for name in AQMS) + " (ratio)",
             agrees=set(harder) == set(AQMS),
-            why=f"Beyond chance it does under {', '.join(harder)}. In the others both classes lose alike, as flows with "
-            "the same throughput and the same round-trip time do.",
+            why=f"Beyond chance it does under {', '.join(harder)}. In the others both classes lose alike, as flows "
+            "with the same throughput and the same round-trip time do.",
         ),
         _extreme("TCP's drop rate is worst under CHOKe", "CHOKe", {name: rates[name][0].mean for name in AQMS}, max),
         _extreme("low-priority flows lose least under SFQ", "SFQ", {name: rates[name][1].mean for name in AQMS}, min),
@@ -248,7 +255,7 @@ def _fig4_checks(rates: dict[str, Any], spread: dict[str, Any]) -> list[Check]:
             "under SFQ low-priority flows see almost no loss",
             "almost none",
             f"{rates['SFQ'][1].text(1, 100)} %",
-            agrees=rates["SFQ"][1].mean < 0.01,
+            agrees=rates["SFQ"][1].mean < _ALMOST_NONE,
             why="They fill their share of the buffer as TCP does: LEDBAT's target of 100 ms is above SFQ's delay.",
         ),
     ]
@@ -278,7 +285,11 @@ def choke(lab: Lab) -> Findings:
     """Vary CHOKe's parameters."""
     cases: dict[Key, Mapping[str, Any]] = {}
     for name, changes in CHOKES.items():
-        kind = queue("CHOKe") | changes if "preset" not in changes else {"kind": "choke", "limit": f"{PACKETS} packets"} | changes
+        kind = (
+            queue("CHOKe") | changes
+            if "preset" not in changes
+            else {"kind": "choke", "limit": f"{PACKETS} packets"} | changes
+        )
         cases[(name,)] = {"bottleneck.queue": kind}
     results = measure(lab, "choke", base(), cases)
     whole = _results(lab).numbers(("DropTail",), (QUEUE_PACKETS, SHARE, UTILIZATION))
@@ -289,9 +300,11 @@ def choke(lab: Lab) -> Findings:
         packets, share, used = results.numbers((name,), (QUEUE_PACKETS, SHARE, UTILIZATION))
         delay, lost = (results.number((name,), metric) for metric in (QUEUE_MS, DROP_RATE))
         shorter = whole[0].mean / packets.mean
-        changes = [100 * (now.mean / then.mean - 1) for now, then in zip((share, used), whole[1:], strict=True)]
-        measured[name] = (shorter, changes[0], changes[1])
-        rows.append((name, *_two(packets), *_two(delay), *_two(share, 100), *_two(used, 100), *_two(lost, 100), *measured[name]))
+        less = [100 * (now.mean / then.mean - 1) for now, then in zip((share, used), whole[1:], strict=True)]
+        measured[name] = (shorter, less[0], less[1])
+        rows.append(
+            (name, *_two(packets), *_two(delay), *_two(share, 100), *_two(used, 100), *_two(lost, 100), *measured[name])
+        )
     columns = (
         *("setting", "queue_packets", "sd_packets", "queue_ms", "sd_ms", "tcp_share_percent", "sd_share"),
         *("utilization_percent", "sd_utilization", "tcp_drop_percent", "sd_drop"),
@@ -300,7 +313,9 @@ def choke(lab: Lab) -> Findings:
     found.tables.append(Table("choke", "Settings of CHOKe", columns, tuple(rows)))
 
     def draw(index: int, axes: Axes) -> None:
-        axes.barh(list(measured), [measured[name][index] for name in measured], color=family(0), height=0.6, label="measured")
+        axes.barh(
+            list(measured), [measured[name][index] for name in measured], color=family(0), height=0.6, label="measured"
+        )
         axes.axvline(PAPER_FIG3["CHOKe"][index], color=family(1), label="paper")
         axes.invert_yaxis()
         if index:

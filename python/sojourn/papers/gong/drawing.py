@@ -18,7 +18,9 @@ def panels(titles: Sequence[str], draw: Callable[[int, Axes], None], *, height_i
     """Return panels side by side, with one legend for all below."""
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
-        for index, (title, axes) in enumerate(zip(titles, figure.subplots(1, len(titles), squeeze=False)[0], strict=True)):
+        for index, (title, axes) in enumerate(
+            zip(titles, figure.subplots(1, len(titles), squeeze=False)[0], strict=True)
+        ):
             draw(index, axes)
             axes.set_title(title)
         handles: dict[str, Any] = {}
@@ -58,7 +60,14 @@ def scatter(axes: Axes, found: Mapping[str, Sequence[tuple[Number, Number]]]) ->
     most = 0.0
     for discipline, points in found.items():
         across, up = ([100 * number.mean for number in numbers] for numbers in zip(*points, strict=True))
-        axes.plot(across, up, linewidth=0.6, linestyle="-" if len(points) > 1 else "none", label=discipline, **look(discipline))
+        axes.plot(
+            across,
+            up,
+            linewidth=0.6,
+            linestyle="-" if len(points) > 1 else "none",
+            label=discipline,
+            **look(discipline),
+        )
         most = max(most, *across, *up)
     axes.plot([0, 1.05 * most], [0, 1.05 * most], color="#999999", linewidth=0.6, zorder=0)
     axes.set_xlabel("TCP packets dropped [%]")

@@ -1,7 +1,7 @@
 """Figures 7, 8 and 9: flows that are not always on."""
 
-from collections.abc import Mapping
-from typing import Any
+import itertools
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
@@ -13,6 +13,7 @@ from sojourn.papers.gong.grid import (
     READINGS,
     SETTING,
     SHORT_CYCLE_S,
+    SHOWN,
     by,
     grid,
     on_off,
@@ -35,6 +36,9 @@ from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Findings, Item, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _UNDERLOADED, _OVERLOADED = 0.9, 0.97
 _FAIR_POINTS = 0.1
 _HALF = 0.5
@@ -56,14 +60,20 @@ def _drawn(found: Findings, name: str, measured: dict[str, Points], what: str) -
         if name == "fig8":
             half(axes)
 
-    found.show(name, panels([f"RTT {reading}" for reading in measured], draw), f"{what.split(' [')[0].capitalize()} over duty cycle")
+    found.show(
+        name,
+        panels([f"RTT {reading}" for reading in measured], draw),
+        f"{what.split(' [', maxsplit=1)[0].capitalize()} over duty cycle",
+    )
     rows = tuple(
         (reading, discipline, percent, 100 * number.mean, 100 * number.sd)
         for reading, points in measured.items()
         for discipline, line in points.items()
         for percent, number in line.items()
     )
-    found.tables.append(Table(name, f"{what} at every duty cycle", ("reading", "discipline", "duty_percent", "mean", "sd"), rows))
+    found.tables.append(
+        Table(name, f"{what} at every duty cycle", ("reading", "discipline", "duty_percent", "mean", "sd"), rows)
+    )
 
 
 def fig7(lab: Lab) -> Findings:
@@ -74,13 +84,16 @@ def fig7(lab: Lab) -> Findings:
     for reading, points in measured.items():
         low = {name: line[DUTY_PERCENT[0]] for name, line in points.items()}
         high = {name: line[DUTY_PERCENT[-1]] for name, line in points.items()}
-        rising = all(line[b].not_below(line[a]) for line in points.values() for a, b in zip(DUTY_PERCENT, DUTY_PERCENT[1:], strict=False))
+        rising = all(
+            line[b].not_below(line[a]) for line in points.values() for a, b in itertools.pairwise(DUTY_PERCENT)
+        )
         lacking = [name for name in high if high[name].mean < _OVERLOADED]
         found.checks += [
             check(
                 f"{reading}: there is an underload and an overload regime",
                 "two regimes",
-                f"{span([n.mean for n in low.values()], 0, 100)} % at 10 %, {span([n.mean for n in high.values()], 0, 100)} % at 100 %",
+                f"{span([n.mean for n in low.values()], 0, 100)} % at 10 %, "
+                f"{span([n.mean for n in high.values()], 0, 100)} % at 100 %",
                 agrees=max(n.mean for n in low.values()) < _UNDERLOADED and not lacking,
                 why=f"{', '.join(lacking)} does not fill the link even when all flows are always on.",
             ),
@@ -122,8 +135,8 @@ def fig8(lab: Lab) -> Findings:
                 "fair",
                 f"{span(shares, 0, 100)} %",
                 agrees=not off,
-                why=f"More than 10 points from half: {', '.join(off[:5])}{' ...' if len(off) > 5 else ''}. Flows that "
-                "are seldom on mostly start: NewReno starts slowly, doubling, while LEDBAT adds one packet per round trip.",
+                why=f"Over 10 points from half: {', '.join(off[:SHOWN])}{' ...' if len(off) > SHOWN else ''}. Flows "
+                "that are seldom on mostly start: NewReno doubles its window, LEDBAT adds a packet a round trip.",
             ),
             check(
                 f"{reading}: CoDel leaves TCP the largest, SFQ the smallest share",
@@ -151,15 +164,27 @@ def fig8(lab: Lab) -> Findings:
         for name in QUEUES
         for percent in DUTY_PERCENT[:-1]
     )
-    found.tables.append(Table("short-cycle", f"Cycles of {SHORT_CYCLE_S:g} s, RTT 50 ms", ("discipline", "duty_percent", "share_percent", "sd"), rows))
-    found.verdict = "TCP's share under AQMs at all duty cycles: " + "; ".join(
-        f"{span([n.mean for name in AQMS for n in points[name].values()], 0, 100)} % at {reading}"
-        for reading, points in measured.items()
-    ) + "."
+    found.tables.append(
+        Table(
+            "short-cycle",
+            f"Cycles of {SHORT_CYCLE_S:g} s, RTT 50 ms",
+            ("discipline", "duty_percent", "share_percent", "sd"),
+            rows,
+        )
+    )
+    found.verdict = (
+        "TCP's share under AQMs at all duty cycles: "
+        + "; ".join(
+            f"{span([n.mean for name in AQMS for n in points[name].values()], 0, 100)} % at {reading}"
+            for reading, points in measured.items()
+        )
+        + "."
+    )
     return found
 
 
 def short_cycle(lab: Lab) -> Results:
+    """Return runs with shorter on and off times, at 50 ms."""
     cases: dict[Key, Mapping[str, Any]] = {
         (name, percent): {"bottleneck.queue": queue(name)} | both("traffic", on_off(percent, SHORT_CYCLE_S))
         for name in QUEUES
@@ -195,7 +220,9 @@ def fig9(lab: Lab) -> Findings:
             if not t.not_below(b)
         ]
         total = len(AQMS) * len(DUTY_PERCENT)
-        away = {name: sum(t.mean for t, _ in cases[name]) / max(sum(b.mean for _, b in cases[name]), 1e-9) for name in AQMS}
+        away = {
+            name: sum(t.mean for t, _ in cases[name]) / max(sum(b.mean for _, b in cases[name]), 1e-9) for name in AQMS
+        }
         ranked = sorted(away, key=lambda name: away[name])
         distance = {name: abs(away[name] - 1) for name in AQMS}
         found.checks += [
@@ -204,16 +231,25 @@ def fig9(lab: Lab) -> Findings:
                 "everywhere",
                 f"at {total - len(below)} of {total} points",
                 agrees=not below,
-                why=f"Below beyond chance: {', '.join(below[:6])}{' ...' if len(below) > 6 else ''}.",
+                why=f"Below beyond chance: {', '.join(below[:SHOWN])}{' ...' if len(below) > SHOWN else ''}.",
             ),
             check(
                 f"{reading}: CoDel is closest to the diagonal, SFQ farthest",
                 "CoDel, SFQ",
                 ", ".join(f"{name} {away[name]:.2f}" for name in ranked) + " (TCP's drop rate over the others')",
-                agrees=min(distance, key=distance.__getitem__) == "CoDel" and max(distance, key=distance.__getitem__) == "SFQ",
+                agrees=min(distance, key=distance.__getitem__) == "CoDel"
+                and max(distance, key=distance.__getitem__) == "SFQ",
             ),
         ]
-    columns = ("reading", "discipline", "duty_percent", "tcp_drop_percent", "sd_tcp", "background_drop_percent", "sd_background")
+    columns = (
+        "reading",
+        "discipline",
+        "duty_percent",
+        "tcp_drop_percent",
+        "sd_tcp",
+        "background_drop_percent",
+        "sd_background",
+    )
     found.tables.append(Table("fig9", "Drop rates at every duty cycle", columns, tuple(rows)))
     agree = sum(bool(one.agrees) for one in found.checks[::2])
     found.verdict = (

@@ -1,7 +1,6 @@
 """Figure 10 and the number of flows: who shares with whom how fairly."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
@@ -27,11 +26,15 @@ from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check, Findings, Item, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 # Section 4.3: mean of the two classes' Jain indices with RTTs of 2, 4, 6, 8, 10 ms.
 PAPER_JAIN = {"CoDel": 0.81, "RED": 0.78, "SFQ": 0.99}
 _JAIN_TOLERANCE = 0.05
 _MOST_LOSS = 0.2
 _ALMOST_PERFECT = 0.95
+_FAIR = (0.4, 0.6)
 _KINDS = (("within TCP", JAIN, TCP), ("within LEDBAT", JAIN, BACKGROUND), ("all flows", JAIN_ALL, TCP))
 
 Indices = dict[str, list[tuple[Number, Number]]]
@@ -58,7 +61,13 @@ def fig10(lab: Lab) -> Findings:
     def draw(index: int, axes: Axes) -> None:
         for position, (kind, _, _) in enumerate(_KINDS):
             places = [at + 0.27 * (position - 1) for at in range(len(QUEUES))]
-            axes.bar(places, [list(changes.values())[index][name][position] for name in QUEUES], 0.25, color=family(position), label=kind)
+            axes.bar(
+                places,
+                [list(changes.values())[index][name][position] for name in QUEUES],
+                0.25,
+                color=family(position),
+                label=kind,
+            )
         axes.set_xticks(range(len(QUEUES)), list(QUEUES))
         axes.set_ylabel("change of Jain's index [%]")
 
@@ -82,7 +91,8 @@ def _own_buckets(lab: Lab, reading: str) -> Check:
     }
     results = measure(lab, f"own-buckets-{reading.replace(' ', '-')}", base(), cases)
     within = {
-        name: sum(results.number((name,), JAIN, group).mean for group in (TCP, BACKGROUND)) / 2 for name in ("SFQ", "DRR")
+        name: sum(results.number((name,), JAIN, group).mean for group in (TCP, BACKGROUND)) / 2
+        for name in ("SFQ", "DRR")
     }
     return check(
         f"{reading}: SFQ and DRR stay almost perfectly fair where no two flows share a bucket",
@@ -148,7 +158,7 @@ def _checks(reading: str, indices: Indices, changes: dict[str, list[float]], res
             f"{reading}: the classes share fairly with heterogeneous round-trip times under every AQM",
             "fair",
             f"TCP {span(shares, 0, 100)} %",
-            agrees=all(0.4 <= share <= 0.6 for share in shares),
+            agrees=all(_FAIR[0] <= share <= _FAIR[1] for share in shares),
         ),
     ]
     return checks
@@ -189,15 +199,23 @@ def flows(lab: Lab) -> Findings:
         ]
     columns = ("reading", "discipline", "flows_each", "tcp_share_percent", "sd")
     found.tables.append(Table("flows", "TCP's share", columns, tuple(rows)))
-    found.verdict = "; ".join(
-        f"TCP's share under AQMs with 1+1 to 5+5 flows is "
-        f"{span([n.mean for name in AQMS for n in points[name].values()], 0, 100)} % at {reading}"
-        for reading, points in measured.items()
-    ) + "."
+    found.verdict = (
+        "; ".join(
+            f"TCP's share under AQMs with 1+1 to 5+5 flows is "
+            f"{span([n.mean for name in AQMS for n in points[name].values()], 0, 100)} % at {reading}"
+            for reading, points in measured.items()
+        )
+        + "."
+    )
     return found
 
 
 ITEMS = (
-    Item("fig10", "Fig. 10: heterogeneous round-trip times", f"{SETTING}; RTTs of 2, 4, 6, 8, 10 ms in both classes, or 25/3 times as much", fig10),
+    Item(
+        "fig10",
+        "Fig. 10: heterogeneous round-trip times",
+        f"{SETTING}; RTTs of 2, 4, 6, 8, 10 ms in both classes, or 25/3 times as much",
+        fig10,
+    ),
     Item("flows", "From 1+1 to 5+5 flows", SETTING, flows),
 )

@@ -1,5 +1,6 @@
 """Figure 2: the motivating example, and what the paper does not print about it."""
 
+import itertools
 from typing import Any
 
 from sojourn import scenario
@@ -56,7 +57,7 @@ def fig2(lab: Lab) -> Findings:
             now = {metric: results.number((name, variant), metric) for metric in paper}
             found.checks += [_check(f"{name}, {variant}", metric, paper[metric], now[metric]) for metric in paper]
     rows = []
-    for name, variant in cases:
+    for name, variant in itertools.product(PAPER, _VARIANTS):
         numbers = [results.number((name, variant), metric) for metric in _WHAT]
         rows.append((name, variant, *(part for number in numbers for part in (number.mean, number.sd))))
     columns = ("discipline", "variant", "tcp_share", "sd_share", "queue_packets", "sd_queue", "utilization", "sd_util")
@@ -65,7 +66,9 @@ def fig2(lab: Lab) -> Findings:
         scenario(base(name=f"motivating-{name}", bottleneck={"rate": "10 Mbit/s", "queue": _queue(name)})).run()
         for name in PAPER
     ]
-    found.show("fig2", utilization(shown, list(PAPER)), f"Who uses the link: one of {SEEDS} runs, 10 Mbit/s, 500 packets")
+    found.show(
+        "fig2", utilization(shown, list(PAPER)), f"Who uses the link: one of {SEEDS} runs, 10 Mbit/s, 500 packets"
+    )
     red, tail = (results.number((name, _AS_READY), SHARE) for name in ("RED", "DropTail"))
     found.verdict = (
         f"TCP keeps {tail.text(1, 100)} % of the link under DropTail and {red.text(1, 100)} % under RED "

@@ -1,5 +1,6 @@
 """Figure 5: every low-priority control under every discipline."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -103,9 +104,9 @@ def fig5(lab: Lab) -> Findings:
             "slightly over half",
             f"{span(shares, 0, 100)} %" + (f"; outside of 45 to 60 %: {', '.join(outside)}" if outside else ""),
             agrees=not outside,
-            why="NICE and TCP-LP measure delay against the longest they have seen, not against 100 ms, and so still see "
-            "the short queue of an AQM: they yield further than LEDBAT does. How far depends on the implementation; the "
-            "paper does not name its own. The table has two of each.",
+            why="NICE and TCP-LP measure delay against the longest they have seen, not against 100 ms, and so still "
+            "see the short queue of an AQM: they yield further than LEDBAT does. How far depends on the "
+            "implementation; the paper does not name its own. The table has two of each.",
         ),
         check(
             "under every AQM TCP has less than under DropTail, with every control",
@@ -135,7 +136,9 @@ def _fair(share: Number) -> bool:
     return _HALF[0] <= share.mean <= _HALF[1]
 
 
-def _order(claim: str, measured: Mapping[tuple[str, str], tuple[Number, Number, Number]], order: Mapping[str, Any]) -> Any:
+def _order(
+    claim: str, measured: Mapping[tuple[str, str], tuple[Number, Number, Number]], order: Mapping[str, Any]
+) -> Any:
     shares = {control: measured[control, "DropTail"][1] for control in order}
     numbers = list(shares.values())
     ranked = sorted(shares, key=lambda control: -shares[control].mean)
@@ -143,7 +146,7 @@ def _order(claim: str, measured: Mapping[tuple[str, str], tuple[Number, Number, 
         claim,
         " > ".join(order),
         " > ".join(f"{control} ({shares[control].text(1, 100)})" for control in ranked),
-        agrees=all(more.above(less) for more, less in zip(numbers, numbers[1:], strict=False)),
+        agrees=all(more.above(less) for more, less in itertools.pairwise(numbers)),
         why="All three yield almost everything, and the order of what is left depends on the implementation: see the "
         "table for two of each.",
     )

@@ -35,7 +35,7 @@ LOW: dict[str, Any] = {
 }
 RATES_MBPS = (4.0, 20.0)
 _HIGH, _RESET = 0.8, 0.65
-_MODULE = "Linux's TCP-LP takes about half under DropTail; so it did in the paper's testbed (Table 3: TCP 50.8 %)."
+MODULE = "Linux's TCP-LP takes about half under DropTail; so it did in the paper's testbed (Table 3: TCP 50.8 %)."
 
 
 def today(lab: Lab) -> Findings:
@@ -71,8 +71,18 @@ def today(lab: Lab) -> Findings:
             for position, low in enumerate(LOW):
                 places = [at + 0.2 * (position - 1.5) for at in range(len(names))]
                 numbers = [measured[mbps, BEST_EFFORT[index], low, name][0] for name in names]
-                heights, deviations = ([100 * part for part in parts] for parts in zip(*((n.mean, n.sd) for n in numbers), strict=True))
-                axes.bar(places, heights, 0.19, yerr=deviations, color=family(position), label=low, error_kw={"elinewidth": 0.6})
+                heights, deviations = (
+                    [100 * part for part in parts] for parts in zip(*((n.mean, n.sd) for n in numbers), strict=True)
+                )
+                axes.bar(
+                    places,
+                    heights,
+                    0.19,
+                    yerr=deviations,
+                    color=family(position),
+                    label=low,
+                    error_kw={"elinewidth": 0.6},
+                )
             half(axes)
             axes.set_xticks(range(len(names)), names, rotation=35)
             axes.set_ylabel("share of the best-effort flows [%]")
@@ -82,15 +92,24 @@ def today(lab: Lab) -> Findings:
         found.show(f"today-{mbps:g}", panels(titles, draw, height_in=3.0), f"Today's defaults at {mbps:g} Mbit/s")
     found.checks = _checks(*({key: numbers[place] for key, numbers in measured.items()} for place in (0, 1)))
     aqms = [name for name in DISCIPLINES if name != _TAIL]
-    ledbat = [measured[mbps, best, "LEDBAT", name][0].mean for mbps in RATES_MBPS for best in BEST_EFFORT for name in aqms[1:]]
+    ledbat = [
+        measured[mbps, best, "LEDBAT", name][0].mean for mbps in RATES_MBPS for best in BEST_EFFORT for name in aqms[1:]
+    ]
     marked = [measured[key][0].mean for key in cases if key[3] == _TOLD]
-    libutp = [measured[mbps, best, "libutp", name][0].mean for mbps in RATES_MBPS for best in BEST_EFFORT for name in aqms[1:]]
-    tail = [measured[mbps, best, low, _TAIL][0].mean for mbps in RATES_MBPS for best in BEST_EFFORT for low in ("LEDBAT", "libutp")]
+    libutp = [
+        measured[mbps, best, "libutp", name][0].mean for mbps in RATES_MBPS for best in BEST_EFFORT for name in aqms[1:]
+    ]
+    tail = [
+        measured[mbps, best, low, _TAIL][0].mean
+        for mbps in RATES_MBPS
+        for best in BEST_EFFORT
+        for low in ("LEDBAT", "libutp")
+    ]
     found.verdict = (
-        f"With today's defaults best-effort TCP has {span(tail, 0, 100)} % beside LEDBAT and libutp under DropTail. Under "
-        f"AQMs but RED it has {span(ledbat, 0, 100)} % beside LEDBAT and {span(libutp, 0, 100)} % beside libutp, which "
-        "BitTorrent uses. Where low-priority flows say what they are (code point LE) and CAKE is told the rate, it has "
-        f"{span(marked, 0, 100)} %: the paper's advice works."
+        f"With today's defaults best-effort TCP has {span(tail, 0, 100)} % beside LEDBAT and libutp under DropTail; "
+        f"under AQMs but RED {span(ledbat, 0, 100)} % beside LEDBAT and {span(libutp, 0, 100)} % beside "
+        "libutp, which BitTorrent uses. Where low-priority flows say what they are (code point LE) and CAKE knows the "
+        f"rate, it has {span(marked, 0, 100)} %: the paper's advice works."
     )
     return found
 
@@ -116,23 +135,23 @@ def _checks(shares: Mapping[Key, Number], delays: Mapping[Key, Number]) -> list[
                     "most",
                     ", ".join(f"{low} {now[low, _TAIL].text(0, 100)}" for low in LOW) + " %",
                     agrees=not low_tail,
-                    why=f"Not {', '.join(low_tail)}. {_MODULE}",
+                    why=f"Not {', '.join(low_tail)}. {MODULE}",
                 ),
                 check(
                     f"{where}: every AQM resets the priority",
                     "at most 65 %",
                     f"{span([now[low, name].mean for low in LOW for name in aqms], 0, 100)} %",
                     agrees=not kept,
-                    why=f"Some priority is left: {', '.join(kept)}. Mean queueing delay under RED with tc's thresholds: "
-                    f"{delays[mbps, best, 'LEDBAT', 'RED'].mean:.0f} ms; LEDBAT aims at 100, LEDBAT++ at 60 ms. As the "
-                    "paper's RED*, a queue that low-priority flows can see leaves them their priority.",
+                    why=f"Some priority is left: {', '.join(kept)}. Mean queueing delay under RED with tc's "
+                    f"thresholds: {delays[mbps, best, 'LEDBAT', 'RED'].mean:.0f} ms; LEDBAT aims at 100. "
+                    "As the paper's RED*, a queue that low-priority flows can see leaves them their priority.",
                 ),
                 check(
                     f"{where}: TCP has less under every AQM than under DropTail",
                     "less",
                     f"{len(LOW) * len(aqms) - len(more)} of {len(LOW) * len(aqms)} pairs",
                     agrees=not more,
-                    why=f"Not beyond chance: {', '.join(more)}. {_MODULE}",
+                    why=f"Not beyond chance: {', '.join(more)}. {MODULE}",
                 ),
                 shown(
                     f"{where}: low-priority flows that say so (LE), CAKE told the rate",

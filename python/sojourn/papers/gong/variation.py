@@ -44,9 +44,9 @@ _BOLD, _SMALL, _FACTOR = 0.5, 0.05, 2.0
 _WHY = {
     "AQM": "Open.",
     "LPCC": "It depends on the implementations of NICE and TCP-LP, which the paper does not name: see Fig. 5.",
-    "capacity": "Open. The row is taken over all capacities and buffers. A queue that fills any part of buffers of 100 to "
-    "400 packets varies by 0.52 and no more under DropTail; the paper does not say what else its row holds. The share "
-    "varies because DropTail with 100 packets at 10 Mbit/s keeps no priority: see Table 1.",
+    "capacity": "Open. The row is taken over all capacities and buffers. A queue that fills buffers of 100 "
+    "to 400 packets varies by 0.52 and no more under DropTail; the paper does not say what else its row holds. Shares "
+    "vary because DropTail with 100 packets at 10 Mbit/s keeps no priority: see Table 1.",
     "duty cycle": "It depends on how long flows are on, which the paper does not print: see the last two lines.",
     "RTT heterogeneity": "Open.",
 }
@@ -67,7 +67,10 @@ def table2(lab: Lab) -> Findings:
                 claim, why = f"{reading}: {factor}, {what}", _WHY[factor.split(",")[0]]
                 found.checks.append(check(claim, f"{then:g}", f"{now:.4f}", agrees=same, why=why))
         big[reading] = [
-            (factor, what) for factor in PAPER for what, value in zip(_WHAT, measured[factor], strict=True) if value > _BOLD
+            (factor, what)
+            for factor in PAPER
+            for what, value in zip(_WHAT, measured[factor], strict=True)
+            if value > _BOLD
         ]
         found.checks.append(
             check(
@@ -87,22 +90,25 @@ def table2(lab: Lab) -> Findings:
         )
     short = short_cycle(lab)
     for rows_of, names in (("DropTail", ("DropTail",)), ("AQM", AQMS)):
-        now = [
+        brief = [
             sum(_variation(short, [(name, percent) for percent in DUTY_PERCENT], metric) for name in names) / len(names)
             for metric in METRICS
         ]
         found.checks.append(
             shown(
                 f"50 ms: duty cycle, {rows_of}, with cycles of {SHORT_CYCLE_S:g} s instead of {CYCLE_S:g} s",
-                ", ".join(f"{what} {then:g}" for what, then in zip(_WHAT, PAPER[f"duty cycle, {rows_of}"], strict=True)),
-                ", ".join(f"{what} {value:.3f}" for what, value in zip(_WHAT, now, strict=True)),
+                ", ".join(
+                    f"{what} {then:g}" for what, then in zip(_WHAT, PAPER[f"duty cycle, {rows_of}"], strict=True)
+                ),
+                ", ".join(f"{what} {value:.3f}" for what, value in zip(_WHAT, brief, strict=True)),
                 "The length of on and off times, which the paper does not print, decides how empty the link is.",
             )
         )
     columns = ("reading", "factor", *(f"{what} {who}" for what in _WHAT for who in ("paper", "measured")))
     found.tables.append(Table("table2", "Coefficients of variation", columns, tuple(rows)))
     cells = [one for one in found.checks if any(one.claim.endswith(f", {what}") for what in _WHAT)]
-    found.verdict = f"{sum(bool(one.agrees) for one in cells)} of {len(cells)} coefficients are within a factor of two, or small in both."
+    close = sum(bool(one.agrees) for one in cells)
+    found.verdict = f"{close} of {len(cells)} coefficients are within a factor of two, or small in both."
     return found
 
 
@@ -120,7 +126,8 @@ def _rows(lab: Lab, reading: str) -> dict[str, tuple[float, float, float]]:
         # The order of the numbers in `controls` is queue, share, utilization.
         return _three(
             [
-                sum(variation([if_controls[control, name][place].mean for control in CONTROLS]) for name in names) / len(names)
+                sum(variation([if_controls[control, name][place].mean for control in CONTROLS]) for name in names)
+                / len(names)
                 for place in (2, 0, 1)
             ]
         )

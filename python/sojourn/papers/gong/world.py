@@ -35,7 +35,14 @@ def choke(rate_mbps: float) -> dict[str, Any]:
     least = _MEAN_PACKET * max(_LEAST_MIN_PACKETS, _TARGET_DELAY_S * packets_per_s / 2)
     # ns-2 takes 1 - exp(-1/(10 rtt packets_per_s)) with at least 0.1 s for rtt.
     weight = 1 - math.exp(-1 / packets_per_s)
-    return {"min": f"{least:.0f} B", "max": f"{3 * least:.0f} B", "weight": weight, "max_p": _MAX_P, "gentle": True, "mean_packet": "auto"}
+    return {
+        "min": f"{least:.0f} B",
+        "max": f"{3 * least:.0f} B",
+        "weight": weight,
+        "max_p": _MAX_P,
+        "gentle": True,
+        "mean_packet": "auto",
+    }
 
 
 def queue(name: str, packets: int = PACKETS, rate_mbps: float = RATE_MBPS) -> dict[str, Any]:
