@@ -188,24 +188,36 @@ def _recovery(low: Sequence[int], best: Sequence[int]) -> dict[str, Any]:
 
 def unfairness(lab: Lab) -> Table:
     """Two flows of one kind over paths of different length, in one queue and in a queue each."""
-    groups = [_group("short", SHORT_MS), _group("long", LONG_MS)]
-    limit = _packets(UNFAIR_BDP * _bdp(MIDDLE_MBPS, LONG_MS))
-    base = _base(groups, limit=limit, duration_s=120, warmup_s=20)
+    base = _unequal()
     fair = {**base, "bottleneck": {**base["bottleneck"], "queue": {"kind": "fq_codel"}}}
     rows = []
     for queue, scenario in (("shared", base), ("fq_codel", fair)):
         cases = _cases(["short", "long"], marking=queue == "shared")
         dataset = lab.sweep(f"unfairness-{queue}", {"base": scenario, "seeds": MANY_SEEDS, "cases": cases})
-        found = _means(dataset, {"case": "control", SEED: "seed", "group": "group"}, ("goodput_mbps",))
-        goodputs = {(row["control"], row["seed"], row["group"]): row["goodput_mbps"] for row in found}
-        for control in cases:
-            ratios = [
-                goodputs[control, seed, "short"] / goodputs[control, seed, "long"]
-                for seed in sorted({seed for _, seed, _ in goodputs})
-            ]
-            error = statistics.stdev(ratios) / math.sqrt(len(ratios))
-            rows.append({"control": control, "queue": queue, "ratio": _mean(ratios), "error": error})
+        rows += [{"control": name, "queue": queue, **ratio} for name, ratio in _ratios(dataset).items()]
     return rows
+
+
+def _unequal() -> dict[str, Any]:
+    groups = [_group("short", SHORT_MS), _group("long", LONG_MS)]
+    limit = _packets(UNFAIR_BDP * _bdp(MIDDLE_MBPS, LONG_MS))
+    return _base(groups, limit=limit, duration_s=120, warmup_s=20)
+
+
+def _ratios(dataset: Dataset) -> dict[str, dict[str, float]]:
+    """Return for each case the goodput of the short path over that of the long one, and its standard error."""
+    found = _means(dataset, {"case": "case", SEED: "seed", "group": "group"}, ("goodput_mbps",))
+    goodputs: dict[str, dict[str, list[float]]] = {}
+    for row in found:
+        goodputs.setdefault(row["case"], {}).setdefault(row["group"], []).append(row["goodput_mbps"])
+    ratios = {
+        case: [short / long for short, long in zip(of["short"], of["long"], strict=True)]
+        for case, of in goodputs.items()
+    }
+    return {
+        case: {"ratio": _mean(values), "error": statistics.stdev(values) / math.sqrt(len(values))}
+        for case, values in ratios.items()
+    }
 
 
 def loss(lab: Lab) -> Table:
@@ -221,6 +233,54 @@ def loss(lab: Lab) -> Table:
     return _means(lab.sweep("loss", tables), names, ("bottleneck_utilization",))
 
 
+def experiments(lab: Lab) -> Table:
+    """What the explanations of failing claims rest on: the same scenarios with something changed."""
+    every = {"preset": "rfc", "ack_every": 1}
+    short = [("nice", 1.0, 50.0), ("nice", 4.0, 50.0), ("nice", 10.0, 10.0), ("tcp_lp", 10.0, 25.0)]
+    single = {
+        f"{name}, {rate:g} Mbit/s, {rtt:g} ms: each segment acknowledged": {
+            **_path(name, rate, rtt),
+            "group.flow.transport": every,
+        }
+        for name, rate, rtt in short
+    }
+    for name in ("tcp_lp", "ledbat"):
+        single[f"{name}, 10 Mbit/s, 200 ms: 300 s"] = {**_path(name, 10.0, 200.0), "duration": "300 s"}
+    times = {"duration": "300 s", "warmup": "280 s"}
+    single["vegas, 10 Mbit/s, 200 ms: from 280 to 300 s"] = {**_path("vegas", 10.0, 200.0), **times}
+    red = {"kind": "red", "limit": "400 packets", "min": "60 packets", "max": "180 packets", "max_p": 0.02}
+    deep = {"kind": "drr", "limit": "167 packets", "perfect": True}
+    ramp = {"kind": "dualpi2", "ramp": "10 ms"}
+    even = {"kind": "prague", "virtual_rtt": _ms(LONG_MS), "transition": 0}
+    pairs: dict[str, dict[str, Any]] = {
+        what: {
+            "bottleneck.queue": queue,
+            **{f"group.{group}.control": control for group in ("short", "long")},
+            **({f"group.{group}.transport": transport for group in ("short", "long")} if transport else {}),
+        }
+        for what, queue, control, transport in (
+            *(
+                (f"{name}, two paths: RED from 60 to 180 packets, max_p 0.02", red, name, None)
+                for name in ("newreno", "cubic")
+            ),
+            ("prague, two paths: ramp of 10 ms", ramp, "prague", MARKED_TRANSPORT),
+            ("prague, two paths: ramp of 10 ms, virtual RTT of 100 ms", ramp, even, MARKED_TRANSPORT),
+            ("prague, two paths: CoDel", MARKED["dctcp"], "prague", MARKED_TRANSPORT),
+            *(
+                (f"{name}, two paths: DRR of 167 packets", deep, name, None)
+                for name in ("newreno", "vegas", "ledbat", "cdg", "nice")
+            ),
+            ("nice, two paths: DRR of 167 packets, each segment acknowledged", deep, "nice", every),
+        )
+    }
+    base = _base([_group("flow")], duration_s=60, warmup_s=20)
+    alone_with = lab.sweep("experiments", {"base": base, "seeds": SEEDS, "cases": single})
+    pairs_with = lab.sweep("experiments-pairs", {"base": _unequal(), "seeds": MANY_SEEDS, "cases": pairs})
+    metrics = ("bottleneck_utilization", "bottleneck_queue_packets_mean")
+    rows = _means(alone_with, {"case": "experiment"}, metrics)
+    return [*rows, *({"experiment": name, **ratio} for name, ratio in _ratios(pairs_with).items())]
+
+
 QUEUE = ("bottleneck_utilization", "bottleneck_queue_ms_mean", "bottleneck_queue_ms_p99")
 TABLES: Mapping[str, Callable[[Lab], Table]] = {
     "alone": alone,
@@ -230,6 +290,7 @@ TABLES: Mapping[str, Callable[[Lab], Table]] = {
     "recovery": recovery,
     "unfairness": unfairness,
     "loss": loss,
+    "experiments": experiments,
 }
 
 
@@ -245,6 +306,16 @@ def _means(dataset: Dataset, names: Mapping[str, str], metrics: Sequence[str]) -
     runs = dataset.table()
     # Controls in the order of the registry.
     return [rows[key] for key in dict.fromkeys(zip(*(runs[name].to_pylist() for name in names), strict=True))]
+
+
+def _path(control: str, rate_mbps: float, rtt_ms: float) -> dict[str, Any]:
+    """Return the changes that put a flow alone on a path of `alone`."""
+    return {
+        "bottleneck.rate": _mbps(rate_mbps),
+        "bottleneck.queue.limit": _packets(_buffer(rate_mbps, rtt_ms)),
+        "group.flow.rtt": _ms(rtt_ms),
+        "group.flow.control": control,
+    }
 
 
 def _cases(groups: Iterable[str], *, marking: bool = True) -> dict[str, dict[str, Any]]:

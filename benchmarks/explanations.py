@@ -64,7 +64,7 @@ rate), 1013 (samples of the path while it is emptied) and 1043 (a smoothed inste
 ([under every discipline](queues.md))."""
 
 LEDBAT_START = """Without slow start the window grows by one segment in a round trip: at 200 ms not enough within a
-minute. Over 300 s the link is full (1.00)."""
+minute. Over 300 s it is 0.99 (experiments, below)."""
 NICE_ACKS = """With delayed acknowledgements a lone segment waits for the receiver's timer, which looks like a queue, so
 that NICE halves down to its least window and stays there. With an acknowledgement of each segment it uses 0.49, 0.68
 and 0.74 of the link where it has 0.00 (1 and 4 Mbit/s) and 0.38 (10 ms) here, and all of it after the NewReno flow has
@@ -78,14 +78,14 @@ FLEDBAT_LATE = """The latecomer's share is even where the decrease empties the q
 NICE_FIRST = """Of the three only NICE goes below one segment. Kept at one or more (the row "whole windows"), the order
 is the published one, by a small gap; but what the authors' module did is not known."""
 FULL_BUFFER = """A full buffer is no fair judge: with CUBIC it drops 0.20 % of the short path's packets and 0.06 % of
-the long one's, with NewReno 0.06 and 0.02 % (300 s, four seeds). Under RED, which drops all alike, the ratios are 1.59
-and 2.03, in the claimed order."""
+the long one's, with NewReno 0.06 and 0.02 % (300 s, four seeds). Under RED, which drops all alike, the ratios are 1.6
+and 1.9, in the claimed order (experiments, below)."""
 PRAGUE_STEP = """DualPI2's own ramp of 0.4 ms is shorter than a packet at 10 Mbit/s (1.2 ms), so that it marks all or
 nothing, in bursts that suit the shorter control loop. With a ramp of 10 ms the ratio is 4.4, and with a virtual RTT of
-100 ms besides 1.0; CoDel as queue makes 3.4."""
+100 ms besides 0.95; CoDel as queue makes 3.5 (experiments, below)."""
 FQ_UNUSED = """A queue of its own is an offer. CoDel's signals come too early for a window of Reno's kind on a path of
 100 ms, whose flow leaves a part of its half to the other. With DRR and a buffer instead of CoDel in each queue NewReno,
-Vegas and LEDBAT have 1.00. CDG (1.5 there) and NICE (0.00; 0.26 with an acknowledgement of each segment) do not use
+Vegas and LEDBAT have 1.00. CDG (1.5 there) and NICE (0.00; 0.36 with an acknowledgement of each segment) do not use
 their half under either."""
 
 

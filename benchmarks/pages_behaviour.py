@@ -70,7 +70,7 @@ def render(behaviour: Mapping[str, Sequence[Row]]) -> list[str]:
     for name, (title, text) in TOLD.items():
         of_table = [check for check in behaviour["checks"] if check["table"] in SHOWN_WITH.get(name, (name,))]
         parts += [f"## {title}", paragraph(text), *PARTS[name](behaviour), *_checked(of_table)]
-    return parts
+    return [*parts, *_experiments(behaviour["experiments"])]
 
 
 def failing(behaviour: Mapping[str, Sequence[Row]]) -> list[tuple[Row, Explanation | None]]:
@@ -177,6 +177,25 @@ def _loss(behaviour: Mapping[str, Sequence[Row]]) -> list[str]:
         for control in _controls(rows)
     ]
     return [table(["Control", *(f"{100 * probability:g} %>" for probability in study.LOSSES)], body)]
+
+
+def _experiments(rows: Sequence[Row]) -> list[str]:
+    body = [
+        [
+            row["experiment"],
+            f"ratio {row['ratio']:.2f} ± {row['error']:.2f}"
+            if "ratio" in row
+            else f"utilization {row['bottleneck_utilization']:.2f}, "
+            f"queue {row['bottleneck_queue_packets_mean']:.1f} packets",
+        ]
+        for row in rows
+    ]
+    return [
+        "## Experiments",
+        paragraph("""What the explanations above rest on: the scenarios of "Alone" and of "Unequal paths" with something
+            changed."""),
+        table(["Control, path and change", "Measured"], body),
+    ]
 
 
 PARTS = {
