@@ -63,7 +63,6 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "slow-uplink",
     "weighted-shares",
     "turns-of-packets",
-    "bbr",
     "bbr3-and-cubic",
     "late-comers",
     "scavengers",
