@@ -40,13 +40,26 @@ def ten_flows(queue: str) -> dict[str, Any]:
     }
 
 
+# A step at 20 packets, as DCTCP wants it: RED on the queue of the moment, with thresholds a packet apart.
+_STEP = {
+    "kind": "red",
+    "limit": "200 packets",
+    "min": "20 packets",
+    "max": "21 packets",
+    "max_p": 1.0,
+    "weight": 1.0,
+    "gentle": False,
+    "ecn": True,
+}
+_QUEUE_OF: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": _MARKING}
+
+
 def alone(control: str) -> dict[str, Any]:
     """One flow for a minute on an empty link."""
-    marked = control in _MARKED
     return {
         "name": f"alone-{control}",
         "duration": f"{CONTROL_SECONDS} s",
-        "bottleneck": {"rate": RATE, "queue": _MARKING if marked else _BUFFER},
+        "bottleneck": {"rate": RATE, "queue": _QUEUE_OF.get(control, _BUFFER)},
         "group": [_group(control, control)],
     }
 
@@ -56,11 +69,13 @@ def beside_newreno(control: str) -> dict[str, Any]:
     tables = alone(control)
     start_s, stop_s = LIVES[OTHER]
     other = {**_group(OTHER, "newreno"), "start": f"{start_s} s", "stop": f"{stop_s} s"}
+    if control in _MARKED:
+        other["transport"] = {"ecn": True}
     return {**tables, "name": f"beside-newreno-{control}", "group": [*tables["group"], other]}
 
 
 def _group(name: str, control: str) -> dict[str, Any]:
     group: dict[str, Any] = {"name": name, "control": control, "flows": 1, "rtt": RTT}
     if control in _MARKED:
-        group["transport"] = {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}
+        group["transport"] = {"ecn": True, "ecn_feedback": "accurate"}
     return group
