@@ -50,7 +50,19 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "l4s",
     "drop-precedence",
     "heavy-hitters",
-    "bbr",
+    "bbr-beside-newreno",
+    "self-tuning-red",
+    "unresponsive",
+    "stochastic-fair-blue",
+    "learned-marking",
+    "overload",
+    "cable-upstream",
+    "load-step",
+    "packet-sizes",
+    "shortest-first",
+    "slow-uplink",
+    "weighted-shares",
+    "turns-of-packets",
 };
 
 /// One line for each file in `scenarios/traces/`.
