@@ -9,10 +9,6 @@ RTT = "50 ms"
 OTHER = "NewReno"
 LIVES = {OTHER: (20, 40)}
 
-# Five times the bandwidth-delay product: deep enough to show who fills a buffer.
-_BUFFER = {"kind": "droptail", "limit": "200 packets"}
-_MARKING = {"kind": "dualpi2"}
-
 # The motivating example's buffer, for every discipline whose limit is no part of what it is.
 _DEEP = "500 packets"
 _OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "early")
@@ -34,8 +30,6 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 _BY_DSCP = ("wred", "cake")
 # Disciplines that do nothing for packets that cannot be marked.
 _BY_ECN = ("early",)
-# Controls that only a mark slows down are shown where marks are given.
-_MARKED = ("dctcp", "prague")
 
 
 def ten_flows(queue: str) -> dict[str, Any]:
@@ -61,13 +55,29 @@ def ten_flows(queue: str) -> dict[str, Any]:
     }
 
 
+# Five times the bandwidth-delay product: deep enough to show who fills a buffer.
+_BUFFER = {"kind": "droptail", "limit": "200 packets"}
+# A step at 20 packets, as DCTCP wants it: RED on the queue of the moment, with thresholds a packet apart.
+_STEP = {
+    "kind": "red",
+    "limit": "200 packets",
+    "min": "20 packets",
+    "max": "21 packets",
+    "max_p": 1.0,
+    "weight": 1.0,
+    "gentle": False,
+    "ecn": True,
+}
+# Controls that only a mark slows down are shown where marks are given.
+_MARKED: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": {"kind": "dualpi2"}}
+
+
 def alone(control: str) -> dict[str, Any]:
     """One flow for a minute on an empty link."""
-    marked = control in _MARKED
     return {
         "name": f"alone-{control}",
         "duration": f"{CONTROL_SECONDS} s",
-        "bottleneck": {"rate": RATE, "queue": _MARKING if marked else _BUFFER},
+        "bottleneck": {"rate": RATE, "queue": _MARKED.get(control, _BUFFER)},
         "group": [_group(control, control)],
     }
 
@@ -77,11 +87,13 @@ def beside_newreno(control: str) -> dict[str, Any]:
     tables = alone(control)
     start_s, stop_s = LIVES[OTHER]
     other = {**_group(OTHER, "newreno"), "start": f"{start_s} s", "stop": f"{stop_s} s"}
+    if control in _MARKED:
+        other["transport"] = {"ecn": True}
     return {**tables, "name": f"beside-newreno-{control}", "group": [*tables["group"], other]}
 
 
 def _group(name: str, control: str) -> dict[str, Any]:
     group: dict[str, Any] = {"name": name, "control": control, "flows": 1, "rtt": RTT}
     if control in _MARKED:
-        group["transport"] = {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}
+        group["transport"] = {"ecn": True, "ecn_feedback": "accurate"}
     return group

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4
 DRAWN_BINS = 150
+# BBR empties the path for a quarter of a second: wider bins would miss the window of that time.
+CONTROL_BINS = 300
 DPI = 130
 REFERENCE = "#A6A6A6"
 MOST_MS = 10_000
@@ -120,7 +122,7 @@ def control(name: str) -> Figure:
         grid = figure.subplots(3, 2, sharex=True, sharey="row")
         titles = ("alone", "beside NewReno, from 20 s to 40 s")
         for column, (title, tables) in enumerate(zip(titles, (alone(name), beside_newreno(name)), strict=True)):
-            series = Series(_run(tables), 0, DRAWN_BINS)
+            series = Series(_run(tables), 0, CONTROL_BINS)
             grid[0, column].set_title(title, loc="left")
             _lives(grid[:, column], series)
         for axes, label in zip(grid[:, 0], ("cwnd [packets]", "rate [Mbit/s]", "delay [ms]"), strict=True):
@@ -138,9 +140,22 @@ def _lives(panels: Any, series: Series) -> None:
         # Before and after its life a flow has a window, which means nothing.
         start_s, stop_s = LIVES.get(group, (0, series.duration_s))
         alive = (series.times_s >= start_s) & (series.times_s <= stop_s)
+        delivered = series.delivered_mbps(group)[0]
         packets = np.where(alive, series.window_packets(group)[0], np.nan)
         window.plot(series.times_s, packets, color=colour, label=group)
-        rate.plot(series.times_s, series.delivered_mbps(group)[0], color=colour)
-    delay.plot(series.times_s, series.queue_ms(), color=INK)
+        rate.plot(series.times_s, np.where(alive | (delivered > 0), delivered, np.nan), color=colour)
+    waits = _waits_apart(series)
+    for position, wait in enumerate(waits):
+        delay.plot(series.times_s, wait, color=family(position))
+    if not waits:
+        delay.plot(series.times_s, series.queue_ms(), color=INK)
     delay.set_xlabel("time [s]")
     delay.set_xlim(0, series.duration_s)
+
+
+def _waits_apart(series: Series) -> list[Any]:
+    """How long each flow's data waited, where flows may be in queues of their own, so that a mean says nothing."""
+    if len(series.groups) == 1 or "classes" not in series.record.bottleneck:
+        return []
+    delays = [series.one_way_delay_ms(group)[0] for group in series.groups]
+    return [delay - np.nanmin(delays) for delay in delays]
