@@ -1,7 +1,7 @@
 //! Builds the world of a run from a scenario and a seed.
 
 use crate::agenda::Agenda;
-use crate::flow::{Application, Counts, Datagrams, Endpoints, Flow, Pattern};
+use crate::flow::{Counts, Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
 use crate::opportunities::Opportunities;
@@ -9,6 +9,7 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
+use crate::traffic::{Application, Datagrams, Spacing};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::{Serializer, Span, Stream, Time};
@@ -167,7 +168,8 @@ impl Builder<'_> {
             self.lines.len() - 1
         });
         let endpoints = self.endpoints(group, index, options);
-        let pattern = self.pattern(group, index);
+        let stream = |name: &str| self.stream(&format!("group.{}.{index}.{name}", group.name));
+        let application = Application::new(&group.traffic, start, stop, stream);
         Flow {
             group: group_index,
             index,
@@ -178,7 +180,7 @@ impl Builder<'_> {
             dscp: group.dscp,
             ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             header_bytes: header_bytes(group, options),
-            application: Application::new(pattern, start, stop),
+            application,
             endpoints,
             sojourn: Coarse::default(),
             counts: Counts::default(),
@@ -197,12 +199,8 @@ impl Builder<'_> {
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
         if let Traffic::Cbr { rate, packet_bytes } = group.traffic {
-            return Endpoints::Datagrams(Datagrams {
-                interval: Serializer::new(rate),
-                packet_bytes,
-                next: Time::NEVER,
-                number: 0,
-            });
+            let spacing = Spacing::Rate(Serializer::new(rate));
+            return Endpoints::Datagrams(Datagrams::new(spacing, packet_bytes));
         }
         let control = group.control.as_ref().expect("responsive traffic has a control");
         let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
@@ -210,16 +208,6 @@ impl Builder<'_> {
         let control = AnyControl::build(control, &path, random).expect("the scenario's parameters were checked");
         let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
         Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
-    }
-
-    fn pattern(&self, group: &Group, index: u32) -> Pattern {
-        match group.traffic {
-            Traffic::Bulk { size_bytes: Some(bytes) } => Pattern::Transfer(bytes),
-            Traffic::Bulk { size_bytes: None } | Traffic::Cbr { .. } => Pattern::Endless,
-            Traffic::OnOff { on, off } => {
-                Pattern::OnOff(on, off, self.stream(&format!("group.{}.{index}.on-off", group.name)))
-            }
-        }
     }
 }
 

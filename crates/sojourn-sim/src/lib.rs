@@ -15,6 +15,7 @@ mod record;
 mod runs;
 mod series;
 mod times;
+mod traffic;
 mod world;
 
 pub use build::named_links;

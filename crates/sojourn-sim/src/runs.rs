@@ -3,7 +3,6 @@
 use crate::build::{BOTTLENECK, build, named_links};
 use crate::flow::{Endpoints, Flow};
 use crate::link::Link;
-
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, jain};
@@ -11,7 +10,7 @@ use crate::series::{Recorder, Series};
 use crate::times::Coarse;
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Capacity, Direction, Scenario};
+use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -234,8 +233,13 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
             flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
         ),
         queue_ms: QueueMs::of(&sojourn),
-        fct_ms: flows[0].application.transfer_bytes().map(|_| Fct::new(&meter.fct, meter.fct_nanos)),
+        fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
     }
+}
+
+/// Whether traffic consists of transfers that end.
+fn ends(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) })
 }
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {

@@ -2,12 +2,13 @@
 
 use crate::Packet;
 use crate::agenda::Agenda;
-use crate::flow::{Action, Endpoints, Flow};
+use crate::flow::{Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::Times;
-use sojourn_core::{Span, Time};
+use crate::traffic::Action;
+use sojourn_core::Time;
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind, Transmit};
@@ -220,7 +221,7 @@ impl World {
         if arrival.is_new {
             flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
             if finished {
-                self.on_transfer_end(index);
+                self.on_arrived(index);
             }
         }
         match arrival.ack {
@@ -229,17 +230,19 @@ impl World {
         }
     }
 
-    /// The last byte of a finite transfer has arrived in order.
-    fn on_transfer_end(&mut self, index: usize) {
-        let flow = &self.flows[index];
-        // A transfer that was stopped has no completion time.
-        let is_whole = flow.application.transfer_bytes() == Some(flow.counts.delivered_bytes);
-        if self.measuring && is_whole {
-            let nanos = self.now.since(flow.application.start).as_nanos();
+    /// All that the application has supplied has arrived.
+    fn on_arrived(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let (action, completed) = flow.application.on_arrived(self.now, flow.counts.delivered_bytes);
+        if let Some(time) = completed
+            && self.measuring
+        {
             let meter = &mut self.groups[flow.group];
-            meter.fct.record(Span::from_nanos(nanos));
-            meter.fct_nanos += u128::from(nanos);
+            meter.fct.record(time);
+            meter.fct_nanos += u128::from(time.as_nanos());
         }
+        self.perform(index, action);
+        self.arm(index);
     }
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
@@ -286,7 +289,8 @@ impl World {
         }
         self.flows[index].armed = Time::NEVER;
         if self.flows[index].application.next <= now {
-            self.act(index);
+            let action = self.flows[index].application.act(now);
+            self.perform(index, action);
         }
         if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
             sender.on_timer(now);
@@ -297,23 +301,21 @@ impl World {
         self.transmit(index);
     }
 
-    fn act(&mut self, index: usize) {
+    /// Does what an application asks, up to sending.
+    fn perform(&mut self, index: usize, action: Action) {
         let now = self.now;
-        let flow = &mut self.flows[index];
-        let action = flow.application.act(now);
-        match &mut flow.endpoints {
+        match &mut self.flows[index].endpoints {
             Endpoints::Transport(sender, _) => match action {
-                Action::Start => sender.supply_forever(),
-                Action::Transfer(bytes) => sender.supply(bytes),
+                Action::Nothing => {}
+                Action::Endless => sender.supply_forever(),
+                Action::Supply(bytes) => sender.supply(bytes),
                 Action::Pause => sender.stop_supply(),
                 Action::Resume => {
                     sender.restart();
                     sender.supply_forever();
                 }
             },
-            Endpoints::Datagrams(datagrams) => {
-                datagrams.next = if action == Action::Pause { Time::NEVER } else { now };
-            }
+            Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
         }
     }
 
@@ -348,7 +350,7 @@ impl World {
             },
             Endpoints::Datagrams(datagrams) => {
                 let number = datagrams.due(now)?;
-                let payload_bytes = datagrams.packet_bytes - flow.header_bytes;
+                let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
                 Some(flow.packet(id, Segment::new(SegmentKind::Datagram, number, now), payload_bytes))
             }
         }
