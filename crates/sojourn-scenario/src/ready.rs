@@ -43,6 +43,9 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "jitter-and-loss",
     "low-priority",
     "step-marking",
+    "voip-under-load",
+    "video",
+    "traffic-mix",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -126,7 +126,9 @@ fn keys(page: &mut String, keys: &'static [Key], exclusive: &[&str]) {
                 format!("one of {} is required", code_list(exclusive))
             }
             Presence::Optional(meaning) => meaning.to_owned(),
-            Presence::RequiredUnless { key, kind, reason } => format!("required, except with {key} `{kind}`: {reason}"),
+            Presence::RequiredUnless { key, kinds, reason } => {
+                format!("required, except with {key} {}: {reason}", code_list(kinds))
+            }
         };
         let cells = [
             format!("`{}`", key.name),
@@ -164,6 +166,7 @@ fn brief(form: &Form) -> String {
         Form::Trace => "file, or `ready:NAME`".to_owned(),
         Form::Dscp => "name or number".to_owned(),
         Form::Range(kind) => format!("two of: {}", value::brief(kind)),
+        Form::Ladder { .. } => "list of rates".to_owned(),
         Form::PerFlow { kind, table } => {
             let table = if table.is_some() { ", or table" } else { "" };
             format!("{}, list of them{table}", value::brief(kind))

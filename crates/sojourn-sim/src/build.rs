@@ -9,12 +9,13 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::{Application, Datagrams, Spacing};
+use crate::traffic::voip::Call;
+use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic};
+use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
 use std::collections::HashMap;
 
@@ -52,7 +53,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     let groups = scenario
         .groups
         .iter()
-        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
+        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0, delay: Times::default() })
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
@@ -150,14 +151,7 @@ impl Builder<'_> {
         }
     }
 
-    fn flow(
-        &mut self,
-        group_index: usize,
-        index: u32,
-        number: usize,
-        (start, stop): (Time, Time),
-        options: &Options,
-    ) -> Flow {
+    fn flow(&mut self, group_index: usize, index: u32, number: usize, life: (Time, Time), options: &Options) -> Flow {
         let group = &self.scenario.groups[group_index];
         let rtt = group.rtt[index as usize];
         let (there, back) = (rtt / 2, rtt - rtt / 2);
@@ -169,7 +163,8 @@ impl Builder<'_> {
         });
         let endpoints = self.endpoints(group, index, options);
         let stream = |name: &str| self.stream(&format!("group.{}.{index}.{name}", group.name));
-        let application = Application::new(&group.traffic, start, stop, stream);
+        let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
+        let application = Application::new(&group.traffic, about, life, stream);
         Flow {
             group: group_index,
             index,
@@ -181,6 +176,7 @@ impl Builder<'_> {
             ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             header_bytes: header_bytes(group, options),
             application,
+            call: call(&group.traffic),
             endpoints,
             sojourn: Coarse::default(),
             counts: Counts::default(),
@@ -188,6 +184,13 @@ impl Builder<'_> {
             base_sender: SenderCounts::default(),
             armed: Time::NEVER,
         }
+    }
+
+    /// Constant delays of the links that answers to the group's packets cross.
+    fn links_delay(&self, group: &Group) -> Span {
+        let back = group.direction.opposite();
+        let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
+        links.map(|(_, _, link)| link.delay).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
@@ -198,9 +201,14 @@ impl Builder<'_> {
     }
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
-        if let Traffic::Cbr { rate, packet_bytes } = group.traffic {
-            let spacing = Spacing::Rate(Serializer::new(rate));
-            return Endpoints::Datagrams(Datagrams::new(spacing, packet_bytes));
+        match &group.traffic {
+            Traffic::Cbr { rate, packet_bytes } => {
+                return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
+            }
+            Traffic::Voip(voip) => {
+                return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
+            }
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) => {}
         }
         let control = group.control.as_ref().expect("responsive traffic has a control");
         let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
@@ -209,6 +217,11 @@ impl Builder<'_> {
         let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
         Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
     }
+}
+
+/// Who listens to `traffic`, where it is a call.
+fn call(traffic: &Traffic) -> Option<Box<Call>> {
+    if let Traffic::Voip(voip) = traffic { Some(Box::new(Call::new(voip))) } else { None }
 }
 
 /// Each flow has two hosts of its own; ports are the same everywhere.
@@ -225,8 +238,9 @@ fn flow_key(number: usize, endpoints: &Endpoints) -> FlowKey {
 const DATAGRAM_HEADER_BYTES: u32 = 28;
 
 fn header_bytes(group: &Group, options: &Options) -> u32 {
-    match group.traffic {
-        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(packet_bytes),
-        Traffic::Bulk { .. } | Traffic::OnOff { .. } => options.header_bytes,
+    match &group.traffic {
+        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
+        Traffic::Voip(_) => Voip::HEADER_BYTES,
+        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) => options.header_bytes,
     }
 }

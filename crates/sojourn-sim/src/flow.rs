@@ -2,6 +2,7 @@
 
 use crate::Packet;
 use crate::times::Coarse;
+use crate::traffic::voip::Call;
 use crate::traffic::{Application, Datagrams};
 use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
@@ -33,6 +34,8 @@ pub struct Flow {
     pub application: Application,
     /// Who sends and receives.
     pub endpoints: Endpoints,
+    /// Who listens, where it is a call.
+    pub call: Option<Box<Call>>,
     /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
     pub sojourn: Coarse,
     /// What happened so far.

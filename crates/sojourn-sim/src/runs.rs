@@ -5,9 +5,12 @@ use crate::flow::{Endpoints, Flow};
 use crate::link::Link;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
-use crate::record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, jain};
+use crate::record::{
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord, VoipRecord, jain,
+};
 use crate::series::{Recorder, Series};
-use crate::times::Coarse;
+use crate::times::{Coarse, Times};
+use crate::traffic::voip;
 use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
@@ -234,7 +237,28 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         ),
         queue_ms: QueueMs::of(&sojourn),
         fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
+        voip: voip_record(&flows, &meter.delay),
+        video: video_record(&flows, world.now),
     }
+}
+
+fn voip_record(flows: &[&Flow], delay: &Times) -> Option<VoipRecord> {
+    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((*flow, flow.call.as_ref()?))).collect();
+    if calls.is_empty() {
+        return None;
+    }
+    let lost = |flow: &Flow| flow.counts.drops - flow.base.drops;
+    let mut tally = voip::Tally::default();
+    calls.iter().for_each(|(_, call)| tally.add(call.tally()));
+    let ratings: Vec<f64> = calls.iter().filter_map(|(flow, call)| call.rating(lost(flow))).collect();
+    let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
+    let mean = tally.mean(nanos as f64 / 1e6);
+    Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(|flow| lost(flow)).sum(), &ratings))
+}
+
+fn video_record(flows: &[&Flow], now: Time) -> Option<VideoRecord> {
+    let tallies = flows.iter().filter_map(|flow| flow.application.video()).map(|video| video.tally(now));
+    tallies.reduce(|sum, tally| sum.plus(&tally)).map(|tally| VideoRecord::new(&tally))
 }
 
 /// Whether traffic consists of transfers that end.

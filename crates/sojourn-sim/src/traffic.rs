@@ -8,7 +8,10 @@
 
 mod bulk;
 mod datagrams;
+pub mod e_model;
 mod on_off;
+pub mod video;
+pub mod voip;
 
 pub use datagrams::{Datagrams, Spacing};
 
@@ -16,6 +19,7 @@ use bulk::Bulk;
 use on_off::OnOff;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::Traffic;
+use video::Video;
 
 /// What an application asks of its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +29,12 @@ pub enum Action {
     /// Send without end.
     Endless,
     /// Have sent so many bytes since the start of the flow, and no more for now.
-    Supply(u64),
+    Supply {
+        /// That many.
+        bytes: u64,
+        /// For how long all that was supplied before has been there.
+        idle: Span,
+    },
     /// Send nothing new.
     Pause,
     /// Send without end again, with a fresh window.
@@ -62,6 +71,9 @@ trait Activity {
     fn on_arrived(&mut self, _now: Time, _delivered_bytes: u64) -> Option<Answer> {
         None
     }
+
+    /// The flow stops.
+    fn stop(&mut self, _now: Time) {}
 }
 
 /// Makes an enumeration of the kinds, which passes every call on to the kind it holds.
@@ -85,6 +97,10 @@ macro_rules! kinds {
             fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> Option<Answer> {
                 match self { $(AnyActivity::$name(kind) => kind.on_arrived(now, delivered_bytes)),+ }
             }
+
+            fn stop(&mut self, now: Time) {
+                match self { $(AnyActivity::$name(kind) => kind.stop(now)),+ }
+            }
         }
     };
 }
@@ -92,14 +108,31 @@ macro_rules! kinds {
 kinds! {
     Bulk(Bulk),
     OnOff(OnOff),
+    Video(Box<Video>),
+}
+
+/// What an application may know of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Payload bytes of a full packet.
+    pub payload_bytes: u32,
+    /// How long a request takes from the receiver to the sender where nothing waits.
+    pub request: Span,
 }
 
 /// The activity of one flow with `traffic`; `stream` makes its random streams.
-fn activity(traffic: &Traffic, stream: impl Fn(&str) -> Stream) -> AnyActivity {
-    match *traffic {
-        Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(size_bytes)),
+fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
+    match traffic {
+        Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
         Traffic::Cbr { .. } => AnyActivity::Bulk(Bulk::new(None)),
-        Traffic::OnOff { on, off } => AnyActivity::OnOff(OnOff::new(on, off, stream("on-off"))),
+        Traffic::OnOff { on, off } => AnyActivity::OnOff(OnOff::new(*on, *off, stream("on-off"))),
+        Traffic::Voip(voip) => match voip.spurts {
+            None => AnyActivity::Bulk(Bulk::new(None)),
+            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, stream("talk"))),
+        },
+        Traffic::Video(video) => {
+            AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
+        }
     }
 }
 
@@ -122,14 +155,32 @@ enum State {
 
 impl Application {
     /// An application with `traffic` from `start` to `stop`; `stream` makes its random streams.
-    pub fn new(traffic: &Traffic, start: Time, stop: Time, stream: impl Fn(&str) -> Stream) -> Application {
-        Application { next: start, stop, state: State::Waiting, activity: activity(traffic, stream) }
+    pub fn new(
+        traffic: &Traffic,
+        about: Surroundings,
+        (start, stop): (Time, Time),
+        stream: impl Fn(&str) -> Stream,
+    ) -> Application {
+        Application { next: start, stop, state: State::Waiting, activity: activity(traffic, about, stream) }
+    }
+
+    /// Its stream of video, where it is one.
+    pub fn video(&self) -> Option<&Video> {
+        if let AnyActivity::Video(video) = &self.activity { Some(video) } else { None }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self, now: Time) {
+        if let AnyActivity::Video(video) = &mut self.activity {
+            video.begin_measuring(now);
+        }
     }
 
     /// The time named by `next` has come.
     pub fn act(&mut self, now: Time) -> Action {
         if now >= self.stop {
             self.state = State::Stopped;
+            self.activity.stop(now);
             self.next = Time::NEVER;
             return Action::Pause;
         }

@@ -47,6 +47,8 @@ pub struct GroupMeter {
     pub fct: Times,
     /// Sum of completion times, in ns.
     pub fct_nanos: u128,
+    /// One-way delays of packets of calls.
+    pub delay: Times,
 }
 
 impl World {
@@ -247,7 +249,14 @@ impl World {
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
-        flow.counts.on_delay(self.now.since(packet.body.stamp));
+        let delay = self.now.since(packet.body.stamp);
+        flow.counts.on_delay(delay);
+        if let Some(call) = &mut flow.call {
+            call.on_packet(delay);
+            if self.measuring {
+                self.groups[flow.group].delay.record(delay);
+            }
+        }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
     }
 
@@ -308,7 +317,13 @@ impl World {
             Endpoints::Transport(sender, _) => match action {
                 Action::Nothing => {}
                 Action::Endless => sender.supply_forever(),
-                Action::Supply(bytes) => sender.supply(bytes),
+                Action::Supply { bytes, idle } => {
+                    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
+                    if idle > sender.rtt().timeout() {
+                        sender.restart();
+                    }
+                    sender.supply(bytes);
+                }
                 Action::Pause => sender.stop_supply(),
                 Action::Resume => {
                     sender.restart();
@@ -386,6 +401,10 @@ impl World {
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
+            flow.application.begin_measuring(self.now);
+            if let Some(call) = &mut flow.call {
+                call.begin_measuring();
+            }
             if let Endpoints::Transport(sender, _) = &flow.endpoints {
                 flow.base_sender = sender.counts();
             }

@@ -4,6 +4,7 @@ use super::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
+use crate::format::UNRESPONSIVE;
 use sojourn_congestion::{AnyControl, Path};
 use sojourn_core::registry::{Advice, ParameterError};
 use sojourn_core::{Span, Stream};
@@ -40,7 +41,7 @@ fn unused_ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Repo
 
 /// Whether the group's traffic does not respond to congestion.
 pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
-    group.table("traffic").map(|traffic| traffic.section.name == "cbr")
+    group.table("traffic").map(|traffic| UNRESPONSIVE.contains(&traffic.section.name))
 }
 
 fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {

@@ -1,7 +1,7 @@
 //! Data without end, or one transfer.
 
 use super::{Action, Activity, Answer};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 /// Always has data, or so many bytes.
 #[derive(Debug)]
@@ -20,7 +20,8 @@ impl Bulk {
 impl Activity for Bulk {
     fn start(&mut self, now: Time) -> Answer {
         self.start = now;
-        Answer::new(self.size_bytes.map_or(Action::Endless, Action::Supply), Time::NEVER)
+        let supply = |bytes| Action::Supply { bytes, idle: Span::ZERO };
+        Answer::new(self.size_bytes.map_or(Action::Endless, supply), Time::NEVER)
     }
 
     fn on_time(&mut self, _now: Time) -> Answer {
