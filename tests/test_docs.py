@@ -99,7 +99,7 @@ def expanded(cell: str) -> list[str]:
 def fields(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key, one in value.items():
-            named = path.endswith(("hops", "groups", "classes"))
+            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms"))
             place = f"{path}.{'NAME' if named else key}".lstrip(".")
             yield from fields(one, re.sub(r"^(bottleneck|reverse|hops\.NAME)\b", "LINK", place))
     elif isinstance(value, list):

@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::{Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
-use crate::{Traffic, Video, Voip};
+use crate::{Sizes, Traffic, Video, Voip};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use std::sync::Arc;
@@ -120,6 +120,10 @@ fn traffic(fields: &Fields) -> Traffic {
         },
         "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
         "video" => Traffic::Video(video(fields)),
+        "transfers" => Traffic::Transfers {
+            interval: span(fields, "interval"),
+            sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+        },
         other => unreachable!("no traffic is called {other}"),
     }
 }
@@ -136,6 +140,27 @@ pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
         payload_bytes: fields.bytes("payload").unwrap_or(coded) as u32,
         quality: quality("ie", |(ie, _)| ie).zip(quality("bpl", |(_, bpl)| bpl)),
         spurts: fields.span("talk").zip(fields.span("pause")),
+    })
+}
+
+/// The sizes that `fields` describe, where they are valid.
+pub(crate) fn sizes(fields: &Fields) -> Option<Sizes> {
+    Some(match fields.section.name {
+        "fixed" => Sizes::Fixed(fields.bytes("size")?),
+        "pareto" => {
+            Sizes::Pareto { min: fields.bytes("min")?, max: fields.bytes("max")?, shape: fields.number("shape")? }
+        }
+        "log-normal" => Sizes::LogNormal {
+            median: fields.bytes("median")?,
+            sigma: fields.number("sigma")?,
+            max: fields.bytes("max")?,
+        },
+        "zipf" => Sizes::Zipf {
+            unit: fields.bytes("unit")?,
+            most: fields.integer("most")?,
+            exponent: fields.number("exponent")?,
+        },
+        other => unreachable!("no sizes are called {other}"),
     })
 }
 

@@ -4,7 +4,7 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Traffic};
+use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Sizes, Traffic};
 use sojourn_core::Span;
 use sojourn_core::registry::{Params, Value};
 
@@ -202,6 +202,13 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
+        Traffic::Transfers { interval, sizes } => {
+            let mut fields = kind("transfers");
+            fields.put("interval", span(*interval));
+            let sizes = self::sizes(sizes, fields.section);
+            fields.put("size", Item::Table(sizes));
+            fields
+        }
         Traffic::Video(video) => {
             let mut fields = kind("video");
             fields.put("ladder", Item::Values(video.ladder.iter().map(|&rate| Value::Rate(rate)).collect()));
@@ -210,6 +217,38 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             fields.put("samples", integer(video.samples as u64));
             fields.put("safety", number(video.safety));
             fields.put("low_buffer_safety", number(video.low_buffer_safety));
+            fields
+        }
+    }
+}
+
+fn sizes(sizes: &Sizes, section: &Section) -> Fields {
+    let kind = |name| new_kind(section, "size", name);
+    match *sizes {
+        Sizes::Fixed(size) => {
+            let mut fields = kind("fixed");
+            fields.put("size", Item::Bytes(size));
+            fields
+        }
+        Sizes::Pareto { min, max, shape } => {
+            let mut fields = kind("pareto");
+            fields.put("min", Item::Bytes(min));
+            fields.put("max", Item::Bytes(max));
+            fields.put("shape", number(shape));
+            fields
+        }
+        Sizes::LogNormal { median, sigma, max } => {
+            let mut fields = kind("log-normal");
+            fields.put("median", Item::Bytes(median));
+            fields.put("sigma", number(sigma));
+            fields.put("max", Item::Bytes(max));
+            fields
+        }
+        Sizes::Zipf { unit, most, exponent } => {
+            let mut fields = kind("zipf");
+            fields.put("unit", Item::Bytes(unit));
+            fields.put("most", integer(most));
+            fields.put("exponent", number(exponent));
             fields
         }
     }

@@ -46,6 +46,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "voip-under-load",
     "video",
     "traffic-mix",
+    "short-transfers",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -97,7 +97,7 @@ fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
         Form::Tables(inner) => section(page, inner, &format!("`[[{}]]`", inner.name), done),
         Form::Select(choice) if !done.contains(&key.name) => {
             done.push(key.name);
-            select(page, key.name, choice);
+            select(page, key.name, choice, done);
         }
         Form::PerFlow { table: Some(table), .. } if !done.contains(&table.name) => {
             done.push(table.name);
@@ -108,11 +108,14 @@ fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
     }
 }
 
-fn select(page: &mut String, name: &str, choice: &Select) {
+fn select(page: &mut String, name: &str, choice: &Select, done: &mut Vec<&'static str>) {
     let _ = writeln!(page, "\n### `{name}`");
     for kind in choice.kinds {
         let _ = writeln!(page, "\n`kind = \"{}\"`: {}.", kind.name, kind.description);
         keys(page, kind.own, &[]);
+        for key in kind.keys() {
+            inner(page, key, done);
+        }
     }
 }
 
@@ -172,7 +175,8 @@ fn brief(form: &Form) -> String {
             format!("{}, list of them{table}", value::brief(kind))
         }
         Form::Select(choice) => {
-            let short = choice.short.map_or("", |_| "time, or ");
+            let short = choice.short.and_then(|(kind, key)| choice.kind(kind)?.key(key));
+            let short = short.map_or_else(String::new, |key| format!("{}, or ", brief(&key.form)));
             format!("{short}kind, or table: {}", code_list(&choice.names().collect::<Vec<_>>()))
         }
         Form::Algorithm(family) => format!("word or table: {}", code_list(&family.words())),

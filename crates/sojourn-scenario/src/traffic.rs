@@ -28,6 +28,90 @@ pub enum Traffic {
     Voip(Voip),
     /// Adaptive streaming.
     Video(Video),
+    /// Transfers that come at random times, each over a connection of its own.
+    Transfers {
+        /// Mean of the exponential times between their arrivals.
+        interval: Span,
+        /// Their sizes.
+        sizes: Sizes,
+    },
+}
+
+/// A distribution of sizes in payload bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Sizes {
+    /// All the same.
+    Fixed(u64),
+    /// Pareto between two bounds.
+    Pareto {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+        /// The exponent of the tail.
+        shape: f64,
+    },
+    /// Log-normal; what lies above the largest has its size.
+    LogNormal {
+        /// Half of them are smaller.
+        median: u64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+        /// The largest.
+        max: u64,
+    },
+    /// So many units, 1 to `most`, the k-th with a probability that falls as k^-exponent.
+    Zipf {
+        /// Bytes of a unit.
+        unit: u64,
+        /// The largest number of units.
+        most: u64,
+        /// How fast the probability falls.
+        exponent: f64,
+    },
+}
+
+impl Sizes {
+    /// The largest of them.
+    pub fn largest(&self) -> u64 {
+        match *self {
+            Sizes::Fixed(size) => size,
+            Sizes::Pareto { max, .. } | Sizes::LogNormal { max, .. } => max,
+            Sizes::Zipf { unit, most, .. } => unit.saturating_mul(most),
+        }
+    }
+
+    /// Their mean in bytes; that of the log-normal without its cut.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Sizes::Fixed(size) => size as f64,
+            Sizes::Pareto { min, max, shape } => {
+                let (low, high) = (min as f64, max as f64);
+                let kept = 1.0 - libm::pow(low / high, shape);
+                if (shape - 1.0).abs() < 1e-9 {
+                    low / kept * libm::log(high / low)
+                } else {
+                    low / kept * shape / (shape - 1.0) * (1.0 - libm::pow(low / high, shape - 1.0))
+                }
+            }
+            Sizes::LogNormal { median, sigma, .. } => median as f64 * libm::exp(sigma * sigma / 2.0),
+            Sizes::Zipf { unit, most, exponent } => unit as f64 * powers(most, exponent - 1.0) / powers(most, exponent),
+        }
+    }
+}
+
+/// The sum of k^-exponent for k from 1 to `most`: its first terms, and an integral in place of the others.
+fn powers(most: u64, exponent: f64) -> f64 {
+    const TERMS: u64 = 10_000;
+    let sum: f64 = (1..=most.min(TERMS)).map(|k| libm::pow(k as f64, -exponent)).sum();
+    if most <= TERMS {
+        return sum;
+    }
+    let (from, to) = (TERMS as f64 + 0.5, most as f64 + 0.5);
+    let rest = 1.0 - exponent;
+    let tail =
+        if rest.abs() < 1e-9 { libm::log(to / from) } else { (libm::pow(to, rest) - libm::pow(from, rest)) / rest };
+    sum + tail
 }
 
 /// A speech codec.
@@ -113,4 +197,27 @@ pub struct Video {
     pub safety: f64,
     /// Share of the throughput, times the segments in the buffer, which the rate may take.
     pub low_buffer_safety: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sizes;
+
+    #[track_caller]
+    fn close(sizes: Sizes, expected: f64) {
+        let found = sizes.mean();
+        assert!((found / expected - 1.0).abs() < 1e-3, "{sizes:?}: {found}, expected {expected}");
+    }
+
+    /// Pareto 1 to 100 of shape 2: 2 (1 - 1/100) / (1 - 1/10^4); of shape 1: ln 100 / 0.99. Zipf: 3 / (1 + 1/2 + 1/3).
+    #[test]
+    fn means_by_hand() {
+        close(Sizes::Fixed(7), 7.0);
+        close(Sizes::Pareto { min: 1, max: 100, shape: 2.0 }, 2.0 * 0.99 / 0.9999);
+        close(Sizes::Pareto { min: 1, max: 100, shape: 1.0 }, 100f64.ln() / 0.99);
+        close(Sizes::LogNormal { median: 10, sigma: 2.0, max: 1 << 40 }, 10.0 * 2f64.exp());
+        close(Sizes::Zipf { unit: 10, most: 3, exponent: 1.0 }, 30.0 * 6.0 / 11.0);
+        // The sums of 10^6 terms of k^-0.7 and of k^-1.7.
+        close(Sizes::Zipf { unit: 1, most: 1_000_000, exponent: 1.7 }, 207.541 / 2.05420);
+    }
 }

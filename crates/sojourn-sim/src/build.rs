@@ -1,7 +1,7 @@
 //! Builds the world of a run from a scenario and a seed.
 
 use crate::agenda::Agenda;
-use crate::flow::{Counts, Endpoints, Flow};
+use crate::flow::{Counts, EPHEMERAL, Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
 use crate::opportunities::Opportunities;
@@ -13,11 +13,12 @@ use crate::traffic::voip::Call;
 use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Path};
+use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
 pub const BOTTLENECK: usize = 0;
@@ -28,6 +29,10 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
     let hops = scenario.hops.iter().map(|hop| (hop.name.as_str(), hop.direction, &hop.link));
     main.chain(reverse).chain(hops).collect()
+}
+
+fn options(group: &Group) -> Options {
+    Options::new(&group.transport).expect("the scenario's options were checked")
 }
 
 struct Builder<'a> {
@@ -53,7 +58,14 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     let groups = scenario
         .groups
         .iter()
-        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0, delay: Times::default() })
+        .map(|group| GroupMeter {
+            rtt: Times::default(),
+            fct: Times::default(),
+            fct_nanos: 0,
+            fct_by_size: BTreeMap::new(),
+            delay: Times::default(),
+            dialer: Dialer::new(group, &options(group), seed),
+        })
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
@@ -125,7 +137,7 @@ impl Builder<'_> {
     fn flows(&mut self) -> Vec<Flow> {
         let mut flows = Vec::new();
         for (group_index, group) in self.scenario.groups.iter().enumerate() {
-            let options = Options::new(&group.transport).expect("the scenario's options were checked");
+            let options = options(group);
             let starts = self.times(&group.start, &format!("group.{}.start", group.name), group.flows);
             let stops = match &group.stop {
                 Some(stop) => self.times(stop, &format!("group.{}.stop", group.name), group.flows),
@@ -181,7 +193,9 @@ impl Builder<'_> {
             sojourn: Coarse::default(),
             counts: Counts::default(),
             base: Counts::default(),
+            past_sender: SenderCounts::default(),
             base_sender: SenderCounts::default(),
+            connections: 0,
             armed: Time::NEVER,
         }
     }
@@ -208,14 +222,46 @@ impl Builder<'_> {
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) => {}
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {}
         }
-        let control = group.control.as_ref().expect("responsive traffic has a control");
+        let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
+        Endpoints::Transport(sender, receiver)
+    }
+}
+
+/// Makes connections of the flows of a group that responds to congestion.
+#[derive(Debug)]
+pub struct Dialer {
+    options: Options,
+    control: Option<Params>,
+    clock: Clock,
+    group: String,
+    seed: u64,
+}
+
+impl Dialer {
+    fn new(group: &Group, options: &Options, seed: u64) -> Dialer {
+        Dialer {
+            options: options.clone(),
+            control: group.control.clone(),
+            clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
+            group: group.name.clone(),
+            seed,
+        }
+    }
+
+    /// Both ends of connection `number` of the flow `index`.
+    pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
+        let options = &self.options;
+        let control = self.control.as_ref().expect("responsive traffic has a control");
         let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-        let random = self.stream(&format!("group.{}.{index}.control", group.name));
-        let control = AnyControl::build(control, &path, random).expect("the scenario's parameters were checked");
-        let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
-        Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
+        let mut name = format!("group.{}.{index}.control", self.group);
+        if number > 0 {
+            name += &format!(".{number}");
+        }
+        let control = AnyControl::build(control, &path, Stream::new(self.seed, &name));
+        let sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
+        (sender, Receiver::new(options, self.clock))
     }
 }
 
@@ -231,7 +277,7 @@ fn flow_key(number: usize, endpoints: &Endpoints) -> FlowKey {
         Endpoints::Transport(..) => Protocol::Tcp,
         Endpoints::Datagrams(_) => Protocol::Udp,
     };
-    FlowKey { source: host, destination: host, source_port: 40_000, destination_port: 5_001, protocol }
+    FlowKey { source: host, destination: host, source_port: EPHEMERAL, destination_port: 5_001, protocol }
 }
 
 /// IP and UDP headers of a datagram (RFC 791, RFC 768).
@@ -241,6 +287,8 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) => options.header_bytes,
+        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
+            options.header_bytes
+        }
     }
 }

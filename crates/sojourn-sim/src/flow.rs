@@ -9,6 +9,9 @@ use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
+/// The first connection's source port; the next ones count up from here.
+pub const EPHEMERAL: u16 = 40_000;
+
 /// Both ends of a flow.
 #[derive(Debug)]
 pub struct Flow {
@@ -42,8 +45,12 @@ pub struct Flow {
     pub counts: Counts,
     /// What had happened when measuring began.
     pub base: Counts,
-    /// The sender's own counters when measuring began.
+    /// The counters of the senders of its earlier connections.
+    pub past_sender: SenderCounts,
+    /// Those of all its senders when measuring began.
     pub base_sender: SenderCounts,
+    /// How many connections it had before this one.
+    pub connections: u64,
     /// Time of its earliest pending timer.
     pub armed: Time,
 }
@@ -136,6 +143,31 @@ impl Flow {
             class: 0,
             body: segment,
         }
+    }
+
+    /// The counters of its present sender and all before, where it has one.
+    pub fn sender_counts(&self) -> Option<SenderCounts> {
+        let Endpoints::Transport(sender, _) = &self.endpoints else { return None };
+        let (now, past) = (sender.counts(), self.past_sender);
+        Some(SenderCounts {
+            retransmissions: now.retransmissions + past.retransmissions,
+            timeouts: now.timeouts + past.timeouts,
+        })
+    }
+
+    /// Begins a fresh connection between `endpoints`; what is under way of the one before is lost on them.
+    pub fn connect(&mut self, endpoints: Endpoints) {
+        self.past_sender = self.sender_counts().unwrap_or_default();
+        self.endpoints = endpoints;
+        self.connections += 1;
+        self.key.source_port = EPHEMERAL + (self.connections % u64::from(u16::MAX - EPHEMERAL)) as u16;
+    }
+
+    /// Whether `packet` belongs to an earlier connection.
+    #[inline]
+    pub fn is_past(&self, packet: &Packet) -> bool {
+        let own = self.key.source_port;
+        packet.key.source_port != own && packet.key.destination_port != own
     }
 
     /// When its timer must go off.

@@ -146,6 +146,9 @@ pub struct GroupRecord {
     /// Completion times, where its transfers end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fct_ms: Option<Fct>,
+    /// The same by size, under the smallest size of each power of ten, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fct_by_size_ms: BTreeMap<String, Fct>,
     /// Quality of its calls, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
@@ -309,6 +312,12 @@ impl VideoRecord {
 }
 
 impl Fct {
+    /// The distribution `times`.
+    pub fn of(times: &Coarse) -> Fct {
+        let QueueMs { mean, p50, p99, .. } = QueueMs::of(times);
+        Fct { count: times.count(), mean, p50, p99 }
+    }
+
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
         let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);

@@ -1,7 +1,7 @@
 //! One run, and many runs on many threads.
 
 use crate::build::{BOTTLENECK, build, named_links};
-use crate::flow::{Endpoints, Flow};
+use crate::flow::Flow;
 use crate::link::Link;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
@@ -237,9 +237,20 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         ),
         queue_ms: QueueMs::of(&sojourn),
         fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
+        fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
         voip: voip_record(&flows, &meter.delay),
         video: video_record(&flows, world.now),
     }
+}
+
+/// The smallest size of those that reach this power of ten.
+fn size_class(power: u32) -> String {
+    let (unit, rest) = [("B", 0), ("kB", 3), ("MB", 6), ("GB", 9), ("TB", 12), ("PB", 15)]
+        .into_iter()
+        .rev()
+        .find_map(|(unit, exponent)| Some((unit, power.checked_sub(exponent)?)))
+        .expect("every power is at least that of a byte");
+    format!("{}{unit}", 10u64.pow(rest))
 }
 
 fn voip_record(flows: &[&Flow], delay: &Times) -> Option<VoipRecord> {
@@ -263,7 +274,7 @@ fn video_record(flows: &[&Flow], now: Time) -> Option<VideoRecord> {
 
 /// Whether traffic consists of transfers that end.
 fn ends(traffic: &Traffic) -> bool {
-    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) })
+    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. })
 }
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {
@@ -272,7 +283,6 @@ fn direction_bytes(world: &World, direction: Direction) -> u64 {
 
 /// Retransmissions and timeouts of a flow in the measured part.
 fn sender_count(flow: &Flow) -> Option<(u64, u64)> {
-    let Endpoints::Transport(sender, _) = &flow.endpoints else { return None };
-    let (now, before) = (sender.counts(), flow.base_sender);
+    let (now, before) = (flow.sender_counts()?, flow.base_sender);
     Some((now.retransmissions - before.retransmissions, now.timeouts - before.timeouts))
 }

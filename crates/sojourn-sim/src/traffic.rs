@@ -10,6 +10,8 @@ mod bulk;
 mod datagrams;
 pub mod e_model;
 mod on_off;
+mod sizes;
+mod transfers;
 pub mod video;
 pub mod voip;
 
@@ -17,8 +19,10 @@ pub use datagrams::{Datagrams, Spacing};
 
 use bulk::Bulk;
 use on_off::OnOff;
+use sizes::Draw;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::Traffic;
+use transfers::Transfers;
 use video::Video;
 
 /// What an application asks of its sender.
@@ -35,6 +39,8 @@ pub enum Action {
         /// For how long all that was supplied before has been there.
         idle: Span,
     },
+    /// Send so many bytes over a fresh connection.
+    Connect(u64),
     /// Send nothing new.
     Pause,
     /// Send without end again, with a fresh window.
@@ -48,8 +54,17 @@ pub struct Answer {
     pub action: Action,
     /// When it wants to be told next.
     pub next: Time,
-    /// How long a transfer took, where one has just ended.
-    pub completed: Option<Span>,
+    /// The transfer that has just ended, where one has.
+    pub completed: Option<Completed>,
+}
+
+/// A transfer that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completed {
+    /// How long it took.
+    pub time: Span,
+    /// Its payload bytes.
+    pub bytes: u64,
 }
 
 impl Answer {
@@ -109,6 +124,7 @@ kinds! {
     Bulk(Bulk),
     OnOff(OnOff),
     Video(Box<Video>),
+    Transfers(Box<Transfers>),
 }
 
 /// What an application may know of its flow.
@@ -130,6 +146,10 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
             None => AnyActivity::Bulk(Bulk::new(None)),
             Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, stream("talk"))),
         },
+        Traffic::Transfers { interval, sizes } => {
+            let sizes = Draw::new(*sizes, stream("sizes"));
+            AnyActivity::Transfers(Box::new(Transfers::new(*interval, sizes, stream("arrivals"))))
+        }
         Traffic::Video(video) => {
             AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
         }
@@ -194,8 +214,8 @@ impl Application {
     }
 
     /// All that was supplied has arrived, `delivered_bytes` since the start of the flow. What it asks of its sender,
-    /// and how long a transfer took that has ended with it.
-    pub fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> (Action, Option<Span>) {
+    /// and the transfer that has ended with it.
+    pub fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> (Action, Option<Completed>) {
         match self.activity.on_arrived(now, delivered_bytes) {
             None => (Action::Nothing, None),
             // What had been sent when the flow stopped still arrives, and leads to nothing more.

@@ -2,16 +2,18 @@
 
 use crate::Packet;
 use crate::agenda::Agenda;
+use crate::build::Dialer;
 use crate::flow::{Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
-use crate::times::Times;
-use crate::traffic::Action;
+use crate::times::{Coarse, Times};
+use crate::traffic::{Action, Completed};
 use sojourn_core::Time;
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind, Transmit};
+use std::collections::BTreeMap;
 
 /// Everything that exists in a run.
 #[derive(Debug)]
@@ -47,8 +49,21 @@ pub struct GroupMeter {
     pub fct: Times,
     /// Sum of completion times, in ns.
     pub fct_nanos: u128,
+    /// Completion times by the power of ten that the transfer's bytes reach.
+    pub fct_by_size: BTreeMap<u32, Coarse>,
     /// One-way delays of packets of calls.
     pub delay: Times,
+    /// Makes the connections of its flows.
+    pub dialer: Dialer,
+}
+
+impl GroupMeter {
+    /// A transfer has ended.
+    fn on_completed(&mut self, completed: Completed) {
+        self.fct.record(completed.time);
+        self.fct_nanos += u128::from(completed.time.as_nanos());
+        self.fct_by_size.entry(completed.bytes.ilog10()).or_default().record(completed.time);
+    }
 }
 
 impl World {
@@ -203,6 +218,9 @@ impl World {
     fn deliver(&mut self, packet: Packet) {
         let index = packet.flow as usize;
         self.flows[index].counts.left += 1;
+        if self.flows[index].is_past(&packet) {
+            return;
+        }
         match packet.body.kind {
             SegmentKind::Data => self.on_data(index, &packet),
             SegmentKind::Ack => self.on_ack(index, &packet.body),
@@ -236,14 +254,15 @@ impl World {
     fn on_arrived(&mut self, index: usize) {
         let flow = &mut self.flows[index];
         let (action, completed) = flow.application.on_arrived(self.now, flow.counts.delivered_bytes);
-        if let Some(time) = completed
+        if let Some(completed) = completed
             && self.measuring
         {
-            let meter = &mut self.groups[flow.group];
-            meter.fct.record(time);
-            meter.fct_nanos += u128::from(time.as_nanos());
+            self.groups[flow.group].on_completed(completed);
         }
-        self.perform(index, action);
+        if action != Action::Nothing {
+            self.perform(index, action);
+            self.transmit(index);
+        }
         self.arm(index);
     }
 
@@ -324,6 +343,7 @@ impl World {
                     }
                     sender.supply(bytes);
                 }
+                Action::Connect(bytes) => self.connect(index, bytes),
                 Action::Pause => sender.stop_supply(),
                 Action::Resume => {
                     sender.restart();
@@ -332,6 +352,14 @@ impl World {
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
         }
+    }
+
+    /// Sends `bytes` over a fresh connection.
+    fn connect(&mut self, index: usize, bytes: u64) {
+        let flow = &mut self.flows[index];
+        let (mut sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, flow.connections + 1);
+        sender.supply(bytes);
+        flow.connect(Endpoints::Transport(sender, receiver));
     }
 
     /// Sends all that a flow may send now.
@@ -405,9 +433,7 @@ impl World {
             if let Some(call) = &mut flow.call {
                 call.begin_measuring();
             }
-            if let Endpoints::Transport(sender, _) = &flow.endpoints {
-                flow.base_sender = sender.counts();
-            }
+            flow.base_sender = flow.sender_counts().unwrap_or_default();
         }
     }
 

@@ -8,7 +8,7 @@ use sojourn_core::registry::Kind;
 /// Kinds of traffic that do not respond to congestion, and so have no control.
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip"];
 
-pub(super) static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO], short: None };
+pub(super) static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS], short: None };
 
 static BULK: Section = Section {
     name: "bulk",
@@ -182,6 +182,116 @@ static VIDEO: Section = Section {
             presence: Presence::Default("0.7"),
             description: "share of that throughput, times the segments in the buffer, which the rate may take",
             example: "0.5",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static TRANSFERS: Section = Section {
+    name: "transfers",
+    description: "transfers that arrive as a Poisson process of each flow, every one over a fresh connection; a flow has one \
+                  connection at a time, and what arrives meanwhile waits, so give a group far more flows than transfers are \
+                  under way at once. Completion times, from the arrival on, are recorded by size",
+    own: &[
+        Key {
+            name: "interval",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
+            presence: Presence::Required,
+            description: "mean time between two arrivals of a flow",
+            example: "10 s",
+        },
+        Key {
+            name: "size",
+            form: Form::Select(&SIZES),
+            presence: Presence::Required,
+            description: "payload bytes of a transfer: a size, or a table with `kind` and its keys",
+            example: "{ kind = \"pareto\", min = \"10 kB\", max = \"10 MB\", shape = 1.2 }",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static SIZES: Select = Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], short: Some(("fixed", "size")) };
+
+/// Largest transfer, as that of a bulk flow.
+const SIZE: Form = Form::Bytes { min: 1, max: 1_000_000_000_000 };
+
+static FIXED: Section = Section {
+    name: "fixed",
+    description: "all of the same size",
+    own: &[Key { name: "size", form: SIZE, presence: Presence::Required, description: "that size", example: "100 kB" }],
+    base: None,
+    one_of: &[],
+};
+
+static PARETO: Section = Section {
+    name: "pareto",
+    description: "Pareto between two bounds; the upper one decides the mean where the shape is near 1",
+    own: &[
+        Key { name: "min", form: SIZE, presence: Presence::Required, description: "smallest size", example: "10 kB" },
+        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
+        Key {
+            name: "shape",
+            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
+            presence: Presence::Required,
+            description: "exponent of the tail: the share above x falls as x^-shape",
+            example: "1.2",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static LOG_NORMAL: Section = Section {
+    name: "log-normal",
+    description: "log-normal; what lies above the largest size has that size",
+    own: &[
+        Key {
+            name: "median",
+            form: SIZE,
+            presence: Presence::Required,
+            description: "half of the transfers are smaller",
+            example: "20 kB",
+        },
+        Key {
+            name: "sigma",
+            form: Form::Value(Kind::Number { min: 0.0, max: 10.0 }),
+            presence: Presence::Required,
+            description: "standard deviation of the natural logarithm",
+            example: "1.5",
+        },
+        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static ZIPF: Section = Section {
+    name: "zipf",
+    description: "k units, k from 1 to the largest number, with a probability that falls as k^-exponent",
+    own: &[
+        Key {
+            name: "unit",
+            form: SIZE,
+            presence: Presence::Default("1448 B"),
+            description: "bytes of a unit",
+            example: "1448 B",
+        },
+        Key {
+            name: "most",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000_000 }),
+            presence: Presence::Required,
+            description: "largest number of units; it decides the mean where the exponent is below 2",
+            example: "10000",
+        },
+        Key {
+            name: "exponent",
+            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
+            presence: Presence::Required,
+            description: "how fast the probability falls",
+            example: "1.7",
         },
     ],
     base: None,

@@ -4,6 +4,7 @@ use super::element_path;
 use super::groups::is_unresponsive;
 use super::links::mean_rate;
 use super::traffic::steady;
+use crate::build::sizes;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item, as_rate};
@@ -85,6 +86,7 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
 fn at_once(traffic: &Fields) -> Option<(&'static str, f64)> {
     match traffic.section.name {
         "bulk" => Some(("size", traffic.bytes("size")? as f64)),
+        "transfers" => Some(("size", sizes(traffic.table("size")?)?.largest() as f64)),
         "video" => match traffic.item("ladder")? {
             Item::Values(rates) => {
                 let bytes = as_rate(*rates.last()?).bytes_in(traffic.span("segment")?);

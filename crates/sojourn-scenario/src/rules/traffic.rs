@@ -1,7 +1,9 @@
 //! Rules of what applications send.
 
 use super::element_path;
-use crate::build::voip;
+use super::links::mean_rate;
+use crate::Sizes;
+use crate::build::{sizes, voip};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -45,6 +47,10 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
                 }
             }
             "video" => buffer(traffic, &path, reporter),
+            "transfers" => {
+                bounds(traffic, &path, reporter);
+                arrivals(scenario, group, traffic, &path, reporter);
+            }
             _ => {}
         }
     }
@@ -76,5 +82,43 @@ fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         let found = Fault::new(format!("\"{buffer}\" with segments of {segment}"));
         let allowed = format!("at least {least}: room for the segment that plays and the one that is on its way");
         reporter.error(video.origin_of("buffer"), &join(path, "buffer"), found, allowed);
+    }
+}
+
+/// The smallest or middle size of a distribution must be below its largest.
+fn bounds(transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((size, sizes)) = transfers.table("size").and_then(|size| Some((size, sizes(size)?))) else { return };
+    let (key, low, high) = match sizes {
+        Sizes::Pareto { min, max, .. } => ("min", min, max),
+        Sizes::LogNormal { median, max, .. } => ("median", median, max),
+        Sizes::Fixed(_) | Sizes::Zipf { .. } => return,
+    };
+    if low >= high {
+        let found = Fault::new(format!("{low} B with a max of {high} B"));
+        reporter.error(size.origin_of(key), &join(path, &format!("size.{key}")), found, "a size below max");
+    }
+}
+
+/// Most transfers of a run: those that wait are remembered.
+const MOST_TRANSFERS: f64 = 3e7;
+
+/// Transfers must be few enough to be remembered, and should not bring more than the link can carry.
+fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(interval), Some(flows)) = (transfers.span("interval"), group.integer("flows")) else { return };
+    let per_second = flows as f64 / interval.as_secs_f64();
+    let count = scenario.span("duration").map_or(0.0, |duration| per_second * duration.as_secs_f64());
+    let key = join(path, "interval");
+    if count > MOST_TRANSFERS {
+        let found = Fault::new(format!("\"{interval}\" for {flows} flows, which is {count:.0e} transfers"));
+        let allowed = format!("at most {MOST_TRANSFERS:.0e} transfers in a run");
+        return reporter.error(transfers.origin_of("interval"), &key, found, allowed);
+    }
+    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
+    let rate = scenario.table(main).and_then(mean_rate);
+    let (Some(rate), Some(sizes)) = (rate, transfers.table("size").and_then(sizes)) else { return };
+    let load = sizes.mean() * per_second / rate.bytes_per_second();
+    if load >= 1.0 {
+        let found = format!("{:.0} transfers per second, {load:.1} times what the link carries", per_second.max(1.0));
+        reporter.warning(transfers.origin_of("interval"), &key, found, "more and more transfers will wait");
     }
 }

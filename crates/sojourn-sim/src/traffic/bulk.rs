@@ -1,6 +1,6 @@
 //! Data without end, or one transfer.
 
-use super::{Action, Activity, Answer};
+use super::{Action, Activity, Answer, Completed};
 use sojourn_core::{Span, Time};
 
 /// Always has data, or so many bytes.
@@ -31,7 +31,7 @@ impl Activity for Bulk {
     fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> Option<Answer> {
         // A transfer that was stopped has no completion time.
         let is_whole = self.size_bytes == Some(delivered_bytes);
-        let completed = is_whole.then(|| now.since(self.start));
+        let completed = is_whole.then(|| Completed { time: now.since(self.start), bytes: delivered_bytes });
         Some(Answer { completed, ..Answer::new(Action::Nothing, Time::NEVER) })
     }
 }

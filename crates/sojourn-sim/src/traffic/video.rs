@@ -203,3 +203,87 @@ impl Activity for Video {
         self.player.state = State::Ended;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::Rate;
+
+    const SEGMENT: u64 = 4;
+
+    fn video() -> Video {
+        let ladder = [1, 2, 4, 8].map(|mbps| Rate::from_bits_per_second(mbps * 1_000_000).unwrap()).to_vec();
+        let segment = Span::from_secs(SEGMENT);
+        let buffer = Span::from_secs(12);
+        let spec = Spec { ladder, segment, buffer, samples: 2, safety: 0.9, low_buffer_safety: 0.7 };
+        Video::new(spec, 1000, Span::from_millis(20))
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    /// The highest rung that is not above 0.9 of the mean throughput, nor above 0.7 of it for each segment in the buffer.
+    #[test]
+    fn the_choice_of_the_rate() {
+        let mut video = video();
+        assert_eq!(video.choose(Span::from_secs(100)), 0, "nothing is known yet");
+        for (throughputs, buffered, rung) in [
+            ([4.44e6, 4.44e6], 100, 1),
+            ([4.45e6, 4.45e6], 100, 2),
+            ([2.0e6, 6.9e6], 100, 2),
+            ([5.7e6, 5.7e6], 4, 1),
+            ([5.72e6, 5.72e6], 4, 2),
+            ([5.7e6, 5.7e6], 5, 2),
+            ([11.0e6, 11.0e6], 2, 1),
+            ([50.0e6, 50.0e6], 0, 0),
+            ([0.1e6, 0.1e6], 12, 0),
+        ] {
+            video.throughputs = throughputs.into();
+            assert_eq!(video.choose(Span::from_secs(buffered)), rung, "{throughputs:?} {buffered} s");
+        }
+    }
+
+    /// A session by hand: request 20 ms; 500 kB at 1 Mbit/s arrive after 1 s.
+    #[test]
+    fn a_session_by_hand() {
+        let mut video = video();
+        assert_eq!(video.start(at(1000)).next, at(1020));
+        let answer = video.on_time(at(1020));
+        assert_eq!(answer.action, Action::Supply { bytes: 500_000, idle: Span::ZERO });
+        // 4 Mbit/s: 0.7 of it with one segment there allow 2 Mbit/s. There is room at once.
+        assert_eq!(video.on_arrived(at(2000), 500_000).unwrap().next, at(2020));
+        let idle = Span::from_millis(20);
+        assert_eq!(video.on_time(at(2020)).action, Action::Supply { bytes: 1_500_000, idle });
+        // The buffer ran out at 6 s: 1.5 s of stall. The mean of 4 and 8/5.5 is 2.7 Mbit/s, of which 0.7 allow 1.
+        assert_eq!(video.on_arrived(at(7500), 1_500_000).unwrap().next, at(7520));
+        assert_eq!(video.on_time(at(7520)).action, Action::Supply { bytes: 2_000_000, idle });
+        // At once: 7.9 s in the buffer, and 12 have room for 4 more at 7.6 s; the next one fills it.
+        assert_eq!(video.on_arrived(at(7600), 2_000_000).unwrap().next, at(7620));
+        video.on_time(at(7620));
+        // 11.8 s at 7.7 s: 3.8 s must be played first.
+        assert_eq!(video.on_arrived(at(7700), 0).unwrap().next, at(7700 + 3800 + 20));
+        // When it is asked for, two segments are left, and not the three there were.
+        video.throughputs = [5.0e6, 5.0e6].into();
+        video.spec.safety = 1.0;
+        video.spec.low_buffer_safety = 0.35;
+        let supplied = video.supplied_bytes;
+        let idle = Span::from_millis(3820);
+        assert_eq!(video.on_time(at(11_520)).action, Action::Supply { bytes: supplied + 1_000_000, idle });
+        let tally = video.tally(at(11_520));
+        assert_eq!((tally.segments, tally.stalls, tally.stalled), (4, 1, Span::from_millis(1500)));
+        assert_eq!((tally.started, tally.startup), (1, Span::from_millis(1000)));
+        // 1, 2, 1, then a high one, then 2.
+        assert_eq!(tally.switches, 4);
+        // The 8 s that are left run out at 19.48 s.
+        let later = video.tally(at(20_500));
+        assert_eq!((later.stalls, later.stalled), (2, Span::from_millis(1500 + 1000)));
+        // The stall that goes on when measuring begins counts from there, and that it began does not.
+        video.begin_measuring(at(20_500));
+        let rest = video.tally(at(21_500));
+        assert_eq!((rest.stalls, rest.stalled, rest.segments), (0, Span::from_secs(1), 0));
+        video.stop(at(21_500));
+        assert_eq!(video.tally(at(60_000)).stalled, Span::from_secs(1));
+        assert!(video.on_arrived(at(60_000), 0).is_none());
+    }
+}

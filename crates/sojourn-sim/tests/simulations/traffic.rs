@@ -216,3 +216,94 @@ fn the_mix() {
     close(group(&record, "cbr").goodput_mbps, 0.5 * 972.0 / 1000.0, 0.05);
     assert!(record.bottleneck.utilization.unwrap() > 0.95);
 }
+
+fn web(traffic: &str, more: &str) -> String {
+    format!(
+        "name = \"web\"\ncontrol = \"newreno\"\nrtt = \"40 ms\"\n{more}\ntraffic = {{ kind = \"transfers\", {traffic} }}"
+    )
+}
+
+/// Ten packets are one flight after the handshake, 40 + 20 ms; an eleventh waits for an acknowledgement. The five for the
+/// first flight let 15 go, so that the 26th waits again. Every transfer begins afresh, however many there were before.
+#[test]
+fn every_transfer_is_a_fresh_connection() {
+    for (packets, round_trips) in [(10, 1.5), (11, 2.5), (25, 2.5), (26, 3.5)] {
+        let size = format!("interval = \"2 s\", size = \"{} B\"", packets * 1448);
+        let record = run(&dumbbell("400 s", "rate = \"1 Gbit/s\"", &[&web(&size, "flows = 4")]));
+        let fct = group(&record, "web").fct_ms.unwrap();
+        // 800 arrivals, give or take four times their root.
+        close(fct.count as f64, 800.0, 113.0);
+        close(fct.p50.unwrap(), round_trips * 40.0, 0.6);
+        let delivered: u64 = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
+        let whole = delivered / (packets * 1448);
+        assert!(whole == fct.count || whole <= fct.count + 4, "{whole} {}", fct.count);
+    }
+}
+
+/// 10 transfers of 62.5 kB in a second are half of 10 Mbit/s.
+#[test]
+fn transfers_make_their_load() {
+    let traffic = "interval = \"20 s\", size = \"62500 B\"";
+    let record = run(&dumbbell("300 s", "rate = \"10 Mbit/s\"", &[&web(traffic, "flows = 200")]));
+    close(group(&record, "web").goodput_mbps, 5.0, 0.4);
+    let by_size = &group(&record, "web").fct_by_size_ms;
+    assert_eq!(by_size.keys().collect::<Vec<_>>(), ["10kB"]);
+    assert_eq!(by_size["10kB"].count, group(&record, "web").fct_ms.unwrap().count);
+    close(by_size["10kB"].mean.unwrap(), group(&record, "web").fct_ms.unwrap().mean.unwrap(), 1e-6);
+}
+
+/// Larger transfers take longer, and all sizes are told apart.
+#[test]
+fn completion_times_by_size() {
+    let traffic = "interval = \"20 s\", size = { kind = \"pareto\", min = \"1 kB\", max = \"1 MB\", shape = 1 }";
+    let record = run(&dumbbell("300 s", "rate = \"10 Mbit/s\"", &[&web(traffic, "flows = 200")]));
+    let by_size = &group(&record, "web").fct_by_size_ms;
+    let [small, middle, large] = ["1kB", "10kB", "100kB"].map(|class| by_size[class]);
+    assert!(small.mean < middle.mean && middle.mean < large.mean, "{by_size:?}");
+    assert!(small.count > 5 * middle.count && middle.count > 5 * large.count, "{by_size:?}");
+}
+
+/// One flow sends one transfer after the other: 250 kB at 1 Mbit/s take over 2 s, and arrivals each second pile up.
+#[test]
+fn what_arrives_meanwhile_waits() {
+    let waits = web("interval = \"1 s\", size = \"250 kB\"", "");
+    let record = run(&dumbbell("100 s", "rate = \"1 Mbit/s\"", &[&waits]));
+    let fct = group(&record, "web").fct_ms.unwrap();
+    close(fct.count as f64, 100.0 / 2.15, 3.0);
+    // The last of them have waited for half of the run.
+    assert!(fct.p99.unwrap() > 30e3 && fct.p99.unwrap() < 100e3, "{fct:?}");
+    let stopped = web("interval = \"1 s\", size = \"250 kB\"", "stop = \"50 s\"");
+    let record = run(&dumbbell("100 s", "rate = \"1 Mbit/s\"", &[&stopped]));
+    let count = group(&record, "web").fct_ms.unwrap().count;
+    assert_eq!(count, record.flows[0].delivered_bytes / 250_000);
+    assert!(record.flows[0].delivered_bytes % 250_000 > 0, "the one that was cut off arrives in part");
+}
+
+/// Loss, reordering and duplicates of one connection never reach the next; retransmissions of all are counted.
+#[test]
+fn connections_do_not_mix() {
+    let bottleneck = "rate = \"5 Mbit/s\"\nloss = 0.03\n\
+                      jitter = { kind = \"uniform\", max = \"30 ms\", reorder = true }";
+    let lossy = web("interval = \"2 s\", size = \"20000 B\"", "flows = 10");
+    let scenario = dumbbell("300 s", bottleneck, &[&lossy]);
+    let record = run(&scenario);
+    let web = group(&record, "web");
+    let count = web.fct_ms.unwrap().count;
+    close(count as f64, 1500.0, 160.0);
+    let delivered: u64 = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    assert!((count * 20_000..=(count + 10) * 20_000).contains(&delivered), "{count} {delivered}");
+    // 14 packets each, of which 3 % are lost and sent again, and some for nothing.
+    assert!(web.retransmissions.unwrap() as f64 > 0.03 * 14.0 * count as f64 * 0.8, "{web:?}");
+    assert_eq!(text(&record), text(&run(&scenario)));
+}
+
+/// Sizes and arrivals have their own streams: other sizes leave the arrivals as they were.
+#[test]
+fn arrivals_do_not_depend_on_sizes() {
+    let count = |size: &str| {
+        let traffic = web(&format!("interval = \"10 s\", size = {size}"), "flows = 5");
+        let record = run(&dumbbell("200 s", FAST, &[&traffic]));
+        group(&record, "web").fct_ms.unwrap().count
+    };
+    assert_eq!(count("\"1 kB\""), count("{ kind = \"zipf\", most = 20, exponent = 1.7 }"));
+}
