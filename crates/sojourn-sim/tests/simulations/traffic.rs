@@ -195,15 +195,45 @@ fn a_stream_that_stops() {
     assert!(record.flows[0].delivered_bytes < 9 * 5_860_000);
 }
 
-/// A pause of more than a timeout ends the window: every segment begins with ten packets at most at once.
+/// A segment of 518 packets and then 4.8 s of silence: each begins with ten packets and every acknowledgement of two lets
+/// three go, so that a third of the segment waits at the end. With the window of the one before all would come at once.
 #[test]
 fn the_window_starts_anew_after_a_pause() {
     let steady = film(", ladder = [\"1 Mbit/s\"], buffer = \"12 s\"");
-    let record = run(&dumbbell("100 s", "rate = \"5 Mbit/s\"", &[&steady]));
+    let mut scenario = dumbbell("100 s", "rate = \"5 Mbit/s\"", &[&steady]);
+    scenario.warmup = sojourn_core::Span::from_secs(30);
+    let record = run(&scenario);
     assert_eq!(group(&record, "film").drop_rate, Some(0.0));
-    // Slow start from ten packets over 40 ms: a queue of a few tens; an old window of 500 packets would be there at once.
-    assert!(record.bottleneck.queue_packets.max > 10, "{:?}", record.bottleneck.queue_packets);
-    assert_eq!(text(&record), text(&run(&dumbbell("100 s", "rate = \"5 Mbit/s\"", &[&steady]))));
+    close(record.bottleneck.queue_packets.max as f64, 518.0 / 3.0, 30.0);
+    assert_eq!(text(&record), text(&run(&scenario)));
+}
+
+/// A request crosses the constant delays of the way back, as do the handshake and all acknowledgements: five times 100 ms
+/// beside the 200 ms of the first segment on a fast link.
+#[test]
+fn requests_take_the_way_back() {
+    let record = run(&scenario(&format!(
+        "duration = \"30 s\"\nbottleneck = {{ rate = \"100 Mbit/s\" }}\n\
+         reverse = {{ rate = \"100 Mbit/s\", delay = \"100 ms\" }}\n[[group]]\n{}",
+        film("")
+    )));
+    close(video(&record, "film").startup_ms.unwrap(), 700.0, 5.0);
+}
+
+/// What was lost before the warm-up ended does not count.
+#[test]
+fn losses_of_the_warm_up() {
+    let flood = "name = \"flood\"\nrtt = \"40 ms\"\ntraffic = { kind = \"cbr\", rate = \"5 Mbit/s\" }\nstop = \"2 s\"";
+    let mut scenario = dumbbell(
+        "30 s",
+        "rate = \"1 Mbit/s\"\nqueue = { kind = \"droptail\", limit = \"20 packets\" }",
+        &[&call(""), flood],
+    );
+    assert!(voip(&run(&scenario), "call").loss.unwrap() > 0.02);
+    scenario.warmup = sojourn_core::Span::from_secs(5);
+    let heard = voip(&run(&scenario), "call");
+    assert_eq!(heard.loss, Some(0.0));
+    close(heard.delay_ms.max.unwrap(), 21.6, 0.1);
 }
 
 /// All of RFC 7928's mix gets something, and its parts say what they should.
