@@ -2,6 +2,7 @@
 
 python -m benchmarks.bench            # measure, keep the raw numbers, write the page (about five minutes)
 python -m benchmarks.bench --quick    # one round of everything, to see that it works; nothing is written
+python -m benchmarks.bench --count    # count the instructions of the disciplines (some minutes, needs valgrind)
 python -m benchmarks.bench --render   # write the page again from the raw numbers
 """
 
@@ -10,12 +11,14 @@ import shutil
 import sys
 from typing import Any
 
-from benchmarks import child, comparison, hotspots, machine, performance_page, scaling, startup
-from benchmarks.common import load, save, say, write_page
+import sojourn
+from benchmarks import child, comparison, hotspots, kinds, machine, performance_page, queues, scaling, startup
+from benchmarks.common import Document, load, save, say, write_page
 from benchmarks.peers import peers
 
 ROUNDS = 5
 SCALING_REPEATS = 3
+KINDS_ROUNDS = 7
 
 
 def main() -> int:
@@ -23,17 +26,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure Sojourn's speed and write docs/performance.md.")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--render", action="store_true", help="only write the page, from the numbers of the last run")
+    how.add_argument("--count", action="store_true", help="only count the instructions of the disciplines")
     how.add_argument("--quick", action="store_true", help="one round; print the page instead of writing it")
     arguments = parser.parse_args()
     try:
+        if arguments.count:
+            return count()
         if arguments.render:
-            write_page("performance", performance_page.render(load("performance")))
+            write_page("performance", render(load("performance")))
             return 0
-        document = measure(1 if arguments.quick else ROUNDS, 1 if arguments.quick else SCALING_REPEATS)
+        document = measure(quick=arguments.quick)
     except (child.ChildError, peers.PeerError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    page = performance_page.render(document)
+    page = render(document)
     if arguments.quick:
         print(page)
         return 0
@@ -43,20 +49,38 @@ def main() -> int:
     return 0
 
 
-def measure(rounds: int, scaling_repeats: int) -> dict[str, Any]:
-    """Return all that the page shows."""
+def measure(*, quick: bool) -> dict[str, Any]:
+    """Return all that the page shows but the instructions."""
     have = available_peers()
-    profiled = hotspots.build()
+    profiled, counted = hotspots.build(), queues.build()
     where = machine.describe()
     child.stay_on_one_core()
     return {
         "machine": where,
-        "comparison": comparison.compare(have, rounds),
-        "scaling": scaling.cost_per_packet(scaling_repeats),
+        "comparison": comparison.compare(have, 1 if quick else ROUNDS),
+        "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
+        "queues": queues.measure() if counted else None,
+        "kinds": kinds.measure(1 if quick else KINDS_ROUNDS),
         "startup": startup.measure(),
         "hotspots": hotspots.measure() if profiled else None,
     }
+
+
+def count() -> int:
+    """Count the instructions of the disciplines into results/instructions.json, and write the page with them."""
+    if shutil.which("valgrind") is None or not queues.build():
+        print("bench: --count needs valgrind and cargo", file=sys.stderr)
+        return 1
+    names = [entry["name"] for entry in sojourn.catalogue()["queues"]]
+    save("instructions", {"commit": machine.describe()["commit"], "rows": queues.count(names)})
+    write_page("performance", render(load("performance")))
+    return 0
+
+
+def render(document: Document) -> str:
+    """Return the page, with the instructions that were counted last."""
+    return performance_page.render(document, load("instructions"))
 
 
 def available_peers() -> set[str]:

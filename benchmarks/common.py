@@ -39,6 +39,7 @@ def load(name: str) -> dict[str, Any]:
 def write_page(name: str, text: str) -> None:
     """Write docs/NAME.md."""
     path = DOCS / f"{name}.md"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(text.rstrip() + "\n", encoding="utf-8")
     say(f"wrote {path.relative_to(ROOT)}")
 
@@ -48,6 +49,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     rule = ["---:" if head.endswith(">") else "---" for head in heads]
     lines = [[head.removesuffix(">") for head in heads], rule, *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def listed(groups: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return one list that has what each text applies to before it."""
+    return ["\n".join(f"- {'; '.join(where)}: {why}" for why, where in groups.items())]
 
 
 def paragraph(text: str) -> str:

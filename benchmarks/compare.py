@@ -22,12 +22,19 @@ class Metric:
     digits: int
 
 
-METRICS = (
+QUEUES = (
     Metric("queue_packets_mean", "relative", 0.10, 2),
     Metric("utilization", "absolute", 0.01, 4),
     Metric("drops", "relative", 0.15, 1),
+    Metric("marks", "relative", 0.15, 1),
     Metric("share_1", "absolute", 0.03, 3),
 )
+CONTROLS = (
+    Metric("queue_packets_mean", "relative", 0.15, 2),
+    Metric("share_1", "absolute", 0.05, 3),
+)
+# Counts below this in both simulators are nothing to compare.
+FEW = 1.0
 
 
 def sample(values: Sequence[float]) -> dict[str, Any]:
@@ -40,18 +47,20 @@ def sample(values: Sequence[float]) -> dict[str, Any]:
 def compare(metric: Metric, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
     """Return both samples, their difference, and whether they agree.
 
-    `errors` is the difference in standard errors of itself (None where neither sample varies), `blind` says
-    that the noise is too large for the tolerance: its two-sided 95 % range does not fit in.
+    `difference` is None where it would be relative to nothing. `errors` is the difference in standard errors of itself
+    (None where neither sample varies), `blind` says that the noise is too large for the tolerance: its two-sided 95 %
+    range does not fit in.
     """
     mine, other = sample(ours), sample(theirs)
     difference = mine["mean"] - other["mean"]
     error = math.sqrt(mine["sd"] ** 2 / mine["n"] + other["sd"] ** 2 / other["n"])
-    allowed = metric.tolerance * (abs(other["mean"]) if metric.scale == "relative" else 1.0)
+    relative = metric.scale == "relative"
+    allowed = metric.tolerance * (abs(other["mean"]) if relative else 1.0)
     return {
         "metric": metric.name,
         "ours": mine,
         "theirs": other,
-        "difference": difference / other["mean"] if metric.scale == "relative" else difference,
+        "difference": difference if not relative else difference / other["mean"] if other["mean"] else None,
         "tolerance": metric.tolerance,
         "errors": difference / error if error > 0 else None,
         "agrees": abs(difference) <= allowed,

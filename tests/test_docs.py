@@ -16,7 +16,13 @@ from sojourn import _native
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")])
 RECORD_PAGE = ROOT / "docs/guide/record.md"
-GUIDES = [ROOT / "README.md", ROOT / "docs/guide/start.md", ROOT / "docs/guide/campaigns.md", RECORD_PAGE, ROOT / "docs/guide/traffic.md"]
+GUIDES = [
+    ROOT / "README.md",
+    ROOT / "docs/guide/start.md",
+    ROOT / "docs/guide/campaigns.md",
+    RECORD_PAGE,
+    ROOT / "docs/guide/traffic.md",
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:

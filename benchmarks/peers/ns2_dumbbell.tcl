@@ -4,12 +4,16 @@
 #
 # key (default)                unit, meaning
 #   rate (4e6)                 bit/s, bottleneck
-#   limit (400)                packets, the queue's limit_ (DropTail then holds limit - 1; RED limit * 500 bytes)
+#   limit (400)                packets, the queue's limit_ (DropTail then holds limit - 1; RED limit * 500 bytes); 0, for sfq and
+#                              drr: their own
 #   rtt (0.05)                 s, base round trip, propagation only
 #   bottleneck_delay (0)       s, the part of rtt/2 that lies on the bottleneck itself (RED's automatic weight looks at it)
 #   flows_1 (5) flows_2 (5)    flows in each group
 #   control_1 control_2        newreno (default), reno, tahoe, vegas, sack, or linux:NAME (Agent/TCP/Linux, select_ca NAME)
-#   queue (droptail)           droptail or red; ns-2.35's own defaults, nothing else is set
+#   queue (droptail)           droptail, red, sfq or drr; ns-2.35's own defaults, but for limit and buckets
+#   buckets (0)                of sfq and drr; 0: 16. Nodes are numbered so that the flows fill one bucket after the other
+#   load (0)                   0: the controls decide. Otherwise UDP at constant rates, load * rate in all, whatever happens;
+#   part_1 (0.25)              the part of it that group 1 sends
 #   duration (60) warmup (10)  s, measured from warmup to duration
 #   seed (1)
 #   payload (1460)             bytes; ns-2 adds 40
@@ -22,7 +26,7 @@
 
 array set cfg {
     rate 4e6 limit 400 rtt 0.05 bottleneck_delay 0 flows_1 5 flows_2 5 control_1 newreno control_2 newreno
-    queue droptail duration 60 warmup 10 seed 1 payload 1460 window 10000 start_max 0.1
+    queue droptail buckets 0 load 0 part_1 0.25 duration 60 warmup 10 seed 1 payload 1460 window 10000 start_max 0.1
     access_rate 1e11 topology dumbbell monitor 1 scheduler Calendar
 }
 
@@ -41,8 +45,12 @@ if {2.0 * $cfg(bottleneck_delay) > $cfg(rtt)} { fail "bottleneck_delay exceeds r
 switch -- $cfg(queue) {
     droptail { set queue_class DropTail }
     red { set queue_class RED }
-    default { fail "queue is droptail or red, not '$cfg(queue)'" }
+    sfq { set queue_class SFQ }
+    drr { set queue_class DRR }
+    default { fail "queue is droptail, red, sfq or drr, not '$cfg(queue)'" }
 }
+if {$cfg(buckets) == 0} { set cfg(buckets) 16 }
+set hashes [expr {$cfg(queue) in {sfq drr} && $cfg(topology) eq "dumbbell"}]
 
 # ns-2 fills all six words of its generator with the seed, and the generator is linear: neighbouring seeds would give related
 # streams. A quadratic hash separates them.
@@ -67,21 +75,49 @@ set plenty 10000000
 
 $ns simplex-link $left $right $cfg(rate) $bottleneck_delay $queue_class
 $ns queue-limit $left $right $cfg(limit)
+# SFQ and DRR look at limits of their own, not at the link's.
+set bottleneck [[$ns link $left $right] queue]
+switch -- $cfg(queue) {
+    sfq {
+        $bottleneck set buckets_ $cfg(buckets)
+        if {$cfg(limit) > 0} { $bottleneck set maxqueue_ $cfg(limit) }
+    }
+    drr {
+        $bottleneck set buckets_ $cfg(buckets)
+        if {$cfg(limit) > 0} { $bottleneck set blimit_ [expr {$cfg(limit) * ($cfg(payload) + 40)}] }
+    }
+}
 $ns simplex-link $right $left $cfg(access_rate) $bottleneck_delay DropTail
 $ns queue-limit $right $left $plenty
 
-proc edge_node {router delay} {
+# The bucket that SFQ's and DRR's hash gives a number: SFQ takes the sum of both nodes' addresses, DRR the source's.
+proc bucket_of {number} {
+    global cfg
+    return [expr {(($number + ($number >> 8) + ~($number >> 4)) % ((2 << 19) - 1)) % $cfg(buckets)}]
+}
+
+# A new node whose number, plus `besides`, falls into the bucket; those before it stay without links.
+proc node_for {bucket besides} {
+    global ns cfg
+    while 1 {
+        set node [$ns node]
+        if {[bucket_of [expr {[$node id] + $besides}]] == $bucket % $cfg(buckets)} { return $node }
+    }
+}
+
+proc edge_node {node router delay} {
     global ns cfg plenty
-    set node [$ns node]
     foreach {from to} [list $node $router $router $node] {
         $ns simplex-link $from $to $cfg(access_rate) $delay DropTail
         $ns queue-limit $from $to $plenty
     }
-    return $node
 }
 
+# A sender and its receiver; `header` is what the sender adds to its payload.
 proc new_pair {control} {
+    global cfg
     set sink_class Agent/TCPSink
+    set header 40
     switch -glob -- $control {
         newreno { set tcp [new Agent/TCP/Newreno] }
         reno { set tcp [new Agent/TCP/Reno] }
@@ -91,37 +127,58 @@ proc new_pair {control} {
         linux:* {
             set tcp [new Agent/TCP/Linux]
             set sink_class Agent/TCPSink/Sack1
-            # Agent/TCP/Linux needs timestamps: its controls read RTTs from them.
+            # Agent/TCP/Linux needs timestamps: its controls read RTTs from them. The packet stays as long as without.
             $tcp set timestamps_ true
+            incr header [$tcp set ts_option_size_]
             set select_ca [string range $control 6 end]
             [Simulator instance] at 0 "$tcp select_ca $select_ca"
         }
         default { fail "unknown control '$control'" }
     }
-    return [list $tcp [new $sink_class]]
+    set sink [new $sink_class]
+    if {$header > 40} { $sink set ts_echo_rfc1323_ true }
+    $tcp set packetSize_ [expr {$cfg(payload) + 40 - $header}]
+    $tcp set window_ $cfg(window)
+    return [list $tcp $sink $header]
+}
+
+# A sender of packets of the same size at a constant rate; LossMonitor counts what arrives.
+proc new_stream {} {
+    global cfg
+    set udp [new Agent/UDP]
+    $udp set packetSize_ [expr {$cfg(payload) + 40}]
+    return [list $udp [new Agent/LossMonitor] 40]
 }
 
 set flows {}
 foreach group {1 2} {
     for {set i 0} {$i < $cfg(flows_$group)} {incr i} {
-        foreach {tcp sink} [new_pair $cfg(control_$group)] break
-        $tcp set packetSize_ $cfg(payload)
-        $tcp set window_ $cfg(window)
-        $tcp set fid_ [llength $flows]
+        foreach {sender sink header} [expr {$cfg(load) > 0 ? [new_stream] : [new_pair $cfg(control_$group)]}] break
+        $sender set fid_ [llength $flows]
         if {$cfg(topology) eq "dumbbell"} {
-            set source [edge_node $left $access_delay]
-            set target [edge_node $right $access_delay]
+            set bucket [llength $flows]
+            set source [expr {$hashes && $cfg(queue) eq "drr" ? [node_for $bucket 0] : [$ns node]}]
+            set target [expr {$hashes && $cfg(queue) eq "sfq" ? [node_for $bucket [$source id]] : [$ns node]}]
+            edge_node $source $left $access_delay
+            edge_node $target $right $access_delay
         } else {
             set source $left
             set target $right
         }
-        $ns attach-agent $source $tcp
+        $ns attach-agent $source $sender
         $ns attach-agent $target $sink
-        $ns connect $tcp $sink
-        set ftp [new Application/FTP]
-        $ftp attach-agent $tcp
-        $ns at [$defaultRNG uniform 0.0 $cfg(start_max)] "$ftp start"
-        lappend flows [list $group $tcp $sink]
+        $ns connect $sender $sink
+        if {$cfg(load) > 0} {
+            set application [new Application/Traffic/CBR]
+            $application set packetSize_ [expr {$cfg(payload) + 40}]
+            set part [expr {$group == 1 ? $cfg(part_1) : 1.0 - $cfg(part_1)}]
+            $application set rate_ [expr {$part * $cfg(load) * $cfg(rate) / $cfg(flows_$group)}]
+        } else {
+            set application [new Application/FTP]
+        }
+        $application attach-agent $sender
+        $ns at [$defaultRNG uniform 0.0 $cfg(start_max)] "$application start"
+        lappend flows [list $group $sender $sink $header]
     }
 }
 
@@ -150,11 +207,12 @@ proc snapshot {name} {
     foreach key {timeouts resent} { set a($key) 0 }
     set a(flows) {}
     foreach flow $flows {
-        foreach {group tcp sink} $flow break
-        # The sink counts in-order bytes with their 40 B headers.
-        lappend a(flows) [expr {double([$sink set bytes_]) * $cfg(payload) / ($cfg(payload) + 40.0)}]
-        incr a(timeouts) [$tcp set nrexmit_]
-        incr a(resent) [$tcp set nrexmitpack_]
+        foreach {group sender sink header} $flow break
+        # The sink counts in-order bytes with their headers.
+        lappend a(flows) [expr {[$sink set bytes_] * (1.0 - $header / ($cfg(payload) + 40.0))}]
+        if {$cfg(load) > 0} continue
+        incr a(timeouts) [$sender set nrexmit_]
+        incr a(resent) [$sender set nrexmitpack_]
     }
 }
 

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -41,6 +42,7 @@ struct Settings
     uint32_t seed = 1;
     uint32_t payload = 1460;
     bool sack = true;
+    std::string recovery = "prr";
     uint32_t initialWindow = 2;
     double minRto = 0.2;
     uint32_t delayedAck = 1;
@@ -50,10 +52,16 @@ struct Settings
     bool monitor = true;
     uint32_t buffer = 0;
     double ledbatTarget = 0.1;
+    bool ecn = false;
+    uint32_t markedAbove = 20;
+    double load = 0.0;
+    double part1 = 0.25;
 };
 
 constexpr uint32_t kHeader = 40;  // bytes, IPv4 + TCP without options
 constexpr uint32_t kTimestamp = 12;
+constexpr uint32_t kDatagram = 28; // bytes, IPv4 + UDP
+constexpr uint32_t kBuckets = 65536;
 constexpr uint32_t kPpp = 2;      // bytes that PointToPointNetDevice adds to every packet
 constexpr uint32_t kMeanPacket = 500;
 constexpr const char* kAccessRate = "100Gbps";
@@ -95,6 +103,7 @@ struct Snapshot
     double discBytes = 0.0;
     uint64_t arrivals = 0;
     uint64_t drops = 0;
+    uint64_t marks = 0;
     uint64_t sentBytes = 0;
     std::vector<uint64_t> delivered;
 };
@@ -129,6 +138,7 @@ Take(World* world, Snapshot* snapshot)
         const QueueDisc::Stats& stats = world->disc->GetStats();
         snapshot->arrivals = stats.nTotalReceivedPackets;
         snapshot->drops = stats.nTotalDroppedPackets;
+        snapshot->marks = stats.nTotalMarkedPackets;
     }
     else
     {
@@ -147,31 +157,23 @@ Take(World* world, Snapshot* snapshot)
 TypeId
 Control(const std::string& name)
 {
-    if (name == "newreno")
+    const std::map<std::string, TypeId> known = {
+        {"newreno", TcpNewReno::GetTypeId()},
+        {"linuxreno", TcpLinuxReno::GetTypeId()},
+        {"ledbat", TcpLedbat::GetTypeId()},
+        {"cubic", TcpCubic::GetTypeId()},
+        {"vegas", TcpVegas::GetTypeId()},
+        {"westwood", TcpWestwood::GetTypeId()}, // Westwood+, see main
+        {"dctcp", TcpDctcp::GetTypeId()},
+        {"bbr", TcpBbr::GetTypeId()},
+        {"lp", TcpLp::GetTypeId()},
+    };
+    const auto found = known.find(name);
+    if (found == known.end())
     {
-        return TcpNewReno::GetTypeId();
+        NS_FATAL_ERROR("unknown control '" << name << "'");
     }
-    if (name == "linuxreno")
-    {
-        return TcpLinuxReno::GetTypeId();
-    }
-    if (name == "ledbat")
-    {
-        return TcpLedbat::GetTypeId();
-    }
-    if (name == "cubic")
-    {
-        return TcpCubic::GetTypeId();
-    }
-    if (name == "vegas")
-    {
-        return TcpVegas::GetTypeId();
-    }
-    if (name == "lp")
-    {
-        return TcpLp::GetTypeId();
-    }
-    NS_FATAL_ERROR("unknown control '" << name << "': newreno, linuxreno, ledbat, cubic, vegas, lp");
+    return found->second;
 }
 
 // ns-2.35's automatic RED thresholds (bytes) and weight, for a mean packet of 500 bytes.
@@ -185,6 +187,67 @@ RedLikeNs2(World& world)
     world.redMin = minPackets * kMeanPacket;
     world.redMax = 3.0 * world.redMin;
     world.redWeight = 1.0 - std::exp(-1.0 / (10.0 * rtt * perSecond));
+}
+
+// The discipline that the settings name: with its defaults, unless a comment says why not.
+Ptr<QueueDisc>
+Discipline(World& world)
+{
+    const Settings& config = world.config;
+    const std::map<std::string, std::string> types = {
+        {"droptail", "Fifo"},
+        {"red", "Red"},
+        {"step", "Red"},
+        {"ared", "Red"},
+        {"codel", "CoDel"},
+        {"fq_codel", "FqCoDel"},
+        {"pie", "Pie"},
+        {"fq_pie", "FqPie"},
+        {"cobalt", "Cobalt"},
+    };
+    const auto type = types.find(config.queue);
+    NS_ABORT_MSG_IF(type == types.end(), "unknown queue '" << config.queue << "'");
+    ObjectFactory disc("ns3::" + type->second + "QueueDisc");
+    // One more packet waits in the device.
+    disc.Set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, config.limit - 1)));
+    if (type->second == "Red")
+    {
+        disc.Set("LinkBandwidth", DataRateValue(DataRate(uint64_t(config.rate))));
+        disc.Set("LinkDelay", TimeValue(Seconds(config.bottleneckDelay)));
+    }
+    if (type->second.substr(0, 2) == "Fq")
+    {
+        disc.Set("Flows", UintegerValue(kBuckets));
+    }
+    if (config.queue == "red")
+    {
+        RedLikeNs2(world);
+        const QueueSize limit(QueueSizeUnit::BYTES, config.limit * kMeanPacket);
+        disc.Set("MaxSize", QueueSizeValue(limit));
+        disc.Set("MeanPktSize", UintegerValue(kMeanPacket));
+        disc.Set("MinTh", DoubleValue(world.redMin));
+        disc.Set("MaxTh", DoubleValue(world.redMax));
+        disc.Set("QW", DoubleValue(world.redWeight));
+        disc.Set("LInterm", DoubleValue(10.0));
+    }
+    if (config.queue == "ared")
+    {
+        disc.Set("ARED", BooleanValue(true));
+    }
+    if (config.queue == "step")
+    {
+        // As DCTCP wants it: the queue itself, not its average, and a mark for all above the threshold.
+        disc.Set("MinTh", DoubleValue(config.markedAbove));
+        disc.Set("MaxTh", DoubleValue(config.markedAbove));
+        disc.Set("QW", DoubleValue(1.0));
+        disc.Set("Gentle", BooleanValue(false));
+        disc.Set("UseHardDrop", BooleanValue(false));
+    }
+    if (config.ecn && config.queue != "droptail")
+    {
+        disc.Set("UseEcn", BooleanValue(true));
+    }
+    return disc.Create<QueueDisc>();
 }
 
 std::string
@@ -221,17 +284,18 @@ Print(const World& world)
     const bool known = config.monitor && span > 0;
     const double arrivals = double(b.arrivals - a.arrivals);
     const double drops = double(b.drops - a.drops);
+    const double marks = double(b.marks - a.marks);
     const double disc = (b.discPackets - a.discPackets) / span;
     const double device = (b.devicePackets - a.devicePackets) / span;
     const double total = delivered[1] + delivered[2];
     std::cout << "{\"peer\": \"ns-3\", \"seed\": " << config.seed << ", \"utilization\": "
               << Number(known, 8.0 * (b.sentBytes - a.sentBytes) / (config.rate * span))
-              << ", \"queue_packets_mean\": " << Number(known, disc + device)
-              << ", \"disc_packets_mean\": " << Number(known, disc)
+              << ", \"queue_packets_mean\": " << Number(known, world.disc ? disc : device)
               << ", \"device_packets_mean\": " << Number(known, device)
               << ", \"queue_bytes_mean\": null"
               << ", \"arrivals\": " << Number(span > 0, arrivals)
               << ", \"drops\": " << Number(span > 0, drops)
+              << ", \"marks\": " << Number(span > 0 && config.ecn, marks)
               << ", \"drop_rate\": " << Number(span > 0 && arrivals > 0, drops / arrivals)
               << ", \"share_1\": " << Number(total > 0, delivered[1] / total)
               << ", \"goodput_1_bps\": " << Number(span > 0, 8.0 * delivered[1] / span)
@@ -257,14 +321,23 @@ main(int argc, char* argv[])
     cmd.AddValue("bottleneck_delay", "s, the part of rtt/2 on the bottleneck", config.bottleneckDelay);
     cmd.AddValue("flows_1", "flows in group 1", config.flows1);
     cmd.AddValue("flows_2", "flows in group 2", config.flows2);
-    cmd.AddValue("control_1", "newreno, linuxreno, ledbat, cubic, vegas, lp", config.control1);
+    cmd.AddValue("control_1",
+                 "newreno, linuxreno, cubic, vegas, westwood, dctcp, bbr, ledbat, lp",
+                 config.control1);
     cmd.AddValue("control_2", "as control_1", config.control2);
-    cmd.AddValue("queue", "droptail or red", config.queue);
+    cmd.AddValue("queue",
+                 "droptail, red, step, ared, codel, fq_codel, pie, fq_pie, cobalt",
+                 config.queue);
+    cmd.AddValue("ecn", "ECN in all flows and the queue", config.ecn);
+    cmd.AddValue("marked_above", "packets above which step marks", config.markedAbove);
+    cmd.AddValue("load", "0: TCP; otherwise UDP offers this part of the rate", config.load);
+    cmd.AddValue("part_1", "what group 1 offers of the load", config.part1);
     cmd.AddValue("duration", "s", config.duration);
     cmd.AddValue("warmup", "s", config.warmup);
     cmd.AddValue("seed", "run number of the random generator", config.seed);
     cmd.AddValue("payload", "bytes of a segment", config.payload);
     cmd.AddValue("sack", "SACK on or off", config.sack);
+    cmd.AddValue("recovery", "prr or classic", config.recovery);
     cmd.AddValue("initial_window", "segments", config.initialWindow);
     cmd.AddValue("min_rto", "s", config.minRto);
     cmd.AddValue("delayed_ack", "segments per acknowledgement", config.delayedAck);
@@ -276,10 +349,11 @@ main(int argc, char* argv[])
     cmd.AddValue("ledbat_target", "s", config.ledbatTarget);
     cmd.Parse(argc, argv);
 
-    NS_ABORT_MSG_IF(config.queue != "droptail" && config.queue != "red", "queue is droptail or red");
     NS_ABORT_MSG_IF(config.topology != "dumbbell" && config.topology != "direct",
                     "topology is dumbbell or direct");
     NS_ABORT_MSG_IF(config.fifo != "disc" && config.fifo != "device", "fifo is disc or device");
+    NS_ABORT_MSG_IF(config.recovery != "prr" && config.recovery != "classic",
+                    "recovery is prr or classic");
     NS_ABORT_MSG_IF(config.limit < 2, "limit is at least 2");
     NS_ABORT_MSG_IF(2.0 * config.bottleneckDelay > config.rtt, "bottleneck_delay exceeds rtt / 2");
     NS_ABORT_MSG_IF(config.duration > 0 && config.warmup >= config.duration,
@@ -315,9 +389,12 @@ main(int argc, char* argv[])
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(config.minRto)));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(config.sack));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
-                       TypeIdValue(config.sack ? TcpPrrRecovery::GetTypeId()
-                                               : TcpClassicRecovery::GetTypeId()));
+                       TypeIdValue(config.recovery == "prr" ? TcpPrrRecovery::GetTypeId()
+                                                            : TcpClassicRecovery::GetTypeId()));
+    Config::SetDefault("ns3::TcpSocketBase::UseEcn",
+                       EnumValue(config.ecn ? TcpSocketState::On : TcpSocketState::Off));
     Config::SetDefault("ns3::TcpLedbat::TargetDelay", TimeValue(Seconds(config.ledbatTarget)));
+    Config::SetDefault("ns3::TcpWestwood::ProtocolType", EnumValue(TcpWestwood::WESTWOODPLUS));
 
     NodeContainer routers;
     routers.Create(2);
@@ -342,38 +419,8 @@ main(int argc, char* argv[])
 
     if (!onDevice)
     {
-        TrafficControlHelper control;
-        if (config.queue == "droptail")
-        {
-            // One packet waits in the device, the others in the disc.
-            control.SetRootQueueDisc(
-                "ns3::FifoQueueDisc",
-                "MaxSize",
-                QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, config.limit - 1)));
-        }
-        else
-        {
-            RedLikeNs2(*world);
-            control.SetRootQueueDisc(
-                "ns3::RedQueueDisc",
-                "MaxSize",
-                QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, config.limit * kMeanPacket)),
-                "MeanPktSize",
-                UintegerValue(kMeanPacket),
-                "MinTh",
-                DoubleValue(world->redMin),
-                "MaxTh",
-                DoubleValue(world->redMax),
-                "QW",
-                DoubleValue(world->redWeight),
-                "LInterm",
-                DoubleValue(10.0),
-                "LinkBandwidth",
-                DataRateValue(DataRate(uint64_t(config.rate))),
-                "LinkDelay",
-                TimeValue(Seconds(config.bottleneckDelay)));
-        }
-        world->disc = control.Install(core.Get(0)).Get(0);
+        world->disc = Discipline(*world);
+        routers.Get(0)->GetObject<TrafficControlLayer>()->SetRootQueueDiscOnDevice(core.Get(0), world->disc);
     }
     world->deviceQueue = forward->GetQueue();
 
@@ -419,19 +466,40 @@ main(int argc, char* argv[])
         }
         const uint16_t port = direct ? 5000 + i : 5000;
         const TypeId control = Control(i < config.flows1 ? config.control1 : config.control2);
-        auto app = CreateObject<BulkSendApplication>();
-        app->SetAttribute("Protocol", TypeIdValue(TcpSocketFactory::GetTypeId()));
-        app->SetAttribute("Remote", AddressValue(InetSocketAddress(targetAddress, port)));
-        app->SetAttribute("SendSize", UintegerValue(segment));
+        const InetSocketAddress remote(targetAddress, port);
+        Ptr<Application> app;
+        if (config.load > 0)
+        {
+            const bool first = i < config.flows1;
+            const double part = first ? config.part1 / config.flows1 : (1.0 - config.part1) / config.flows2;
+            // The application counts its payload only.
+            const double payload = double(packet - kDatagram) / packet;
+            app = CreateObject<OnOffApplication>();
+            app->SetAttribute("PacketSize", UintegerValue(packet - kDatagram));
+            app->SetAttribute("DataRate",
+                              DataRateValue(DataRate(uint64_t(config.rate * config.load * part * payload))));
+            app->SetAttribute("OnTime", StringValue("ns3::ConstantRandomVariable[Constant=1e6]"));
+            app->SetAttribute("OffTime", StringValue("ns3::ConstantRandomVariable[Constant=0]"));
+        }
+        else
+        {
+            app = CreateObject<BulkSendApplication>();
+            app->SetAttribute("SendSize", UintegerValue(segment));
+        }
+        const TypeId protocol = config.load > 0 ? UdpSocketFactory::GetTypeId() : TcpSocketFactory::GetTypeId();
+        app->SetAttribute("Protocol", TypeIdValue(protocol));
+        app->SetAttribute("Remote", AddressValue(remote));
         source->AddApplication(app);
         app->SetStartTime(Seconds(starts->GetValue()));
-        // The socket is created at the start of the application and takes the node's control at that instant.
+        // The socket is created at the start of the application and takes the node's control at that instant. The
+        // receiver's matters only to DCTCP, whose acknowledgements say which packets were marked.
         if (!direct)
         {
             source->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(control));
+            target->GetObject<TcpL4Protocol>()->SetAttribute("SocketType", TypeIdValue(control));
         }
         auto sink = CreateObject<PacketSink>();
-        sink->SetAttribute("Protocol", TypeIdValue(TcpSocketFactory::GetTypeId()));
+        sink->SetAttribute("Protocol", TypeIdValue(protocol));
         sink->SetAttribute("Local", AddressValue(InetSocketAddress(Ipv4Address::GetAny(), port)));
         target->AddApplication(sink);
         sink->SetStartTime(Seconds(0.0));

@@ -11,6 +11,7 @@ Command line::
     python3 peers.py run ns2 --queue red          # one run, one line of JSON
     python3 peers.py time --repeats 5             # processor time of the bench scenario, in alternation
     python3 peers.py reference ns2                # the validation grid, into reference/ns2.json
+    python3 peers.py reference ns3 --missing      # only the points that it has not
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +41,7 @@ REFERENCE = HERE / "reference"
 PACKAGES = ("ns2", "libns3-dev", "g++")
 NS3_MODULES = ("applications", "internet", "traffic-control", "point-to-point", "network", "core")
 
-QueueName = Literal["droptail", "red"]
+QueueName = Literal["droptail", "red", "sfq", "drr", "ared", "codel", "fq_codel", "pie", "fq_pie", "cobalt", "step"]
 PeerName = Literal["ns2", "ns3"]
 
 
@@ -54,17 +55,22 @@ class Point:
 
     Attributes:
         rate_bps: bottleneck rate in bit/s, counted in IP bytes.
-        limit_packets: limit of the queue in packets. ns-2's DropTail lets one less wait; RED reads it as
-            limit * 500 bytes.
+        limit_packets: limit of the queue in packets; 0 is the discipline's own. DropTail lets one less wait; RED reads
+            it as limit * 500 bytes.
         rtt_s: base round-trip time in seconds, propagation only.
         flows_1: flows of group 1, always NewReno.
         flows_2: flows of group 2.
-        queue: "droptail" or "red" (ns-2.35's default parameters in both peers).
+        queue: ns-2: "droptail", "red", "sfq", "drr" with its defaults. ns-3: "droptail", "red" (ns-2.35's default
+            parameters), "ared", "codel", "fq_codel", "pie", "fq_pie", "cobalt" with its defaults, and "step" (RED that
+            marks all above MARKED_ABOVE packets, for DCTCP).
         duration_s: simulated seconds; 0 builds everything and runs nothing (start-up cost).
         warmup_s: seconds that are not measured.
         other: congestion control of group 2, in the peer's own name ("newreno", "vegas"; ns-3 also "ledbat", ns-2
-            also "linux:lp").
+            also "linux:lp"); group 1 is always NewReno.
         bottleneck_delay_s: the part of rtt_s / 2 that lies on the bottleneck; ns-2's RED weight depends on it.
+        ecn: all flows negotiate ECN and the queue marks; ns-3 only.
+        load: 0 for the controls; otherwise UDP streams of constant rates that offer load * rate_bps in all, whatever
+            happens, a quarter of it from group 1.
     """
 
     rate_bps: float = 4e6
@@ -77,6 +83,8 @@ class Point:
     warmup_s: float = 10.0
     other: str = "newreno"
     bottleneck_delay_s: float = 0.0
+    ecn: bool = False
+    load: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -90,6 +98,7 @@ class Metrics:
         queue_packets_mean: time average of packets that wait, without the one on the wire.
         arrivals: packets offered to the queue, dropped ones included.
         drops: packets dropped by the queue, for any reason.
+        marks: packets marked by the queue, for any reason.
         drop_rate: drops / arrivals (0 to 1).
         share_1: payload delivered in order to group 1, over both groups (0 to 1).
         goodput_1_bps: payload delivered in order to group 1, bit/s.
@@ -105,6 +114,7 @@ class Metrics:
     queue_packets_mean: float | None
     arrivals: float | None
     drops: float | None
+    marks: float | None
     drop_rate: float | None
     share_1: float | None
     goodput_1_bps: float | None
@@ -119,6 +129,7 @@ MEASURED = (
     "queue_packets_mean",
     "arrivals",
     "drops",
+    "marks",
     "drop_rate",
     "share_1",
     "goodput_1_bps",
@@ -127,23 +138,100 @@ MEASURED = (
     "retransmissions",
 )
 
-# rate, limit, rtt, flows per group: the grid of docs/validation.md, each with DropTail and RED.
-VALIDATION = (
-    (1e6, 100, 0.02, 2),
-    (4e6, 400, 0.05, 5),
-    (6e6, 150, 0.1, 8),
-)
 # 5 + 5 flows, 4 Mbit/s, 400 packets, 50 ms, 600 s: long enough that start-up does not matter.
 BENCH = Point(duration_s=600.0)
 
+# What the flows of an open-loop point offer: not simple fractions of the rate, so that no stream stays in step with the
+# places that become free.
+LOADS = (1.13, 1.57)
+# Packets above which "step" marks all.
+MARKED_ABOVE = 20
+BUCKETS = 16
 
-def validation_points(duration_s: float = 60.0, warmup_s: float = 10.0) -> list[Point]:
-    """Return the validation grid: three bottlenecks, DropTail and RED, NewReno against NewReno. Times in seconds."""
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """What the points of the grid have in common: rate in bit/s, limit in packets, base RTT in s, flows per group."""
+
+    rate_bps: float
+    limit_packets: int
+    rtt_s: float
+    flows: int
+
+    def point(self, queue: QueueName, duration_s: float, **changes: Any) -> Point:
+        """Return a point of this bottleneck, measured from 10 s on."""
+        shape = Point(self.rate_bps, self.limit_packets, self.rtt_s, self.flows, self.flows, queue, duration_s, 10.0)
+        return dataclasses.replace(shape, **changes)
+
+
+SLOW = Bottleneck(1e6, 100, 0.02, 2)
+MIDDLE = Bottleneck(4e6, 400, 0.05, 5)
+LONG = Bottleneck(6e6, 150, 0.1, 8)
+BOTTLENECKS = (SLOW, MIDDLE, LONG)
+# Under DRR's own limit the third duplicate acknowledgement and the retransmission timer run a race here.
+RACE = Bottleneck(1e6, 0, 0.05, 5)
+QUEUES: Mapping[PeerName, Sequence[QueueName]] = {
+    "ns2": ("droptail", "red", "sfq", "drr"),
+    "ns3": ("droptail", "red", "ared", "codel", "fq_codel", "pie", "fq_pie", "cobalt"),
+}
+# Disciplines that ignore the link's limit; they are compared with their own limit, too.
+OWN_LIMIT: Mapping[PeerName, Sequence[QueueName]] = {"ns2": ("sfq", "drr"), "ns3": ()}
+MARKING: Mapping[PeerName, Sequence[QueueName]] = {"ns2": (), "ns3": ("red", "codel", "fq_codel", "pie")}
+AGAINST: Mapping[PeerName, Sequence[QueueName]] = {
+    "ns2": ("droptail", "red", "sfq"),
+    "ns3": ("droptail", "red", "fq_codel"),
+}
+# One line per control that is compared: to add one, name it here, in ns3_dumbbell.cc, and in benchmarks/equivalents.py.
+CONTROLS: Mapping[PeerName, Sequence[str]] = {
+    "ns2": ("linux:cubic", "linux:vegas", "linux:westwood", "linux:compound", "linux:lp"),
+    "ns3": ("cubic", "vegas", "westwood", "ledbat", "lp"),
+}
+
+
+def queue_points(peer: PeerName) -> list[Point]:
+    """NewReno against NewReno under every discipline; ns-3 is slow, so that its larger bottlenecks run 60 s."""
+    seconds = {bottleneck: 200.0 if peer == "ns2" or bottleneck is SLOW else 60.0 for bottleneck in BOTTLENECKS}
     return [
-        Point(rate, limit, rtt, flows, flows, queue, duration_s, warmup_s)
-        for rate, limit, rtt, flows in VALIDATION
-        for queue in ("droptail", "red")
+        *(bottleneck.point(queue, seconds[bottleneck]) for queue in QUEUES[peer] for bottleneck in BOTTLENECKS),
+        *(
+            bottleneck.point(queue, seconds[bottleneck], limit_packets=0)
+            for queue in OWN_LIMIT[peer]
+            for bottleneck in BOTTLENECKS
+        ),
+        *([RACE.point("drr", 200.0)] if peer == "ns2" else []),
     ]
+
+
+def marking_points(peer: PeerName) -> list[Point]:
+    """The same with ECN."""
+    return [bottleneck.point(queue, 60.0, ecn=True) for queue in MARKING[peer] for bottleneck in (MIDDLE, LONG)]
+
+
+def open_loop_points(peer: PeerName) -> list[Point]:
+    """Streams that answer to nothing, so that only the discipline decides; the limit is one that matters."""
+    return [MIDDLE.point(queue, 60.0, load=load, limit_packets=100) for queue in QUEUES[peer] for load in LOADS]
+
+
+def control_points(peer: PeerName) -> list[Point]:
+    """NewReno against other controls."""
+    return [
+        bottleneck.point(queue, 200.0 if peer == "ns2" else 60.0, other=control)
+        for control in CONTROLS[peer]
+        for queue in AGAINST[peer]
+        for bottleneck in (MIDDLE, LONG)
+    ] + (
+        [bottleneck.point("step", 60.0, other="dctcp", ecn=True) for bottleneck in (MIDDLE, LONG)]
+        if peer == "ns3"
+        else []
+    )
+
+
+FAMILIES: Mapping[str, Callable[[PeerName], list[Point]]] = {
+    "queues": queue_points,
+    "marking": marking_points,
+    "open-loop": open_loop_points,
+    "controls": control_points,
+}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -226,7 +314,7 @@ def _metrics(output: str, cpu_s: float) -> Metrics:
     if found is None:
         raise PeerError("the peer printed no result")
     raw: dict[str, Any] = json.loads(found.group(0))
-    return Metrics(peer=raw["peer"], seed=raw["seed"], cpu_s=cpu_s, **{name: raw[name] for name in MEASURED})
+    return Metrics(peer=raw["peer"], seed=raw["seed"], cpu_s=cpu_s, **{name: raw.get(name) for name in MEASURED})
 
 
 def run_ns2(
@@ -244,6 +332,8 @@ def run_ns2(
     """
     if shutil.which("ns") is None:
         raise PeerError("ns-2 is not installed (Debian package ns2)")
+    if point.ecn:
+        raise PeerError("ns-2 is compared without ECN")
     keys: Mapping[str, object] = {
         "rate": point.rate_bps,
         "limit": point.limit_packets,
@@ -253,6 +343,8 @@ def run_ns2(
         "flows_2": point.flows_2,
         "control_2": point.other,
         "queue": point.queue,
+        "buckets": BUCKETS,
+        "load": point.load,
         "duration": point.duration_s,
         "warmup": point.warmup_s,
         "seed": seed,
@@ -326,7 +418,9 @@ def run_ns3(
     Args:
         point: what to run.
         seed: ns-3's run number.
-        sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md).
+        sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md). With
+            them it recovers by proportional rate reduction; with ECN, where that would also stretch the answer to a
+            mark over a round trip, classically.
         initial_window: segments.
         min_rto_s: lower bound of the retransmission timer, seconds.
         delayed_ack: segments per acknowledgement; 1 is no delay.
@@ -345,10 +439,14 @@ def run_ns3(
         "flows_2": point.flows_2,
         "control_2": point.other,
         "queue": point.queue,
+        "ecn": str(point.ecn).lower(),
+        "marked_above": MARKED_ABOVE,
+        "load": point.load,
         "duration": point.duration_s,
         "warmup": point.warmup_s,
         "seed": seed,
         "sack": str(sack).lower(),
+        "recovery": "prr" if sack and not point.ecn else "classic",
         "initial_window": initial_window,
         "min_rto": min_rto_s,
         "delayed_ack": delayed_ack,
@@ -400,38 +498,44 @@ def summarize(results: Sequence[Metrics]) -> dict[str, dict[str, Any]]:
 SETTINGS: Mapping[str, Mapping[str, str]] = {
     "ns2": {
         "tcp": "Agent/TCP/Newreno, packetSize_ 1460 (+ 40 on the wire), window_ 10000, all else default",
+        "linux": "Agent/TCP/Linux with timestamps, packetSize_ 1450 (+ 50), Agent/TCPSink/Sack1",
         "sink": "Agent/TCPSink: 40 B, one acknowledgement per packet",
-        "queue": "Queue/DropTail or Queue/RED, ns-2.35 defaults, limit_ as given (holds limit - 1; RED limit * 500 B)",
+        "queue": "ns-2.35 defaults, limit as given (DropTail: limit - 1; RED: limit * 500 B; SFQ, DRR: own for 0)",
+        "buckets": "SFQ and DRR: 16, each flow in one of its own",
+        "load": "Application/Traffic/CBR over Agent/UDP, 1500 B",
         "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
         "starts": "uniform in [0, 0.1 s] from the seed",
         "queue_packets_mean": "time average of waiting packets, the one on the wire not counted",
     },
     "ns3": {
-        "tcp": "TcpNewReno, SACK on, PRR recovery, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
-        "queue": "FifoQueueDisc(limit - 1) or RedQueueDisc with ns-2's values, over a device queue of 1 packet",
+        "tcp": "TcpNewReno, SACK, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
+        "recovery": "PRR; with ECN classic",
+        "queue": "over a device queue of 1 packet; MaxSize limit - 1 packets; RED with ns-2's values, others default",
+        "flows": "FqCoDel and FqPie: 65536, so that hardly ever two flows collide",
+        "load": "OnOffApplication, always on, over UDP, 1500 B",
         "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
         "starts": "uniform in [0, 0.1 s] from the run number",
-        "queue_packets_mean": "time average of waiting packets, disc plus device, the one on the wire not counted",
+        "queue_packets_mean": "time average of the packets in the disc: without those in the device and on the wire",
     },
 }
 
 
-def reference(
-    peer: PeerName, seeds: int = 10, durations: Sequence[tuple[float, float]] = ((60.0, 10.0),)
-) -> dict[str, Any]:
-    """Run the validation grid and return the reference document.
+def reference(peer: PeerName, seeds: int = 10, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Run all families of points and return the reference document.
 
     Args:
         peer: "ns2" or "ns3".
         seeds: seeds 1 to this number at every point.
-        durations: pairs of duration and warm-up, in seconds.
+        known: an earlier document; its points are kept instead of run.
     """
+    have = {Point(**entry["point"]): entry for entry in known["points"]} if known else {}
     points = []
-    for duration_s, warmup_s in durations:
-        for point in validation_points(duration_s, warmup_s):
+    for point in (point for family in FAMILIES.values() for point in family(peer)):
+        if point not in have:
             print(f"{peer}: {point}", file=sys.stderr)
             results = [run(peer, point, seed) for seed in range(1, seeds + 1)]
-            points.append({"point": dataclasses.asdict(point), "seeds": seeds, "metrics": summarize(results)})
+            have[point] = {"point": dataclasses.asdict(point), "seeds": seeds, "metrics": summarize(results)}
+        points.append(have[point])
     package = {"ns2": "ns2", "ns3": "libns3-dev"}[peer]
     return {
         "peer": peer,
@@ -542,14 +646,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sub.add_argument("peer", choices=["ns2", "ns3"])
     one.add_argument("--seed", type=int, default=1)
     for field in dataclasses.fields(Point):
-        kind = type(field.default)
         name = "--" + field.name.replace("_", "-")
-        one.add_argument(name, dest=field.name, type=kind, default=field.default)
+        if field.default is False:
+            one.add_argument(name, dest=field.name, action="store_true")
+        else:
+            one.add_argument(name, dest=field.name, type=type(field.default), default=field.default)
     timing.add_argument("--repeats", type=int, default=5)
     timing.add_argument("--duration-s", type=float, default=BENCH.duration_s)
     timing.add_argument("--variant", action="append", choices=list(VARIANTS), help="default: all")
     grid.add_argument("--seeds", type=int, default=10)
-    grid.add_argument("--long", action="store_true", help="also 200 s")
+    grid.add_argument("--missing", action="store_true", help="keep the points that the saved document has")
     arguments = parser.parse_args(argv)
     try:
         if arguments.command == "install":
@@ -561,8 +667,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for row in time_peers(point, arguments.repeats, arguments.variant or tuple(VARIANTS)):
                 print(json.dumps(dataclasses.asdict(row)))
         else:
-            durations = ((60.0, 10.0), (200.0, 10.0)) if arguments.long else ((60.0, 10.0),)
-            print(save_reference(arguments.peer, reference(arguments.peer, arguments.seeds, durations)))
+            known = load_reference(arguments.peer) if arguments.missing else None
+            print(save_reference(arguments.peer, reference(arguments.peer, arguments.seeds, known)))
     except PeerError as error:
         print(f"peers: {error}", file=sys.stderr)
         return 1

@@ -68,16 +68,14 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        bin_s: float | None,
-        packets: bool,
-        probes: bool,
+        keep: tuple[float | None, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
-        `bin_s` is the width in seconds of a bin of the time series (None keeps none); `packets` keeps one
-        row per packet at the bottleneck, `probes` the state of disciplines and controls in every bin;
-        `progress` is told the done fraction, 0 to 1, a few times a second.
+        `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
+        none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
+        every bin. `progress` is told the done fraction, 0 to 1, a few times a second.
         """
 
 class Run:

@@ -146,7 +146,7 @@ class Scenario:
                 raise reading.input_error("the fluid model has no probes", key="probes")
             done = world.run(resolved, seeds, kept_bin_s, progress)
         else:
-            done = resolved.run(seeds, jobs or usable_processors(), kept_bin_s, packets, probes, progress)
+            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes), progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:

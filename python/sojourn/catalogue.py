@@ -37,6 +37,8 @@ class Entry(TypedDict):
     sources: list[str]
     parameters: list[Parameter]
     presets: list[Preset]
+    holds: str | None
+    class_parameters: list[Parameter]
 
 
 class ReadyScenario(TypedDict):

@@ -11,9 +11,12 @@
 //! A shadow window follows what the flow would have without back-offs, and halves with losses: a loss leaves no less than
 //! it. With tolerance a loss where the queue is not full (greatest RTT falling, or both rising) leaves the window.
 //!
+//! An acknowledgement of one segment, where others of several came just before, was held back by the receiver's timer: its
+//! round-trip time may only lower the least one of its round. Without this the timer looks like a queue of 40 or 100 ms.
+//!
 //! Differences that are not kept: FreeBSD grows by a segment at the end of a round instead of by acknowledgements, takes
-//! probabilities from a table that is one above 5 G, and leaves out a round also where a back-off was ignored; Linux
-//! lowers the window over a round trip and filters delayed acknowledgements.
+//! probabilities from a table that is one above 5 G, leaves out a round also where a back-off was ignored, and does not look
+//! at delayed acknowledgements at all; Linux lowers the window over a round trip.
 
 mod descriptor;
 mod gradient;
@@ -36,6 +39,9 @@ const LEAST_WINDOW: f64 = 2.0;
 const TRAIN_GAP: Span = Span::from_millis(3);
 const DELAY_SAMPLES: u32 = 8;
 const LEAST_RISE: Span = Span::from_micros(125);
+/// Acknowledgements of one segment that are taken for delayed ones after the last of several (`DLYACK_SMOOTH` in FreeBSD's
+/// h_ertt.c, 5 in Linux).
+const MOST_DELAYED: u32 = 5;
 
 /// The state of CDG.
 #[derive(Debug)]
@@ -45,6 +51,8 @@ pub struct Cdg {
     rounds: Rounds,
     /// Round-trip times of this round.
     round: Option<Extremes>,
+    /// Acknowledgements of several segments, less those of one, since there were only the latter.
+    several: u32,
     gradients: Gradients,
     /// The round after a back-off.
     easing: bool,
@@ -144,6 +152,7 @@ impl Cdg {
             shadow: path.initial_window,
             rounds: Rounds::default(),
             round: None,
+            several: 0,
             gradients: Gradients::new(params.integer("samples") as usize),
             easing: false,
             queue: Queue::Unknown,
@@ -155,12 +164,29 @@ impl Cdg {
     }
 
     #[inline]
-    fn sample(&mut self, rtt: Span) {
+    fn sample(&mut self, rtt: Span, ack: &Ack) {
         let nanos = rtt.as_nanos() as i64;
         let nanos = nanos - nanos.rem_euclid(self.settings.tick_nanos);
+        if self.was_delayed(ack) {
+            if let Some(round) = &mut self.round {
+                round.least = round.least.min(nanos);
+            }
+            return;
+        }
         let round = self.round.get_or_insert(Extremes { least: nanos, greatest: nanos });
         round.least = round.least.min(nanos);
         round.greatest = round.greatest.max(nanos);
+    }
+
+    #[inline]
+    fn was_delayed(&mut self, ack: &Ack) -> bool {
+        let delayed = ack.newly_acked == 1 && self.several > 0;
+        if delayed {
+            self.several -= 1;
+        } else if ack.newly_acked > 1 {
+            self.several = (self.several + 1).min(MOST_DELAYED);
+        }
+        delayed
     }
 
     /// The end of a round; whether the flow backed off.
@@ -301,11 +327,13 @@ impl Cdg {
 impl Control for Cdg {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
-            self.sample(rtt);
-        }
         if ack.in_recovery {
             return;
+        }
+        if ack.rtt.is_some() {
+            // Of the newest segment, as in both kernels: the time that a timestamp echoes is that of the oldest, which
+            // may have waited for the next one at the receiver.
+            self.sample(ack.now.since(ack.sent), ack);
         }
         if self.settings.trains || self.settings.delays {
             self.watch_slow_start(ack);
@@ -331,6 +359,7 @@ impl Control for Cdg {
         self.reno = Reno::new(initial_window);
         self.shadow = initial_window;
         self.round = None;
+        self.several = 0;
         self.gradients.clear();
         self.easing = false;
         self.queue = Queue::Unknown;

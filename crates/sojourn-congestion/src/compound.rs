@@ -59,6 +59,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "ns-2.35 Agent/TCP/Linux with compound, which counts acknowledgements",
         values: &[("count", Value::Choice("acks"))],
     }],
+    ..Descriptor::PLAIN
 };
 
 /// RTT samples of a round that may all be of delayed acknowledgements.

@@ -15,6 +15,13 @@ pub trait Control {
     /// round trip), or a retransmission timeout.
     fn on_congestion(&mut self, event: &Congestion);
 
+    /// The connection was accepted, and that gave the first round-trip time.
+    fn on_connected(&mut self, _now: Time, _rtt: Span) {}
+
+    /// A segment was judged lost. Only controls that want rate samples hear of it: before [`on_ack`](Control::on_ack) of
+    /// the acknowledgement that decided, or before [`on_congestion`](Control::on_congestion) of a timeout.
+    fn on_lost(&mut self, _lost: &Lost) {}
+
     /// Loss recovery ended with `flight` segments still in flight.
     fn on_recovered(&mut self, _flight: f64) {}
 
@@ -32,9 +39,15 @@ pub trait Control {
         None
     }
 
-    /// Whether [`Ack::rate`] must be filled; it costs the transport some work per segment.
+    /// Whether [`Ack::rate`] must be filled and [`on_lost`](Control::on_lost) be called; it costs the transport some
+    /// work per segment.
     fn wants_rate_samples(&self) -> bool {
         false
+    }
+
+    /// What it asks of the path's congestion marks.
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Optional
     }
 
     /// What a careful user would not do with these parameters, although it is legal.
@@ -50,6 +63,17 @@ pub trait Control {
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 }
 
+/// What a control asks of congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnUse {
+    /// Works without them; where they are, its data is sent ECT(0) (RFC 3168).
+    Optional,
+    /// Cannot do without them, and needs to know of each; its data is sent ECT(0) (RFC 8257).
+    Exact,
+    /// The same, and its data is sent ECT(1) (RFC 9331).
+    Scalable,
+}
+
 /// What a control may know of its path before the first packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
@@ -57,6 +81,8 @@ pub struct Path {
     pub mss_bytes: u32,
     /// Initial window of the transport, in segments.
     pub initial_window: f64,
+    /// Whether the receiver acknowledges selectively, so that several losses of a round trip can be told.
+    pub sack: bool,
 }
 
 /// An acknowledgement of new data.
@@ -101,18 +127,60 @@ impl Ack {
     }
 }
 
-/// A delivery-rate sample (draft-ietf-ccwg-bbr, delivery rate estimation).
+/// A delivery-rate sample and what else is known of the life of the newest segment that an acknowledgement covers
+/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateSample {
-    /// Segments delivered over `interval`.
+    /// Segments delivered over `interval` (RS.delivered).
     pub delivered: u32,
-    /// The longer of the send and acknowledgement intervals.
+    /// The longer of the send and acknowledgement intervals; zero where that is shorter than the least round-trip
+    /// time, which proves that the sample is wrong.
     pub interval: Span,
-    /// Segments delivered on the connection when the newest segment was sent.
+    /// Round-trip time of the newest segment, where it was sent once only (RS.rtt).
+    pub rtt: Option<Span>,
+    /// Segments delivered on the connection when the newest segment was sent (RS.prior_delivered).
     pub prior_delivered: u64,
-    /// Segments delivered on the connection by now.
+    /// Segments delivered on the connection by now (C.delivered).
     pub total_delivered: u64,
-    /// Whether the application, not the network, limited the sample.
+    /// Segments that this acknowledgement is the first to cover (RS.newly_acked). Unlike [`Ack::newly_acked`] also
+    /// while a loss is only suspected.
+    pub newly_delivered: u32,
+    /// Segments judged lost over the life of the newest segment (RS.lost).
+    pub lost: u64,
+    /// Segments in flight when the newest segment had been sent, with it (RS.tx_in_flight).
+    pub tx_in_flight: u32,
+    /// Segments in flight after this acknowledgement (C.inflight).
+    pub in_flight: u32,
+    /// Whether the transport is repairing losses, also those that a timeout showed, after this acknowledgement.
+    pub repairing: bool,
+    /// Whether the application, not the network, limited the sample (RS.is_app_limited).
+    pub app_limited: bool,
+}
+
+impl RateSample {
+    /// The delivery rate in segments per second; zero where it is not known.
+    #[inline]
+    pub fn per_second(&self) -> f64 {
+        if self.interval.is_zero() { 0.0 } else { f64::from(self.delivered) / self.interval.as_secs_f64() }
+    }
+}
+
+/// A segment that was judged lost.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Lost {
+    /// The time of the judgement.
+    pub now: Time,
+    /// Segments in flight when it had been sent, with it (P.tx_in_flight).
+    pub tx_in_flight: u32,
+    /// Segments judged lost since it was sent, with it.
+    pub lost: u64,
+    /// Segments delivered on the connection when it was sent (P.delivered).
+    pub prior_delivered: u64,
+    /// Segments delivered on the connection by now (C.delivered).
+    pub total_delivered: u64,
+    /// Whether the segment before it was not the one judged lost just before: a new range of losses.
+    pub new_range: bool,
+    /// Whether the application limited sending when it was sent (P.is_app_limited).
     pub app_limited: bool,
 }
 

@@ -18,9 +18,10 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::hystart::SlowStart;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a loss leaves, and a mark as threshold (section 4.6).
@@ -375,6 +376,10 @@ impl Control for Cubic {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.threshold
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        advice::abe(params).into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

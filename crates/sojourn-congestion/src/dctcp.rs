@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
 use crate::newreno::{self, Growth};
 use crate::rounds::Rounds;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
@@ -79,6 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Fewest segments that a loss or a mark leaves.
@@ -232,6 +233,10 @@ impl Control for Dctcp {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.threshold
+    }
+
+    fn ecn(&self) -> EcnUse {
+        EcnUse::Exact
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

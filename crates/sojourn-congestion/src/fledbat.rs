@@ -17,9 +17,10 @@
 #[cfg(test)]
 mod tests;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// What `fledbat` is and what can be set.
@@ -69,6 +70,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
+    ..Descriptor::PLAIN
 };
 
 /// Length of a period of the base delay.
@@ -152,6 +154,14 @@ impl Control for FairLedbat {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.window
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        let zeta = "no delay makes the window smaller: a flow behaves as Reno without slow start";
+        advice::long_target(params)
+            .into_iter()
+            .chain(advice::outside(params, "zeta", f64::MIN_POSITIVE, f64::INFINITY, zeta))
+            .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

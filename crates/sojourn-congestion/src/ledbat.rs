@@ -21,9 +21,10 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use history::{BaseDelay, CurrentDelay, Rollover};
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 
 /// Fewest segments that a loss leaves: MIN_CWND of the RFC, and equation 4 of RFC 5681 where the floor is lower.
@@ -259,6 +260,16 @@ impl Control for Ledbat {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         if self.in_slow_start { self.threshold } else { self.threshold.min(self.window) }
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        let gain = "RFC 6817 allows at most 1: with more the flow grows faster than TCP does";
+        let allowed = "growth beyond what is in flight overshoots once there is data again; RFC 6817 recommends 1";
+        advice::long_target(params)
+            .into_iter()
+            .chain(advice::outside(params, "gain", 0.0, 1.0, gain))
+            .chain(advice::outside(params, "allowed_increase", 0.0, 1.0, allowed))
+            .collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -19,9 +19,10 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Length of a period of the base delay.
@@ -247,6 +248,10 @@ impl Control for LedbatPlusPlus {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         if self.phase == Phase::Steady { self.threshold.min(self.window) } else { self.threshold }
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        advice::long_target(params).into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -5,15 +5,19 @@
 //! losses and decides what to retransmit, the control decides how much may be in flight. One file per
 //! control; [`controls!`](self) below is the one line that registers it.
 
+mod advice;
 mod control;
 mod hystart;
 #[cfg(test)]
 mod laws;
+mod path_model;
 mod reno;
 mod rounds;
 #[cfg(test)]
 mod script;
 
+pub mod bbr;
+pub mod bbr3;
 pub mod cdg;
 pub mod compound;
 pub mod cubic;
@@ -24,14 +28,15 @@ pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
+pub mod prague;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod westwood;
 
-pub use control::{Ack, Congestion, Control, Path, RateSample, Signal};
+pub use control::{Ack, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
-use sojourn_core::{Rate, Stream};
+use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Derives the registry and the statically dispatched [`AnyControl`] from one list.
 macro_rules! controls {
@@ -79,6 +84,12 @@ macro_rules! controls {
             fn on_congestion(&mut self, event: &Congestion) {
                 match self { $(AnyControl::$name(control) => control.on_congestion(event)),+ }
             }
+            fn on_connected(&mut self, now: Time, rtt: Span) {
+                match self { $(AnyControl::$name(control) => control.on_connected(now, rtt)),+ }
+            }
+            fn on_lost(&mut self, lost: &Lost) {
+                match self { $(AnyControl::$name(control) => control.on_lost(lost)),+ }
+            }
             fn on_recovered(&mut self, flight: f64) {
                 match self { $(AnyControl::$name(control) => control.on_recovered(flight)),+ }
             }
@@ -100,6 +111,9 @@ macro_rules! controls {
             fn wants_rate_samples(&self) -> bool {
                 match self { $(AnyControl::$name(control) => control.wants_rate_samples()),+ }
             }
+            fn ecn(&self) -> EcnUse {
+                match self { $(AnyControl::$name(control) => control.ecn()),+ }
+            }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self { $(AnyControl::$name(control) => control.probe(visit)),+ }
             }
@@ -113,7 +127,10 @@ controls! {
     westwood::Westwood,
     vegas::Vegas,
     dctcp::Dctcp,
+    prague::Prague,
     compound::Compound,
+    bbr::Bbr,
+    bbr3::Bbr3,
     ledbat::Ledbat,
     fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,
@@ -152,6 +169,45 @@ mod tests {
                 script.round(round);
                 assert_eq!(names(&script), before, "{}", descriptor.name);
             }
+        }
+    }
+
+    #[test]
+    fn presets_are_wise() {
+        for descriptor in DESCRIPTORS {
+            for name in descriptor.presets.iter().map(|preset| preset.name).chain(["default"]) {
+                assert_eq!(AnyControl::advice(&params(descriptor, name, &[])), [], "{} {name}", descriptor.name);
+            }
+        }
+    }
+
+    /// What each piece of advice is about, just beside the last value that needs none.
+    #[test]
+    fn unwise_values_are_told() {
+        use sojourn_core::Span;
+        use sojourn_core::registry::Value::{Number, Span as Time};
+        let (long, fine) = (Time(Span::from_millis(101)), Time(Span::from_millis(100)));
+        for (control, parameter, wise, unwise) in [
+            ("ledbat", "target", fine, long),
+            ("ledbat", "gain", Number(1.0), Number(1.01)),
+            ("ledbat", "allowed_increase", Number(1.0), Number(2.0)),
+            ("fledbat", "target", fine, long),
+            ("fledbat", "zeta", Number(0.1), Number(0.0)),
+            ("ledbatpp", "target", fine, long),
+            ("libutp", "target", fine, long),
+            ("nice", "fraction", Number(0.99), Number(1.0)),
+            ("nice", "threshold", Number(0.99), Number(1.0)),
+            ("tcp_lp", "threshold", Number(0.99), Number(1.0)),
+            ("newreno", "abe", Number(0.7), Number(0.69)),
+            ("newreno", "abe", Number(0.85), Number(0.86)),
+            ("cubic", "abe", Number(0.85), Number(0.9)),
+            ("prague", "virtual_rtt", Time(Span::from_millis(1)), Time(Span::ZERO)),
+        ] {
+            let descriptor = find(control).expect("a control");
+            let advice = |value| AnyControl::advice(&params(descriptor, "default", &[(parameter, value)]));
+            assert_eq!(advice(wise), [], "{control} {parameter}");
+            let told = advice(unwise);
+            assert_eq!(told.iter().map(|advice| advice.parameter).collect::<Vec<_>>(), [parameter], "{control}");
         }
     }
 

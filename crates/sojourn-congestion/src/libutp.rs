@@ -23,10 +23,11 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use drift::Drift;
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
 /// Length of a period of the base delay.
@@ -230,6 +231,10 @@ impl Control for Libutp {
     fn slow_start_threshold(&self) -> f64 {
         let threshold = if self.in_slow_start { self.threshold } else { self.threshold.min(self.window) };
         threshold / self.settings.packet
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        advice::long_target(params).into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

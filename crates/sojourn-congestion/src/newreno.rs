@@ -6,11 +6,12 @@
 #[cfg(test)]
 mod tests;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::hystart::{self, SlowStart};
 use crate::reno::Reno;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 
 /// What `newreno` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -61,6 +62,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("window"))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A parameter of [`Growth`].
@@ -204,5 +206,9 @@ impl Control for NewReno {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.reno.threshold
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        advice::abe(params).into_iter().collect()
     }
 }

@@ -14,10 +14,11 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::vegas::{Backlog, Loss, Settings as VegasSettings, Vegas};
 use sojourn_core::Stream;
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 
 /// The state of NICE.
 #[derive(Debug)]
@@ -126,6 +127,14 @@ impl Control for Nice {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.vegas.reno.threshold
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        let fraction = "no round has more acknowledgements than its window: the flow never halves and is Vegas";
+        let threshold = "no round trip is longer than the longest: the flow never halves and is Vegas";
+        let below_one = 1.0 - f64::EPSILON;
+        let fraction = advice::outside(params, "fraction", 0.0, below_one, fraction);
+        fraction.into_iter().chain(advice::outside(params, "threshold", 0.0, below_one, threshold)).collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -66,7 +66,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
 impl Script {
     /// A control with the given parameters, at time zero, for a transport with an initial window of 2.
     pub(crate) fn new(params: &Params) -> Script {
-        let path = Path { mss_bytes: 1460, initial_window: 2.0 };
+        let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
         let control = AnyControl::build(params, &path, Stream::new(1, "control")).unwrap();
         Script { control, now: Time::ZERO }
     }

@@ -20,10 +20,11 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
+use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path};
 use crate::reno::Reno;
 use delay::{Arithmetic, Delays, Level};
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Smallest window of the inference phase.
@@ -175,6 +176,11 @@ impl Control for TcpLp {
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
         self.reno.threshold
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        let threshold = "no delay is longer than the longest: the flow never yields and is Reno";
+        advice::outside(params, "threshold", 0.0, 1.0 - f64::EPSILON, threshold).into_iter().collect()
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

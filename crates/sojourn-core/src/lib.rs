@@ -5,5 +5,5 @@ pub mod registry;
 mod rng;
 mod units;
 
-pub use rng::Stream;
+pub use rng::{Parts, Stream};
 pub use units::{Amount, Rate, Serializer, Span, Time};

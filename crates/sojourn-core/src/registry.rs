@@ -5,6 +5,7 @@
 //! are all derived from it, so a fact about an algorithm is written down once.
 
 use crate::{Amount, Rate, Span};
+use std::ops::Range;
 
 /// What an algorithm is, where it comes from and what can be set.
 #[derive(Debug)]
@@ -19,6 +20,19 @@ pub struct Descriptor {
     pub parameters: &'static [Parameter],
     /// Named sets of values, the well-known defaults of other implementations.
     pub presets: &'static [Preset],
+    /// The algorithms of the same kind that it holds.
+    pub holds: Holds,
+}
+
+/// The algorithms that an algorithm holds, as a queue discipline holds others.
+#[derive(Clone, Copy, Debug)]
+pub enum Holds {
+    /// None.
+    Nothing,
+    /// Exactly one.
+    One,
+    /// One for each of its classes; what can be set for a class besides.
+    Classes(&'static Descriptor),
 }
 
 /// One thing that can be set.
@@ -112,12 +126,58 @@ pub enum Value {
 pub struct Params {
     descriptor: &'static Descriptor,
     values: Vec<Value>,
+    /// The algorithm inside, where the descriptor says that it [holds one](Holds::One).
+    pub child: Option<Box<Params>>,
+    /// The classes in their order, where the descriptor says that it [has any](Holds::Classes).
+    pub classes: Vec<Class>,
+}
+
+/// A class of packets and the queue in which they wait.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// What the user calls it.
+    pub name: String,
+    /// Which packets belong to it.
+    pub members: Members,
+    /// The values of what can be set for each class.
+    pub params: Params,
+    /// The discipline in which its packets wait.
+    pub queue: Params,
+}
+
+/// Which packets belong to a class: those to which any of the lists applies; if all are empty, those of no other class.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Members {
+    /// Differentiated services code points, 0 to 63.
+    pub dscp: Vec<u8>,
+    /// Precedences, 0 to 7: the upper three bits of the code point.
+    pub precedence: Vec<u8>,
+    /// Flows.
+    pub groups: Vec<FlowGroup>,
+}
+
+/// Some flows under one name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowGroup {
+    /// What the user calls them.
+    pub name: String,
+    /// Their numbers.
+    pub flows: Range<u32>,
+}
+
+impl Members {
+    /// Whether these are the packets that no other class takes.
+    pub fn is_rest(&self) -> bool {
+        self == &Members::default()
+    }
 }
 
 /// A combination of values that the algorithm cannot work with.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParameterError {
-    /// The parameter at fault.
+    /// The index of the class whose parameter or key it is; its own where absent.
+    pub class: Option<usize>,
+    /// The parameter at fault; `class` or `child` where it is what the algorithm holds.
     pub parameter: &'static str,
     /// What is allowed, and why.
     pub rule: String,
@@ -142,11 +202,28 @@ impl Advice {
 impl ParameterError {
     /// An error of `parameter` against `rule`.
     pub fn new(parameter: &'static str, rule: impl Into<String>) -> ParameterError {
-        ParameterError { parameter, rule: rule.into() }
+        ParameterError { class: None, parameter, rule: rule.into() }
+    }
+
+    /// An error of `parameter` of the class with this index.
+    pub fn in_class(class: usize, parameter: &'static str, rule: impl Into<String>) -> ParameterError {
+        ParameterError { class: Some(class), parameter, rule: rule.into() }
     }
 }
 
 impl Descriptor {
+    /// What most algorithms have in common, to write `..Descriptor::PLAIN`.
+    pub const PLAIN: Descriptor =
+        Descriptor { name: "", summary: "", sources: &[], parameters: &[], presets: &[], holds: Holds::Nothing };
+
+    /// What can be set for each class, where there are classes.
+    pub fn class(&self) -> Option<&'static Descriptor> {
+        match self.holds {
+            Holds::Classes(class) => Some(class),
+            Holds::Nothing | Holds::One => None,
+        }
+    }
+
     /// The parameter called `name`.
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
@@ -162,7 +239,7 @@ impl Params {
     /// The defaults of `descriptor`, overlaid with those of `preset`.
     pub fn new(descriptor: &'static Descriptor, preset: Option<&Preset>) -> Params {
         let values = descriptor.parameters.iter().map(|parameter| parameter.default).collect();
-        let mut params = Params { descriptor, values };
+        let mut params = Params { descriptor, values, child: None, classes: Vec::new() };
         for (name, value) in preset.iter().flat_map(|preset| preset.values) {
             params.set(name, *value);
         }
@@ -191,6 +268,16 @@ impl Params {
     /// All names and values in the order of declaration.
     pub fn iter(&self) -> impl Iterator<Item = (&'static Parameter, Value)> {
         self.descriptor.parameters.iter().zip(self.values.iter().copied())
+    }
+
+    /// What it holds directly, in order.
+    pub fn held(&self) -> impl Iterator<Item = &Params> {
+        self.child.as_deref().into_iter().chain(self.classes.iter().map(|class| &class.queue))
+    }
+
+    /// How many algorithms lie one inside the other, itself included.
+    pub fn depth(&self) -> usize {
+        1 + self.held().map(Params::depth).max().unwrap_or(0)
     }
 
     fn index(&self, name: &str) -> usize {
@@ -287,6 +374,7 @@ mod tests {
             Parameter { name: "ecn", kind: Kind::Boolean, default: Value::Boolean(false), description: "" },
         ],
         presets: &[Preset { name: "marking", summary: "", values: &[("ecn", Value::Boolean(true))] }],
+        ..Descriptor::PLAIN
     };
 
     #[test]

@@ -19,6 +19,11 @@ impl Stream {
         Stream { generator: Xoshiro256PlusPlus::seed_from_u64(fold(seed, name)) }
     }
 
+    /// In its place one for each part of whatever it belongs to.
+    pub fn into_parts(mut self) -> Parts {
+        Parts { seed: self.bits() }
+    }
+
     /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
@@ -52,6 +57,19 @@ impl Stream {
     }
 }
 
+/// Streams of the parts of something that had one: by name, so that another part leaves the others' numbers alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    seed: u64,
+}
+
+impl Parts {
+    /// The stream of the part `name`.
+    pub fn stream(self, name: &str) -> Stream {
+        Stream::new(self.seed, name)
+    }
+}
+
 /// FNV-1a over the seed's bytes and the name: a stable 64-bit name for a stream.
 fn fold(seed: u64, name: &str) -> u64 {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
@@ -72,6 +90,15 @@ mod tests {
         assert_eq!(draw(1, "red"), draw(1, "red"));
         assert_ne!(draw(1, "red"), draw(2, "red"));
         assert_ne!(draw(1, "red"), draw(1, "start"));
+    }
+
+    #[test]
+    fn parts_have_streams_of_their_own() {
+        let draw = |seed, whole, part| Stream::new(seed, whole).into_parts().stream(part).bits();
+        assert_eq!(draw(1, "queue", "voice"), draw(1, "queue", "voice"));
+        assert_ne!(draw(1, "queue", "voice"), draw(1, "queue", "video"));
+        assert_ne!(draw(1, "queue", "voice"), draw(2, "queue", "voice"));
+        assert_ne!(draw(1, "queue", "voice"), draw(1, "reverse", "voice"));
     }
 
     #[test]

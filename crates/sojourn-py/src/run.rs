@@ -106,7 +106,7 @@ fn flow_probe_columns<'py>(py: Python<'py>, scenario: &Scenario, series: &FlowPr
 fn probe_columns<'py>(py: Python<'py>, probes: &Probes) -> Vec<Column<'py>> {
     vec![
         plain(py, "time_s", probes.time_s.iter().copied()),
-        coded(py, "name", probes.name.iter().copied(), probes.names.iter().copied()),
+        coded(py, "name", probes.name.iter().copied(), probes.names.iter().map(String::as_str)),
         plain(py, "value", probes.value.iter().copied()),
     ]
 }

@@ -119,11 +119,10 @@ impl Scenario {
         py: Python<'_>,
         seeds: Vec<u64>,
         jobs: usize,
-        bin_s: Option<f64>,
-        packets: bool,
-        probes: bool,
+        keep: (Option<f64>, bool, bool),
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Run>> {
+        let (bin_s, packets, probes) = keep;
         let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
         let wanted = Wanted { bin, packets, probes };
         let monitor = Monitor::default();

@@ -5,8 +5,7 @@
 //! [`Red`] with all its parameters.
 //!
 //! The sources differ in whether max_p may move once more when it stands exactly at a bound (the paper and Linux: yes);
-//! here it may. ns-2 and ns-3 compute the gentle part of the ramp from the initial max_p once and for all; here it
-//! begins where the other part ends, as in the paper.
+//! here it may.
 
 #[cfg(test)]
 mod tests;
@@ -14,11 +13,11 @@ mod tests;
 use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
 
 /// What Adaptive RED adds to RED.
-const ADDED: [Parameter; 7] = [
+const ADDED: [Parameter; 8] = [
     Parameter {
         name: "interval",
         kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(1000) },
@@ -60,6 +59,12 @@ const ADDED: [Parameter; 7] = [
         kind: Kind::Choice(&["window", "ns3"]),
         default: Value::Choice("window"),
         description: "the rule for auto, at most 0.01: one over the packets of 1000 B that the link sends in 0.1 s (ns-2), or what ns-3 makes of it with packets of 500 B, multiplying by 0.1 s instead of dividing",
+    },
+    Parameter {
+        name: "gentle_from",
+        kind: Kind::Choice(&["now", "initial"]),
+        default: Value::Choice("now"),
+        description: "the probability from which the gentle part of the ramp rises to 1: max_p as it is now, so that the ramp has no step (the paper), or as it was at the start (ns-2, ns-3, where an average that once passed max may stay there)",
     },
 ];
 
@@ -115,6 +120,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("mark_p", Value::Number(0.1)),
                 ("clock", Value::Choice("arrivals")),
                 ("bottom", Value::Auto),
+                ("gentle_from", Value::Choice("initial")),
             ],
         },
         Preset {
@@ -147,10 +153,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("first_is_free", Value::Boolean(true)),
                 ("clock", Value::Choice("arrivals")),
                 ("bottom", Value::Auto),
+                ("gentle_from", Value::Choice("initial")),
                 ("auto_bottom", Value::Choice("ns3")),
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under adaptive random early detection.
@@ -198,7 +206,13 @@ impl<B: Copy> Discipline<B> for Ared<B> {
         self.0.on_timer(now, sink);
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let mut all = <Red<B> as Discipline<B>>::advice(params, link);
+        all.extend(Adaptation::advice(params));
+        all
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         self.0.probe(visit);
         visit("max_p", self.0.max_p());
     }

@@ -12,7 +12,7 @@
 mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `blue` is and what can be set.
@@ -67,6 +67,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "Feng's ns-1.1 code as ported to ns-3: d1 0.0025, d2 0.00025, 0.1 s",
         values: &[],
     }],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue with one probability.
@@ -200,7 +201,20 @@ impl<B: Copy> Discipline<B> for Blue<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let freeze_time = params.span("freeze_time");
+        let round_trip = link.delay * 2;
+        if freeze_time >= round_trip {
+            return Vec::new();
+        }
+        let text = format!(
+            "shorter than the link's own round trip ({round_trip}): the probability moves again before senders have answered to the \
+             last step, and overshoots; usual is 10 to 500 ms, no less than a round trip"
+        );
+        vec![Advice::new("freeze_time", text)]
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("drop_probability", self.controller.probability);
     }
 }

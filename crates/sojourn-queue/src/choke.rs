@@ -19,9 +19,9 @@ pub use descriptor::DESCRIPTOR;
 use crate::red::average::Average;
 use crate::red::setup::setup;
 use crate::red::spread::Spread;
-use crate::red::{self, Action, Marking, Ramp, Verdict};
+use crate::red::{self, Action, Marking, Ramp};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use store::Store;
 
@@ -85,18 +85,6 @@ impl<B: Copy> Choke<B> {
         matched
     }
 
-    /// Step 4: RED's verdict.
-    #[inline]
-    fn judge(&mut self, bytes: u32) -> Verdict {
-        let average = self.average.value();
-        if self.ramp.is_above(average) {
-            self.spread.force();
-            return Verdict::Forced;
-        }
-        let probability = self.ramp.probability(average);
-        if self.spread.test(probability, bytes, &mut self.random) { Verdict::Early(probability) } else { Verdict::Pass }
-    }
-
     /// Steps 2 to 4. What is dropped here is reported here.
     #[inline]
     fn passes<S: Sink<B>>(&mut self, packet: &mut Packet<B>, sink: &mut S) -> bool {
@@ -108,7 +96,8 @@ impl<B: Copy> Choke<B> {
             sink.dropped(packet, DropReason::Early);
             return false;
         }
-        let verdict = self.judge(packet.bytes);
+        let average = self.average.value();
+        let verdict = self.ramp.judge(average, packet.bytes, &mut self.spread, &mut self.random);
         match self.marking.act(verdict, packet.ecn) {
             Action::Pass => true,
             Action::Mark => {
@@ -162,7 +151,12 @@ impl<B: Copy> Discipline<B> for Choke<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let red = red_params(params);
+        setup(&red, link).map_or_else(|_| Vec::new(), |setup| red::advice::advice(&red, &setup, "max", link))
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let average = self.average.value();
         visit("average_packets", average);
         visit("drop_probability", self.ramp.probability(average));

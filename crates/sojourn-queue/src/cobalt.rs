@@ -12,9 +12,9 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law, Verdict};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `cobalt` is and what can be set.
@@ -99,6 +99,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under COBALT.
@@ -177,7 +178,16 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let ignores_rate = params.choice("slow_links") == "ignore";
+        let short_target = ignores_rate.then(|| advice::short_target(params, link)).flatten();
+        [short_target, advice::long_target(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));
         visit("blue_probability", self.controller.blue());

@@ -11,9 +11,9 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `codel` is and what can be set.
@@ -59,6 +59,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under controlled delay.
@@ -111,7 +112,18 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::short_target(params, link), advice::long_target(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("dropping", f64::from(u8::from(self.controller.is_dropping())));
         visit("count", f64::from(self.controller.count()));
         visit("next_signal_s", self.controller.next_signal().map_or(f64::NAN, Time::as_secs_f64));

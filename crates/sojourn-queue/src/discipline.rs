@@ -52,9 +52,17 @@ pub trait Discipline<B> {
         Vec::new()
     }
 
+    /// Whether it may mark packets with these parameters: what its flag `ecn` says, where it has one.
+    fn marks(params: &Params) -> bool
+    where
+        Self: Sized,
+    {
+        params.descriptor().parameter("ecn").is_some_and(|_| params.boolean("ecn"))
+    }
+
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
     /// NaN for what is not known.
-    fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+    fn probe(&self, _visit: &mut dyn FnMut(&str, f64)) {}
 }
 
 /// Who is told of packets that a discipline drops or marks.
@@ -72,6 +80,8 @@ pub enum DropReason {
     Overflow,
     /// The discipline's decision, to signal congestion.
     Early,
+    /// An acknowledgement that says nothing which a later one of its flow in the queue does not say.
+    Redundant,
 }
 
 /// What a discipline may know of the link it feeds, for limits in time and for automatic parameters.

@@ -7,8 +7,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `droptail` is and what can be set.
@@ -44,6 +44,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(50.0))), ("reserve", Value::Integer(1))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue with a limit.
@@ -105,5 +106,9 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
     #[inline]
     fn bytes(&self) -> u64 {
         self.queue.bytes()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        advice::plain_buffer(params, link).into_iter().collect()
     }
 }

@@ -16,8 +16,8 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{Circle, End, Lanes, Links, Longest};
-use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params, Value};
+use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 use std::cmp::Reverse;
 
@@ -162,7 +162,11 @@ impl<B: Copy> Discipline<B> for Drr<B> {
         self.lanes.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::small_quantum(params, link), advice::few_buckets(params, "buckets")].into_iter().flatten().collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("fattest_bucket_bytes", self.lanes.most_bytes() as f64);
     }

@@ -11,10 +11,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::pi2::SPARED_PACKETS;
 use crate::pi2::law::{self, Controller, Dice, Law, Sum};
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Parts that a whole is divided into by the scheduler.
@@ -64,9 +63,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "native_above",
-            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 10_000_000 }),
-            default: Value::Auto,
-            description: "bytes in the L queue, the leaving packet included, up to which its own marking is off, for slow links; auto is one full-size packet (RFC 9332 Th_len), 0 is always on (Linux min_qlen_step 0)",
+            kind: Kind::Integer { min: 0, max: 1_000_000 },
+            default: Value::Integer(1),
+            description: "packets in the L queue, the leaving one included, up to which its own marking is off, for slow links (RFC 9332 Th_len); 0 is always on (Linux min_qlen_step)",
+        },
+        Parameter {
+            name: "spare",
+            kind: Kind::Integer { min: 0, max: 1000 },
+            default: Value::Integer(0),
+            description: "while less than the bytes of so many full-size packets wait behind the one that is leaving, p' neither drops nor marks (Linux 2; RFC 9332 has no such rule, and may drop all there is)",
         },
         Parameter {
             name: "classic_share",
@@ -96,10 +101,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("native", Value::Choice("step")),
                 ("threshold", Value::Span(Span::from_millis(1))),
                 ("native_above", Value::Integer(0)),
+                ("spare", Value::Integer(2)),
                 ("classic_share", Value::Number(0.1)),
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Two coupled queues.
@@ -109,6 +116,7 @@ pub struct DualPi2<B> {
     low: Fifo<B>,
     limit: Limit,
     spared: u64,
+    full_packet: u64,
     controller: Controller,
     dice: Dice,
     classic_sum: Sum,
@@ -116,7 +124,7 @@ pub struct DualPi2<B> {
     overload_sum: Sum,
     delay_of: DelayOf,
     native: Native,
-    native_above: u64,
+    native_above: usize,
     drops_in_overload: bool,
     turns: Turns,
 }
@@ -180,7 +188,8 @@ impl<B: Copy> DualPi2<B> {
             classic: Fifo::default(),
             low: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            spared: SPARED_PACKETS * u64::from(link.packet_bytes),
+            spared: params.integer("spare") * u64::from(link.packet_bytes),
+            full_packet: u64::from(link.packet_bytes),
             controller: Controller::new(Law::new(params, params.choice("overload") == "overflow")?),
             dice: Dice::new(params, random),
             classic_sum: Sum::default(),
@@ -191,10 +200,7 @@ impl<B: Copy> DualPi2<B> {
                 "step" => Native::Step { above: threshold },
                 _ => Native::Ramp { from: threshold, width: params.span("ramp") },
             },
-            native_above: match params.get("native_above") {
-                Value::Integer(bytes) => bytes,
-                _ => u64::from(link.packet_bytes),
-            },
+            native_above: params.integer("native_above") as usize,
             drops_in_overload: params.choice("overload") == "drop",
             turns: Turns::new(params.number("classic_share"), link.packet_bytes),
         })
@@ -219,7 +225,7 @@ impl<B: Copy> DualPi2<B> {
             sink.dropped(&packet, DropReason::Early);
             return None;
         }
-        let alone = self.low.bytes() + u64::from(packet.bytes) <= self.native_above;
+        let alone = self.low.packets() < self.native_above;
         let native = if alone { 0.0 } else { self.native.probability(now.since(packet.enqueued)) };
         let coupled = if spared { 0.0 } else { self.controller.scalable() };
         if self.dice.hit(native.max(coupled), &mut self.low_sum) {
@@ -244,6 +250,30 @@ impl<B: Copy> DualPi2<B> {
     }
 }
 
+/// Marks that say no more than that another packet was on the wire.
+fn shallow_step(params: &Params, link: &LinkProperties) -> Option<Advice> {
+    let two = advice::packet_time(link) * 2;
+    (params.integer("native_above") == 0 && params.span("threshold") < two).then(|| {
+        let text = format!(
+            "two full-size packets take {two} at this rate, so L packets are marked for waiting behind one or two others, and \
+             scalable senders leave the link idle; usual is a threshold no shorter, or native_above of at least 1"
+        );
+        Advice::new("threshold", text)
+    })
+}
+
+/// A share that leaves one of the queues without any.
+fn one_queue_only(params: &Params) -> Option<Advice> {
+    let starved = match params.number("classic_share") {
+        share if share * WHOLE as f64 + 0.5 < 1.0 => "Classic",
+        share if share >= 1.0 => "L4S",
+        _ => return None,
+    };
+    let text =
+        format!("{starved} packets wait for as long as there are others; usual are 1/16 (RFC 9332) or 0.1 (Linux)");
+    Some(Advice::new("classic_share", text))
+}
+
 impl<B: Copy> Discipline<B> for DualPi2<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
@@ -252,7 +282,8 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
             Ecn::Ect1 | Ecn::Ce => LOW,
             Ecn::NotEct | Ecn::Ect0 => CLASSIC,
         };
-        if self.limit.is_exceeded(self.packets() + 1, self.bytes() + u64::from(packet.bytes)) {
+        // There has to be room for a full-size packet even if this one is smaller, so that large ones are at no disadvantage.
+        if self.limit.is_exceeded(self.packets() + 1, self.bytes() + self.full_packet.max(u64::from(packet.bytes))) {
             return sink.dropped(&packet, DropReason::Overflow);
         }
         if packet.class == LOW { self.low.push(packet) } else { self.classic.push(packet) }
@@ -305,12 +336,29 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         });
     }
 
+    fn marks(_params: &Params) -> bool {
+        true
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::slow_updates(params),
+            advice::limit_below_target(params, link),
+            shallow_step(params, link),
+            one_queue_only(params),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
     fn classes(&self) -> Vec<String> {
         // In the order of their numbers.
         ["low", "classic"].map(str::to_owned).to_vec()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());
         visit("delay_ms", self.controller.delay() * 1000.0);

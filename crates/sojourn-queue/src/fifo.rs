@@ -85,6 +85,14 @@ impl Limit {
         Ok(limit)
     }
 
+    /// Whether it allows more than `other`; limits of different kinds cannot be compared.
+    pub fn is_above(self, other: Limit) -> bool {
+        match (self, other) {
+            (Limit::Packets(own), Limit::Packets(most)) | (Limit::Bytes(own), Limit::Bytes(most)) => own > most,
+            _ => false,
+        }
+    }
+
     /// Whether so much is more than the limit allows.
     #[inline]
     pub fn is_exceeded(self, packets: usize, bytes: u64) -> bool {

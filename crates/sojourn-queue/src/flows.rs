@@ -7,7 +7,8 @@
 //! - [`Circle`]: an order of turns, joined at the end and left anywhere;
 //! - [`Rounds`]: deficit round robin over new and old buckets, as FQ-CoDel does it;
 //! - [`Ranking`]: the bucket with the greatest key, always up to date: the shortest queue;
-//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow.
+//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow;
+//! - [`Subset`]: the buckets that something is to be done about.
 //!
 //! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
 //! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
@@ -16,15 +17,19 @@ mod circle;
 mod lanes;
 mod ranking;
 mod rounds;
+mod subset;
 
 pub(crate) use circle::{Circle, Links};
 pub(crate) use lanes::{End, Lanes};
 pub(crate) use ranking::{Longest, Ranking};
-pub(crate) use rounds::Rounds;
+pub(crate) use rounds::{EmptyNew, Rounds};
+pub(crate) use subset::Subset;
 
 use crate::hash::FlowHash;
+use crate::{DropReason, Sink};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Kind, Parameter, Params, Value};
+use std::cmp::Reverse;
 
 /// Most buckets that Linux allows (65,536), for disciplines that hash.
 const MOST_BUCKETS: u64 = 65_536;
@@ -65,3 +70,37 @@ pub(crate) const EMPTY_NEW: Parameter = Parameter {
     default: Value::Choice("wait"),
     description: "a new queue that is found empty goes to the end of the old ones, so that it cannot stay new by pausing: always (RFC 8290), or only where there are old ones (Linux)",
 };
+
+/// `drop_batch`: how much the longest queue loses at once.
+pub(crate) const DROP_BATCH: Parameter = Parameter {
+    name: "drop_batch",
+    kind: Kind::Integer { min: 1, max: 1_000_000 },
+    default: Value::Integer(64),
+    description: "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
+};
+
+/// Drops up to `batch` packets from the head of the queue with the most bytes, of equals that with the lowest number, until
+/// that was half of them. Returns the bucket and the number of packets.
+#[cold]
+pub(crate) fn drop_from_longest<B: Copy, S: Sink<B>>(
+    lanes: &mut Lanes<B>,
+    longest: &mut Longest<(u64, Reverse<usize>)>,
+    batch: u32,
+    sink: &mut S,
+) -> Option<(usize, u32)> {
+    let bucket = longest.find(|bucket| match lanes.bytes_of(bucket) {
+        0 => None,
+        bytes => Some((bytes, Reverse(bucket))),
+    })?;
+    let half = lanes.bytes_of(bucket) / 2;
+    let (mut packets, mut bytes) = (0, 0);
+    while let Some(packet) = lanes.pop(bucket, End::Head) {
+        sink.dropped(&packet, DropReason::Overflow);
+        packets += 1;
+        bytes += u64::from(packet.bytes);
+        if packets == batch || bytes >= half {
+            break;
+        }
+    }
+    Some((bucket, packets))
+}

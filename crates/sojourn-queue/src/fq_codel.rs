@@ -13,8 +13,8 @@ mod tests;
 use crate::codel::law::{self, Controller, Law, Source};
 use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
-use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Stream, Time};
 use std::cmp::Reverse;
 
@@ -40,12 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         flows::PERFECT,
         flows::QUANTUM,
         flows::EMPTY_NEW,
-        Parameter {
-            name: "drop_batch",
-            kind: Kind::Integer { min: 1, max: 1_000_000 },
-            default: Value::Integer(64),
-            description: "most packets that are dropped at once from the queue with the most bytes; fewer where they are half of its bytes",
-        },
+        flows::DROP_BATCH,
         Parameter {
             name: "overflow_counts",
             kind: Kind::Boolean,
@@ -94,6 +89,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under controlled delay.
@@ -171,25 +167,10 @@ impl<B: Copy> FqCoDel<B> {
             || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
 
-    /// Drops a batch from the head of the queue with the most bytes.
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let longest = self.longest.find(|bucket| match self.lanes.bytes_of(bucket) {
-            0 => None,
-            bytes => Some((bytes, Reverse(bucket))),
-        });
-        let Some(bucket) = longest else { return };
-        let half = self.lanes.bytes_of(bucket) / 2;
-        let (mut packets, mut bytes) = (0, 0);
-        while let Some(packet) = self.lanes.pop(bucket, End::Head) {
-            sink.dropped(&packet, DropReason::Overflow);
-            packets += 1;
-            bytes += u64::from(packet.bytes);
-            if packets == self.drop_batch || bytes >= half {
-                break;
-            }
-        }
-        if self.overflow_counts {
+        let dropped = flows::drop_from_longest(&mut self.lanes, &mut self.longest, self.drop_batch, sink);
+        if let Some((bucket, packets)) = dropped.filter(|_| self.overflow_counts) {
             self.controllers[bucket].count_overflow(packets);
         }
     }
@@ -237,7 +218,24 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         self.lanes.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn marks(params: &Params) -> bool {
+        law::marks(params)
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::long_target(params),
+            advice::limit_below_target(params, link),
+            advice::small_quantum(params, link),
+            advice::few_buckets(params, "flows"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", self.rounds.new_buckets() as f64);
         visit("old_queues", self.rounds.old_buckets() as f64);
     }

@@ -1,30 +1,33 @@
 //! FQ-PIE: a queue for each flow, each under PIE, served in turns with new flows first (Linux `sch_fq_pie`).
 //!
 //! Classification and turns are those of [FQ-CoDel](crate::fq_codel), the controllers those of [PIE](crate::pie): packets
-//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival; there is no fattest
-//! flow to pay for it. Every update visits all queues that have been used; Linux visits at most 2048 at a time and the
-//! rest right after.
+//! are dropped at arrival by the probability of their own queue. A full buffer refuses the arrival in Linux; in ns-3 the
+//! queue with the most bytes pays for it. Linux's update goes through all queues, 2048 at a time; here it leaves out those
+//! whose last update changed nothing and that have not changed since, for which it would change nothing again.
 //!
 //! Linux's test of its memory limit counts and then ignores what exceeds it; here the limit refuses the arrival.
 
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, Lanes, Rounds};
+use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
-use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
-
-/// "No delay" as a threshold that only zero is below.
-const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
+use std::cmp::Reverse;
 
 /// What `fq_pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_pie",
     summary: "a queue for each flow, served in turns with new flows first, and PIE in each",
-    sources: &["Linux net/sched/sch_fq_pie.c", "RFC 8033", "RFC 8290"],
+    sources: &[
+        "Linux net/sched/sch_fq_pie.c",
+        "ns-3 src/traffic-control/model/fq-pie-queue-disc.cc",
+        "RFC 8033",
+        "RFC 8290",
+    ],
     parameters: &[
         Parameter {
             name: "limit",
@@ -42,6 +45,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         flows::PERFECT,
         flows::QUANTUM,
         flows::EMPTY_NEW,
+        Parameter {
+            name: "overflow",
+            kind: Kind::Choice(&["refuse", "longest"]),
+            default: Value::Choice("refuse"),
+            description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
+        },
+        flows::DROP_BATCH,
         law::TARGET,
         law::UPDATE,
         law::ALPHA,
@@ -51,7 +61,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::DECAY_BELOW,
         law::DECAY_WITH_BACKLOG,
         law::BOOST_ABOVE,
+        law::CAP,
         law::BURST,
+        law::BURST_BEGINS,
         law::BURST_FALLS,
         law::HOLD,
         law::QUIET,
@@ -65,23 +77,40 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ECN,
         law::MARK_P,
     ],
-    presets: &[Preset {
-        name: "linux",
-        summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
-        values: &[
-            ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-            ("empty_new", Value::Choice("wait-unless-alone")),
-            ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-            ("decay_below", NO_DELAY),
-            ("decay_with_backlog", Value::Boolean(false)),
-            ("boost_above", Value::Span(Span::from_millis(250))),
-            ("burst_falls", Value::Choice("departures")),
-            ("rate_weight", Value::Number(0.125)),
-            ("guard", Value::Choice("below")),
-            ("guard_delay", Value::Choice("latest")),
-            ("derandomize", Value::Boolean(true)),
-        ],
-    }],
+    presets: &[
+        Preset {
+            name: "linux",
+            summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
+            values: &[
+                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
+                ("empty_new", Value::Choice("wait-unless-alone")),
+                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
+                ("decay_with_backlog", Value::Boolean(false)),
+                ("boost_above", Value::Span(Span::from_millis(250))),
+                ("cap", Value::Boolean(true)),
+                ("burst_falls", Value::Choice("departures")),
+                ("rate_weight", Value::Number(0.125)),
+                ("guard", Value::Choice("below")),
+                ("guard_delay", Value::Choice("latest")),
+                ("derandomize", Value::Boolean(true)),
+            ],
+        },
+        Preset {
+            name: "ns3",
+            summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie but with a burst allowance of 150 ms",
+            values: &[
+                ("overflow", Value::Choice("longest")),
+                ("cap", Value::Boolean(true)),
+                ("hold", Value::Boolean(true)),
+                ("quiet", Value::Span(Span::from_millis(1500))),
+                ("rate_weight", Value::Number(0.5)),
+                ("guard", Value::Choice("packets")),
+                ("mean_packet", Value::Integer(1000)),
+                ("ecn", Value::Boolean(true)),
+            ],
+        },
+    ],
+    ..Descriptor::PLAIN
 };
 
 /// Queues for flows under proportional integral controllers.
@@ -89,8 +118,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct FqPie<B> {
     classifier: FlowHash,
     lanes: Lanes<B>,
+    /// Where a full buffer drops from the longest queue.
+    longest: Option<Longest<(u64, Reverse<usize>)>>,
+    drop_batch: u32,
     rounds: Rounds,
     controllers: Vec<Controller>,
+    /// Those that an update may change.
+    unsettled: Subset,
     law: Law,
     limit: Limit,
     memory_limit: Option<Limit>,
@@ -112,8 +146,11 @@ impl<B: Copy> FqPie<B> {
         Ok(FqPie {
             classifier: flows::classifier(params, &mut random),
             lanes: Lanes::default(),
+            longest: (params.choice("overflow") == "longest").then(Longest::default),
+            drop_batch: params.integer("drop_batch") as u32,
             rounds: Rounds::new(params, link.packet_bytes),
             controllers: Vec::new(),
+            unsettled: Subset::default(),
             law,
             limit: Limit::of(params, "limit", link)?,
             memory_limit: match params.is_auto("memory_limit") {
@@ -125,16 +162,16 @@ impl<B: Copy> FqPie<B> {
         })
     }
 
-    fn has_room(&self, bytes: u32) -> bool {
-        let (packets, bytes) = (self.lanes.packets() + 1, self.lanes.bytes() + u64::from(bytes));
-        !self.limit.is_exceeded(packets, bytes)
-            && !self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
+    fn exceeds(&self, packets: usize, bytes: u64) -> bool {
+        self.limit.is_exceeded(packets, bytes)
+            || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
+}
 
-    #[inline]
-    fn backlog(&self, bucket: usize) -> Backlog {
-        Backlog { packets: self.lanes.packets_of(bucket), bytes: self.lanes.bytes_of(bucket) }
-    }
+/// What waits in `bucket`.
+#[inline]
+fn backlog<B: Copy>(lanes: &Lanes<B>, bucket: usize) -> Backlog {
+    Backlog { packets: lanes.packets_of(bucket), bytes: lanes.bytes_of(bucket) }
 }
 
 impl<B: Copy> Discipline<B> for FqPie<B> {
@@ -145,9 +182,11 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         if bucket >= self.controllers.len() {
             self.controllers.resize(bucket + 1, Controller::default());
         }
-        let (room, backlog) = (self.has_room(packet.bytes), self.backlog(bucket));
+        self.unsettled.insert(bucket);
+        let full = self.exceeds(self.lanes.packets() + 1, self.lanes.bytes() + u64::from(packet.bytes));
+        let backlog = backlog(&self.lanes, bucket);
         let controller = &mut self.controllers[bucket];
-        if !room {
+        if full && self.longest.is_none() {
             controller.overflow();
             return sink.dropped(&packet, DropReason::Overflow);
         }
@@ -161,6 +200,14 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         }
         self.lanes.push(bucket, packet);
         self.rounds.join(bucket);
+        if let Some(mut longest) = self.longest.take() {
+            longest.grew(bucket);
+            while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
+                let dropped = flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+                self.unsettled.insert(dropped.expect("what exceeds a limit is not empty").0);
+            }
+            self.longest = Some(longest);
+        }
     }
 
     #[inline]
@@ -172,7 +219,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
                 continue;
             };
             self.rounds.sent(turn, packet.bytes);
-            let backlog = self.backlog(turn.bucket);
+            self.unsettled.insert(turn.bucket);
+            let backlog = backlog(&self.lanes, turn.bucket);
             self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
@@ -193,14 +241,29 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {
-        for bucket in 0..self.controllers.len() {
-            let backlog = self.backlog(bucket);
-            self.controllers[bucket].update(&self.law, backlog);
-        }
+        self.unsettled.retain(|bucket| {
+            let controller = &mut self.controllers[bucket];
+            let before = *controller;
+            controller.update(&self.law, backlog(&self.lanes, bucket));
+            *controller != before
+        });
         self.next_update += self.law.update();
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [
+            advice::short_target(params, link),
+            advice::slow_updates(params),
+            advice::limit_below_target(params, link),
+            advice::small_quantum(params, link),
+            advice::few_buckets(params, "flows"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("new_queues", self.rounds.new_buckets() as f64);
         visit("old_queues", self.rounds.old_buckets() as f64);
         visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));

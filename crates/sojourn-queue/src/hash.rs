@@ -37,6 +37,12 @@ impl FlowHash {
         hash(packet.key, self.seed)
     }
 
+    /// The 64 bits of any other key, such as that of one host.
+    #[inline]
+    pub fn bits_of(&self, key: FlowKey) -> u64 {
+        hash(key, self.seed)
+    }
+
     /// How many buckets there are; `None` if as many as flows.
     pub fn buckets(&self) -> Option<usize> {
         self.buckets.map(|buckets| buckets as usize)

@@ -48,8 +48,8 @@ pub(crate) fn mixed_lives() -> impl Strategy<Value = Vec<Event>> {
 pub(crate) struct Outcome {
     /// Drops and marks.
     pub(crate) sink: Recorder,
-    /// Numbers of packets that left, with the time.
-    pub(crate) sent: Vec<(u32, Time)>,
+    /// Numbers of packets that left, with the time and their class.
+    pub(crate) sent: Vec<(u32, Time, u8)>,
 }
 
 /// A queue that is led through a life.
@@ -72,8 +72,8 @@ impl Led<'_> {
     fn ask(&mut self) -> Result<(), TestCaseError> {
         let waiting = self.queue.packets();
         let Some(packet) = self.queue.dequeue(self.now, &mut self.outcome.sink) else {
-            // ns-3's COBALT may drop all there is; nobody else does.
-            let may_drop_all = matches!(self.queue, Queue::Cobalt(_)) && self.queue.packets() == 0;
+            // ns-3's COBALT and RFC 9332's DualPI2 may drop all there is; nobody else does.
+            let may_drop_all = matches!(self.queue, Queue::Cobalt(_) | Queue::DualPi2(_)) && self.queue.packets() == 0;
             prop_assert!(waiting == 0 || may_drop_all, "a queue with packets must give one");
             return Ok(());
         };
@@ -84,7 +84,7 @@ impl Led<'_> {
         prop_assert!(!marked || before.ecn.is_capable(), "only ECN-capable packets are marked");
         prop_assert!(packet.enqueued <= self.now);
         self.bytes[1] += u64::from(packet.bytes);
-        self.outcome.sent.push((packet.body, self.now));
+        self.outcome.sent.push((packet.body, self.now, packet.class));
         Ok(())
     }
 
@@ -138,11 +138,13 @@ pub(crate) fn lead(
         led.check()?;
         led.wait(100);
     }
-    // A dual queue keeps the order of a flow only among packets that its ECN field sends to the same queue.
-    let mut last = [[None; 2]; 40];
-    for (number, _) in &led.outcome.sent {
+    // A dual queue keeps the order of a flow only among packets that its ECN field sends to the same queue, as others do
+    // among those that they put into the same class.
+    let mut last = [[[None; 2]; 3]; 40];
+    for (number, _, class) in &led.outcome.sent {
         let packet = &led.arrived[*number as usize];
-        let last = &mut last[packet.flow as usize][usize::from(matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))];
+        let last = &mut last[packet.flow as usize][usize::from(*class)];
+        let last = &mut last[usize::from(matches!(packet.ecn, Ecn::Ect1 | Ecn::Ce))];
         prop_assert!(Some(*number) > *last, "packets of a flow leave in the order they came");
         *last = Some(*number);
     }

@@ -4,6 +4,9 @@
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
 
+mod advice;
+mod body;
+mod classful;
 mod discipline;
 mod fifo;
 mod flows;
@@ -16,14 +19,18 @@ mod testing;
 
 pub mod ared;
 pub mod blue;
+pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
+pub mod dwrr;
+pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod hhf;
 pub mod pi2;
 pub mod pie;
 pub mod prio;
@@ -31,7 +38,11 @@ pub mod red;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;
+pub mod wfq;
+pub mod wred;
+pub mod wrr;
 
+pub use body::{Acknowledgement, Body, MOST_RANGES};
 pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
 pub use fifo::{Fifo, Limit};
 pub use hash::FlowHash;
@@ -53,7 +64,7 @@ macro_rules! disciplines {
             $($name($module::$name<B>)),+
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// Builds the discipline that `params` belongs to, for a link with properties `link`.
             ///
             /// # Errors
@@ -66,7 +77,7 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Copy> Queue<B> {
+        impl<B: Body> Queue<B> {
             /// What a careful user would not do with `params` on `link`, although it is legal.
             pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
@@ -74,9 +85,17 @@ macro_rules! disciplines {
                 })+
                 panic!("{} is not a registered discipline", params.descriptor().name)
             }
+
+            /// Whether the discipline may mark packets with `params`.
+            pub fn marks(params: &Params) -> bool {
+                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                    return <$module::$name<B> as Discipline<B>>::marks(params);
+                })+
+                panic!("{} is not a registered discipline", params.descriptor().name)
+            }
         }
 
-        impl<B: Copy> Discipline<B> for Queue<B> {
+        impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self { $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+ }
@@ -106,7 +125,7 @@ macro_rules! disciplines {
             fn classes(&self) -> Vec<String> {
                 match self { $(Queue::$name(queue) => queue.classes()),+ }
             }
-            fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+            fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 match self { $(Queue::$name(queue) => queue.probe(visit)),+ }
             }
         }
@@ -117,6 +136,7 @@ disciplines! {
     droptail::DropTail,
     red::Red,
     ared::Ared,
+    wred::Wred,
     choke::Choke,
     blue::Blue,
     codel::CoDel,
@@ -129,8 +149,14 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
+    cake::Cake,
     sfb::Sfb,
+    hhf::Hhf,
     prio::Prio,
+    wrr::Wrr,
+    dwrr::Dwrr,
+    wfq::Wfq,
+    early::Early,
 }
 
 /// The discipline called `name`.
@@ -150,11 +176,15 @@ mod tests {
         for descriptor in DESCRIPTORS {
             let mut queue = build(&params(descriptor, "default", &[]), &link(10_000)).unwrap();
             let names = |queue: &Queue<u32>| {
-                let mut names = Vec::new();
+                let mut names: Vec<String> = Vec::new();
                 queue.probe(&mut |name, value| {
-                    assert!(!names.contains(&name), "{}: two probes are called {name}", descriptor.name);
+                    assert!(
+                        !names.iter().any(|known| known == name),
+                        "{}: two probes are called {name}",
+                        descriptor.name
+                    );
                     assert!(!value.is_infinite(), "{} {name}", descriptor.name);
-                    names.push(name);
+                    names.push(name.to_owned());
                 });
                 names
             };

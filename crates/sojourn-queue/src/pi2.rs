@@ -9,13 +9,13 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Dice, Law, Sum};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Full-size packets that have to be left behind for one to be dropped or marked, as in Linux.
-pub(crate) const SPARED_PACKETS: u64 = 2;
+const SPARED_PACKETS: u64 = 2;
 
 /// What `pi2` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -54,6 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", Value::Choice("random"))],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under PI2.
@@ -152,7 +153,14 @@ impl<B: Copy> Discipline<B> for Pi2<B> {
         self.controller.update(delay);
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::short_target(params, link), advice::slow_updates(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("base_probability", self.controller.base());
         visit("drop_probability", self.controller.classic());
         visit("delay_ms", self.controller.delay() * 1000.0);

@@ -12,13 +12,10 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Backlog, Controller, Law, Verdict};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
-
-/// "No delay" as a threshold that only zero is below.
-const NO_DELAY: Value = Value::Span(Span::from_nanos(1));
 
 /// What `pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -46,7 +43,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::DECAY_BELOW,
         law::DECAY_WITH_BACKLOG,
         law::BOOST_ABOVE,
+        law::CAP,
         law::BURST,
+        law::BURST_BEGINS,
         law::BURST_FALLS,
         law::HOLD,
         law::QUIET,
@@ -67,15 +66,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::MARK_P,
     ],
     presets: &[
-        Preset { name: "rfc", summary: "RFC 8033 sections 4 and appendix A, without its optional parts", values: &[] },
+        Preset { name: "rfc", summary: "RFC 8033 section 4 and appendix A, without its optional parts", values: &[] },
         Preset {
             name: "linux",
             summary: "tc pie: de-randomised, a boost above 250 ms, burst allowance reduced by departures",
             values: &[
                 ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-                ("decay_below", NO_DELAY),
                 ("decay_with_backlog", Value::Boolean(false)),
                 ("boost_above", Value::Span(Span::from_millis(250))),
+                ("cap", Value::Boolean(true)),
                 ("burst_falls", Value::Choice("departures")),
                 ("rate_weight", Value::Number(0.125)),
                 ("guard", Value::Choice("below")),
@@ -85,11 +84,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "ns3",
-            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance of 15 ms",
+            summary: "ns3::PieQueueDisc: 25 packets, a burst allowance only after 1.5 quiet seconds",
             values: &[
                 ("limit", Value::Amount(Amount::Packets(25.0))),
-                ("decay_below", NO_DELAY),
-                ("burst", Value::Span(Span::from_millis(15))),
+                ("cap", Value::Boolean(true)),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_millis(1500))),
                 ("rate_weight", Value::Number(0.5)),
@@ -108,6 +106,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("tuning", Value::Choice("rfc8034")),
                 ("decay_below", Value::Span(Span::from_millis(5))),
                 ("boost_above", Value::Span(Span::from_millis(200))),
+                ("cap", Value::Boolean(true)),
+                ("burst_begins", Value::Choice("drop")),
                 ("burst", Value::Span(Span::from_millis(142))),
                 ("hold", Value::Boolean(true)),
                 ("quiet", Value::Span(Span::from_secs(1))),
@@ -119,6 +119,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 /// A first-in first-out queue under a proportional integral controller.
@@ -228,7 +229,14 @@ impl<B: Copy> Discipline<B> for Pie<B> {
         self.next_update += self.law.update();
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [advice::short_target(params, link), advice::slow_updates(params), advice::limit_below_target(params, link)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("drop_probability", self.controller.probability());
         visit("delay_ms", self.controller.delay() * 1000.0);
         visit("burst_allowance_ms", self.controller.burst(&self.law).as_millis_f64());

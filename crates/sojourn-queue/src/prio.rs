@@ -1,78 +1,92 @@
-//! Strict priority: three bands, and a band sends only while all above it are empty.
+//! Strict priority: a class sends only while all above it are empty.
 //!
-//! Linux's `prio` with what it has by default: three first-in first-out bands, chosen by the packet's priority. A lower
-//! band waits as long as a higher one has packets, without limit. Nothing but the differentiated services code point
-//! decides the band; Linux gets its priority from there by a table that is older than DSCPs and sees the three lowest
-//! of the six bits only, so that EF is not in its first band: see `classes`.
+//! The order of the classes is that of the file. A lower class waits as long as a higher one has packets, without limit.
+//! Without classes there are Linux's three bands, each with what `sch_prio` gives it, a FIFO of 1000 packets. Linux
+//! gets a packet's priority from the differentiated services code point by a table that is older than DSCPs and sees
+//! the three lowest of the six bits only, so that EF is not in its first band: see `bands`.
 
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Dscp, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Stream, Time};
+use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::{Body, Dscp, LinkProperties, droptail};
+use sojourn_core::Stream;
+use sojourn_core::registry::{
+    Class, Descriptor, Holds, Kind, Members, Parameter, ParameterError, Params, Preset, Value,
+};
 
 /// What `prio` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "prio",
-    summary: "strict priority: three first-in first-out bands, by the packets' DSCP",
+    summary: "strict priority: a class waits for all that come before it",
     sources: &[
         "Linux net/sched/sch_prio.c, net/sched/sch_generic.c (prio2band) and net/ipv4/route.c (ip_tos2prio)",
         "Linux net/sched/sch_cake.c (diffserv3)",
         "RFC 8622",
+        "RITE deliverable 2.1 section 2.2",
     ],
     parameters: &[
+        classful::LIMIT,
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait in each band: packets, bytes, or time at the link's rate",
-        },
-        Parameter {
-            name: "classes",
+            name: "bands",
             kind: Kind::Choice(&["diffserv", "tos"]),
             default: Value::Choice("diffserv"),
-            description: "which band a DSCP means: VA, EF, CS6, CS7 and TOS 4 the first, LE and CS1 the last, all others the second (diffserv, as in cake's diffserv3), or by the old meaning of the TOS byte, where the DSCP's lowest three bits are minimum delay (4: first band, with 2: second) and maximum throughput (2: last band; Linux's default priomap)",
+            description: "the code points of the three classes first, second and last that there are if the file gives none: VA, EF, CS6, CS7 and TOS 4 the first, LE and CS1 the last, all others the second (diffserv, as in cake's diffserv3), or by the old meaning of the TOS byte, where the DSCP's lowest three bits are minimum delay (4: first band, with 2: second) and maximum throughput (2: last band; Linux's default priomap)",
         },
     ],
     presets: &[Preset {
         name: "linux",
         summary: "sch_prio with its default priomap and a pfifo of 1000 packets in each band. EF, LE and the class selectors are in the second band with default traffic, VA and the classes AF x2 in the first, AF x1 in the last",
-        values: &[("classes", Value::Choice("tos"))],
+        values: &[("bands", Value::Choice("tos"))],
     }],
+    holds: Holds::Classes(&CLASS),
 };
 
-const BANDS: usize = 3;
+static CLASS: Descriptor = Descriptor { name: "class", ..Descriptor::PLAIN };
 
-/// Three queues, the first of which goes first.
+/// Queues of which the first goes first.
 #[derive(Debug)]
-pub struct Prio<B> {
-    bands: [Fifo<B>; BANDS],
-    limit: Limit,
-    /// The band of each DSCP.
-    band_of: [u8; 64],
-}
+pub struct Prio<B>(Classful<B, FirstFirst>);
 
-impl<B: Copy> Prio<B> {
-    /// Empty bands with the given parameters.
+impl<B: Body> Prio<B> {
+    /// Empty queues with the given parameters.
     ///
     /// # Errors
-    /// A limit that holds no packet.
-    pub fn new(params: &Params, link: &LinkProperties, _random: Stream) -> Result<Self, ParameterError> {
-        let limit = Limit::new(params.amount("limit"), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
-        let band = if params.choice("classes") == "tos" { tos_band } else { diffserv_band };
-        Ok(Prio {
-            bands: Default::default(),
-            limit,
-            band_of: std::array::from_fn(|number| Dscp::from_number(number as u64).map_or(1, band)),
-        })
+    /// Classes or limits that contradict each other.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let bands = if params.classes.is_empty() { bands(params.choice("bands")) } else { Vec::new() };
+        let classes = if params.classes.is_empty() { &bands } else { &params.classes };
+        Ok(Prio(Classful::new(params, classes, FirstFirst, link, random)?))
     }
+}
+
+impl_by_classes!(Prio);
+
+/// Strict priority.
+#[derive(Debug)]
+struct FirstFirst;
+
+impl Turns for FirstFirst {
+    #[inline]
+    fn next(&mut self, candidates: Set) -> usize {
+        candidates.first()
+    }
+}
+
+/// The three bands of Linux.
+fn bands(kind: &str) -> Vec<Class> {
+    let band_of = if kind == "tos" { tos_band } else { diffserv_band };
+    let members = |band| {
+        (0..64u8).filter(move |&number| Dscp::from_number(u64::from(number)).map(band_of) == Some(band)).collect()
+    };
+    let class = |name: &str, dscp: Vec<u8>| Class {
+        name: name.to_owned(),
+        members: Members { dscp, ..Members::default() },
+        params: Params::new(&CLASS, None),
+        queue: Params::new(&droptail::DESCRIPTOR, None),
+    };
+    let with_code_points = |name, band| class(name, members(band));
+    vec![with_code_points("first", 0), class("second", Vec::new()), with_code_points("last", 2)]
 }
 
 /// cake's diffserv3.
@@ -93,39 +107,5 @@ fn tos_band(dscp: Dscp) -> u8 {
         4 | 5 => 0,
         // TC_PRIO_BESTEFFORT and TC_PRIO_INTERACTIVE_BULK.
         _ => 1,
-    }
-}
-
-impl<B: Copy> Discipline<B> for Prio<B> {
-    #[inline]
-    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
-        packet.enqueued = now;
-        let band = &mut self.bands[usize::from(self.band_of[usize::from(packet.dscp.number())])];
-        if self.limit.has_room(band, packet.bytes) {
-            band.push(packet);
-        } else {
-            sink.dropped(&packet, DropReason::Overflow);
-        }
-    }
-
-    #[inline]
-    fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
-        self.bands.iter_mut().find_map(Fifo::pop)
-    }
-
-    #[inline]
-    fn packets(&self) -> usize {
-        self.bands.iter().map(Fifo::packets).sum()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.bands.iter().map(Fifo::bytes).sum()
-    }
-
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        for (name, band) in ["band_0_packets", "band_1_packets", "band_2_packets"].into_iter().zip(&self.bands) {
-            visit(name, band.packets() as f64);
-        }
     }
 }

@@ -11,6 +11,7 @@
 //! presets `ns2`, `linux` and `floyd93` say how.
 
 pub(crate) mod adaptive;
+pub(crate) mod advice;
 pub(crate) mod average;
 pub(crate) mod descriptor;
 pub(crate) mod setup;
@@ -23,7 +24,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use adaptive::Adaptation;
 use average::Average;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 use spread::Spread;
 
@@ -167,7 +168,14 @@ impl<B: Copy> Discipline<B> for Red<B> {
         }
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let red = setup::setup(params, link);
+        let mut all = red.map_or_else(|_| Vec::new(), |setup| advice::advice(params, &setup, "max", link));
+        all.extend(advice::short_target_delay(params, link));
+        all
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let average = self.average.value();
         match self.unit {
             Unit::Packets => visit("average_packets", average),
@@ -226,6 +234,8 @@ pub(crate) struct Ramp {
     pub(crate) max: f64,
     max_p: f64,
     gentle: bool,
+    /// Where the gentle part begins: max_p, unless that has moved and left it behind.
+    gentle_from: f64,
 }
 
 impl Ramp {
@@ -235,7 +245,22 @@ impl Ramp {
         average >= if self.gentle { 2.0 * self.max } else { self.max }
     }
 
-    /// From 0 at min to max_p at max; then 1, or with `gentle` on to 1 at 2 max.
+    /// What `average` has in store for an arrival of `bytes` bytes: RED without the exceptions that [`Red`] knows.
+    #[inline]
+    pub(crate) fn judge(&self, average: f64, bytes: u32, spread: &mut Spread, random: &mut Stream) -> Verdict {
+        if average < self.min {
+            spread.leave();
+            return Verdict::Pass;
+        }
+        if self.is_above(average) {
+            spread.force();
+            return Verdict::Forced;
+        }
+        let probability = self.probability(average);
+        if spread.test(probability, bytes, random) { Verdict::Early(probability) } else { Verdict::Pass }
+    }
+
+    /// From 0 at min to max_p at max; then 1, or with `gentle` from max_p on to 1 at 2 max.
     #[inline]
     pub(crate) fn probability(&self, average: f64) -> f64 {
         if average < self.min {
@@ -243,7 +268,7 @@ impl Ramp {
         } else if average < self.max {
             self.max_p * (average - self.min) / (self.max - self.min)
         } else if self.gentle {
-            (self.max_p + (1.0 - self.max_p) * (average - self.max) / self.max).min(1.0)
+            (self.gentle_from + (1.0 - self.gentle_from) * (average - self.max) / self.max).min(1.0)
         } else {
             1.0
         }

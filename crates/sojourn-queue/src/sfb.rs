@@ -22,7 +22,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use bins::{Bins, CERTAIN, Places, Steps};
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 use std::collections::VecDeque;
 
@@ -163,6 +163,28 @@ impl<B: Copy> Sfb<B> {
     }
 }
 
+/// Bins that no flow can fill.
+fn bins_beyond_limit(params: &Params, link: &LinkProperties) -> Option<Advice> {
+    let (limit, max) = (Limit::new(params.amount("limit"), link), params.integer("max"));
+    matches!(limit, Limit::Packets(limit) if max > limit).then(|| {
+        let text = "more than the limit: the buffer overflows before a bin is full, and flows that do not answer are never told \
+                    from others; usual is a small part of the limit";
+        Advice::new("max", text)
+    })
+}
+
+/// Bins that forget faster than they learn.
+fn forgetful(params: &Params) -> Option<Advice> {
+    let (increment, decrement) = (params.number("increment"), params.number("decrement"));
+    (decrement > increment).then(|| {
+        let text = format!(
+            "more than increment ({increment}): a bin that is empty as often as it is long forgets what it learned, and the queue \
+             grows to the limit; usual is a tenth (tc) to a sixth (Linux) of increment"
+        );
+        Advice::new("decrement", text)
+    })
+}
+
 impl<B: Copy> Discipline<B> for Sfb<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
@@ -218,7 +240,11 @@ impl<B: Copy> Discipline<B> for Sfb<B> {
         self.queue.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        [bins_beyond_limit(params, link), forgetful(params)].into_iter().flatten().collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         let (greatest, mean) = self.sets[self.active].probabilities();
         visit("greatest_bin_probability", greatest);
         visit("mean_bin_probability", mean);

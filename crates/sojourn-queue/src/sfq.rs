@@ -16,8 +16,8 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{Circle, End, Lanes, Links, Longest};
-use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params, Value};
+use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Queues of hashed flows that take turns.
@@ -263,7 +263,13 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
         self.perturbation = Some(perturbation);
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let fixed = params.span("perturb").is_zero();
+        let few_buckets = fixed.then(|| advice::few_buckets(params, "buckets")).flatten();
+        [advice::small_quantum(params, link), few_buckets].into_iter().flatten().collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("active_buckets", self.round.members() as f64);
         visit("longest_bucket_packets", self.lanes.most_packets() as f64);
     }

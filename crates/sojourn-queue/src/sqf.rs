@@ -15,8 +15,8 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{End, Lanes, Longest, Ranking};
-use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{ParameterError, Params};
+use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use std::cmp::Reverse;
 
@@ -118,7 +118,11 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         self.lanes.bytes()
     }
 
-    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    fn advice(params: &Params, _link: &LinkProperties) -> Vec<Advice> {
+        advice::few_buckets(params, "buckets").into_iter().collect()
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
         visit("longest_bucket_bytes", self.lanes.most_bytes() as f64);
     }

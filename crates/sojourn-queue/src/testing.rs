@@ -1,10 +1,11 @@
 //! What the tests of disciplines share.
 
 pub(crate) mod flows;
+pub(crate) mod shares;
 
-use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
+use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink};
 use proptest::prelude::*;
-use sojourn_core::registry::{Descriptor, Params, Value};
+use sojourn_core::registry::{Class, Descriptor, Holds, Members, Params, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
 
 /// A link of `kilobits` kbit/s with a delay of 25 ms, for packets of 1500 B.
@@ -15,6 +16,8 @@ pub(crate) fn link(kilobits: u64) -> LinkProperties {
         packet_bytes: 1500,
     }
 }
+
+impl Body for u32 {}
 
 /// A packet of `bytes` bytes with a number.
 pub(crate) fn packet(bytes: u32, number: u32) -> Packet<u32> {
@@ -37,7 +40,45 @@ pub(crate) fn params(descriptor: &'static Descriptor, preset: &str, changes: &[(
     for (name, value) in changes {
         params.set(name, *value);
     }
+    match descriptor.holds {
+        Holds::Nothing => {}
+        Holds::One => params.child = Some(Box::new(held("droptail", &[]))),
+        Holds::Classes(_) => {
+            params.classes = vec![
+                class(descriptor, "voice", dscp(&[46, 44]), &[], held("droptail", &[])),
+                class(descriptor, "rest", Members::default(), &[], held("droptail", &[])),
+            ];
+        }
+    }
     params
+}
+
+/// A class of `descriptor` with some values changed, whose packets wait in `queue`.
+pub(crate) fn class(
+    descriptor: &'static Descriptor,
+    name: &str,
+    members: Members,
+    changes: &[(&str, Value)],
+    queue: Params,
+) -> Class {
+    let mut params = Params::new(descriptor.class().expect("a discipline with classes"), None);
+    changes.iter().for_each(|(name, value)| params.set(name, *value));
+    Class { name: name.to_owned(), members, params, queue }
+}
+
+/// A discipline to be held by another.
+pub(crate) fn held(name: &str, changes: &[(&str, Value)]) -> Params {
+    params(crate::find(name).expect("a known discipline"), "default", changes)
+}
+
+/// Packets with these code points.
+pub(crate) fn dscp(numbers: &[u8]) -> Members {
+    Members { dscp: numbers.to_vec(), ..Members::default() }
+}
+
+/// A packet of `bytes` bytes with a code point and a number.
+pub(crate) fn packet_with(dscp: u8, bytes: u32, number: u32) -> Packet<u32> {
+    Packet { dscp: Dscp::from_number(u64::from(dscp)).expect("six bits"), ..packet(bytes, number) }
 }
 
 /// A limit.

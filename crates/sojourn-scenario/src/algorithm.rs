@@ -1,42 +1,86 @@
 //! Checks the choice of an algorithm and its parameters against the registry.
 
-use crate::check::{join, printable};
+use crate::check::{Checker, Element, allowed, entry_origin, join, printable};
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::{Chosen, Item};
-use crate::format::{Family, Form, Section};
-use crate::node::{Data, Entry, Node, Table};
+use crate::fields::{Chosen, ChosenClass};
+use crate::format::{CLASS, Family, Form, QUEUES, Section};
+use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::value;
-use sojourn_core::registry::{Descriptor, Params, Preset};
+use sojourn_core::registry::{Descriptor, Parameter, Params, Preset};
 
-/// Checks `node` as an algorithm of `family`; `siblings` is the table it stands in.
-pub(crate) fn check(
-    reporter: &mut Reporter<'_>,
-    family: &'static Family,
-    node: &Node,
-    path: &str,
-    siblings: &Table,
-) -> Option<Item> {
-    let expanded = family.expanded(node);
-    let Some(table) = expanded.as_table() else {
-        reporter.error(
-            node.origin,
-            path,
-            node.unexpected(),
-            format!("one of {}, or a table", family.words().join(", ")),
-        );
-        return None;
-    };
-    let descriptor = member(reporter, family, node, table, path)?;
-    let preset = preset(reporter, descriptor, table, path);
-    let implied = || family.preset_of.and_then(|key| siblings.get(key)).and_then(preset_word);
-    let preset = match preset {
-        Ok(Some(preset)) => Some(preset),
-        Ok(None) => implied().and_then(|name| descriptor.preset(name)),
-        Err(()) => None,
-    };
-    let mut chosen = Chosen::new(Params::new(descriptor, preset));
-    let valid = parameters(reporter, family, &mut chosen, table, path);
-    valid.then_some(Item::Chosen(chosen))
+impl Checker<'_, '_> {
+    /// Checks `node` as an algorithm of `family`; `siblings` is the table it stands in.
+    pub fn algorithm(&mut self, family: &'static Family, node: &Node, path: &str, siblings: &Table) -> Option<Chosen> {
+        let expanded = family.expanded(node);
+        let Some(table) = expanded.as_table() else {
+            let allowed = format!("one of {}, or a table", family.words().join(", "));
+            self.reporter.error(node.origin, path, node.unexpected(), allowed);
+            return None;
+        };
+        let descriptor = member(self.reporter, family, node, table, path)?;
+        let preset = preset(self.reporter, descriptor, table, path);
+        let implied = || family.preset_of.and_then(|key| siblings.get(key)).and_then(preset_word);
+        let preset = match preset {
+            Ok(Some(preset)) => Some(preset),
+            Ok(None) => implied().and_then(|name| descriptor.preset(name)),
+            Err(()) => None,
+        };
+        let mut chosen = Chosen::new(Params::new(descriptor, preset));
+        let valid = parameters(self.reporter, family, &mut chosen, table, path);
+        let held = self.held(family, &mut chosen, table, node.origin, path);
+        (valid && held.is_some()).then_some(chosen)
+    }
+
+    /// Checks what the algorithm holds; `None` where something was wrong.
+    fn held(
+        &mut self,
+        family: &'static Family,
+        chosen: &mut Chosen,
+        table: &Table,
+        origin: Origin,
+        path: &str,
+    ) -> Option<()> {
+        let Some(key) = family.held(chosen.params.descriptor()) else { return Some(()) };
+        let path = join(path, key.name);
+        let entry = table.entry(key.name);
+        match &key.form {
+            Form::Algorithm(inner) => {
+                let Some(entry) = entry else {
+                    let allowed = format!("{} (required)", allowed(&key.form));
+                    self.reporter.error(origin, &path, Fault::new("nothing"), allowed);
+                    return None;
+                };
+                let child = self.algorithm(inner, &entry.value, &path, table)?;
+                chosen.hold(child, entry_origin(entry));
+            }
+            Form::Tables(section) => {
+                // Whether there may be none is for the discipline to say.
+                let Some(entry) = entry else { return Some(()) };
+                chosen.classes_at(entry_origin(entry));
+                self.classes(section, chosen, &entry.value, &path)?;
+            }
+            other => unreachable!("nothing is held as {other:?}"),
+        }
+        Some(())
+    }
+
+    fn classes(&mut self, section: &'static Section, chosen: &mut Chosen, node: &Node, path: &str) -> Option<()> {
+        let descriptor = chosen.params.descriptor().class().expect("only algorithms with classes are asked");
+        let names: Vec<_> = descriptor.parameters.iter().map(|parameter| parameter.name).collect();
+        let problems = self.reporter.problems.list().len();
+        for Element { fields, node, path } in self.tables(section, &names, node, path)? {
+            let mut own = Chosen::new(Params::new(descriptor, None));
+            for entry in node.as_table().into_iter().flat_map(|table| &table.entries) {
+                if let Some(parameter) = descriptor.parameter(&entry.key) {
+                    set(self.reporter, &mut own, parameter, entry, &join(&path, parameter.name));
+                }
+            }
+            if self.reporter.problems.list().len() == problems {
+                chosen.add(ChosenClass { fields, own });
+            }
+        }
+        (self.reporter.problems.list().len() == problems).then_some(())
+    }
 }
 
 /// The preset that the value of a key names, as a word or in a table.
@@ -105,22 +149,46 @@ fn parameters(
         if entry.key == "preset" || (family.choice && entry.key == "kind") {
             continue;
         }
+        if family.held(descriptor).is_some_and(|key| key.name == entry.key) {
+            continue;
+        }
         let path = join(path, &printable(&entry.key));
         match descriptor.parameter(&entry.key) {
+            Some(parameter) => valid &= set(reporter, chosen, parameter, entry, &path),
+            None if family.nested_key(&entry.key).is_some() => {
+                holds_none(reporter, family, descriptor, entry, &path);
+                valid = false;
+            }
             None => {
                 unknown(reporter, family, descriptor, entry, &path);
                 valid = false;
             }
-            Some(parameter) => match value::read(&parameter.kind, &entry.value) {
-                Ok(value) => chosen.set(parameter.name, value, entry.value.origin),
-                Err(fault) => {
-                    reporter.error(entry.value.origin, &path, fault, value::allowed(&parameter.kind));
-                    valid = false;
-                }
-            },
         }
     }
     valid
+}
+
+/// Sets a parameter; `false` where its value was wrong.
+fn set(reporter: &mut Reporter<'_>, chosen: &mut Chosen, parameter: &Parameter, entry: &Entry, path: &str) -> bool {
+    match value::read(&parameter.kind, &entry.value) {
+        Ok(value) => {
+            chosen.set(parameter.name, value, entry.value.origin);
+            true
+        }
+        Err(fault) => {
+            reporter.error(entry.value.origin, path, fault, value::allowed(&parameter.kind));
+            false
+        }
+    }
+}
+
+/// What is said of classes or a child of an algorithm that has none.
+fn holds_none(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor, entry: &Entry, path: &str) {
+    let has = |member: &&&Descriptor| family.held(member).is_some_and(|key| key.name == entry.key);
+    let others: Vec<_> = family.members.iter().filter(has).map(|member| member.name).collect();
+    let found = format!("a {} of {}, which has none", entry.key, descriptor.name);
+    let allowed = format!("no {}; a {} with one is {}", entry.key, family.noun, others.join(", "));
+    reporter.error(entry_origin(entry), path, Fault::new(found), allowed);
 }
 
 fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor, entry: &Entry, path: &str) {
@@ -128,6 +196,7 @@ fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor
     let mut names: Vec<_> = if family.choice { vec!["kind"] } else { Vec::new() };
     names.push("preset");
     names.extend(descriptor.parameters.iter().map(|parameter| parameter.name));
+    names.extend(family.held(descriptor).map(|key| key.name));
     let (found, meant) = if others.is_empty() {
         (format!("an unknown parameter of {}", descriptor.name), reporter.nearest(&entry.key, &names))
     } else {
@@ -142,6 +211,11 @@ fn owners<'n>(family: &'n Family, parameter: &'n str) -> impl Iterator<Item = &'
 
 /// What to say of a key that `section` does not have but one of its algorithms does.
 pub(crate) fn owner(section: &'static Section, key: &str) -> Option<String> {
+    let has = |member: &&&Descriptor| member.class().is_some_and(|class| class.parameter(key).is_some());
+    let classful: Vec<_> = QUEUES.members.iter().filter(has).map(|member| member.name).collect();
+    if std::ptr::eq(section, &CLASS) && !classful.is_empty() {
+        return Some(format!("a key for the classes of {} only", classful.join(", ")));
+    }
     section.keys().find_map(|sibling| {
         let Form::Algorithm(family) = &sibling.form else { return None };
         let owner = owners(family, key).next()?;

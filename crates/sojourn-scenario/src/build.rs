@@ -85,6 +85,8 @@ fn group(fields: &Fields) -> Group {
             Some(Item::Dscp(dscp)) => *dscp,
             other => unreachable!("dscp holds {other:?}"),
         },
+        hosts: fields.integer("hosts").map(|hosts| hosts as u32),
+        receiver_hosts: fields.integer("receiver_hosts").map(|hosts| hosts as u32),
         clock_offset_nanos: match fields.item("clock_offset") {
             Some(Item::Offset(nanos)) => *nanos,
             other => unreachable!("clock_offset holds {other:?}"),

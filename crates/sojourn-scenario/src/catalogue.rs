@@ -7,8 +7,9 @@ use sojourn_core::registry::{Descriptor, Parameter, Preset};
 
 /// All disciplines, controls, transports and ready scenarios:
 /// `{"queues": [ENTRY], "controls": [ENTRY], "transports": [ENTRY], "scenarios": [{"name", "summary"}]}`
-/// with `ENTRY = {name, summary, sources, parameters: [{name, kind, unit, default, allowed, description}],
-/// presets: [{name, summary, values}]}`.
+/// with `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
+/// class_parameters: [PARAMETER]}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the key
+/// under which it holds others, `child` or `class`, or null.
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
@@ -20,17 +21,20 @@ pub fn catalogue() -> Value {
     })
 }
 
-fn family(family: &Family) -> Vec<Value> {
-    family.members.iter().map(|member| entry(member)).collect()
+fn family(family: &'static Family) -> Vec<Value> {
+    family.members.iter().map(|member| entry(family, member)).collect()
 }
 
-fn entry(descriptor: &Descriptor) -> Value {
+fn entry(family: &'static Family, descriptor: &Descriptor) -> Value {
+    let class_parameters = descriptor.class().map_or(&[][..], |class| class.parameters);
     json!({
         "name": descriptor.name,
         "summary": descriptor.summary,
         "sources": descriptor.sources,
         "parameters": descriptor.parameters.iter().map(parameter).collect::<Vec<_>>(),
         "presets": descriptor.presets.iter().map(preset).collect::<Vec<_>>(),
+        "holds": family.held(descriptor).map(|key| key.name),
+        "class_parameters": class_parameters.iter().map(parameter).collect::<Vec<_>>(),
     })
 }
 

@@ -6,7 +6,7 @@ use crate::format::{Form, Key, Presence, Section, Select};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::trace::Base;
 use crate::{algorithm, ready, source, trace, value};
-use sojourn_core::registry::Kind;
+use sojourn_core::registry::{FlowGroup, Kind};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ use std::sync::Arc;
 pub(crate) struct Checker<'a, 'r> {
     pub reporter: &'r mut Reporter<'a>,
     pub base: &'a Base,
+    /// The groups of the scenario with their flows.
+    pub groups: &'a [FlowGroup],
 }
 
 /// The key `name` in the table `path`.
@@ -25,11 +27,11 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 impl Checker<'_, '_> {
     /// Checks the table `node` of `section`. What is wrong is reported and left out.
     pub fn section(&mut self, section: &'static Section, node: &Node, path: &str) -> Fields {
-        self.table(section, None, node, path)
+        self.table(section, &[], node, path)
     }
 
-    /// As [`Checker::section`]; `also` is a key that the table may have besides, and has been looked at.
-    fn table(&mut self, section: &'static Section, also: Option<&'static str>, node: &Node, path: &str) -> Fields {
+    /// As [`Checker::section`]; `also` are keys that the table may have besides, and that others look at.
+    fn table(&mut self, section: &'static Section, also: &[&'static str], node: &Node, path: &str) -> Fields {
         let empty = Table::default();
         let table = node.as_table().unwrap_or_else(|| {
             let fault = node.unexpected();
@@ -86,9 +88,14 @@ impl Checker<'_, '_> {
             Form::Ladder { most } => return self.ladder(form, *most, node, path),
             Form::PerFlow { kind, table } => return self.per_flow(form, kind, *table, node, path),
             Form::Select(select) => return self.select(select, node, path),
-            Form::Algorithm(family) => return algorithm::check(self.reporter, family, node, path, siblings),
+            Form::Group => self.group(node).map(Item::Group),
+            Form::OneOrMore(inner) => return self.one_or_more(form, inner, node, path, siblings),
+            Form::Algorithm(family) => return self.algorithm(family, node, path, siblings).map(Item::Chosen),
             Form::Table(section) => return Some(Item::Table(self.section(section, node, path))),
-            Form::Tables(section) => return self.tables(section, node, path),
+            Form::Tables(section) => {
+                let tables = self.tables(section, &[], node, path)?;
+                return Some(Item::Tables(tables.into_iter().map(|table| table.fields).collect()));
+            }
         };
         self.reported(simple, node, path, || allowed(form))
     }
@@ -103,8 +110,8 @@ impl Checker<'_, '_> {
         result.map_err(|fault| self.reporter.error(node.origin, path, fault, allowed())).ok()
     }
 
-    fn unknown_keys(&mut self, section: &'static Section, also: Option<&'static str>, table: &Table, path: &str) {
-        let names: Vec<_> = also.into_iter().chain(section.keys().map(|key| key.name)).collect();
+    fn unknown_keys(&mut self, section: &'static Section, also: &[&'static str], table: &Table, path: &str) {
+        let names: Vec<_> = also.iter().copied().chain(section.keys().map(|key| key.name)).collect();
         for entry in table.entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
             let meant = self.reporter.nearest(&entry.key, &names);
             let hint = if meant.is_none() { algorithm::owner(section, &entry.key) } else { None };
@@ -237,10 +244,17 @@ impl Checker<'_, '_> {
         let names = || select.names().collect::<Vec<_>>();
         let name = self.reported(value::word(word, names()), word, &kind_path, || names().join(", "))?;
         let section = select.kind(name).expect("a word of the list has a kind");
-        Some(Item::Table(self.table(section, Some("kind"), &table, path)))
+        Some(Item::Table(self.table(section, &["kind"], &table, path)))
     }
 
-    fn tables(&mut self, section: &'static Section, node: &Node, path: &str) -> Option<Item> {
+    /// Checks a list of tables, addressed by their names; `also` as for a single one.
+    pub fn tables<'n>(
+        &mut self,
+        section: &'static Section,
+        also: &[&'static str],
+        node: &'n Node,
+        path: &str,
+    ) -> Option<Vec<Element<'n>>> {
         let Data::List(nodes) = &node.data else {
             return self.reported(Err(node.unexpected()), node, path, || format!("a list of tables, [[{path}]]"));
         };
@@ -253,9 +267,35 @@ impl Checker<'_, '_> {
             if let (Some(known), Some(name)) = (known, name) {
                 self.duplicate(&mut seen, known, name.origin, &join(&path, "name"));
             }
-            all.push(self.section(section, node, &path));
+            all.push(Element { fields: self.table(section, also, node, &path), node, path });
         }
-        Some(Item::Tables(all))
+        Some(all)
+    }
+
+    fn group(&self, node: &Node) -> Result<FlowGroup, Fault> {
+        let Some(name) = node.as_text() else { return Err(node.unexpected()) };
+        let names = || self.groups.iter().map(|group| group.name.as_str());
+        let found = self.groups.iter().find(|group| group.name == name).cloned();
+        found.ok_or_else(|| Fault::near(format!("{}, which is no group", quote(name)), nearest(name, names())))
+    }
+
+    fn one_or_more(
+        &mut self,
+        form: &'static Form,
+        inner: &'static Form,
+        node: &Node,
+        path: &str,
+        siblings: &Table,
+    ) -> Option<Item> {
+        let nodes = match &node.data {
+            Data::List(nodes) if nodes.is_empty() => {
+                return self.reported(Err(Fault::new("an empty list")), node, path, || allowed(form));
+            }
+            Data::List(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let items: Vec<_> = nodes.iter().map(|node| self.form(inner, node, path, siblings)).collect();
+        items.into_iter().collect::<Option<_>>().map(Item::List)
     }
 
     fn duplicate<'n>(&mut self, seen: &mut HashMap<&'n str, Origin>, name: &'n str, origin: Origin, path: &str) {
@@ -272,6 +312,13 @@ impl Checker<'_, '_> {
     }
 }
 
+/// One of a list of tables.
+pub(crate) struct Element<'n> {
+    pub fields: Fields,
+    pub node: &'n Node,
+    pub path: String,
+}
+
 impl Presence {
     /// Why the key must be absent, where something else in `table` says so.
     fn unneeded_reason(&self, table: &Table) -> Option<&'static str> {
@@ -283,7 +330,7 @@ impl Presence {
 }
 
 /// Where an entry stands: the place of an override lies in its value.
-fn entry_origin(entry: &Entry) -> Origin {
+pub(crate) fn entry_origin(entry: &Entry) -> Origin {
     match entry.value.origin {
         Origin::Override(_) => entry.value.origin,
         _ => entry.origin,
@@ -329,6 +376,8 @@ pub(crate) fn allowed(form: &Form) -> String {
             let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
             format!("a number from 0 to 63, or one of {}", names.join(", "))
         }
+        Form::Group => "the name of a group of this scenario".to_owned(),
+        Form::OneOrMore(inner) => format!("{}; or a list of them", allowed(inner)),
         Form::Range(kind) => format!("two values, each {}", value::allowed(kind)),
         Form::Ladder { most } => {
             format!("up to {most} rates, each above the one before, such as [\"1 Mbit/s\", \"3 Mbit/s\"]")

@@ -2,11 +2,12 @@
 
 use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
-use crate::format::{Form, SCENARIO, Section};
+use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
 use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Sizes, Traffic};
 use sojourn_core::Span;
-use sojourn_core::registry::{Params, Value};
+use sojourn_core::registry::{Class, Params, Value};
+use sojourn_queue::Dscp;
 
 /// The values of a whole file.
 pub(crate) fn scenario(scenario: &Scenario) -> Fields {
@@ -66,6 +67,24 @@ fn word(word: &'static str) -> Item {
 
 fn params(params: &Params) -> Item {
     Item::Chosen(Chosen::new(params.clone()))
+}
+
+/// The keys that a class has like every other.
+pub(crate) fn class(class: &Class) -> Fields {
+    let mut fields = Fields::new(&CLASS, Origin::Unknown);
+    fields.put("name", Item::Text(class.name.clone()));
+    let dscp = |&number: &u8| Item::Dscp(Dscp::from_number(u64::from(number)).expect("a class has valid code points"));
+    let precedence = |&number: &u8| integer(u64::from(number));
+    let lists: [(_, Vec<Item>); 3] = [
+        ("dscp", class.members.dscp.iter().map(dscp).collect()),
+        ("precedence", class.members.precedence.iter().map(precedence).collect()),
+        ("groups", class.members.groups.iter().cloned().map(Item::Group).collect()),
+    ];
+    for (key, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+        fields.put(key, Item::List(list));
+    }
+    fields.put("queue", params(&class.queue));
+    fields
 }
 
 fn direction(direction: Direction) -> Item {
@@ -139,6 +158,11 @@ fn group(group: &Group) -> Fields {
     }
     fields.put("direction", direction(group.direction));
     fields.put("dscp", Item::Dscp(group.dscp));
+    for (key, hosts) in [("hosts", group.hosts), ("receiver_hosts", group.receiver_hosts)] {
+        if let Some(hosts) = hosts {
+            fields.put(key, integer(u64::from(hosts)));
+        }
+    }
     if let Some(rate) = group.access_rate {
         fields.put("access_rate", rate_item(rate));
     }

@@ -3,7 +3,7 @@
 use crate::Trace;
 use crate::format::Section;
 use crate::node::Origin;
-use sojourn_core::registry::{Params, Value};
+use sojourn_core::registry::{Class, FlowGroup, Members, Params, Value};
 use sojourn_core::{Rate, Span};
 use sojourn_queue::Dscp;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub(crate) enum Item {
     Offset(i64),
     Text(String),
     Dscp(Dscp),
+    Group(FlowGroup),
+    List(Vec<Item>),
     Trace(Arc<Trace>),
     Values(Vec<Value>),
     Chosen(Chosen),
@@ -45,11 +47,40 @@ pub(crate) enum Item {
 pub(crate) struct Chosen {
     pub params: Params,
     given: Vec<(&'static str, Origin)>,
+    /// The one inside, where it holds one.
+    pub child: Option<Box<Chosen>>,
+    /// Its classes.
+    pub classes: Vec<ChosenClass>,
+}
+
+/// A class of an algorithm: what it has like every class, and what can be set for this one.
+#[derive(Clone, Debug)]
+pub(crate) struct ChosenClass {
+    pub fields: Fields,
+    pub own: Chosen,
 }
 
 impl Chosen {
     pub fn new(params: Params) -> Chosen {
-        Chosen { params, given: Vec::new() }
+        Chosen { params, given: Vec::new(), child: None, classes: Vec::new() }
+    }
+
+    /// Puts `child` inside.
+    pub fn hold(&mut self, child: Chosen, origin: Origin) {
+        self.params.child = Some(Box::new(child.params.clone()));
+        self.child = Some(Box::new(child));
+        self.given.push(("child", origin));
+    }
+
+    /// Adds a class.
+    pub fn add(&mut self, class: ChosenClass) {
+        self.params.classes.push(class.class());
+        self.classes.push(class);
+    }
+
+    /// Remembers where its classes were given.
+    pub fn classes_at(&mut self, origin: Origin) {
+        self.given.push(("class", origin));
     }
 
     pub fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
@@ -60,6 +91,38 @@ impl Chosen {
     /// Where the parameter `name` was given, if it was.
     pub fn origin(&self, name: &str) -> Option<Origin> {
         self.given.iter().find(|(given, _)| *given == name).map(|&(_, origin)| origin)
+    }
+}
+
+impl ChosenClass {
+    /// The class that these values describe.
+    fn class(&self) -> Class {
+        let list = |key| match self.fields.item(key) {
+            Some(Item::List(items)) => items.as_slice(),
+            _ => &[],
+        };
+        let dscp = |item: &Item| match item {
+            Item::Dscp(dscp) => dscp.number(),
+            other => panic!("{other:?} is no code point"),
+        };
+        let precedence = |item: &Item| match item {
+            Item::Value(Value::Integer(integer)) => *integer as u8,
+            other => panic!("{other:?} is no precedence"),
+        };
+        let group = |item: &Item| match item {
+            Item::Group(group) => group.clone(),
+            other => panic!("{other:?} is no group"),
+        };
+        Class {
+            name: self.fields.text("name").expect("a class has a name").to_owned(),
+            members: Members {
+                dscp: list("dscp").iter().map(dscp).collect(),
+                precedence: list("precedence").iter().map(precedence).collect(),
+                groups: list("groups").iter().map(group).collect(),
+            },
+            params: self.own.params.clone(),
+            queue: self.fields.chosen("queue").expect("a class has a queue").params.clone(),
+        }
     }
 }
 

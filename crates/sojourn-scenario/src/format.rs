@@ -6,14 +6,16 @@
 
 mod group;
 mod link;
+mod queue;
 #[cfg(test)]
 mod tests;
 mod traffic;
 
 use group::GROUP;
 use link::{BOTTLENECK, HOP, REVERSE};
+pub(crate) use queue::CLASS;
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind};
+use sojourn_core::registry::{Descriptor, Holds, Kind};
 pub(crate) use traffic::UNRESPONSIVE;
 
 /// A table of the file.
@@ -73,6 +75,10 @@ pub(crate) enum Form {
     Trace,
     /// A differentiated services code point.
     Dscp,
+    /// The name of a group.
+    Group,
+    /// One value or a list of them, of the inner form.
+    OneOrMore(&'static Form),
     /// Two times, the second not before the first.
     Range(Kind),
     /// Rates, each above the one before, and at most so many.
@@ -110,6 +116,17 @@ pub(crate) struct Family {
     pub default: Option<&'static str>,
     /// The key beside it whose preset it takes, where it has one of that name and the file gives none.
     pub preset_of: Option<&'static str>,
+    /// The keys of those that hold others, where there are any.
+    pub nested: Option<&'static Nested>,
+}
+
+/// The keys under which an algorithm holds others of its family.
+#[derive(Debug)]
+pub(crate) struct Nested {
+    /// Of those that hold one.
+    pub child: Key,
+    /// Of those that hold one for each class; a list of tables.
+    pub class: Key,
 }
 
 impl Section {
@@ -147,6 +164,30 @@ impl Family {
         self.members.iter().copied().find(|member| member.name == name)
     }
 
+    /// The key under which `member` holds others.
+    pub fn held(&self, member: &Descriptor) -> Option<&'static Key> {
+        match (member.holds, self.nested) {
+            (Holds::One, Some(nested)) => Some(&nested.child),
+            (Holds::Classes(_), Some(nested)) => Some(&nested.class),
+            _ => None,
+        }
+    }
+
+    /// The key called `name` of members that hold others.
+    pub fn nested_key(&self, name: &str) -> Option<&'static Key> {
+        self.nested_keys().find(|key| key.name == name)
+    }
+
+    /// The keys of members that hold others.
+    pub fn nested_keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        self.nested.into_iter().flat_map(|nested| [&nested.child, &nested.class])
+    }
+
+    /// Whether any member has a parameter called `name`.
+    pub fn has_parameter(&self, name: &str) -> bool {
+        self.members.iter().any(|member| member.parameter(name).is_some())
+    }
+
     /// The key that a bare word stands for.
     pub fn word_key(&self) -> &'static str {
         if self.choice { "kind" } else { "preset" }
@@ -169,6 +210,7 @@ pub(crate) static QUEUES: Family = Family {
     choice: true,
     default: Some("droptail"),
     preset_of: None,
+    nested: Some(&queue::HELD),
 };
 
 /// Congestion controls.
@@ -178,6 +220,7 @@ pub(crate) static CONTROLS: Family = Family {
     choice: true,
     default: None,
     preset_of: Some("transport"),
+    nested: None,
 };
 
 /// The transport.
@@ -187,6 +230,7 @@ pub(crate) static TRANSPORTS: Family = Family {
     choice: false,
     default: Some("transport"),
     preset_of: None,
+    nested: None,
 };
 
 const HOUR: Span = Span::from_secs(3600);

@@ -123,6 +123,9 @@ impl Level {
             Level::Section(section) => {
                 section.key(name).ok_or_else(|| refusal(section.keys().map(|key| key.name).collect()))
             }
+            Level::Family(family) if family.nested.is_some() && !family.has_parameter(name) => {
+                family.nested_key(name).ok_or_else(|| refusal(family.nested_keys().map(|key| key.name).collect()))
+            }
             Level::Select(_) | Level::Family(_) => {
                 Err((Fault::new(format!("a key below {}", quote(name))), "one value for each parameter".to_owned()))
             }

@@ -2,12 +2,12 @@
 
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
-use crate::format::{LONGEST, SCENARIO};
-use crate::node::{Node, Origin};
+use crate::format::{LONGEST, MOST_FLOWS, SCENARIO};
+use crate::node::{Data, Node, Origin};
 use crate::trace::{Base, regular_size};
 use crate::{Scenario, build, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
-use sojourn_core::registry::{Kind, Value};
+use sojourn_core::registry::{FlowGroup, Kind, Value};
 use std::path::Path;
 
 /// A scenario that can be run, and what is unwise about it.
@@ -89,7 +89,8 @@ fn parse(
         return Err(reporter.finish());
     }
     overrides::apply(&mut root, overrides, &mut reporter);
-    let fields = Checker { reporter: &mut reporter, base }.section(&SCENARIO, &root, "");
+    let groups = flow_groups(&root);
+    let fields = Checker { reporter: &mut reporter, base, groups: &groups }.section(&SCENARIO, &root, "");
     rules::check(&fields, &mut reporter);
     if !reporter.problems.is_empty() {
         return Err(reporter.finish());
@@ -97,6 +98,27 @@ fn parse(
     let stem = file.and_then(|file| Path::new(file).file_stem()).and_then(|stem| stem.to_str());
     let scenario = build::scenario(&fields, stem.filter(|stem| crate::value::is_line(stem)).unwrap_or(UNNAMED));
     Ok(Loaded { scenario, warnings: reporter.warnings.list().to_vec() })
+}
+
+/// The groups that a file names and their flows, which are numbered in its order; what is wrong counts as little as can
+/// be, since it will be refused.
+fn flow_groups(root: &Node) -> Vec<FlowGroup> {
+    let Some(Data::List(groups)) = root.as_table().and_then(|table| table.get("group")).map(|groups| &groups.data)
+    else {
+        return Vec::new();
+    };
+    let mut first = 0;
+    let mut group = |node: &Node| {
+        let table = node.as_table()?;
+        let flows = match table.get("flows").map(|flows| &flows.data) {
+            Some(Data::Integer(flows)) => u32::try_from(*flows).unwrap_or(0),
+            _ => 1,
+        };
+        let range = first..flows.saturating_add(first).min(MOST_FLOWS as u32);
+        first = range.end;
+        Some(FlowGroup { name: table.get("name")?.as_text()?.to_owned(), flows: range })
+    };
+    groups.iter().filter_map(&mut group).collect()
 }
 
 /// Reads a length of time of at least 1 us, written as in a scenario file; messages call it `what`.

@@ -10,7 +10,9 @@ use sojourn_queue::Dscp;
 
 /// The text of a scenario of a few flows and seconds. Each value fits its key, but not always the others.
 pub fn text(random: &mut Stream) -> String {
-    let mut writer = Writer { random, flows: 1 };
+    let groups = 1 + (random.uniform() * 3.0) as usize;
+    let groups = (0..groups).map(|_| format!("n{}", random.bits())).collect();
+    let mut writer = Writer { random, flows: 1, groups, depth: 0 };
     write::toml(&writer.section(&SCENARIO))
 }
 
@@ -29,6 +31,10 @@ struct Writer<'a> {
     random: &'a mut Stream,
     /// Flows of the group that is being written.
     flows: u64,
+    /// Names of the groups.
+    groups: Vec<String>,
+    /// Algorithms around the one that is being written.
+    depth: usize,
 }
 
 impl Writer<'_> {
@@ -68,7 +74,12 @@ impl Writer<'_> {
     }
 
     fn value(&mut self, key: &'static Key) -> Written {
-        match &key.form {
+        self.form(&key.form, key.example)
+    }
+
+    /// A value of this form; `example` is one.
+    fn form(&mut self, form: &'static Form, example: &str) -> Written {
+        match form {
             Form::Value(Kind::Integer { max: MOST_FLOWS, .. }) => Written::Integer(self.flows),
             Form::Value(kind) => self.kind(kind),
             Form::Bytes { min, max } => {
@@ -80,7 +91,7 @@ impl Writer<'_> {
             }
             Form::Text => Written::Text((0..1 + self.below(8)).map(|_| self.letter()).collect::<String>() + "."),
             Form::Name { .. } => Written::Text(format!("n{}", self.random.bits())),
-            Form::Trace => Written::Text(key.example.to_owned()),
+            Form::Trace => Written::Text(example.to_owned()),
             Form::Dscp => match self.below(64) {
                 number if number % 2 == 0 => Written::Integer(number as u64),
                 number => Written::Text(Dscp::NAMES[number % Dscp::NAMES.len()].0.to_owned()),
@@ -99,6 +110,21 @@ impl Writer<'_> {
             Form::Select(select) => self.select(select),
             Form::Algorithm(family) => self.algorithm(family),
             Form::Table(section) => Written::Section(self.section(section)),
+            Form::Group => {
+                let index = self.below(self.groups.len());
+                Written::Text(self.groups[index].clone())
+            }
+            Form::OneOrMore(inner) => self.form(inner, ""),
+            Form::Tables(section) if section.name == "group" => {
+                let names = self.groups.clone();
+                let mut group = |name: &String| {
+                    let mut entries = self.section(section);
+                    let own = entries.iter_mut().find(|(key, _)| *key == "name").expect("a group has a name");
+                    own.1 = Written::Text(name.clone());
+                    Written::Section(entries)
+                };
+                Written::List(names.iter().map(&mut group).collect())
+            }
             Form::Tables(section) => {
                 let tables = (0..1 + self.below(3)).map(|_| Written::Section(self.section(section))).collect();
                 Written::List(tables)
@@ -132,7 +158,7 @@ impl Writer<'_> {
         if self.random.chance(0.3) {
             return Written::Text(words[self.below(words.len())].to_owned());
         }
-        let member = family.members[self.below(family.members.len())];
+        let member = self.member(family);
         let mut entries = Entries::new();
         if family.choice {
             entries.push(("kind", Written::Text(member.name.to_owned())));
@@ -142,7 +168,34 @@ impl Writer<'_> {
             entries.push(("preset", Written::Text(preset.name.to_owned())));
         }
         self.parameters(member, &mut entries);
+        if let Some(key) = family.held(member) {
+            self.depth += 1;
+            entries.push((key.name, self.held(key, member)));
+            self.depth -= 1;
+        }
         Written::Section(entries)
+    }
+
+    /// One that holds no others where there are two around it already.
+    fn member(&mut self, family: &'static Family) -> &'static Descriptor {
+        loop {
+            let member = family.members[self.below(family.members.len())];
+            if self.depth < 2 || family.held(member).is_none() {
+                return member;
+            }
+        }
+    }
+
+    /// What `member` holds: one other, or two classes, of which the second takes the rest.
+    fn held(&mut self, key: &'static Key, member: &'static Descriptor) -> Written {
+        let (Form::Tables(section), Some(class)) = (&key.form, member.class()) else { return self.value(key) };
+        let classes = (0..2).map(|number| {
+            let mut entries = self.section(section);
+            entries.retain(|(name, _)| number == 0 || !["dscp", "precedence", "groups"].contains(name));
+            self.parameters(class, &mut entries);
+            Written::Section(entries)
+        });
+        Written::List(classes.collect())
     }
 
     /// A few of the parameters: the more there are, the less they fit together.

@@ -42,6 +42,8 @@ by their place in the file. Text needs no quotes:
 sojourn run first.toml --set bottleneck.rate=4Mbit/s --set group.background.control=newreno --set hop.0.loss=0.01
 ```
 
+Classes of a queue are addressed by name or place as well: `bottleneck.queue.class.voice.weight=2`.
+
 Setting `queue`, `control`, `traffic` and the like replaces the whole table; setting a key inside of it keeps the
 others. Setting `trace` removes `rate`, and the other way round.
 ";
@@ -119,7 +121,7 @@ fn select(page: &mut String, name: &str, choice: &Select, done: &mut Vec<&'stati
     }
 }
 
-fn keys(page: &mut String, keys: &'static [Key], exclusive: &[&str]) {
+fn keys(page: &mut String, keys: impl IntoIterator<Item = &'static Key>, exclusive: &[&str]) {
     page.push_str("\n| Key | Value | Default | Meaning | Example |\n|---|---|---|---|---|\n");
     for key in keys {
         let default = match key.presence {
@@ -168,6 +170,8 @@ fn brief(form: &Form) -> String {
         Form::Name { .. } => format!("name: {}", value::NAME),
         Form::Trace => "file, or `ready:NAME`".to_owned(),
         Form::Dscp => "name or number".to_owned(),
+        Form::Group => "name of a group".to_owned(),
+        Form::OneOrMore(inner) => format!("{}; or a list", brief(inner)),
         Form::Range(kind) => format!("two of: {}", value::brief(kind)),
         Form::Ladder { .. } => "list of rates".to_owned(),
         Form::PerFlow { kind, table } => {
@@ -185,10 +189,31 @@ fn brief(form: &Form) -> String {
     }
 }
 
-fn family(page: &mut String, family: &Family, title: &str) {
+fn family(page: &mut String, family: &'static Family, title: &str) {
     let _ = writeln!(page, "\n## {title}");
+    if let Some(nested) = family.nested {
+        page.push_str("\nSome hold others, under a key that is not a parameter:\n");
+        keys(page, [&nested.child, &nested.class], &[]);
+        if let Form::Tables(class) = &nested.class.form {
+            let _ = writeln!(page, "\n### `[[{}]]`\n\n{}", class.name, class.description);
+            keys(page, class.own, &[]);
+        }
+    }
     for member in family.members {
         descriptor(page, member, family.choice);
+        match family.held(member).map(|key| key.name) {
+            Some(key) if member.class().is_none() => {
+                let _ = writeln!(page, "\nIt holds one other, its `{key}`.");
+            }
+            Some(key) => {
+                let _ = writeln!(page, "\nIt holds one other for each `{key}`.");
+            }
+            None => {}
+        }
+        if let Some(class) = member.class().filter(|class| !class.parameters.is_empty()) {
+            page.push_str("\n| Of each class | Value | Default | Meaning |\n|---|---|---|---|\n");
+            parameters(page, class);
+        }
     }
 }
 
@@ -200,6 +225,18 @@ fn descriptor(page: &mut String, descriptor: &Descriptor, titled: bool) {
     if !descriptor.parameters.is_empty() {
         page.push_str("\n| Parameter | Value | Default | Meaning |\n|---|---|---|---|\n");
     }
+    parameters(page, descriptor);
+    if !descriptor.presets.is_empty() {
+        page.push_str("\n| Preset | What it is | Values that differ |\n|---|---|---|\n");
+    }
+    for preset in descriptor.presets {
+        let set = |(name, one): &(&str, _)| format!("`{name} = {}`", write::toml_value(&write::value(*one)));
+        let values: Vec<_> = preset.values.iter().map(set).collect();
+        row(page, &[format!("`{}`", preset.name), preset.summary.to_owned(), values.join(", ")]);
+    }
+}
+
+fn parameters(page: &mut String, descriptor: &Descriptor) {
     for parameter in descriptor.parameters {
         let cells = [
             format!("`{}`", parameter.name),
@@ -208,14 +245,6 @@ fn descriptor(page: &mut String, descriptor: &Descriptor, titled: bool) {
             parameter.description.to_owned(),
         ];
         row(page, &cells);
-    }
-    if !descriptor.presets.is_empty() {
-        page.push_str("\n| Preset | What it is | Values that differ |\n|---|---|---|\n");
-    }
-    for preset in descriptor.presets {
-        let set = |(name, one): &(&str, _)| format!("`{name} = {}`", write::toml_value(&write::value(*one)));
-        let values: Vec<_> = preset.values.iter().map(set).collect();
-        row(page, &[format!("`{}`", preset.name), preset.summary.to_owned(), values.join(", ")]);
     }
 }
 

@@ -99,6 +99,12 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
             let names: Vec<_> = sojourn_queue::Dscp::NAMES.iter().map(|&(name, _)| name).collect();
             json!({ "anyOf": [{ "enum": names }, { "type": "integer", "minimum": 0, "maximum": 63 }] })
         }
+        Form::Group => json!({ "type": "string" }),
+        Form::OneOrMore(inner) => {
+            let one = self::form(inner, definitions);
+            let list = json!({ "type": "array", "items": one.clone(), "minItems": 1 });
+            json!({ "anyOf": [one, list] })
+        }
         Form::Range(one) => json!({ "type": "array", "items": kind(one), "minItems": 2, "maxItems": 2 }),
         Form::Ladder { most } => {
             json!({ "type": "array", "items": kind(&Kind::Rate), "minItems": 1, "maxItems": most })
@@ -142,14 +148,26 @@ fn algorithm(family: &'static Family, definitions: &mut Definitions) -> Value {
     for member in family.members {
         let name = format!("{}-{}", family.noun.replace(' ', "-"), member.name);
         forms.push(json!({ "$ref": format!("#/$defs/{name}") }));
-        definitions.entry(name).or_insert_with(|| descriptor(family, member));
+        if !definitions.contains_key(&name) {
+            // It may lead to itself.
+            definitions.insert(name.clone(), Value::Null);
+            let definition = descriptor(family, member, definitions);
+            definitions.insert(name, definition);
+        }
     }
     json!({ "anyOf": forms })
 }
 
-fn descriptor(family: &Family, descriptor: &'static Descriptor) -> Value {
-    let mut properties: Map<_, _> =
-        descriptor.parameters.iter().map(|one| (one.name.to_owned(), parameter(one))).collect();
+fn descriptor(family: &'static Family, descriptor: &'static Descriptor, definitions: &mut Definitions) -> Value {
+    let mut properties: Map<_, _> = parameters(descriptor);
+    if let Some(key) = family.held(descriptor) {
+        let mut held = property(key, definitions);
+        if let Some(class) = descriptor.class() {
+            let of_class = held["items"]["properties"].as_object_mut().expect("classes are a list of tables");
+            of_class.extend(parameters(class));
+        }
+        properties.insert(key.name.to_owned(), held);
+    }
     let presets: Vec<_> = descriptor
         .presets
         .iter()
@@ -162,14 +180,20 @@ fn descriptor(family: &Family, descriptor: &'static Descriptor) -> Value {
         properties.insert("kind".to_owned(), json!({ "const": descriptor.name }));
     }
     let needs_kind = family.choice && family.default != Some(descriptor.name);
+    let held = family.held(descriptor).filter(|key| matches!(key.presence, Presence::Required));
+    let required: Vec<_> = needs_kind.then_some("kind").into_iter().chain(held.map(|key| key.name)).collect();
     json!({
         "type": "object",
         "title": descriptor.name,
         "description": descriptor.summary,
         "properties": properties,
-        "required": if needs_kind { vec!["kind"] } else { Vec::new() },
+        "required": required,
         "additionalProperties": false,
     })
+}
+
+fn parameters(descriptor: &'static Descriptor) -> Map<String, Value> {
+    descriptor.parameters.iter().map(|one| (one.name.to_owned(), parameter(one))).collect()
 }
 
 fn parameter(parameter: &'static Parameter) -> Value {

@@ -207,6 +207,10 @@ pub struct Group {
     pub direction: Direction,
     /// Differentiated services code point of its data and acknowledgements.
     pub dscp: Dscp,
+    /// How many hosts send its data, at most `flows`; one for each flow where absent.
+    pub hosts: Option<u32>,
+    /// How many hosts receive its data, at most `flows`; one for each flow where absent.
+    pub receiver_hosts: Option<u32>,
     /// Receiver's clock minus sender's clock at the start, in ns.
     pub clock_offset_nanos: i64,
     /// How much faster the receiver's clock runs than the sender's, in parts per million.

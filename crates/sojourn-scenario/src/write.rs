@@ -1,9 +1,10 @@
 //! Writes a scenario as canonical text: every key in the order of the documentation, every default spelt out.
 
-use crate::fields::{Chosen, Fields, Item};
+use crate::describe;
+use crate::fields::{Fields, Item};
 use crate::format::{Family, Form};
 use sojourn_core::Span;
-use sojourn_core::registry::Value;
+use sojourn_core::registry::{Class, Params, Value};
 use std::fmt::Write as _;
 
 /// A written value: what TOML and JSON have in common.
@@ -25,7 +26,7 @@ pub(crate) fn table(fields: &Fields) -> Vec<(&'static str, Written)> {
     fields.iter().filter_map(|(key, slot)| slot.map(|slot| (key.name, item(&slot.item, &key.form)))).collect()
 }
 
-fn item(item: &Item, form: &Form) -> Written {
+pub(crate) fn item(item: &Item, form: &Form) -> Written {
     match item {
         Item::Value(one) => value(*one),
         Item::Bytes(bytes) => Written::Text(format!("{bytes} B")),
@@ -35,10 +36,15 @@ fn item(item: &Item, form: &Form) -> Written {
             Some(name) => Written::Text(name.to_owned()),
             None => Written::Integer(u64::from(dscp.number())),
         },
+        Item::Group(group) => Written::Text(group.name.clone()),
+        Item::List(items) => match form {
+            Form::OneOrMore(inner) => Written::List(items.iter().map(|one| self::item(one, inner)).collect()),
+            _ => unreachable!("only keys for several values hold a list"),
+        },
         Item::Trace(trace) => Written::Text(trace.name.clone()),
         Item::Values(values) => Written::List(values.iter().map(|&one| value(one)).collect()),
         Item::Chosen(chosen) => match form {
-            Form::Algorithm(family) => Written::Section(algorithm(chosen, family)),
+            Form::Algorithm(family) => Written::Section(algorithm(&chosen.params, family)),
             _ => unreachable!("only keys for algorithms hold one"),
         },
         Item::Table(fields) => match form {
@@ -56,10 +62,22 @@ fn with_kind(fields: &Fields) -> Vec<(&'static str, Written)> {
     entries
 }
 
-fn algorithm(chosen: &Chosen, family: &Family) -> Vec<(&'static str, Written)> {
-    let kind = || ("kind", Written::Text(chosen.params.descriptor().name.to_owned()));
-    let parameters = chosen.params.iter().map(|(parameter, one)| (parameter.name, value(one)));
-    family.choice.then(kind).into_iter().chain(parameters).collect()
+fn algorithm(params: &Params, family: &Family) -> Vec<(&'static str, Written)> {
+    let kind = || ("kind", Written::Text(params.descriptor().name.to_owned()));
+    let child = params.child.iter().map(|child| ("child", Written::Section(algorithm(child, family))));
+    let classes: Vec<_> = params.classes.iter().map(|one| Written::Section(class(one))).collect();
+    let classes = (!classes.is_empty()).then_some(("class", Written::List(classes)));
+    family.choice.then(kind).into_iter().chain(parameters(params)).chain(child).chain(classes).collect()
+}
+
+fn parameters(params: &Params) -> impl Iterator<Item = (&'static str, Written)> {
+    params.iter().map(|(parameter, one)| (parameter.name, value(one)))
+}
+
+fn class(class: &Class) -> Vec<(&'static str, Written)> {
+    let mut entries = table(&describe::class(class));
+    entries.extend(parameters(&class.params));
+    entries
 }
 
 /// A value of a parameter.

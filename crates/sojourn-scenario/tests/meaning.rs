@@ -84,6 +84,7 @@ fn links_and_groups_hold_what_the_file_says() {
         start = { uniform = ["0 s", "100 ms"] }
         stop = "30 s"
         access_rate = "100 Mbit/s"
+        hosts = 2
         clock_offset = "-5 s"
         clock_skew_ppm = -100
         traffic = { kind = "bulk", size = "1.5 MB" }
@@ -106,6 +107,7 @@ fn links_and_groups_hold_what_the_file_says() {
     assert_eq!(many.rtt[2], Span::from_millis(30));
     assert_eq!(many.start, Moments::Uniform(Span::ZERO, Span::from_millis(100)));
     assert_eq!((many.clock_offset_nanos, many.clock_skew_ppm), (-5_000_000_000, -100.0));
+    assert_eq!((many.hosts, many.receiver_hosts), (Some(2), None));
     assert_eq!(many.traffic, Traffic::Bulk { size_bytes: Some(1_500_000) });
     let voice = &scenario.groups[1];
     assert!(voice.control.is_none());
@@ -195,4 +197,59 @@ fn a_trace_of_ten_gigabytes_is_refused_at_once() {
     let start = std::time::Instant::now();
     assert_eq!(refusal(&path), "found \"huge.down\" of 10240 MiB; allowed: a file of at most 64 MiB");
     assert!(start.elapsed().as_millis() < 500);
+}
+
+#[test]
+fn classes_hold_queues_and_know_their_packets() {
+    let text = r#"
+    duration = "60 s"
+    [bottleneck]
+    rate = "10 Mbit/s"
+    [bottleneck.queue]
+    kind = "wrr"
+    [[bottleneck.queue.class]]
+    name = "voice"
+    dscp = "ef"
+    precedence = [6, 7]
+    [[bottleneck.queue.class]]
+    name = "mine"
+    groups = ["b", "c"]
+    weight = 3
+    queue = { kind = "early", child = "codel" }
+    [[bottleneck.queue.class]]
+    name = "rest"
+    [[group]]
+    name = "a"
+    flows = 3
+    control = "newreno"
+    rtt = "50 ms"
+    [[group]]
+    name = "b"
+    control = "newreno"
+    rtt = "50 ms"
+    [[group]]
+    name = "c"
+    flows = 2
+    control = "newreno"
+    rtt = "50 ms"
+    "#;
+    let classes = |overrides: &[&str]| parse(text, overrides).bottleneck.queue.classes;
+    let [voice, mine, rest] = &classes(&[])[..] else { panic!("three classes") };
+    assert_eq!(
+        (voice.name.as_str(), &voice.members.dscp[..], &voice.members.precedence[..]),
+        ("voice", &[46][..], &[6, 7][..])
+    );
+    let groups: Vec<_> = mine.members.groups.iter().map(|group| (group.name.as_str(), group.flows.clone())).collect();
+    assert_eq!(groups, [("b", 3..4), ("c", 4..6)], "flows are numbered in the order of the file");
+    assert!(!voice.members.is_rest() && !mine.members.is_rest() && rest.members.is_rest());
+    assert_eq!([voice, mine, rest].map(|class| class.params.integer("weight")), [1, 3, 1]);
+    assert_eq!([voice, mine, rest].map(|class| class.queue.descriptor().name), ["droptail", "early", "droptail"]);
+    assert_eq!(mine.queue.child.as_ref().map(|child| child.descriptor().name), Some("codel"));
+
+    let changed =
+        classes(&["group.a.flows=1", "bottleneck.queue.class.mine.weight=9", "bottleneck.queue.class.0.queue=sfq"]);
+    assert_eq!(changed[1].members.groups[1].flows, 2..4, "after overrides");
+    assert_eq!((changed[1].params.integer("weight"), changed[0].queue.descriptor().name), (9, "sfq"));
+    let changed = classes(&["bottleneck.queue.class.mine.queue.child.target=20ms"]);
+    assert_eq!(changed[1].queue.child.as_ref().map(|child| child.span("target")), Some(Span::from_millis(20)));
 }

@@ -1,7 +1,7 @@
 //! Builds the world of a run from a scenario and a seed.
 
 use crate::agenda::Agenda;
-use crate::flow::{Counts, EPHEMERAL, Endpoints, Flow};
+use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
 use crate::opportunities::Opportunities;
@@ -12,7 +12,7 @@ use crate::times::{Coarse, Times};
 use crate::traffic::voip::Call;
 use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
-use sojourn_congestion::{AnyControl, Path};
+use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
@@ -183,9 +183,9 @@ impl Builder<'_> {
             direction: group.direction,
             lines,
             access,
-            key: flow_key(number, &endpoints),
+            key: flow_key(group, index, number, &endpoints),
             dscp: group.dscp,
-            ecn: if options.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: codepoint(options, &endpoints),
             header_bytes: header_bytes(group, options),
             application,
             call: call(&group.traffic),
@@ -254,12 +254,11 @@ impl Dialer {
     pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
         let options = &self.options;
         let control = self.control.as_ref().expect("responsive traffic has a control");
-        let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
         let mut name = format!("group.{}.{index}.control", self.group);
         if number > 0 {
             name += &format!(".{number}");
         }
-        let control = AnyControl::build(control, &path, Stream::new(self.seed, &name));
+        let control = AnyControl::build(control, &options.path(), Stream::new(self.seed, &name));
         let sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
         (sender, Receiver::new(options, self.clock))
     }
@@ -270,14 +269,33 @@ fn call(traffic: &Traffic) -> Option<Box<Call>> {
     if let Traffic::Voip(voip) = traffic { Some(Box::new(Call::new(voip))) } else { None }
 }
 
-/// Each flow has two hosts of its own; ports are the same everywhere.
-fn flow_key(number: usize, endpoints: &Endpoints) -> FlowKey {
-    let host = number as u16;
+/// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
+/// flow of a sending host has another port there.
+fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> FlowKey {
+    let first = number as u32 - index;
+    let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
         Endpoints::Datagrams(_) => Protocol::Udp,
     };
-    FlowKey { source: host, destination: host, source_port: EPHEMERAL, destination_port: 5_001, protocol }
+    FlowKey {
+        source: host(group.hosts),
+        destination: host(group.receiver_hosts),
+        source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
+        destination_port: FIRST_PORT,
+        protocol,
+    }
+}
+
+/// What its data packets carry.
+fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
+    match endpoints {
+        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
+            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
+            EcnUse::Scalable => Ecn::Ect1,
+        },
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
+    }
 }
 
 /// IP and UDP headers of a datagram (RFC 791, RFC 768).
@@ -289,6 +307,50 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
         Traffic::Voip(_) => Voip::HEADER_BYTES,
         Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
             options.header_bytes
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_scenario::Base;
+    use std::collections::HashSet;
+
+    fn keys(groups: &str) -> Vec<FlowKey> {
+        let text = format!("duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n{groups}");
+        let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        build(&scenario, 1, &Wanted::default()).flows.iter().map(|flow| flow.key).collect()
+    }
+
+    fn group(name: &str, flows: u32, keys: &str) -> String {
+        format!("[[group]]\nname = \"{name}\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\nflows = {flows}\n{keys}\n")
+    }
+
+    #[test]
+    fn every_flow_has_hosts_of_its_own_unless_told_otherwise() {
+        for (number, key) in (0..).zip(keys(&(group("a", 2, "") + &group("b", 3, "")))) {
+            assert_eq!((key.source, key.destination), (number, number));
+            assert_eq!((key.source_port, key.destination_port), (40_000, 5_001));
+        }
+    }
+
+    #[test]
+    fn flows_are_dealt_out_to_the_hosts_of_their_group() {
+        let keys = keys(&(group("a", 1, "") + &group("b", 5, "hosts = 2") + &group("c", 4, "receiver_hosts = 3")));
+        let ends: Vec<_> = keys.iter().map(|key| (key.source, key.destination)).collect();
+        let expected = [(0, 0), (1, 1), (2, 2), (1, 3), (2, 4), (1, 5), (6, 6), (7, 7), (8, 8), (9, 6)];
+        assert_eq!(ends, expected);
+        assert_eq!(keys[1..6].iter().map(|key| key.source_port - 40_000).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn no_two_flows_have_the_same_key() {
+        for (hosts, receivers) in [(1, 1), (2, 3), (4, 6), (6, 4), (12, 1), (1, 12), (40_000, 7)] {
+            let flows = 60_000;
+            let group = group("a", flows, &format!("hosts = {hosts}\nreceiver_hosts = {receivers}"));
+            let keys = keys(&group);
+            assert_eq!(keys.iter().collect::<HashSet<_>>().len(), flows as usize, "{hosts} to {receivers}");
         }
     }
 }

@@ -9,8 +9,8 @@ use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
-/// The first connection's source port; the next ones count up from here.
-pub const EPHEMERAL: u16 = 40_000;
+/// The receiver's port in the first connection; the next ones count up from here.
+pub const FIRST_PORT: u16 = 5_001;
 
 /// Both ends of a flow.
 #[derive(Debug)]
@@ -160,14 +160,17 @@ impl Flow {
         self.past_sender = self.sender_counts().unwrap_or_default();
         self.endpoints = endpoints;
         self.connections += 1;
-        self.key.source_port = EPHEMERAL + (self.connections % u64::from(u16::MAX - EPHEMERAL)) as u16;
+        self.key.destination_port = self.key.destination_port.wrapping_add(1);
     }
 
     /// Whether `packet` belongs to an earlier connection.
     #[inline]
     pub fn is_past(&self, packet: &Packet) -> bool {
-        let own = self.key.source_port;
-        packet.key.source_port != own && packet.key.destination_port != own
+        let port = match packet.body.kind {
+            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram => packet.key.destination_port,
+            SegmentKind::Ack | SegmentKind::SynAck => packet.key.source_port,
+        };
+        port != self.key.destination_port
     }
 
     /// When its timer must go off.

@@ -216,7 +216,7 @@ impl Link {
     }
 
     /// Shows the state of the discipline.
-    pub fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+    pub fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         self.queue.probe(visit);
     }
 

@@ -29,7 +29,7 @@ pub struct Probes {
     /// The value; NaN where there is none yet.
     pub value: Vec<f64>,
     /// All names, with their units.
-    pub names: Vec<&'static str>,
+    pub names: Vec<String>,
 }
 
 /// Probes of disciplines.
@@ -158,7 +158,7 @@ impl Recorder {
         for flow in flows {
             let Endpoints::Transport(sender, _) = &flow.endpoints else { continue };
             let FlowProbes { group, index, probes } = &mut self.series.flow_probes;
-            let mut add = |name, value| {
+            let mut add = |name: &'static str, value| {
                 group.push(flow.group as u32);
                 index.push(flow.index);
                 probes.add(start, name, value);
@@ -185,10 +185,10 @@ fn mean_ms(nanos: u128, count: u64) -> f64 {
 }
 
 impl Probes {
-    fn add(&mut self, start: Time, name: &'static str, value: f64) {
+    fn add(&mut self, start: Time, name: &str, value: f64) {
         // There are a handful of names.
         let code = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
-            self.names.push(name);
+            self.names.push(name.to_owned());
             self.names.len() - 1
         });
         self.time_s.push(start.as_secs_f64());

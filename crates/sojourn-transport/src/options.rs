@@ -1,5 +1,6 @@
 //! What can be set of the sender and the receiver.
 
+use sojourn_congestion::Path;
 use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span};
 
@@ -152,6 +153,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };
 
 const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };
@@ -252,6 +254,11 @@ impl Options {
             ecn: params.boolean("ecn"),
             accurate_ecn,
         })
+    }
+
+    /// What a control may know of a path with these options.
+    pub fn path(&self) -> Path {
+        Path { mss_bytes: self.payload_bytes, initial_window: f64::from(self.initial_window), sack: self.sack }
     }
 }
 

@@ -1,12 +1,12 @@
-//! Delivery-rate samples (draft-ietf-ccwg-bbr section 4.1, "delivery rate samples").
+//! Delivery-rate samples and what was lost meanwhile (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
 
-use sojourn_congestion::RateSample;
-use sojourn_core::Time;
+use sojourn_congestion::{Lost, RateSample};
+use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// What is remembered of the connection when a segment is sent.
 #[derive(Clone, Copy, Debug)]
-struct Snapshot {
+pub struct Snapshot {
     sent: Time,
     /// P.first_send_time.
     first_sent: Time,
@@ -14,8 +14,23 @@ struct Snapshot {
     delivered: u64,
     /// P.delivered_time.
     delivered_at: Time,
+    /// P.lost.
+    lost: u64,
+    /// P.tx_in_flight.
+    tx_in_flight: u32,
     /// P.is_app_limited.
     app_limited: bool,
+}
+
+/// What the sender knows at the end of an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Present {
+    /// The time.
+    pub now: Time,
+    /// Segments in flight.
+    pub in_flight: u32,
+    /// Whether losses are under repair.
+    pub repairing: bool,
 }
 
 /// Measures the rate at which segments reach the receiver, for controls that ask for it.
@@ -26,6 +41,13 @@ pub struct RateSampler {
     delivered: u64,
     delivered_at: Time,
     first_sent: Time,
+    lost: u64,
+    /// The last segment judged lost.
+    last_lost: Option<u32>,
+    /// Segments that the present acknowledgement delivered.
+    newly_delivered: u32,
+    /// Least round-trip time of a newest segment (C.min_rtt); none before the first.
+    least_rtt: Option<Span>,
     /// Until this many are delivered, samples are limited by the application; 0 for never.
     app_limited_until: u64,
 }
@@ -42,6 +64,8 @@ impl RateSampler {
             first_sent: self.first_sent,
             delivered: self.delivered,
             delivered_at: self.delivered_at,
+            lost: self.lost,
+            tx_in_flight: in_flight + 1,
             app_limited: self.app_limited_until > 0,
         };
         let index = (number - self.first) as usize;
@@ -58,27 +82,63 @@ impl RateSampler {
     }
 
     /// `newly` segments were delivered, `newest` the latest sent of them; all below `acknowledged` are done with.
-    pub fn on_ack(&mut self, newly: u32, newest: u32, acknowledged: u32, now: Time) -> Option<RateSample> {
+    /// What was known when `newest` was sent, from which [`sample`](RateSampler::sample) is taken when the losses that
+    /// the same acknowledgement shows are known too.
+    pub fn on_delivered(&mut self, newly: u32, newest: u32, acknowledged: u32, now: Time) -> Option<Snapshot> {
         self.delivered += u64::from(newly);
         self.delivered_at = now;
-        let sample = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
+        self.newly_delivered = newly;
+        let snapshot = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
         let done = (acknowledged - self.first) as usize;
         self.snapshots.drain(..done.min(self.snapshots.len()));
         self.first = acknowledged;
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let snapshot = sample?;
-        self.first_sent = snapshot.sent;
-        let send_elapsed = snapshot.sent.since(snapshot.first_sent);
-        let ack_elapsed = now.since(snapshot.delivered_at);
-        Some(RateSample {
-            delivered: (self.delivered - snapshot.delivered) as u32,
-            interval: send_elapsed.max(ack_elapsed),
+        if let Some(snapshot) = &snapshot {
+            self.first_sent = snapshot.sent;
+        }
+        snapshot
+    }
+
+    /// Segment `number`, which is outstanding, was judged lost.
+    pub fn on_lost(&mut self, number: u32, now: Time) -> Lost {
+        let snapshot = self.snapshots[(number - self.first) as usize];
+        self.lost += 1;
+        let new_range = self.last_lost.is_none_or(|last| number != last + 1);
+        self.last_lost = Some(number);
+        Lost {
+            now,
+            tx_in_flight: snapshot.tx_in_flight,
+            lost: self.lost - snapshot.lost,
             prior_delivered: snapshot.delivered,
             total_delivered: self.delivered,
+            new_range,
             app_limited: snapshot.app_limited,
-        })
+        }
+    }
+
+    /// The sample of the acknowledgement that delivered a segment sent at `snapshot`, `once` if it was sent once only.
+    pub fn sample(&mut self, snapshot: &Snapshot, once: bool, present: &Present) -> RateSample {
+        let send_elapsed = snapshot.sent.since(snapshot.first_sent);
+        let ack_elapsed = present.now.since(snapshot.delivered_at);
+        let interval = send_elapsed.max(ack_elapsed);
+        let rtt = once.then(|| present.now.since(snapshot.sent));
+        self.least_rtt = self.least_rtt.into_iter().chain(rtt).min();
+        let plausible = self.least_rtt.is_none_or(|least| interval >= least);
+        RateSample {
+            delivered: (self.delivered - snapshot.delivered) as u32,
+            interval: if plausible { interval } else { Span::ZERO },
+            rtt,
+            prior_delivered: snapshot.delivered,
+            total_delivered: self.delivered,
+            newly_delivered: self.newly_delivered,
+            lost: self.lost - snapshot.lost,
+            tx_in_flight: snapshot.tx_in_flight,
+            in_flight: present.in_flight,
+            repairing: present.repairing,
+            app_limited: snapshot.app_limited,
+        }
     }
 }
 
@@ -90,6 +150,13 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
+    /// An acknowledgement of all up to `newest`, the last one sent of `newly` segments.
+    fn ack(sampler: &mut RateSampler, newly: u32, newest: u32, millis: u64) -> RateSample {
+        let snapshot = sampler.on_delivered(newly, newest, newest + 1, at(millis)).unwrap();
+        let present = Present { now: at(millis), in_flight: 0, repairing: false };
+        sampler.sample(&snapshot, true, &present)
+    }
+
     #[test]
     fn a_steady_flow_is_measured_at_its_rate() {
         // One segment per 10 ms, RTT 40 ms: after the first round trip every sample says 100 per second.
@@ -98,13 +165,12 @@ mod tests {
         for tick in 0..50u64 {
             if tick >= 4 {
                 let number = (tick - 4) as u32;
-                last = sampler.on_ack(1, number, number + 1, at(10 * tick));
+                last = Some(ack(&mut sampler, 1, number, 10 * tick));
             }
             sampler.on_send(tick as u32, 4.min(tick as u32), at(10 * tick));
         }
         let sample = last.unwrap();
-        let rate = f64::from(sample.delivered) / sample.interval.as_secs_f64();
-        assert!((rate - 100.0).abs() < 1e-9, "{rate}");
+        assert!((sample.per_second() - 100.0).abs() < 1e-9, "{}", sample.per_second());
         assert!(!sample.app_limited);
     }
 
@@ -115,7 +181,7 @@ mod tests {
         for number in 0..10u32 {
             sampler.on_send(number, number, at(10 * u64::from(number)));
         }
-        let sample = sampler.on_ack(10, 9, 10, at(91)).unwrap();
+        let sample = ack(&mut sampler, 10, 9, 91);
         assert_eq!(sample.delivered, 10);
         assert_eq!(sample.interval, at(91).since(Time::ZERO));
     }
@@ -126,9 +192,42 @@ mod tests {
         sampler.on_send(0, 0, at(0));
         sampler.on_app_limited(1);
         sampler.on_send(1, 1, at(5));
-        assert!(!sampler.on_ack(1, 0, 1, at(40)).unwrap().app_limited);
-        assert!(sampler.on_ack(1, 1, 2, at(45)).unwrap().app_limited);
+        assert!(!ack(&mut sampler, 1, 0, 40).app_limited);
+        assert!(ack(&mut sampler, 1, 1, 45).app_limited);
         sampler.on_send(2, 0, at(50));
-        assert!(!sampler.on_ack(1, 2, 3, at(90)).unwrap().app_limited);
+        assert!(!ack(&mut sampler, 1, 2, 90).app_limited);
+    }
+
+    #[test]
+    fn an_interval_below_the_least_round_trip_proves_a_sample_wrong() {
+        let mut sampler = RateSampler::default();
+        sampler.on_send(0, 0, at(0));
+        assert_eq!(ack(&mut sampler, 1, 0, 40).interval, Span::from_millis(40));
+        // Sent twice, and the first copy arrived: 30 ms after the second.
+        sampler.on_send(1, 0, at(50));
+        sampler.on_send(1, 0, at(60));
+        let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
+        let present = Present { now: at(90), in_flight: 0, repairing: false };
+        let sample = sampler.sample(&snapshot, false, &present);
+        assert_eq!((sample.rtt, sample.interval, sample.per_second()), (None, Span::ZERO, 0.0));
+    }
+
+    #[test]
+    fn losses_are_counted_over_the_life_of_a_segment() {
+        // 0 to 9 are sent; 2, 3 and 6 are lost, 5 comes before 6 is judged; 10 is sent after that.
+        let mut sampler = RateSampler::default();
+        for number in 0..10u32 {
+            sampler.on_send(number, number, at(u64::from(number)));
+        }
+        assert_eq!(ack(&mut sampler, 2, 1, 41).lost, 0);
+        let ranges = [2, 3, 6].map(|number| sampler.on_lost(number, at(45)).new_range);
+        assert_eq!(ranges, [true, false, true]);
+        sampler.on_send(10, 7, at(45));
+        let last = sampler.on_lost(7, at(46));
+        assert_eq!((last.lost, last.tx_in_flight, last.total_delivered, last.new_range), (4, 8, 2, false));
+        let sample = ack(&mut sampler, 1, 9, 50);
+        assert_eq!((sample.lost, sample.tx_in_flight), (4, 10));
+        let sample = ack(&mut sampler, 1, 10, 90);
+        assert_eq!((sample.lost, sample.tx_in_flight), (1, 8));
     }
 }

@@ -57,9 +57,21 @@ pub struct Scoreboard {
     untouched_from: u32,
     /// Blocks of the previous acknowledgement, which need not be walked again.
     known: [Block; MAX_BLOCKS],
+    /// Segments judged lost and not yet reported, where somebody wants to know them one by one.
+    unreported: Option<Vec<u32>>,
 }
 
 impl Scoreboard {
+    /// An empty scoreboard that keeps what it judges lost for [`take_lost`](Scoreboard::take_lost).
+    pub fn reporting_losses() -> Scoreboard {
+        Scoreboard { unreported: Some(Vec::new()), ..Scoreboard::default() }
+    }
+
+    /// Segments judged lost since the last call, in the order of judging; none unless they are kept.
+    pub fn take_lost(&mut self) -> impl Iterator<Item = u32> {
+        self.unreported.iter_mut().flat_map(|lost| lost.drain(..))
+    }
+
     /// The first unacknowledged segment (SND.UNA).
     #[inline]
     pub fn first(&self) -> u32 {
@@ -199,6 +211,9 @@ impl Scoreboard {
         record.lost = true;
         self.lost += 1;
         self.lost_end = self.lost_end.max(number + 1);
+        if let Some(unreported) = &mut self.unreported {
+            unreported.push(number);
+        }
         if !record.retransmitted {
             self.due += 1;
             self.retransmit_from = self.retransmit_from.min(number);
@@ -213,7 +228,13 @@ impl Scoreboard {
 
     /// Judges all that has not been SACKed lost, also what was sent again (after a timeout).
     pub fn mark_all_lost(&mut self) {
-        for record in self.records.iter_mut().filter(|record| !record.sacked) {
+        for (number, record) in (self.first..).zip(&mut self.records).filter(|(_, record)| !record.sacked) {
+            // What was sent again is lost a second time.
+            if let Some(unreported) = &mut self.unreported
+                && (!record.lost || record.retransmitted)
+            {
+                unreported.push(number);
+            }
             record.lost = true;
             record.retransmitted = false;
         }

@@ -1,6 +1,7 @@
 //! What sender and receiver exchange.
 
 use sojourn_core::Time;
+use sojourn_queue::{Acknowledgement, Body, MOST_RANGES};
 
 /// A half-open range of segment numbers that the receiver holds (RFC 2018).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -12,7 +13,7 @@ pub struct Block {
 }
 
 /// Most SACK blocks that fit beside the timestamp option (RFC 2018 section 3).
-pub const MAX_BLOCKS: usize = 3;
+pub const MAX_BLOCKS: usize = MOST_RANGES;
 
 /// What a packet is to the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,5 +75,39 @@ impl Segment {
     /// Bytes that its SACK option adds to the header, padded as on the wire (RFC 2018 section 3).
     pub fn sack_bytes(&self) -> u32 {
         if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) }
+    }
+}
+
+impl Body for Segment {
+    /// An acknowledgement's own measurement of the one-way delay goes with it: the later one brings its own.
+    fn acknowledgement(&self) -> Option<Acknowledgement> {
+        (self.kind == SegmentKind::Ack).then(|| {
+            let mut ranges = [(0, 0); MOST_RANGES];
+            for (range, block) in ranges.iter_mut().zip(self.sack_blocks()) {
+                *range = (block.start, block.end);
+            }
+            Acknowledgement { number: self.number, stamp: self.stamp, ece: self.ece, ranges }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_acknowledgements_are_read_as_such() {
+        for kind in [SegmentKind::Syn, SegmentKind::SynAck, SegmentKind::Data, SegmentKind::Datagram] {
+            assert_eq!(Segment::new(kind, 7, Time::ZERO).acknowledgement(), None, "{kind:?}");
+        }
+        let mut ack = Segment::new(SegmentKind::Ack, 7, Time::from_nanos(5));
+        ack.ece = true;
+        ack.sack[0] = Block { start: 9, end: 11 };
+        ack.sack[1] = Block { start: 20, end: 30 };
+        ack.blocks = 1;
+        let ranges = [(9, 11), (0, 0), (0, 0)];
+        let expected = Acknowledgement { number: 7, stamp: Time::from_nanos(5), ece: true, ranges };
+        assert_eq!(ack.acknowledgement(), Some(expected));
+        assert_eq!(expected.ranges().collect::<Vec<_>>(), [(9, 11)]);
     }
 }

@@ -10,11 +10,11 @@
 mod tests;
 
 use crate::options::Options;
-use crate::rate::RateSampler;
+use crate::rate::{Present, RateSampler, Snapshot};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
-use sojourn_congestion::{Ack, AnyControl, Congestion, Control, Signal};
+use sojourn_congestion::{Ack, AnyControl, Congestion, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
@@ -108,7 +108,7 @@ pub struct Sender {
 impl Sender {
     /// A sender that has nothing to send yet.
     pub fn new(options: &Options, control: AnyControl) -> Sender {
-        let rate = control.wants_rate_samples().then(Box::default);
+        let wants_rate = control.wants_rate_samples();
         Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
@@ -120,9 +120,9 @@ impl Sender {
             ecn: options.ecn,
             pacing: options.pacing,
             control,
-            board: Scoreboard::default(),
+            board: if wants_rate { Scoreboard::reporting_losses() } else { Scoreboard::default() },
             rtt: RttEstimator::new(options.rto),
-            rate,
+            rate: wants_rate.then(Box::default),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: None,
@@ -210,6 +210,7 @@ impl Sender {
             Some(sent) => {
                 self.rtt.observe(now.since(sent));
                 self.rtt.sample(now.since(sent));
+                self.control.on_connected(now, now.since(sent));
             }
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
             None => {
@@ -233,9 +234,9 @@ impl Sender {
             self.board.sack(segment.sack_blocks(), &mut delivered);
         }
         let rtt = self.sample_rtt(segment, acknowledged, &delivered, now);
-        let rate = match &mut self.rate {
+        let snapshot = match &mut self.rate {
             Some(sampler) if delivered.segments > 0 => {
-                sampler.on_ack(delivered.segments, delivered.newest, segment.number, now)
+                sampler.on_delivered(delivered.segments, delivered.newest, segment.number, now)
             }
             _ => None,
         };
@@ -254,7 +255,9 @@ impl Sender {
         if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
             self.reduce_again(now);
         }
+        self.report_losses(now);
         if delivered.segments > 0 {
+            let rate = self.rate_sample(snapshot.as_ref(), delivered.unambiguous, now);
             let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
                 now,
@@ -277,6 +280,24 @@ impl Sender {
             self.on_echo(acknowledged, now);
         }
         rtt
+    }
+
+    #[inline]
+    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, once: bool, now: Time) -> Option<RateSample> {
+        let snapshot = snapshot?;
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let present = Present { now, in_flight: self.in_flight(), repairing };
+        Some(self.rate.as_mut()?.sample(snapshot, once, &present))
+    }
+
+    /// Tells a control that wants rate samples of each segment that was judged lost.
+    #[inline]
+    fn report_losses(&mut self, now: Time) {
+        if let Some(sampler) = &mut self.rate {
+            for number in self.board.take_lost() {
+                self.control.on_lost(&sampler.on_lost(number, now));
+            }
+        }
     }
 
     /// What the control may count of `delivered` segments: a suspected loss opens no window, so what is
@@ -446,14 +467,16 @@ impl Sender {
             return;
         }
         let repeated = self.timed_out_at == Some(self.board.first());
-        self.reduce(Signal::Timeout { repeated }, self.flight_size(), now);
+        let flight = self.flight_size();
+        self.board.mark_all_lost();
+        self.report_losses(now);
+        self.reduce(Signal::Timeout { repeated }, flight, now);
         self.timed_out_at = Some(self.board.first());
         self.state = State::Loss;
         self.recover = Some(self.board.next());
         self.reset_duplicates();
         self.urgent = None;
         self.timed = None;
-        self.board.mark_all_lost();
     }
 
     /// Segments believed to be in the network.
@@ -522,10 +545,11 @@ impl Sender {
             return Some(guess);
         }
         self.window_limited = false;
+        let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate
             && next >= self.end
         {
-            sampler.on_app_limited(self.board.pipe());
+            sampler.on_app_limited(in_flight);
         }
         None
     }
@@ -547,9 +571,7 @@ impl Sender {
 
     #[inline]
     fn send_new(&mut self, number: u32, now: Time) -> Transmit {
-        if let Some(sampler) = &mut self.rate {
-            sampler.on_send(number, self.board.pipe(), now);
-        }
+        self.note_rate(number, now);
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
             let beyond = f64::from(self.board.outstanding()) > self.control.window();
@@ -571,11 +593,17 @@ impl Sender {
     }
 
     fn note_again(&mut self, number: u32, now: Time) {
-        if let Some(sampler) = &mut self.rate {
-            sampler.on_send(number, self.board.pipe(), now);
-        }
+        self.note_rate(number, now);
         self.timed = None;
         self.counts.retransmissions += 1;
+    }
+
+    #[inline]
+    fn note_rate(&mut self, number: u32, now: Time) {
+        let in_flight = self.in_flight();
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_send(number, in_flight, now);
+        }
     }
 
     #[inline]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.catalogue import Entry
+from sojourn.catalogue import Entry, Parameter
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 110
 UNLIMITED = 10_000
+HOLDS = {"child": "one other discipline, its child", "class": "one other discipline for each class"}
 
 
 def print_json(document: Any) -> None:
@@ -44,14 +45,6 @@ def print_entry(kind: str, entry: Entry) -> None:
     from rich.console import Group
     from rich.text import Text
 
-    parameters = [
-        [
-            item["name"],
-            item["default"] if isinstance(item["default"], str) else json.dumps(item["default"]),
-            f"{item['description']} [{item['allowed']}]",
-        ]
-        for item in entry["parameters"]
-    ]
     presets = [
         [preset["name"], preset["summary"], ", ".join(f"{key} = {value}" for key, value in preset["values"].items())]
         for preset in entry["presets"]
@@ -61,10 +54,23 @@ def print_entry(kind: str, entry: Entry) -> None:
             Text(f"{entry['name']} ({kind})", style="bold"),
             Text(entry["summary"]),
             *_section("Sources", [[source] for source in entry["sources"]]),
-            *_section("Parameters: default, meaning [allowed]", parameters),
+            *_section("Parameters: default, meaning [allowed]", _parameters(entry["parameters"])),
+            *_section("Holds", [[HOLDS[entry["holds"]]]] if entry["holds"] else []),
+            *_section("Of each class: default, meaning [allowed]", _parameters(entry["class_parameters"])),
             *_section("Presets: whose, what differs from the defaults", presets),
         )
     )
+
+
+def _parameters(parameters: Sequence[Parameter]) -> list[list[str]]:
+    return [
+        [
+            item["name"],
+            item["default"] if isinstance(item["default"], str) else json.dumps(item["default"]),
+            f"{item['description']} [{item['allowed']}]",
+        ]
+        for item in parameters
+    ]
 
 
 def print_result(result: "Result") -> None:

@@ -56,9 +56,8 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    return scenario.run(
-        seeds, 1, BIN_S if "series" in plan.keep else None, "packets" in plan.keep, probes=False, progress=progress
-    )
+    keep = (BIN_S if "series" in plan.keep else None, "packets" in plan.keep, False)
+    return scenario.run(seeds, 1, keep, progress)
 
 
 def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "tuple[list[Row], dict[str, pa.Table]]":

@@ -14,7 +14,10 @@ const CERTAIN: (&str, Value) = ("scale", Value::Span(Span::from_nanos(1)));
 const NEVER: (&str, Value) = ("scale", Value::Span(Span::from_secs(10)));
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    let mut script = Script::new(&params(&DESCRIPTOR, preset, changes));
+    // Segments that are acknowledged at first were sent after the run began.
+    script.now += Span::from_secs(1);
+    script
 }
 
 fn millis(millis: u64) -> Span {
@@ -27,14 +30,19 @@ fn same(found: &str, expected: &str) {
     assert_eq!(found, expected, "\nfound:\n{found}\nexpected:\n{expected}");
 }
 
+/// An acknowledgement of `acked` segments, now, the newest of which took `rtt`.
+fn sample(script: &mut Script, acked: u32, rtt: Span) {
+    let sent = Time::from_nanos(script.now.as_nanos() - rtt.as_nanos());
+    let plain = ack(script.now, script.window(), Span::ZERO);
+    script.control.on_ack(&Ack { newly_acked: acked, sent, marked: true, ..plain });
+}
+
 /// A round of the given round-trip times in microseconds, in which marks keep the window from growing.
 fn round(script: &mut Script, rtts: &[u64]) -> f64 {
     for (number, &rtt) in rtts.iter().enumerate() {
-        script.now += millis(50);
         let rtt = Span::from_micros(rtt);
-        let sent = if number + 1 == rtts.len() { script.now } else { Time::ZERO };
-        let plain = ack(script.now, script.window(), Span::ZERO);
-        script.control.on_ack(&Ack { rtt: Some(rtt), sent, marked: true, ..plain });
+        script.now += if number + 1 == rtts.len() { rtt } else { millis(1) };
+        sample(script, 1, rtt);
     }
     script.window()
 }
@@ -67,6 +75,46 @@ fn shown(script: &Script, wanted: &str) -> f64 {
     found
 }
 
+/// The receiver's timer is no queue: after acknowledgements of several segments, one of a single segment may lower the
+/// least round-trip time and no more, as often as there were others, up to five times.
+#[test]
+fn delayed_acknowledgements_are_filtered() {
+    let gradients = |several: u64, single: u64, last: u64| {
+        let mut script = twenty("freebsd", &[]);
+        for (acked, count, rtt) in [(2, several, 55), (1, single, 150)] {
+            for _ in 0..count {
+                script.now += millis(1);
+                sample(&mut script, acked, millis(rtt));
+            }
+        }
+        script.now += millis(last);
+        sample(&mut script, 1, millis(last));
+        (8.0 * shown(&script, "gradient_least_ms"), 8.0 * shown(&script, "gradient_greatest_ms"))
+    };
+    // The round before had 50 to 60 ms.
+    assert_eq!(gradients(0, 0, 150), (100.0, 90.0));
+    assert_eq!(gradients(1, 0, 150), (5.0, -5.0));
+    assert_eq!(gradients(1, 0, 45), (-5.0, -5.0));
+    assert_eq!(gradients(1, 1, 150), (5.0, 90.0));
+    assert_eq!(gradients(2, 1, 150), (5.0, -5.0));
+    assert_eq!(gradients(9, 4, 150), (5.0, -5.0));
+    assert_eq!(gradients(9, 5, 150), (5.0, 90.0));
+}
+
+/// The echoed time of the oldest segment is not looked at, nor is anything while a loss is under repair.
+#[test]
+fn round_trips_are_those_of_the_newest_segment() {
+    let mut script = twenty("paper", &[]);
+    script.now += millis(58);
+    let sent = Time::from_nanos(script.now.as_nanos() - 58_000_000);
+    let plain = ack(script.now, script.window(), Span::ZERO);
+    let held = Ack { newly_acked: 2, rtt: Some(millis(150)), sent, marked: true, ..plain };
+    script.control.on_ack(&Ack { in_recovery: true, sent: script.now, ..held });
+    script.control.on_ack(&Ack { rtt: None, sent: Time::ZERO, ..held });
+    script.control.on_ack(&held);
+    assert_eq!(8.0 * shown(&script, "gradient_least_ms"), 8.0);
+}
+
 /// Least RTTs of 50, 58, 62 ms: gradients of 8 and 4 ms over 8 rounds, or over the two that are there.
 #[test]
 fn gradients_are_averaged_over_eight_rounds() {
@@ -90,13 +138,13 @@ fn gradients_are_averaged_over_eight_rounds() {
 /// 1 - exp(-g/G): over many flows with a gradient of 3 ms and G = 3 ms it is 63 %, of 1 ms 28 %.
 #[test]
 fn the_probability_is_exponential() {
-    let path = Path { mss_bytes: 1460, initial_window: 20.0 };
+    let path = Path { mss_bytes: 1460, initial_window: 20.0, sack: true };
     for (gradient, expected) in [(3_000, 0.632), (1_000, 0.283), (0, 0.0)] {
         let mut backed_off = 0;
         for seed in 0..2000 {
             let changes = [("first_samples", Value::Choice("extrapolate"))];
             let control = AnyControl::build(&params(&DESCRIPTOR, "paper", &changes), &path, Stream::new(seed, "cdg"));
-            let mut script = Script { control: control.unwrap(), now: Time::ZERO };
+            let mut script = Script { control: control.unwrap(), now: Time::ZERO + Span::from_secs(1) };
             begin(&mut script);
             round(&mut script, &[50_000, 60_000]);
             backed_off += u32::from(round(&mut script, &[50_000 + gradient, 60_000]) < 20.0);
@@ -284,10 +332,9 @@ fn hybrid_slow_start_ends_with_a_train_or_a_delay() {
     ] {
         let mut script = script("linux", &[NEVER, ("hystart", Value::Choice(hystart))]);
         let give = |script: &mut Script, first: bool, queue: u64| {
-            script.now += millis(gap);
-            let sent = if first { script.now } else { Time::ZERO };
+            script.now += if first { BASE_RTT + millis(queue) } else { millis(gap) };
             let plain = ack(script.now, script.window(), millis(queue));
-            script.control.on_ack(&Ack { sent, ..plain });
+            script.control.on_ack(&plain);
         };
         give(&mut script, true, 0);
         give(&mut script, true, queue);
@@ -304,7 +351,7 @@ fn hybrid_slow_start_ends_with_a_train_or_a_delay() {
 
 #[test]
 fn only_ineffective_back_offs_are_held() {
-    let path = Path { mss_bytes: 1460, initial_window: 2.0 };
+    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
     let changes = [("ineffective", Value::Auto)];
     let built = AnyControl::build(&params(&DESCRIPTOR, "paper", &changes), &path, Stream::new(1, "control"));
     assert_eq!(built.unwrap_err().parameter, "hold");

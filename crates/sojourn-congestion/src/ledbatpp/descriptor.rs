@@ -77,4 +77,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] }],
+    ..Descriptor::PLAIN
 };

@@ -89,4 +89,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "libutp", summary: "the library as published", values: &[] }],
+    ..Descriptor::PLAIN
 };

@@ -90,4 +90,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("backlog", Value::Choice("rtt")), ("loss", Value::Choice("one-less"))],
         },
     ],
+    ..Descriptor::PLAIN
 };

@@ -193,3 +193,40 @@ proptest! {
         })?;
     }
 }
+
+/// Arrivals of 100 that are dropped at random with an average of 45, half way through the gentle part, after max_p has
+/// fallen from 0.8 to next to nothing.
+fn dropped_above(gentle_from: &'static str) -> usize {
+    let changes = [
+        ("max_p", Value::Number(0.8)),
+        ("beta", Value::Number(0.001)),
+        ("bottom", Value::Number(0.001)),
+        ("top", Value::Number(0.9)),
+        ("alpha", Value::Number(0.0)),
+        ("spread", Value::Choice("none")),
+        ("gentle_from", Value::Choice(gentle_from)),
+    ];
+    let mut queue = ared(&changes);
+    let mut sink = Recorder::default();
+    queue.on_timer(at(500), &mut sink);
+    assert!(probe(&queue, "max_p") < 0.001);
+    fill(&mut queue, 45, at(501));
+    let mut sink = Recorder::default();
+    let mut drops = 0;
+    for number in 0..100 {
+        while queue.packets() > 45 {
+            queue.dequeue(at(502), &mut sink);
+        }
+        queue.enqueue(packet(1500, number), at(502), &mut sink);
+        drops += usize::from(queue.packets() == 45);
+    }
+    drops
+}
+
+/// From max_p on the way to 1 is half done at 45 packets: 0.5 from nothing, 0.9 from 0.8.
+#[test]
+fn the_gentle_part_rises_from_max_p_or_from_what_it_was() {
+    let (now, initial) = (dropped_above("now"), dropped_above("initial"));
+    assert!((35..=65).contains(&now), "{now}");
+    assert!((82..=97).contains(&initial), "{initial}");
+}

@@ -12,10 +12,10 @@ const GUARD_PACKETS: u64 = 4;
 /// What does not change: shared by all queues of a discipline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
-    pub(super) target: Span,
-    pub(super) interval: Span,
+    pub(crate) target: Span,
+    pub(crate) interval: Span,
     /// Delay that is no congestion whatever the target.
-    pub(super) guard: Span,
+    pub(crate) guard: Span,
     ecn: bool,
     increment: f64,
     decrement: f64,
@@ -27,13 +27,8 @@ impl Law {
     /// The law that `params` describe on `link`.
     pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<Law, ParameterError> {
         let (target, interval) = (params.span("target"), params.span("interval"));
-        if target >= interval {
-            let rule = format!(
-                "less than interval ({interval}): the queue is judged over an interval, which spans a whole round trip"
-            );
-            return Err(ParameterError::new("target", rule));
-        }
-        let mut law = Law {
+        Law::check(target, interval, "interval")?;
+        let law = Law {
             target,
             interval,
             guard: Span::ZERO,
@@ -45,13 +40,47 @@ impl Law {
                 _ => None,
             },
         };
-        if params.choice("slow_links") == "stretch" {
-            let packet = link.rate.transmission(u64::from(link.packet_bytes));
-            law.target = target.max(packet * TARGET_HALF_PACKETS / 2);
-            law.interval = (interval + law.target.saturating_sub(target)).max(law.target * 2);
-            law.guard = packet * GUARD_PACKETS;
+        Ok(match params.choice("slow_links") {
+            "stretch" => law.stretched(link.rate.transmission(u64::from(link.packet_bytes))),
+            _ => law,
+        })
+    }
+
+    /// The law of a queue of CAKE that sends a full packet in `packet`, which is zero where it has no rate of its own.
+    pub(crate) fn of_cake(target: Span, interval: Span, packet: Span) -> Law {
+        let law = Law {
+            target,
+            interval,
+            guard: Span::ZERO,
+            ecn: true,
+            increment: 1.0 / 256.0,
+            decrement: 1.0 / 4096.0,
+            blue_above: None,
+        };
+        law.stretched(packet)
+    }
+
+    /// Refuses a target that is no less than the interval, which is called `name`.
+    pub(crate) fn check(target: Span, interval: Span, name: &str) -> Result<(), ParameterError> {
+        if target < interval {
+            return Ok(());
         }
-        Ok(law)
+        let rule = format!(
+            "less than {name} ({interval}): the queue is judged over an interval, which spans a whole round trip"
+        );
+        Err(ParameterError::new("target", rule))
+    }
+
+    /// The law where a full packet takes as long as `packet`.
+    fn stretched(self, packet: Span) -> Law {
+        let target = self.target.max(packet * TARGET_HALF_PACKETS / 2);
+        let interval = (self.interval + target.saturating_sub(self.target)).max(target * 2);
+        Law { target, interval, guard: packet * GUARD_PACKETS, ..self }
+    }
+
+    /// The law with no delay of up to `delay` counted either.
+    pub(crate) fn sparing(self, delay: Span) -> Law {
+        Law { guard: self.guard.max(delay), ..self }
     }
 }
 
@@ -156,6 +185,11 @@ impl Controller {
     /// The control law: `from` plus interval/sqrt(count), and a whole interval for a count of 0.
     fn after(&self, law: &Law, from: Time) -> Time {
         from + law.interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
+    }
+
+    /// Whether nothing is left of past congestion: no count, no probability, and `next` has come.
+    pub(crate) fn is_at_rest(&self, now: Time) -> bool {
+        self.p == 0.0 && self.count == 0 && now >= self.next
     }
 
     /// CoDel's count.

@@ -121,6 +121,11 @@ pub(crate) const CE_THRESHOLD_FOR: Parameter = Parameter {
     description: "which packets ce_threshold marks: all that are ECN-capable, or only ECT(1) (Linux ce_threshold_selector 1/3)",
 };
 
+/// Whether packets may be marked: by the controller, or above [`CE_THRESHOLD`].
+pub(crate) fn marks(params: &Params) -> bool {
+    params.boolean("ecn") || !params.is_auto("ce_threshold")
+}
+
 impl Law {
     /// The law that `params`, of a descriptor that lists the constants above, describe.
     pub(crate) fn new(params: &Params, full_packet: u32) -> Result<Law, ParameterError> {

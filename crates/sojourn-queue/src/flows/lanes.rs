@@ -26,7 +26,7 @@ struct Lane {
 }
 
 /// A packet and its neighbours in its lane; those of the outermost slots mean nothing.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Slot<B> {
     packet: Packet<B>,
     next: u32,
@@ -110,7 +110,7 @@ impl<B: Copy> Lanes<B> {
         if bucket >= self.lanes.len() {
             self.lanes.resize(bucket + 1, Lane::EMPTY);
         }
-        let slot = self.allocate(Slot { packet, next: NONE, previous: self.lanes[bucket].tail });
+        let slot = self.allocate(packet, self.lanes[bucket].tail);
         let lane = &mut self.lanes[bucket];
         if lane.packets == 0 {
             lane.head = slot;
@@ -147,15 +147,49 @@ impl<B: Copy> Lanes<B> {
         Some(slot.packet)
     }
 
-    /// The place of `slot` in the pool: a free one if there is any.
-    #[inline]
-    fn allocate(&mut self, slot: Slot<B>) -> u32 {
-        if self.free == NONE {
-            self.pool.push(slot);
-            return self.pool.len() as u32 - 1;
+    /// The packets of `bucket` from its head on, each with its place in the pool.
+    pub(crate) fn chain(&self, bucket: usize) -> impl Iterator<Item = (u32, &Packet<B>)> {
+        let lane = self.lanes.get(bucket).copied().unwrap_or(Lane::EMPTY);
+        let mut place = lane.head;
+        (0..lane.packets).map(move |_| {
+            let at = place;
+            let slot = &self.pool[at as usize];
+            place = slot.next;
+            (at, &slot.packet)
+        })
+    }
+
+    /// Takes the packet of `bucket` at `place` in the pool.
+    pub(crate) fn take(&mut self, bucket: usize, place: u32) -> Option<Packet<B>> {
+        let lane = self.lanes[bucket];
+        if place == lane.head {
+            return self.pop(bucket, End::Head);
         }
-        let place = self.free;
-        self.free = std::mem::replace(&mut self.pool[place as usize], slot).next;
+        if place == lane.tail {
+            return self.pop(bucket, End::Tail);
+        }
+        let Slot { packet, next, previous } = self.pool[place as usize];
+        self.pool[previous as usize].next = next;
+        self.pool[next as usize].previous = previous;
+        self.pool[place as usize].next = self.free;
+        self.free = place;
+        self.lanes[bucket].packets -= 1;
+        self.lanes[bucket].bytes -= u64::from(packet.bytes);
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// A slot with this content: a free one if there is any, filled in place.
+    #[inline]
+    fn allocate(&mut self, packet: Packet<B>, previous: u32) -> u32 {
+        let Some(slot) = self.pool.get_mut(self.free as usize) else {
+            self.pool.push(Slot { packet, next: NONE, previous });
+            return self.pool.len() as u32 - 1;
+        };
+        let place = std::mem::replace(&mut self.free, slot.next);
+        slot.packet = packet;
+        slot.previous = previous;
         place
     }
 }
@@ -182,6 +216,8 @@ mod tests {
     enum Step {
         Push(u32),
         Pop(End),
+        /// The packet so many behind the head.
+        Take(usize),
     }
 
     fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
@@ -189,6 +225,7 @@ mod tests {
             4 => (40u32..1500).prop_map(Step::Push),
             2 => Just(Step::Pop(End::Head)),
             1 => Just(Step::Pop(End::Tail)),
+            1 => (0usize..5).prop_map(Step::Take),
         ];
         prop::collection::vec((0usize..6, step), 1..500)
     }
@@ -209,7 +246,14 @@ mod tests {
                         let taken = lanes.pop(bucket, end).map(|packet| (packet.bytes, packet.body));
                         prop_assert_eq!(taken, if end == End::Head { queue.pop_front() } else { queue.pop_back() });
                     }
+                    Step::Take(index) => {
+                        let place = lanes.chain(bucket).map(|(place, _)| place).nth(index);
+                        let taken = place.and_then(|place| lanes.take(bucket, place));
+                        prop_assert_eq!(taken.map(|packet| (packet.bytes, packet.body)), queue.remove(index));
+                    }
                 }
+                let chain = lanes.chain(bucket).map(|(_, packet)| (packet.bytes, packet.body));
+                prop_assert!(chain.eq(queue.iter().copied()));
                 let bytes_of = |queue: &VecDeque<(u32, u32)>| queue.iter().map(|(bytes, _)| u64::from(*bytes)).sum::<u64>();
                 for (&bucket, queue) in &model {
                     prop_assert_eq!(lanes.packets_of(bucket), queue.len());

@@ -1,5 +1,7 @@
 //! Who is first among many whose keys change: a binary heap that knows where each bucket is.
 
+use super::Subset;
+
 /// Buckets with keys, the greatest key on top; changes cost the logarithm of the number of members.
 ///
 /// Keys must differ, so that who is first is never an accident of the heap.
@@ -94,13 +96,12 @@ impl<K: Ord + Copy> Ranking<K> {
 #[derive(Debug)]
 pub(crate) struct Longest<K> {
     bounds: Ranking<K>,
-    grown: Vec<u32>,
-    has_grown: Vec<bool>,
+    grown: Subset,
 }
 
 impl<K> Default for Longest<K> {
     fn default() -> Self {
-        Longest { bounds: Ranking::default(), grown: Vec::new(), has_grown: Vec::new() }
+        Longest { bounds: Ranking::default(), grown: Subset::default() }
     }
 }
 
@@ -108,24 +109,18 @@ impl<K: Ord + Copy> Longest<K> {
     /// `bucket` has a key that is greater than before, or its first.
     #[inline]
     pub(crate) fn grew(&mut self, bucket: usize) {
-        if bucket >= self.has_grown.len() {
-            self.has_grown.resize(bucket + 1, false);
-        }
-        if !self.has_grown[bucket] {
-            self.has_grown[bucket] = true;
-            self.grown.push(bucket as u32);
-        }
+        self.grown.insert(bucket);
     }
 
     /// The bucket with the greatest key; `key` tells it, `None` of empty ones.
     pub(crate) fn find(&mut self, key: impl Fn(usize) -> Option<K>) -> Option<usize> {
-        for bucket in self.grown.drain(..).map(|bucket| bucket as usize) {
-            self.has_grown[bucket] = false;
+        self.grown.retain(|bucket| {
             match key(bucket) {
                 Some(key) => self.bounds.set(bucket, key),
                 None => self.bounds.remove(bucket),
             }
-        }
+            false
+        });
         loop {
             let (bucket, bound) = self.bounds.first()?;
             match key(bucket) {

@@ -51,7 +51,8 @@ impl Rounds {
         Rounds::with(quantum, empty_new)
     }
 
-    fn with(quantum: i64, empty_new: EmptyNew) -> Rounds {
+    /// Rounds with turns of `quantum` bytes.
+    pub(crate) fn with(quantum: i64, empty_new: EmptyNew) -> Rounds {
         let (new, old) = (Circle::default(), Circle::default());
         Rounds { quantum, empty_new, new, old, links: Links::default(), seats: Vec::new() }
     }
@@ -69,14 +70,31 @@ impl Rounds {
     /// `bucket` has something to send: it joins the new ones unless it is new or old already.
     #[inline]
     pub(crate) fn join(&mut self, bucket: usize) {
+        if self.takes_seat(bucket) {
+            self.new.join(bucket, &mut self.links);
+        }
+    }
+
+    /// `bucket` has something to send: it joins the old ones unless it is new or old already.
+    #[inline]
+    pub(crate) fn join_old(&mut self, bucket: usize) {
+        if self.takes_seat(bucket) {
+            self.old.join(bucket, &mut self.links);
+        }
+    }
+
+    /// Gives `bucket` a full quantum, unless it is new or old already.
+    #[inline]
+    fn takes_seat(&mut self, bucket: usize) -> bool {
         if bucket >= self.seats.len() {
             self.seats.resize(bucket + 1, Seat { active: false, deficit: 0 });
         }
         let seat = &mut self.seats[bucket];
-        if !seat.active {
+        let joins = !seat.active;
+        if joins {
             *seat = Seat { active: true, deficit: self.quantum };
-            self.new.join(bucket, &mut self.links);
         }
+        joins
     }
 
     /// The bucket whose turn it is. One that has used up its quantum gets another and goes to the end of the old ones.

@@ -1,12 +1,12 @@
 //! FQ-PIE: what it takes from FQ-CoDel and from PIE, and the laws.
 
-use super::DESCRIPTOR;
+use super::{Controller, DESCRIPTOR, FqPie, backlog};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
-use sojourn_core::{Amount, Span, Time};
+use sojourn_core::{Amount, Span, Stream, Time};
 
 const PERFECT: (&str, Value) = ("perfect", Value::Boolean(true));
 
@@ -65,6 +65,51 @@ fn a_full_buffer_refuses_the_arrival() {
     }
 }
 
+/// RFC 8033 appendix B: a refusal starts the accumulated probability of its queue over, and of no other.
+#[test]
+fn a_refused_arrival_starts_the_accumulation_over() {
+    let params = params(&DESCRIPTOR, "linux", &[PERFECT, limit(Amount::Packets(2.0))]);
+    let mut queue = FqPie::new(&params, &link(10_000), Stream::new(1, "queue")).unwrap();
+    let mut sink = Recorder::default();
+    for number in 0..2 {
+        queue.enqueue(packet_of(number, 1500, number, Ecn::NotEct), Time::ZERO, &mut sink);
+    }
+    queue.controllers.iter_mut().for_each(|controller| controller.accumulate(0.5));
+    queue.enqueue(packet_of(1, 1500, 2, Ecn::NotEct), Time::ZERO, &mut sink);
+    assert_eq!(queue.controllers.iter().map(Controller::accumulated).collect::<Vec<_>>(), [0.5, 0.0]);
+}
+
+/// ns-3: flow 0 has 60 % of the bytes and loses from its head half of what it has, as FQ-CoDel does it.
+#[test]
+fn or_the_longest_queue_pays_for_it() {
+    let arrivals = [(0, 1500); 6].into_iter().chain([(1, 1500); 4]).chain([(1, 100)]);
+    for (batch, dropped) in [(64, vec![0, 1, 2]), (2, vec![0, 1])] {
+        let changes = [PERFECT, limit(Amount::Packets(10.0)), ("drop_batch", Value::Integer(batch))];
+        let mut queue = build(&params(&DESCRIPTOR, "ns3", &changes), &link(10_000)).unwrap();
+        let mut sink = Recorder::default();
+        for (number, (flow, bytes)) in (0..).zip(arrivals.clone()) {
+            queue.enqueue(packet_of(flow, bytes, number, Ecn::NotEct), Time::ZERO, &mut sink);
+        }
+        assert_eq!(sink.drops, dropped.iter().map(|&number| (number, DropReason::Overflow)).collect::<Vec<_>>());
+        assert_eq!(queue.packets(), 11 - dropped.len());
+    }
+}
+
+/// The attributes of ns3::FqPieQueueDisc that differ from those of its PieQueueDisc are the limit, ECN and the burst.
+#[test]
+fn the_preset_of_ns3_is_that_of_its_pie() {
+    let ours = params(&DESCRIPTOR, "ns3", &[]);
+    let theirs = params(&crate::pie::DESCRIPTOR, "ns3", &[]);
+    let differing: Vec<_> = theirs
+        .iter()
+        .filter(|(parameter, _)| ours.descriptor().parameter(parameter.name).is_some())
+        .filter(|(parameter, value)| ours.get(parameter.name) != *value)
+        .map(|(parameter, _)| parameter.name)
+        .collect();
+    assert_eq!(differing, ["limit", "burst", "ecn"]);
+    assert_eq!(ours.span("burst"), Span::from_millis(150));
+}
+
 #[test]
 fn wrong_combinations_name_the_parameter() {
     let fault = |changes: &[_]| build(&params(&DESCRIPTOR, "linux", changes), &link(10_000)).err();
@@ -76,16 +121,57 @@ fn wrong_combinations_name_the_parameter() {
 
 proptest! {
     #[test]
-    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, life in mixed_lives()) {
+    fn limits_hold(packets in 1u32..60, memory in 2_000u32..60_000, perfect: bool, longest: bool, life in mixed_lives()) {
         let changes = [
             limit(Amount::Packets(f64::from(packets))),
             ("memory_limit", Value::Amount(Amount::Bytes(f64::from(memory)))),
             ("perfect", Value::Boolean(perfect)),
         ];
-        let mut queue = fq_pie(&changes);
+        let preset = if longest { "ns3" } else { "linux" };
+        let mut queue = build(&params(&DESCRIPTOR, preset, &changes), &link(10_000)).unwrap();
         lead(&mut queue, &life, |queue| {
             assert!(queue.packets() <= packets as usize && queue.bytes() <= u64::from(memory));
         })?;
+    }
+
+    /// Queues that an update leaves out are those that it would not change, whatever the law.
+    #[test]
+    fn an_update_is_as_of_all(
+        preset in prop::sample::select(vec!["default", "linux"]),
+        estimator in prop::sample::select(vec!["timestamp", "departure-rate"]),
+        life in mixed_lives(),
+    ) {
+        let params = params(&DESCRIPTOR, preset, &[("estimator", Value::Choice(estimator))]);
+        let mut queue = FqPie::new(&params, &link(4_000), sojourn_core::Stream::new(1, "queue")).unwrap();
+        let (mut sink, mut now, mut arrived) = (Recorder::default(), Time::ZERO, 0);
+        for event in life {
+            let (flow, packets, asked, micros) = match event {
+                Event::Arrive(flow, ..) => (flow, 1, 0, 0),
+                Event::Burst(flow, packets) => (flow, packets, 0, 0),
+                Event::Ask => (0, 0, 1, 0),
+                Event::Serve(times, micros) => (0, 0, times, micros),
+                Event::Wait(micros) => (0, 0, 0, micros),
+            };
+            for _ in 0..packets {
+                queue.enqueue(packet_of(flow, 1500, arrived, Ecn::NotEct), now, &mut sink);
+                arrived += 1;
+            }
+            for _ in 0..asked {
+                queue.dequeue(now, &mut sink);
+            }
+            now += Span::from_micros(u64::from(micros));
+            while queue.next_update <= now {
+                let mut all = queue.controllers.clone();
+                for (bucket, controller) in all.iter_mut().enumerate() {
+                    controller.update(&queue.law, backlog(&queue.lanes, bucket));
+                }
+                queue.on_timer(queue.next_update, &mut sink);
+                prop_assert_eq!(&queue.controllers, &all);
+            }
+        }
+        while queue.dequeue(now, &mut sink).is_some() {}
+        (0..5_000).for_each(|_| queue.on_timer(now, &mut sink));
+        queue.unsettled.retain(|bucket| panic!("{bucket} is empty and still not settled"));
     }
 
     /// With one flow and the same random numbers there is nothing to schedule: FQ-PIE is PIE.

@@ -37,7 +37,9 @@ pub(crate) struct Law {
     decay_below: f64,
     decay_with_backlog: bool,
     boost_above: f64,
+    cap: bool,
     burst: Span,
+    burst_begins: BurstBegins,
     burst_falls: BurstFalls,
     hold: bool,
     quiet: Span,
@@ -73,6 +75,13 @@ enum Estimator {
     DepartureRate,
     /// Backlog over a known rate, in bytes per second.
     LinkRate(f64),
+}
+
+/// What the burst allowance waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum BurstBegins {
+    Arrival,
+    Drop,
 }
 
 /// The backlog that is left alone.
@@ -122,7 +131,13 @@ impl Law {
                 Value::Span(span) => span.as_secs_f64(),
                 _ => f64::INFINITY,
             },
+            cap: params.boolean("cap"),
             burst: params.span("burst"),
+            burst_begins: if params.choice("burst_begins") == "drop" {
+                BurstBegins::Drop
+            } else {
+                BurstBegins::Arrival
+            },
             burst_falls: match params.choice("burst_falls") {
                 "departures" => BurstFalls::Departures,
                 _ => BurstFalls::Updates,
@@ -201,7 +216,7 @@ impl Law {
 }
 
 /// The state of one queue's controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Controller {
     p: f64,
     /// The delay of the latest departure, and that of the latest update.
@@ -217,12 +232,21 @@ pub(crate) struct Controller {
 /// Where the controller stands with bursts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// There is no congestion; the next arrival gets the whole allowance.
+    /// There is no congestion; the next arrival, or drop, gets the whole allowance.
     Waiting,
+    /// There may be congestion, and the next drop gets the whole allowance (RFC 8034's QUIESCENT).
+    Ready,
     /// Nothing is dropped for so long.
     Protected(Span),
     /// The allowance is used up.
     Active,
+}
+
+impl Phase {
+    /// The whole allowance.
+    fn protected(law: &Law) -> Phase {
+        if law.burst.is_zero() { Phase::Active } else { Phase::Protected(law.burst) }
+    }
 }
 
 /// What becomes of an arrival.
@@ -260,12 +284,16 @@ impl Controller {
         random: &mut Stream,
     ) -> Verdict {
         if self.phase == Phase::Waiting && wakes {
-            self.phase = if law.burst.is_zero() { Phase::Active } else { Phase::Protected(law.burst) };
+            self.phase = if law.burst_begins == BurstBegins::Drop { Phase::Ready } else { Phase::protected(law) };
         }
-        if self.phase != Phase::Active || !self.is_hit(law, packet.bytes, backlog, random) {
+        let decides = matches!(self.phase, Phase::Ready | Phase::Active);
+        if !decides || !self.is_hit(law, packet.bytes, backlog, random) {
             return Verdict::Pass;
         }
         self.accumulated = 0.0;
+        if self.phase == Phase::Ready {
+            self.phase = Phase::protected(law);
+        }
         if law.ecn && packet.ecn.is_capable() && self.p <= law.mark_p { Verdict::Mark } else { Verdict::Drop }
     }
 
@@ -276,7 +304,8 @@ impl Controller {
             GuardDelay::Updated => self.updated,
             GuardDelay::Latest => self.latest,
         };
-        if (delay < law.target / 2.0 && self.p < LOW_PROBABILITY) || law.is_guarded(backlog) {
+        let spared = (delay < law.target / 2.0 && self.p < LOW_PROBABILITY) || law.is_guarded(backlog);
+        if spared && law.tuning == Tuning::Rfc8033 {
             return false;
         }
         let mut p = if law.by_size { self.p * f64::from(bytes) / law.mean_packet } else { self.p };
@@ -285,14 +314,11 @@ impl Controller {
         }
         if law.derandomize {
             self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
-            if self.accumulated < PROB_LOW {
-                return false;
-            }
-            if self.accumulated >= PROB_HIGH {
-                return true;
-            }
         }
-        random.chance(p)
+        if spared || (law.derandomize && self.accumulated < PROB_LOW) {
+            return false;
+        }
+        (law.derandomize && self.accumulated >= PROB_HIGH) || random.chance(p)
     }
 
     /// An arrival found no room.
@@ -331,9 +357,9 @@ impl Controller {
         let old = std::mem::replace(&mut self.updated, delay);
         self.latest = delay;
         let held = match self.phase {
-            Phase::Waiting => true,
+            Phase::Waiting => law.burst_begins == BurstBegins::Arrival,
             Phase::Protected(_) => law.hold,
-            Phase::Active => false,
+            Phase::Ready | Phase::Active => false,
         };
         self.p = if held { 0.0 } else { self.step(law, delay, old, backlog) };
         if law.burst_falls == BurstFalls::Updates {
@@ -346,7 +372,7 @@ impl Controller {
     /// The next probability.
     fn step(&self, law: &Law, delay: f64, old: f64, backlog: Backlog) -> f64 {
         let mut step = (law.alpha * (delay - law.target) + law.beta * (delay - old)) * law.scale(self.p);
-        if self.p >= CAPPED_FROM {
+        if law.cap && self.p >= CAPPED_FROM {
             step = step.min(CAPPED_STEP);
         }
         if delay > law.boost_above {
@@ -370,7 +396,9 @@ impl Controller {
 
     /// Restores the burst allowance when there has been no congestion for long enough.
     fn settle(&mut self, law: &Law, calm: bool) {
-        if law.quiet.is_zero() {
+        if law.burst_begins == BurstBegins::Drop {
+            self.settle_by_drops(law, calm);
+        } else if law.quiet.is_zero() {
             if calm {
                 self.phase = Phase::Waiting;
             }
@@ -389,6 +417,31 @@ impl Controller {
         }
     }
 
+    /// The same with RFC 8034's three states.
+    fn settle_by_drops(&mut self, law: &Law, calm: bool) {
+        if calm && self.phase == Phase::Active {
+            self.phase = Phase::Ready;
+            self.quiet_for = Span::ZERO;
+        } else if calm && self.phase == Phase::Ready {
+            self.quiet_for += law.update;
+            if self.quiet_for > law.quiet {
+                self.phase = Phase::Waiting;
+            }
+        }
+    }
+
+    /// Adds to the accumulated probability.
+    #[cfg(test)]
+    pub(crate) fn accumulate(&mut self, probability: f64) {
+        self.accumulated += probability;
+    }
+
+    /// The accumulated probability.
+    #[cfg(test)]
+    pub(crate) fn accumulated(&self) -> f64 {
+        self.accumulated
+    }
+
     /// The drop probability.
     pub(crate) fn probability(&self) -> f64 {
         self.p
@@ -402,7 +455,7 @@ impl Controller {
     /// The burst allowance that is left.
     pub(crate) fn burst(&self, law: &Law) -> Span {
         match self.phase {
-            Phase::Waiting => law.burst,
+            Phase::Waiting | Phase::Ready => law.burst,
             Phase::Protected(left) => left,
             Phase::Active => Span::ZERO,
         }

@@ -103,14 +103,23 @@ fn a_burst_passes_unhurt() {
 
 #[test]
 fn docsis_wakes_at_a_third_of_the_buffer() {
-    for (waiting, allowance) in [(32, 142.0), (33, 142.0 - 16.0)] {
+    for (waiting, wakes) in [(32, false), (33, true)] {
         let mut queue = pie("docsis", &[limit(Amount::Packets(99.0))]);
         let mut sink = Recorder::default();
-        for number in 0..=waiting {
+        for number in 0..waiting {
             queue.enqueue(packet(1500, number), Time::ZERO, &mut sink);
         }
-        queue.on_timer(queue.timer().unwrap(), &mut sink);
-        assert_eq!(probe(&queue, "burst_allowance_ms"), allowance, "{waiting} waited");
+        // 38 or 40 ms wait for long enough that the probability is high.
+        (0..100).for_each(|_| queue.on_timer(queue.timer().unwrap(), &mut sink));
+        assert!(probe(&queue, "drop_probability") > 0.5);
+        for number in 0..50 {
+            queue.enqueue(packet(1500, number), Time::ZERO, &mut sink);
+            while queue.packets() > waiting as usize {
+                queue.dequeue(Time::ZERO, &mut sink);
+            }
+        }
+        assert_eq!(!sink.drops.is_empty(), wakes, "{waiting} waited");
+        assert_eq!(probe(&queue, "burst_allowance_ms"), 142.0);
     }
 }
 

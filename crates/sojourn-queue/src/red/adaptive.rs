@@ -3,13 +3,16 @@
 
 use super::Ramp;
 use crate::LinkProperties;
-use sojourn_core::registry::{ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Time};
 
 /// The band that the average shall be in is this share of the ramp away from either end.
 const BAND: f64 = 0.4;
 /// A step up is no more than this share of max_p.
 const LARGEST_STEP: f64 = 0.25;
+/// Largest step up and largest step down that are recommended (ns-3 `SetAredAlpha`, `SetAredBeta`).
+const ALPHA: f64 = 0.01;
+const LEAST_BETA: f64 = 0.83;
 /// The automatic lower bound on slow links.
 const BOTTOM: f64 = 0.01;
 
@@ -24,6 +27,8 @@ pub(crate) struct Adaptation {
     low: f64,
     high: f64,
     clock: Clock,
+    /// Whether the gentle part of the ramp goes with max_p.
+    moves_gentle: bool,
 }
 
 /// When max_p may move.
@@ -60,6 +65,7 @@ impl Adaptation {
                 "timer" => Clock::Timer(Time::ZERO + interval),
                 _ => Clock::Arrivals(Time::ZERO),
             },
+            moves_gentle: params.choice("gentle_from") == "now",
         }
     }
 
@@ -71,6 +77,21 @@ impl Adaptation {
             return Err(ParameterError::new("bottom", rule));
         }
         Ok(())
+    }
+
+    /// Steps that are larger than what ns-3 warns of.
+    pub(crate) fn advice(params: &Params) -> Vec<Advice> {
+        let (alpha, beta) = (params.number("alpha"), params.number("beta"));
+        let text = "so that one step moves the average from one side of its band to the other, and it swings";
+        let up = (alpha > ALPHA).then(|| {
+            Advice::new(
+                "alpha",
+                format!("above {ALPHA}, {text}; usual is {ALPHA} or a quarter of max_p if that is less"),
+            )
+        });
+        let down =
+            (beta < LEAST_BETA).then(|| Advice::new("beta", format!("below {LEAST_BETA}, {text}; usual is 0.9")));
+        up.into_iter().chain(down).collect()
     }
 
     /// A packet has arrived and the average is new.
@@ -104,6 +125,9 @@ impl Adaptation {
             ramp.max_p *= self.beta;
         } else {
             return false;
+        }
+        if self.moves_gentle {
+            ramp.gentle_from = ramp.max_p;
         }
         true
     }

@@ -35,6 +35,17 @@ impl Average {
         Average { value, weight: 0.0, ageing: Ageing::None }
     }
 
+    /// The weight of a new sample.
+    pub(crate) fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Makes it so much.
+    #[cfg(test)]
+    pub(crate) fn set(&mut self, value: f64) {
+        self.value = value;
+    }
+
     /// The average.
     #[inline]
     pub(crate) fn value(&self) -> f64 {

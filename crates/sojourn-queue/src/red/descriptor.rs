@@ -6,6 +6,9 @@ use sojourn_core::{Amount, Rate, Span};
 /// `tc red` assumes this rate where none is given.
 const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
 
+/// `ns3::RedQueueDisc::LinkBandwidth` where it is not set.
+const NS3_BANDWIDTH: Rate = Rate::from_bits_per_second(1_500_000).expect("not zero");
+
 /// All parameters of RED; those of Adaptive RED begin with them.
 pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter {
@@ -177,6 +180,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_red.c and include/net/red.h",
         "iproute2 tc/q_red.c and tc/tc_red.c",
         "ns-2.35 queue/red.cc",
+        "ns-3 src/traffic-control/model/red-queue-disc.cc",
     ],
     parameters: PARAMETERS,
     presets: &[
@@ -214,6 +218,23 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
         Preset {
+            name: "ns3",
+            summary: "ns3::RedQueueDisc: 25 packets, thresholds of 5 and 15, idle time counted in packets of 500 B at 1.5 Mbit/s whatever the link. There the count of arrivals runs on through forced drops",
+            values: &[
+                ("limit", Value::Amount(Amount::Packets(25.0))),
+                ("limit_restarts_count", Value::Boolean(false)),
+                ("mean_packet", Value::Integer(500)),
+                ("min", Value::Amount(Amount::Packets(5.0))),
+                ("max", Value::Amount(Amount::Packets(15.0))),
+                ("max_p", Value::Number(0.02)),
+                ("weight", Value::Number(0.002)),
+                ("spread", Value::Choice("wait")),
+                ("first_is_free", Value::Boolean(true)),
+                ("bandwidth", Value::Rate(NS3_BANDWIDTH)),
+                ("harddrop", Value::Boolean(true)),
+            ],
+        },
+        Preset {
             name: "floyd93",
             summary: "Floyd and Jacobson 1993: 5 and 15 packets, weight 0.002, at most 1 in 50",
             values: &[
@@ -227,4 +248,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    ..Descriptor::PLAIN
 };

@@ -111,6 +111,7 @@ impl Context<'_> {
             max: max.unwrap_or(auto_max),
             max_p: self.params.number("max_p"),
             gentle: self.params.boolean("gentle"),
+            gentle_from: self.params.number("max_p"),
         };
         if ramp.min < ramp.max {
             Ok(ramp)

@@ -83,7 +83,7 @@ fn one_threshold_gives_the_other() {
 #[test]
 fn floyd_and_jacobson_s_values() {
     let mut red = red("floyd93", &[], &link(10_000));
-    assert_eq!(red.ramp, Ramp { min: 5.0, max: 15.0, max_p: 0.02, gentle: false });
+    assert_eq!(red.ramp, Ramp { min: 5.0, max: 15.0, max_p: 0.02, gentle: false, gentle_from: 0.02 });
     assert_close(weight(&mut red), 0.002, 1e-12);
 }
 
@@ -98,11 +98,22 @@ fn wrong_combinations_name_the_parameter() {
     assert_eq!(fault(&[("by_size", Value::Choice("after-spread"))]), Some("by_size"));
 }
 
+/// The attributes of ns3::RedQueueDisc: 5 and 15 packets, LInterm 50, QW 0.002, 375 packets of 500 B a second at 1.5 Mbit/s.
+#[test]
+fn values_of_ns3() {
+    let mut red = red("ns3", &[], &link(10_000));
+    assert_eq!((red.ramp.min, red.ramp.max, red.ramp.probability(10.0)), (5.0, 15.0, 0.01));
+    red.average.set(8.0);
+    red.average.sample(0.0, Some(Span::from_secs(1)));
+    assert!((red.average.value() - 8.0 * 0.998f64.powi(376)).abs() < 1e-9, "{}", red.average.value());
+    assert!(red.average.weight() == 0.002 && red.first_is_free && red.forced && !red.limit_restarts_count);
+}
+
 // The ramp.
 
 #[test]
 fn the_ramp_of_each_kind() {
-    let classic = Ramp { min: 5.0, max: 15.0, max_p: 0.1, gentle: false };
+    let classic = Ramp { min: 5.0, max: 15.0, max_p: 0.1, gentle: false, gentle_from: 0.1 };
     let gentle = Ramp { gentle: true, ..classic };
     for (average, in_classic, in_gentle) in
         [(4.99, 0.0, 0.0), (5.0, 0.0, 0.0), (10.0, 0.05, 0.05), (15.0, 1.0, 0.1), (22.5, 1.0, 0.55), (30.0, 1.0, 1.0)]
@@ -380,7 +391,7 @@ proptest! {
 // Laws.
 
 fn presets() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["default", "ns2", "linux", "floyd93"])
+    prop::sample::select(vec!["default", "ns2", "ns3", "linux", "floyd93"])
 }
 
 fn limits() -> impl Strategy<Value = Amount> {
@@ -420,7 +431,7 @@ proptest! {
 
     #[test]
     fn the_ramp_never_falls(min in 0.0f64..50.0, range in 0.1f64..100.0, max_p in 0.001f64..1.0, gentle: bool) {
-        let ramp = Ramp { min, max: min + range, max_p, gentle };
+        let ramp = Ramp { min, max: min + range, max_p, gentle, gentle_from: max_p };
         let mut last = 0.0;
         for step in 0..1000 {
             let average = 3.0 * (min + range) * f64::from(step) / 1000.0;

@@ -21,6 +21,13 @@ impl Places {
     fn bins(self) -> impl Iterator<Item = usize> {
         (0..LEVELS).map(move |level| (self.0 >> (BIN_BITS * level as u32)) as usize & (BINS - 1))
     }
+
+    /// The levels on which both have the same bin.
+    #[cfg(test)]
+    pub(super) fn shared_with(self, other: Places) -> Vec<usize> {
+        let pairs = self.bins().zip(other.bins()).enumerate();
+        pairs.filter(|(_, (ours, theirs))| ours == theirs).map(|(level, _)| level).collect()
+    }
 }
 
 /// How probabilities learn.

@@ -86,4 +86,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("increment", Value::Number(0.001)), ("decrement", Value::Number(1.0 / 6000.0))],
         },
     ],
+    ..Descriptor::PLAIN
 };

@@ -1,6 +1,6 @@
 //! SFB against Linux's rules step by step and against the laws of every discipline.
 
-use super::bins::{CERTAIN, LEVELS, Steps};
+use super::bins::{Bins, CERTAIN, LEVELS, Steps};
 use super::{DESCRIPTOR, Sfb};
 use crate::testing::flows::{flow_lives, live_flows, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
@@ -125,6 +125,28 @@ fn a_flow_is_judged_by_its_best_bin() {
     (2..500).for_each(|other| sfb.enqueue(packet_of(other, 1500, other), Time::ZERO, &mut sink));
     let dropped = sink.drops.iter().filter(|&&(number, _)| number < 10).count();
     assert_eq!(dropped, 0, "the bins of the first few others are not yet long");
+}
+
+/// Of two flows that meet on one level only, whichever it is, each has the least of its own bins: there the other's.
+#[test]
+fn the_least_of_all_levels_counts() {
+    let still = Steps::new(0.0, 0.0, 20);
+    let flow = packet_of(0, 1500, 0);
+    for level in 0..LEVELS {
+        let mut bins = Bins::new(&mut Stream::new(1, "bins"));
+        let meets = |other: &u32| bins.places(&packet_of(*other, 1500, 0)).shared_with(bins.places(&flow));
+        let other = (1..).find(|other| meets(other) == [level]).unwrap();
+        let other = packet_of(other, 1500, 0);
+        bins.teach(&flow, 0.8);
+        bins.teach(&other, 0.3);
+        let (places, others) = (bins.places(&flow), bins.places(&other));
+        let part = |probability: f64| (probability * f64::from(CERTAIN)) as u32;
+        assert_eq!((bins.learn(places, &still), bins.learn(others, &still)), ((part(0.3), 0), (part(0.3), 0)));
+        bins.teach(&other, 0.9);
+        assert_eq!((bins.learn(places, &still).0, bins.learn(others, &still).0), (part(0.8), part(0.9)));
+        (0..3).for_each(|_| bins.add(Some(places)));
+        assert_eq!((bins.learn(places, &still).1, bins.learn(others, &still).1), (3, 0));
+    }
 }
 
 /// A burst of 20, then 10 packets a second, at most 10 s' worth, and never more than the burst at once.

@@ -44,4 +44,5 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "a queue for each flow",
         values: &[("perfect", Value::Boolean(true))],
     }],
+    ..Descriptor::PLAIN
 };

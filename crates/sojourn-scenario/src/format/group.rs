@@ -85,6 +85,22 @@ pub(super) static GROUP: Section = Section {
             example: "le",
         },
         Key {
+            name: "hosts",
+            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            presence: Presence::Optional("one for each flow"),
+            description: "how many hosts send the group's data: its flows are dealt out to them in turn, and to no other \
+                          group's; disciplines that share among hosts act on it",
+            example: "2",
+        },
+        Key {
+            name: "receiver_hosts",
+            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            presence: Presence::Optional("one for each flow"),
+            description: "how many hosts receive the group's data, dealt out likewise; what matters behind a home gateway \
+                          for downloads",
+            example: "2",
+        },
+        Key {
             name: "access_rate",
             form: Form::Value(Kind::Rate),
             presence: Presence::Optional("unlimited"),

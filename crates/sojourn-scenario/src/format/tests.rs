@@ -2,9 +2,10 @@
 
 use crate::check::Checker;
 use crate::diagnostic::Reporter;
-use crate::format::{CONTROLS, Form, Key, Presence, QUEUES, SCENARIO, Section, TRANSPORTS};
+use crate::format::{CLASS, CONTROLS, Form, Key, Presence, QUEUES, SCENARIO, Section, TRANSPORTS};
 use crate::node::{Origin, Table};
 use crate::{Base, source, value};
+use sojourn_core::registry::FlowGroup;
 
 /// Every section of the format, from the top.
 fn sections(section: &'static Section, found: &mut Vec<&'static Section>) {
@@ -23,13 +24,15 @@ fn sections(section: &'static Section, found: &mut Vec<&'static Section>) {
 fn keys() -> Vec<&'static Key> {
     let mut all = Vec::new();
     sections(&SCENARIO, &mut all);
+    all.push(&CLASS);
     all.into_iter().flat_map(Section::keys).collect()
 }
 
 fn problems(key: &'static Key, text: &str) -> String {
     let mut reporter = Reporter::new("format", &[]);
     let node = source::value_or_text(text, Origin::Unknown);
-    let mut checker = Checker { reporter: &mut reporter, base: &Base::Nowhere };
+    let groups = [FlowGroup { name: "tcp".to_owned(), flows: 0..1 }];
+    let mut checker = Checker { reporter: &mut reporter, base: &Base::Nowhere, groups: &groups };
     let item = checker.form(&key.form, &node, key.name, &Table::default());
     assert!(item.is_some() || !reporter.problems.is_empty(), "{}: nothing said", key.name);
     reporter.problems.to_string()
@@ -57,6 +60,7 @@ fn every_key_says_what_it_means() {
 fn no_section_has_a_key_twice() {
     let mut all = Vec::new();
     sections(&SCENARIO, &mut all);
+    all.push(&CLASS);
     for section in all {
         let mut names: Vec<_> = section.keys().map(|key| key.name).collect();
         names.sort_unstable();
@@ -68,7 +72,12 @@ fn no_section_has_a_key_twice() {
 #[test]
 fn algorithms_leave_the_keys_of_the_format_alone() {
     for member in [&QUEUES, &CONTROLS, &TRANSPORTS].into_iter().flat_map(|family| family.members) {
-        assert!(member.parameter("kind").is_none() && member.parameter("preset").is_none(), "{}", member.name);
+        for name in ["kind", "preset", "class", "child"] {
+            assert!(member.parameter(name).is_none(), "{}", member.name);
+        }
+        for parameter in member.class().into_iter().flat_map(|class| class.parameters) {
+            assert!(CLASS.key(parameter.name).is_none(), "{}.{}", member.name, parameter.name);
+        }
     }
 }
 

@@ -5,9 +5,12 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::format::UNRESPONSIVE;
-use sojourn_congestion::{AnyControl, Path};
-use sojourn_core::registry::{Advice, ParameterError};
+use crate::node::Origin;
+use crate::write;
+use sojourn_congestion::{AnyControl, Control, EcnUse};
+use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream};
+use sojourn_queue::Queue;
 use sojourn_transport::Options;
 
 /// Checks all groups.
@@ -15,28 +18,48 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = element_path("group", index, group);
         lists(group, &path, reporter);
+        hosts(group, &path, reporter);
         times(scenario.span("duration"), group, &path, reporter);
         direction(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
-        unused_ecn(scenario, group, &path, reporter);
+        ecn(scenario, group, &path, reporter);
     }
 }
 
-/// Whether the algorithm of `key` has a flag `ecn`, and how it is set.
-fn ecn(table: &Fields, key: &str) -> Option<bool> {
-    let params = &table.chosen(key)?.params;
-    params.descriptor().parameter("ecn").map(|_| params.boolean("ecn"))
+/// ECN takes two: a sender that negotiates it and a queue that marks. Some controls cannot do without.
+fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((control, options)) = group.chosen("control").zip(options(group)) else { return };
+    let Ok(built) = build(&control.params, &options) else { return };
+    let name = control.params.descriptor().name;
+    let marked = may_be_marked(scenario, group);
+    let needed = built.ecn() != EcnUse::Optional;
+    let transport = group.origin_of("transport");
+    if needed && !options.ecn {
+        let allowed = format!("true, with ecn_feedback = \"accurate\": without marks {name} is no more than Reno");
+        reporter.error(transport, &join(path, "transport.ecn"), Fault::new(format!("false with {name}")), allowed);
+    } else if needed && !options.accurate_ecn {
+        let allowed =
+            format!("accurate: {name} goes by how many packets were marked, which classic echoes do not tell");
+        let key = join(path, "transport.ecn_feedback");
+        reporter.error(transport, &key, Fault::new(format!("classic with {name}")), allowed);
+    } else if needed && !marked {
+        let found = Fault::new(format!("{name} where no queue marks"));
+        let allowed = "another control, or a queue in its way that marks, such as red with ecn = true, or dualpi2";
+        reporter.error(group.origin_of("control"), &join(path, "control"), found, allowed);
+    } else if options.ecn && !marked {
+        let found = "ecn = true where no queue marks";
+        reporter.warning(transport, &join(path, "transport.ecn"), found, "packets are dropped, never marked");
+    }
 }
 
-/// ECN takes two: a sender that negotiates it and a queue that marks.
-fn unused_ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
-    let Some(link) = scenario.table(main) else { return };
-    if ecn(group, "transport") == Some(true) && ecn(link, "queue") == Some(false) {
-        let found = format!("ecn = true with {main}.queue.ecn = false");
-        reporter.warning(group.origin_of("transport"), &join(path, "transport.ecn"), found, "no packet will be marked");
-    }
+/// Whether a queue in the way of the group's data marks.
+fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
+    let direction = group.choice("direction");
+    let main = if direction == Some("reverse") { "reverse" } else { "bottleneck" };
+    let hops = scenario.tables("hop").iter().filter(|hop| hop.choice("direction") == direction);
+    let mut queues = scenario.table(main).into_iter().chain(hops).filter_map(|link| link.chosen("queue"));
+    queues.any(|queue| Queue::<()>::marks(&queue.params))
 }
 
 /// Whether the group's traffic does not respond to congestion.
@@ -53,6 +76,18 @@ fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
                 let allowed = format!("one value, or a list of {flows}: one for each of the group's flows");
                 reporter.error(group.origin_of(key), &join(path, key), found, allowed);
             }
+        }
+    }
+}
+
+/// A host has a flow, or it is none.
+fn hosts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(flows) = group.integer("flows") else { return };
+    for key in ["hosts", "receiver_hosts"] {
+        if let Some(hosts) = group.integer(key).filter(|&hosts| hosts > flows) {
+            let found = Fault::new(format!("{hosts} hosts for the group's flows = {flows}"));
+            let allowed = format!("at most {flows}: every host has a flow");
+            reporter.error(group.origin_of(key), &join(path, key), found, allowed);
         }
     }
 }
@@ -118,37 +153,72 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let transport = group.chosen("transport");
     let options = transport.map(|chosen| (chosen, Options::new(&chosen.params)));
     if let Some((chosen, Err(error))) = &options {
-        parameter_error(reporter, chosen, group, &join(path, "transport"), error);
+        parameter_error(reporter, chosen, group.origin_of("transport"), &join(path, "transport"), error);
     }
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
-    let about = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-    let path = join(path, "control");
-    match AnyControl::build(&chosen.params, &about, Stream::new(0, "check")) {
-        Err(error) => parameter_error(reporter, chosen, group, &path, &error),
-        Ok(_) => unwise(reporter, chosen, group, &path, &AnyControl::advice(&chosen.params)),
+    let (path, origin) = (join(path, "control"), group.origin_of("control"));
+    match build(&chosen.params, options) {
+        Err(error) => parameter_error(reporter, chosen, origin, &path, &error),
+        Ok(_) => unwise(reporter, chosen, origin, &path, &AnyControl::advice(&chosen.params)),
     }
 }
 
-/// Warns of values that are legal and yet unwise.
-pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, table: &Fields, path: &str, advice: &[Advice]) {
-    let key = path.rsplit('.').next().unwrap_or(path);
+fn build(control: &Params, options: &Options) -> Result<AnyControl, ParameterError> {
+    AnyControl::build(control, &options.path(), Stream::new(0, "check"))
+}
+
+/// The options of the group's transport, where they fit together.
+fn options(group: &Fields) -> Option<Options> {
+    Options::new(&group.chosen("transport")?.params).ok()
+}
+
+/// Warns of values that are legal and yet unwise; `origin` is where the algorithm was chosen.
+pub(super) fn unwise(reporter: &mut Reporter<'_>, chosen: &Chosen, origin: Origin, path: &str, advice: &[Advice]) {
     for Advice { parameter, text } in advice {
-        let origin = chosen.origin(parameter).unwrap_or_else(|| table.origin_of(key));
+        let origin = chosen.origin(parameter).unwrap_or(origin);
         let value = chosen.params.get(parameter);
         reporter.warning(origin, &join(path, parameter), value.to_string(), text.clone());
     }
 }
 
-/// Reports that the parameters of an algorithm do not fit together.
+/// Reports that the parameters of an algorithm do not fit together; `origin` is where it was chosen.
 pub(super) fn parameter_error(
     reporter: &mut Reporter<'_>,
     chosen: &Chosen,
-    table: &Fields,
+    origin: Origin,
     path: &str,
     error: &ParameterError,
 ) {
-    let key = path.rsplit('.').next().unwrap_or(path);
-    let origin = chosen.origin(error.parameter).unwrap_or_else(|| table.origin_of(key));
-    let value = chosen.params.get(error.parameter);
-    reporter.error(origin, &join(path, error.parameter), Fault::new(value.to_string()), error.rule.clone());
+    let key = error.parameter;
+    if let Some(index) = error.class {
+        let class = &chosen.classes[index];
+        let path = join(&element_path(&join(path, "class"), index, &class.fields), key);
+        let (origin, found) = match class.own.origin(key) {
+            Some(origin) => (origin, class.own.params.get(key).to_string()),
+            None => (class.fields.origin_of(key), shown(&class.fields, key)),
+        };
+        return reporter.error(origin, &path, Fault::new(found), error.rule.clone());
+    }
+    let found = match key {
+        "class" => match &chosen.classes[..] {
+            [] => "none".to_owned(),
+            classes => classes.iter().filter_map(|class| class.fields.text("name")).collect::<Vec<_>>().join(", "),
+        },
+        "child" => chosen.child.as_ref().map_or("nothing", |child| child.params.descriptor().name).to_owned(),
+        parameter => chosen.params.get(parameter).to_string(),
+    };
+    reporter.error(chosen.origin(key).unwrap_or(origin), &join(path, key), Fault::new(found), error.rule.clone());
+}
+
+/// The value of a key as a file has it; of an algorithm its name and limit.
+fn shown(fields: &Fields, key: &str) -> String {
+    if let Some(Item::Chosen(chosen)) = fields.item(key) {
+        let descriptor = chosen.params.descriptor();
+        let limit = descriptor.parameter("limit").map(|_| format!(" with a limit of {}", chosen.params.get("limit")));
+        return format!("{}{}", descriptor.name, limit.unwrap_or_default());
+    }
+    match (fields.section.key(key), fields.item(key)) {
+        (Some(key), Some(item)) => write::toml_value(&write::item(item, &key.form)),
+        _ => "nothing".to_owned(),
+    }
 }

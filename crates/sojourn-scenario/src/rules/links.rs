@@ -5,7 +5,8 @@ use super::groups::{is_unresponsive, parameter_error, unwise};
 use super::traffic::steady;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::{Fields, Item};
+use crate::fields::{Chosen, ChosenClass, Fields, Item};
+use crate::node::Origin;
 use crate::value::FASTEST;
 use sojourn_core::{Rate, Span, Stream};
 use sojourn_queue::{LinkProperties, Queue};
@@ -67,12 +68,56 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
     }
     let Some(chosen) = link.chosen("queue") else { return };
     let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
-    let path = join(path, "queue");
-    match Queue::<()>::build(&chosen.params, &properties, Stream::new(0, "check")) {
-        Err(error) => parameter_error(reporter, chosen, link, &path, &error),
+    queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
+}
+
+/// Builds a discipline once, to see whether its parameters fit together, after all that it holds; `false` where one of
+/// them does not.
+fn queue(
+    chosen: &Chosen,
+    origin: Origin,
+    path: &str,
+    properties: &LinkProperties,
+    reporter: &mut Reporter<'_>,
+) -> bool {
+    let mut valid = true;
+    for held in held(chosen, origin, path) {
+        valid &= queue(held.chosen, held.origin, &held.path, properties, reporter);
+    }
+    if !valid {
+        return false;
+    }
+    match Queue::<()>::build(&chosen.params, properties, Stream::new(0, "check")) {
+        Err(error) => {
+            parameter_error(reporter, chosen, origin, path, &error);
+            false
+        }
         Ok(_) => {
-            let advice = Queue::<()>::advice(&chosen.params, &properties);
-            unwise(reporter, chosen, link, &path, &advice);
+            let advice = Queue::<()>::advice(&chosen.params, properties);
+            unwise(reporter, chosen, origin, path, &advice);
+            true
         }
     }
+}
+
+/// A discipline that another holds, and where it stands.
+pub(super) struct Held<'a> {
+    pub chosen: &'a Chosen,
+    pub origin: Origin,
+    pub path: String,
+}
+
+/// What the discipline `chosen` at `path` holds itself.
+pub(super) fn held<'a>(chosen: &'a Chosen, origin: Origin, path: &str) -> Vec<Held<'a>> {
+    let child = chosen.child.iter().map(|child| Held {
+        chosen: child,
+        origin: chosen.origin("child").unwrap_or(origin),
+        path: join(path, "child"),
+    });
+    let list = join(path, "class");
+    let of_class = |(index, class): (usize, &'a ChosenClass)| {
+        let path = join(&element_path(&list, index, &class.fields), "queue");
+        Some(Held { chosen: class.fields.chosen("queue")?, origin: class.fields.origin_of("queue"), path })
+    };
+    child.chain(chosen.classes.iter().enumerate().filter_map(of_class)).collect()
 }

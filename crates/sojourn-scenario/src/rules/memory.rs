@@ -1,7 +1,7 @@
 //! Rules that keep the packets of a run within the memory of a machine.
 
 use super::element_path;
-use super::links::{mean_rate, packet_bytes};
+use super::links::{Held, held, mean_rate, packet_bytes};
 use super::traffic::steady;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
@@ -39,15 +39,23 @@ fn link(link: &Fields, path: &str, full: f64, reporter: &mut Reporter<'_>) {
         let found = Fault::new(format!("\"{delay}\" at {rate}, which is {travelling:.0e} packets under way"));
         reporter.error(link.origin_of("delay"), &join(path, "delay"), found, allowed());
     }
-    let limit = link.chosen("queue").and_then(|queue| {
-        let has_limit = queue.params.descriptor().parameter("limit").is_some();
-        has_limit.then(|| queue.params.get("limit"))
-    });
-    let Some(Value::Amount(limit)) = limit else { return };
+    if let Some(chosen) = link.chosen("queue") {
+        let top = Held { chosen, origin: link.origin_of("queue"), path: join(path, "queue") };
+        queue(&top, rate, full, reporter);
+    }
+}
+
+fn queue(queue: &Held<'_>, rate: Rate, full: f64, reporter: &mut Reporter<'_>) {
+    let Held { chosen, origin, path } = queue;
+    for held in held(chosen, *origin, path) {
+        self::queue(&held, rate, full, reporter);
+    }
+    let has_limit = chosen.params.descriptor().parameter("limit").is_some();
+    let Some(Value::Amount(limit)) = has_limit.then(|| chosen.params.get("limit")) else { return };
     let waiting = limit.bytes(rate, full) / full;
     if waiting > MOST_PACKETS {
         let found = Fault::new(format!("\"{limit}\", which is {waiting:.0e} packets"));
-        reporter.error(link.origin_of("queue"), &join(path, "queue.limit"), found, allowed());
+        reporter.error(*origin, &join(path, "limit"), found, allowed());
     }
 }
 

@@ -22,6 +22,27 @@ fn a_trace_gives_its_throughput() {
     }
 }
 
+/// A host with one flow against a host with ten, at either end: half of the link for each, where hosts share. It is
+/// over before any queue overflows and BLUE takes part.
+#[test]
+fn hosts_share_under_cake() {
+    let share = |isolation: &str, hosts: &str| {
+        let cake = format!("rate = \"20 Mbit/s\"\nqueue = {{ kind = \"cake\", isolation = \"{isolation}\" }}");
+        let flows = |name: &str, flows: u32, megabits: u32, hosts: &str| {
+            let traffic = format!("traffic = {{ kind = \"cbr\", rate = \"{megabits} Mbit/s\" }}");
+            format!("name = \"{name}\"\nrtt = \"20 ms\"\nflows = {flows}\n{traffic}\n{hosts}")
+        };
+        let record = run(&dumbbell("3 s", &cake, &[&flows("one", 1, 15, ""), &flows("ten", 10, 3, hosts)]));
+        group(&record, "one").share.unwrap()
+    };
+    close(share("triple-isolate", "hosts = 1"), 0.5, 0.01);
+    close(share("dual-srchost", "hosts = 1"), 0.5, 0.01);
+    close(share("dual-dsthost", "receiver_hosts = 1"), 0.5, 0.01);
+    close(share("dual-srchost", "receiver_hosts = 1"), 1.0 / 11.0, 0.01);
+    close(share("triple-isolate", "hosts = 5"), 1.0 / 6.0, 0.01);
+    close(share("triple-isolate", ""), 1.0 / 11.0, 0.01);
+}
+
 /// The recording repeats: packets leave at its times, over and over.
 #[test]
 fn a_trace_repeats() {

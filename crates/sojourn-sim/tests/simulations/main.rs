@@ -1,5 +1,7 @@
 //! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
 
+mod bbr;
+mod classes;
 mod common;
 mod determinism;
 mod flows;

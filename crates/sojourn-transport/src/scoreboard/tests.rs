@@ -199,3 +199,18 @@ proptest! {
         }
     }
 }
+
+/// Each judgement is told once; a timeout tells of the rest, and again of what was sent again.
+#[test]
+fn losses_are_told_one_by_one() {
+    let mut board = Scoreboard::reporting_losses();
+    (0..8).for_each(|number| board.send_new(at(number)));
+    let told = |board: &mut Scoreboard| board.take_lost().collect::<Vec<u32>>();
+    sack(&mut board, &[(2, 5)]);
+    assert_eq!(told(&mut board), [0, 1]);
+    board.mark_lost(0);
+    assert_eq!(told(&mut board), []);
+    board.retransmit(0, at(9));
+    board.mark_all_lost();
+    assert_eq!(told(&mut board), [0, 5, 6, 7]);
+}

@@ -58,8 +58,8 @@ pub(crate) const DECAY: Parameter = Parameter {
 pub(crate) const DECAY_BELOW: Parameter = Parameter {
     name: "decay_below",
     kind: Kind::OrAuto(&POSITIVE_OR_TINY),
-    default: Value::Auto,
-    description: "there is no congestion where this delay and the last are below it; auto is half of target (RFC 8033 appendix A); 1 ns stands for no delay at all (RFC 8033 section 4.2, Linux, ns-3)",
+    default: Value::Span(Span::from_nanos(1)),
+    description: "there is no congestion where this delay and the last are below it: 1 ns stands for no delay at all (RFC 8033 section 4.2 and appendix A, Linux, ns-3), auto is half of target (RFC 8033 appendix B)",
 };
 
 const POSITIVE_OR_TINY: Kind = Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(100) };
@@ -81,11 +81,27 @@ pub(crate) const BOOST_ABOVE: Parameter = Parameter {
 };
 
 /// See its description.
+pub(crate) const CAP: Parameter = Parameter {
+    name: "cap",
+    kind: Kind::Boolean,
+    default: Value::Boolean(false),
+    description: "whether a step is at most 0.02 where the probability is 0.1 or more (optional in RFC 8033 section 5.5; Linux, ns-3, RFC 8034)",
+};
+
+/// See its description.
 pub(crate) const BURST: Parameter = Parameter {
     name: "burst",
     kind: ANY,
     default: Value::Span(Span::from_millis(150)),
     description: "how long nothing is dropped when congestion begins (MAX_BURST)",
+};
+
+/// See its description.
+pub(crate) const BURST_BEGINS: Parameter = Parameter {
+    name: "burst_begins",
+    kind: Kind::Choice(&["arrival", "drop"]),
+    default: Value::Choice("arrival"),
+    description: "when the allowance begins to be used up: with the first arrival after quiet times (RFC 8033, Linux, ns-3), or with the first drop, until which the probability is computed as ever (RFC 8034)",
 };
 
 /// See its description.
@@ -165,7 +181,7 @@ pub(crate) const DERANDOMIZE: Parameter = Parameter {
     name: "derandomize",
     kind: Kind::Boolean,
     default: Value::Boolean(false),
-    description: "whether nothing is dropped until the probabilities since the last drop add up to 0.85, and the next packet at 8.5 (optional in RFC 8033 section 5.4; Linux, RFC 8034)",
+    description: "whether nothing is dropped until the probabilities since the last drop add up to 0.85, and the next packet at 8.5 (optional in RFC 8033 section 5.4; Linux, RFC 8034, where with tuning rfc8034 packets that are left alone add to it, too)",
 };
 
 /// `ecn`, off by default in every source.

@@ -6,7 +6,7 @@ use sojourn_core::Time;
 pub(crate) const THRESHOLD: u64 = 16_384;
 
 /// A moving average of the rate at which a long queue is emptied.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct RateEstimator {
     /// When the measurement under way began, and what has left since.
     measuring: Option<(Time, u64)>,

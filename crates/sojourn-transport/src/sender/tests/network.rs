@@ -4,7 +4,7 @@ use crate::options::{DESCRIPTOR, Options};
 use crate::receiver::{Clock, Receiver};
 use crate::segment::{Segment, SegmentKind};
 use crate::sender::{Sender, State, Transmit};
-use sojourn_congestion::{AnyControl, Control, Path};
+use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Stream, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -75,8 +75,7 @@ pub fn network(changes: &[(&str, Value)], control: &[(&str, Value)]) -> Network 
     for (name, value) in control {
         params.set(name, *value);
     }
-    let path = Path { mss_bytes: options.payload_bytes, initial_window: f64::from(options.initial_window) };
-    let control = AnyControl::build(&params, &path, Stream::new(1, "control")).unwrap();
+    let control = AnyControl::build(&params, &options.path(), Stream::new(1, "control")).unwrap();
     Network {
         sender: Sender::new(&options, control),
         receiver: Receiver::new(&options, Clock::default()),

@@ -1,0 +1,92 @@
+"""Writes docs/validation.md and the pages below it from the raw numbers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from benchmarks import pages_ledbat, pages_papers, pages_peers
+from benchmarks.common import Document, paragraph, table
+from benchmarks.pages_peers import FAMILIES, PEERS
+
+
+def render(document: Document) -> Mapping[str, str]:
+    """Return the pages: names below docs/ and texts."""
+    agreement = document["agreement"]
+    pages = {
+        "validation": _index(document),
+        "validation/queues": pages_peers.queues(agreement),
+        "validation/open-loop": pages_peers.open_loop(agreement),
+        "validation/controls": pages_peers.controls(agreement),
+        "validation/papers": pages_papers.render(document["papers"]),
+        "validation/ledbat": pages_ledbat.render(document["ledbat"]),
+    }
+    return {name: "\n\n".join(parts) for name, parts in pages.items()}
+
+
+def verdict(document: Document) -> str:
+    """Return how many checks hold."""
+    counts = [
+        f"{_count(_checks(document['agreement'][peer]['families'].values()), 'agrees')} with {name}"
+        for peer, name in PEERS.items()
+    ]
+    counts.append(f"{_count(_judged(document['papers']), 'agrees')} with the paper")
+    laws = [row for rows in document["ledbat"].values() for row in rows]
+    return f"Checks that hold: {', '.join(counts)}, {_count(laws, 'holds')} of LEDBAT's laws."
+
+
+def unexplained(document: Document) -> list[str]:
+    """Name the checks that fail and of whose reason nothing is known."""
+    found = pages_peers.unexplained(document["agreement"]) + pages_papers.unexplained(document["papers"])
+    for law, rows in document["ledbat"].items():
+        found += [f"LEDBAT, {law}: {row}" for row in rows if not row["holds"]]
+    return found
+
+
+def _index(document: Document) -> list[str]:
+    agreement = document["agreement"]
+    rows = []
+    for family, (name, page) in FAMILIES.items():
+        for peer, peer_name in PEERS.items():
+            points = agreement[peer]["families"][family]
+            if points:
+                failing = pages_peers.failing(peer, family, points)
+                known = [why.status if why else "open" for _, _, why in failing]
+                counts = (known.count(status) for status in ("noise", "explained", "narrowed", "open"))
+                rows.append(_row(f"[{name}](validation/{page})", peer_name, _checks([points]), "agrees", counts))
+    judged, unknown = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
+    failed = sum(not check["agrees"] for check in judged)
+    paper = "[motivating example](validation/papers.md)"
+    rows.append(_row(paper, "Gong et al., Fig. 2", judged, "agrees", (0, failed - unknown, 0, unknown)))
+    laws = [row for rows_of_law in document["ledbat"].values() for row in rows_of_law]
+    broken = sum(not row["holds"] for row in laws)
+    rows.append(_row("[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", laws, "holds", (0, 0, 0, broken)))
+    heads = ["What", "Against", "Checks that hold>", "Noise>", "Explained>", "Narrowed>", "Open>"]
+    return [
+        "# Validation",
+        paragraph(f"""Written by `make validate` at commit {document["machine"]["commit"]}; the raw numbers, with every
+            tolerance, are in `benchmarks/results/validation.json`. Sojourn ran now;
+            {pages_peers.sources(agreement)}"""),
+        table(heads, rows),
+        paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
+            in each simulator. Of those that fail, the page says why. "Noise": these runs cannot decide. "Explained": by
+            the peer's source with numbers that fit, or by an experiment. "Narrowed": what it is not, and what it may
+            be; the rest is open. How the peers are set up: [their README](../benchmarks/peers/README.md); what a point
+            is in Sojourn: `benchmarks/equivalents.py`."""),
+    ]
+
+
+def _row(
+    what: str, against: str, checks: Sequence[Mapping[str, Any]], key: str, counts: Iterable[int]
+) -> Sequence[str]:
+    return [what, against, _count(checks, key), *(str(count) for count in counts)]
+
+
+def _checks(families: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [check for points in families for row in points for check in row["checks"]]
+
+
+def _judged(papers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [check for check in papers["checks"] if check["agrees"] is not None]
+
+
+def _count(rows: Sequence[Mapping[str, Any]], key: str) -> str:
+    return f"{sum(bool(row[key]) for row in rows)} of {len(rows)}"

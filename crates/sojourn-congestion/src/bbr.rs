@@ -1,0 +1,540 @@
+//! BBR version 1 (Linux): a model of the path, its bandwidth and least round-trip time, sets pacing rate and window.
+//!
+//! The steps of an acknowledgement are those of `bbr_main` and have their order. Losses change the window only for the
+//! time of their repair; marks change nothing. Bandwidth is in segments per second, windows are whole segments, as in the
+//! kernel.
+
+mod descriptor;
+mod policer;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
+use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use policer::{Observation, Policer};
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Rate, Span, Stream, Time};
+
+/// Pacing gains of the cycle (`bbr_pacing_gain`): probe for more, drain what that queued, cruise.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The cycle begins at a random phase, but not with draining: so many to choose from (`bbr_cycle_rand`).
+const FIRST_PHASES: u64 = 7;
+/// Growth of bandwidth that shows that the pipe is not yet full (`bbr_full_bw_thresh`).
+const FULL_GROWTH: f64 = 1.25;
+/// Round trips without it that show that it is (`bbr_full_bw_cnt`).
+const FULL_ROUNDS: u32 = 3;
+/// Round trips of a slot of the two that remember aggregation (`bbr_extra_acked_win_rtts`).
+const EXTRA_ROUNDS: u32 = 5;
+/// Time at the bandwidth that bounds the window's allowance for aggregation (`bbr_extra_acked_max_us`).
+const EXTRA_TIME: Span = Span::from_millis(100);
+/// Window where no round-trip time is known, and deliveries before which it grows freely (`TCP_INIT_CWND`).
+const INITIAL_WINDOW: f64 = 10.0;
+/// Bytes per second from which on two segments are sent at once (`bbr_min_tso_rate`).
+const TWO_AT_ONCE: f64 = 1_200_000.0 / 8.0;
+/// Parts of a second whose bytes are sent at once (`sk_pacing_shift`).
+const QUANTA_PER_SECOND: f64 = 1024.0;
+/// What rounding up leaves out: the kernel rounds bandwidth down, so a whole number of segments stays that number.
+const HAIR: f64 = 1e-6;
+/// Most bytes sent at once (`GSO_LEGACY_MAX_SIZE`, less one and the kernel's room for headers).
+const LARGEST_QUANTUM: f64 = 65_536.0 - 1.0 - 320.0;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBandwidth,
+    ProbeRtt,
+}
+
+/// What the transport repairs (`icsk_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Repair {
+    None,
+    Recovery,
+    Loss,
+}
+
+/// The state of BBR.
+#[derive(Debug)]
+pub struct Bbr {
+    settings: Settings,
+    random: Stream,
+    window: f64,
+    threshold: f64,
+    pacing: Pacing,
+    rounds: Rounds,
+    bandwidth: WindowedMax,
+    least_rtt: LeastRtt,
+    policer: Policer,
+    aggregation: Aggregation,
+    extra: TwoSlots,
+    /// Round trips of the present slot of `extra`.
+    extra_rounds: u32,
+    muted: Muted,
+    mode: Mode,
+    /// Place in [`CYCLE`].
+    phase: usize,
+    phase_began: Time,
+    /// Bandwidth that the pipe must exceed not to be full.
+    full_bandwidth: f64,
+    full_rounds: u32,
+    full: bool,
+    /// When the path has been empty for long enough, once it is empty.
+    probe_rtt_ends: Option<Time>,
+    probe_rtt_round_done: bool,
+    /// The window to return to after a repair or an emptied path.
+    prior_window: f64,
+    /// The transport's state now, and when the window was last set (`prev_ca_state`).
+    repair: [Repair; 2],
+    /// Whether as much is sent as is delivered: in the first round trip of a repair.
+    conserving: bool,
+    idle_restart: bool,
+    newly_lost: u32,
+    lost: u64,
+    delivered: u64,
+    delivered_at: Time,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    segment_bytes: f64,
+    startup_gain: f64,
+    drain_gain: f64,
+    window_gain: f64,
+    bandwidth_rounds: u64,
+    renewed_by_equal: bool,
+    probe_rtt_duration: Span,
+    /// Pacing rate as a part of the bandwidth.
+    below_bandwidth: f64,
+    quantum: Option<f64>,
+    policer: bool,
+}
+
+impl Bbr {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Bbr, ParameterError> {
+        let settings = Settings {
+            segment_bytes: f64::from(path.mss_bytes),
+            startup_gain: params.number("startup_gain"),
+            drain_gain: params.number("drain_gain"),
+            window_gain: params.number("window_gain"),
+            bandwidth_rounds: params.integer("bandwidth_rounds"),
+            renewed_by_equal: params.choice("min_rtt_renewal") == "equal",
+            probe_rtt_duration: params.span("probe_rtt_duration"),
+            below_bandwidth: 1.0 - params.number("pacing_margin"),
+            quantum: (!params.is_auto("quantum")).then(|| params.integer("quantum") as f64),
+            policer: params.boolean("policer"),
+        };
+        let first_gain = settings.startup_gain * settings.below_bandwidth;
+        Ok(Bbr {
+            random,
+            window: path.initial_window,
+            threshold: f64::INFINITY,
+            pacing: Pacing::new(path.mss_bytes, path.initial_window, first_gain),
+            settings,
+            rounds: Rounds::default(),
+            bandwidth: WindowedMax::default(),
+            least_rtt: LeastRtt::new(params.span("min_rtt_window")),
+            policer: Policer::default(),
+            aggregation: Aggregation::default(),
+            extra: TwoSlots::default(),
+            extra_rounds: 0,
+            muted: Muted::default(),
+            mode: Mode::Startup,
+            phase: 0,
+            phase_began: Time::ZERO,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            full: false,
+            probe_rtt_ends: None,
+            probe_rtt_round_done: false,
+            prior_window: 0.0,
+            repair: [Repair::None; 2],
+            conserving: false,
+            idle_restart: false,
+            newly_lost: 0,
+            lost: 0,
+            delivered: 0,
+            delivered_at: Time::ZERO,
+        })
+    }
+
+    /// `bbr_update_gains`: pacing and window.
+    #[inline]
+    fn gains(&self) -> (f64, f64) {
+        match self.mode {
+            Mode::Startup => (self.settings.startup_gain, self.settings.startup_gain),
+            Mode::Drain => (self.settings.drain_gain, self.settings.startup_gain),
+            Mode::ProbeBandwidth if self.policer.rate().is_some() => (1.0, self.settings.window_gain),
+            Mode::ProbeBandwidth => (CYCLE[self.phase], self.settings.window_gain),
+            Mode::ProbeRtt => (1.0, 1.0),
+        }
+    }
+
+    /// `bbr_bw`.
+    #[inline]
+    fn estimate(&self) -> f64 {
+        self.policer.rate().unwrap_or(self.bandwidth.get())
+    }
+
+    /// `bbr_bdp`: rounded up, for rounding down would feed back.
+    #[inline]
+    fn product(&self, bandwidth: f64, gain: f64) -> f64 {
+        match self.least_rtt.get() {
+            None => INITIAL_WINDOW,
+            Some(rtt) => (bandwidth * rtt.as_secs_f64() * gain - HAIR).ceil(),
+        }
+    }
+
+    /// `bbr_tso_segs_goal`.
+    #[inline]
+    fn quantum(&self) -> f64 {
+        self.settings.quantum.unwrap_or_else(|| {
+            let rate = self.pacing.bytes_per_second();
+            let least = if rate < TWO_AT_ONCE { 1.0 } else { 2.0 };
+            let bytes = (rate / QUANTA_PER_SECOND).min(LARGEST_QUANTUM);
+            (bytes / self.settings.segment_bytes).floor().max(least)
+        })
+    }
+
+    /// `bbr_quantization_budget`: room for what end hosts hold, an even number for delayed acknowledgements, and two
+    /// more so that probing queues something on a small path too.
+    #[inline]
+    fn budget(&self, segments: f64) -> f64 {
+        let even = ((segments + 3.0 * self.quantum()) / 2.0).ceil() * 2.0;
+        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2.0 } else { even }
+    }
+
+    /// `bbr_inflight`.
+    #[inline]
+    fn in_flight(&self, gain: f64) -> f64 {
+        self.budget(self.product(self.bandwidth.get(), gain))
+    }
+
+    /// `bbr_save_cwnd`.
+    fn save_window(&mut self) {
+        let untouched = self.repair[1] == Repair::None && self.mode != Mode::ProbeRtt;
+        self.prior_window = if untouched { self.window } else { self.prior_window.max(self.window) };
+    }
+
+    /// `bbr_update_bw`.
+    #[inline]
+    fn update_bandwidth(&mut self, now: Time, sample: &RateSample, app_limited: bool) {
+        self.rounds.pass();
+        if sample.interval.is_zero() {
+            return;
+        }
+        self.rounds.on_ack(sample.prior_delivered, sample.total_delivered);
+        if self.rounds.starts() {
+            self.conserving = false;
+        }
+        self.look_for_policer(self.newly_lost > 0, self.rounds.starts(), app_limited, now);
+        let rate = sample.per_second();
+        if !app_limited || rate >= self.bandwidth.get() {
+            self.bandwidth.update(self.settings.bandwidth_rounds, self.rounds.count(), rate);
+        }
+    }
+
+    fn look_for_policer(&mut self, losses: bool, round_starts: bool, app_limited: bool, now: Time) {
+        if !self.settings.policer {
+            return;
+        }
+        let seen = Observation {
+            now: self.delivered_at,
+            delivered: self.delivered,
+            lost: self.lost,
+            losses,
+            round_starts,
+            app_limited,
+            steady: self.mode == Mode::ProbeBandwidth,
+        };
+        if self.policer.observe(&seen, self.settings.segment_bytes) {
+            self.enter_probe_bandwidth(now);
+        }
+    }
+
+    /// `bbr_update_ack_aggregation`.
+    #[inline]
+    fn update_aggregation(&mut self, now: Time, sample: &RateSample) {
+        if sample.interval.is_zero() {
+            return;
+        }
+        if self.rounds.starts() {
+            self.extra_rounds += 1;
+            if self.extra_rounds >= EXTRA_ROUNDS {
+                self.extra_rounds = 0;
+                self.extra.advance();
+            }
+        }
+        let newly = f64::from(sample.newly_delivered);
+        let excess = self.aggregation.excess(newly, self.estimate(), now);
+        self.extra.update((excess - HAIR).ceil().min(self.window));
+    }
+
+    /// `bbr_ack_aggregation_cwnd`.
+    #[inline]
+    fn allowance(&self) -> f64 {
+        if !self.full {
+            return 0.0;
+        }
+        self.extra.get().min((self.estimate() * EXTRA_TIME.as_secs_f64()).floor())
+    }
+
+    /// `bbr_update_cycle_phase`.
+    #[inline]
+    fn update_cycle(&mut self, ack: &Ack) {
+        if self.mode == Mode::ProbeBandwidth && self.phase_ends(ack) {
+            self.next_phase(ack.now);
+        }
+    }
+
+    /// `bbr_is_next_cycle_phase`.
+    #[inline]
+    fn phase_ends(&self, ack: &Ack) -> bool {
+        let full_length = self.least_rtt.get().is_some_and(|rtt| ack.now.since(self.phase_began) > rtt);
+        let (gain, _) = self.gains();
+        if gain == 1.0 {
+            full_length
+        } else if gain > 1.0 {
+            // The next quantum counts as sent. A lossy path may never hold as much as is aimed at.
+            full_length && (self.newly_lost > 0 || ack.flight + self.quantum() >= self.in_flight(gain))
+        } else {
+            full_length || ack.flight <= self.in_flight(1.0)
+        }
+    }
+
+    fn next_phase(&mut self, now: Time) {
+        self.phase = (self.phase + 1) % CYCLE.len();
+        self.phase_began = now;
+    }
+
+    /// `bbr_reset_probe_bw_mode`.
+    fn enter_probe_bandwidth(&mut self, now: Time) {
+        self.mode = Mode::ProbeBandwidth;
+        self.phase = CYCLE.len() - 1 - (self.random.bits() % FIRST_PHASES) as usize;
+        self.next_phase(now);
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    #[inline]
+    fn check_full(&mut self, app_limited: bool) {
+        if self.full || !self.rounds.starts() || app_limited {
+            return;
+        }
+        if self.bandwidth.get() >= self.full_bandwidth * FULL_GROWTH {
+            self.full_bandwidth = self.bandwidth.get();
+            self.full_rounds = 0;
+            return;
+        }
+        self.full_rounds += 1;
+        self.full = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    /// `bbr_check_drain`.
+    #[inline]
+    fn check_drain(&mut self, now: Time, in_flight: f64) {
+        if self.mode == Mode::Startup && self.full {
+            self.mode = Mode::Drain;
+            self.threshold = self.in_flight(1.0);
+        }
+        if self.mode == Mode::Drain && in_flight <= self.in_flight(1.0) {
+            self.enter_probe_bandwidth(now);
+        }
+    }
+
+    /// `bbr_update_min_rtt`, with the time of an empty path.
+    #[inline]
+    fn update_least_rtt(&mut self, now: Time, sample: &RateSample) {
+        let expired = self.least_rtt.expired(now);
+        // A lone segment per round trip: its acknowledgement was probably delayed.
+        let delayed = sample.prior_delivered + 1 == sample.total_delivered;
+        if let Some(rtt) = sample.rtt {
+            let renewed = self.least_rtt.get().is_none_or(|least| {
+                rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
+            });
+            if renewed {
+                self.least_rtt.set(rtt, now);
+            }
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.save_window();
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_ends = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(now, sample);
+        }
+        self.idle_restart = false;
+    }
+
+    fn probe_rtt(&mut self, now: Time, sample: &RateSample) {
+        self.muted.extend(sample.total_delivered, sample.in_flight);
+        match self.probe_rtt_ends {
+            None if f64::from(sample.in_flight) <= MIN_PIPE => {
+                self.probe_rtt_ends = Some(now + self.settings.probe_rtt_duration);
+                self.probe_rtt_round_done = false;
+                self.rounds.restart(sample.total_delivered);
+            }
+            None => {}
+            Some(ends) => {
+                self.probe_rtt_round_done |= self.rounds.starts();
+                if self.probe_rtt_round_done && now > ends {
+                    self.leave_probe_rtt(now);
+                }
+            }
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done` and `bbr_reset_mode`.
+    fn leave_probe_rtt(&mut self, now: Time) {
+        self.least_rtt.renew(now);
+        self.window = self.window.max(self.prior_window);
+        if self.full {
+            self.enter_probe_bandwidth(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// `bbr_set_cwnd`.
+    #[inline]
+    fn set_window(&mut self, sample: &RateSample) {
+        let acked = f64::from(sample.newly_delivered);
+        if !self.recover_or_restore(sample, acked) {
+            let (_, gain) = self.gains();
+            let target = self.budget(self.product(self.estimate(), gain) + self.allowance());
+            if self.full {
+                self.window = (self.window + acked).min(target);
+            } else if self.window < target || (self.delivered as f64) < INITIAL_WINDOW {
+                self.window += acked;
+            }
+            self.window = self.window.max(MIN_PIPE);
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.window = self.window.min(MIN_PIPE);
+        }
+    }
+
+    /// `bbr_set_cwnd_to_recover_or_restore`: whether as much is to be sent as is delivered.
+    #[inline]
+    fn recover_or_restore(&mut self, sample: &RateSample, acked: f64) -> bool {
+        let in_flight = f64::from(sample.in_flight);
+        if self.newly_lost > 0 {
+            self.window = (self.window - f64::from(self.newly_lost)).max(1.0);
+        }
+        if !sample.repairing {
+            self.repair[0] = Repair::None;
+        }
+        let [now, before] = self.repair;
+        self.repair[1] = now;
+        if now == Repair::Recovery && before != Repair::Recovery {
+            self.conserving = true;
+            self.rounds.restart(sample.total_delivered);
+            self.window = in_flight + acked;
+        } else if now == Repair::None && before != Repair::None {
+            self.window = self.window.max(self.prior_window);
+            self.conserving = false;
+        }
+        if self.conserving {
+            self.window = self.window.max(in_flight + acked);
+        }
+        self.conserving
+    }
+}
+
+impl Control for Bbr {
+    /// `bbr_main`.
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let Some(sample) = &ack.rate else { return };
+        self.delivered = sample.total_delivered;
+        self.delivered_at = ack.now;
+        let app_limited = sample.app_limited || self.muted.covers(sample.prior_delivered);
+        self.update_bandwidth(ack.now, sample, app_limited);
+        self.update_aggregation(ack.now, sample);
+        self.update_cycle(ack);
+        self.check_full(app_limited);
+        self.check_drain(ack.now, f64::from(sample.in_flight));
+        self.update_least_rtt(ack.now, sample);
+        self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
+        let (gain, _) = self.gains();
+        self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);
+        self.set_window(sample);
+        self.newly_lost = 0;
+    }
+
+    fn on_connected(&mut self, now: Time, rtt: Span) {
+        self.least_rtt.set(rtt, now);
+        self.pacing.begin(rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
+    }
+
+    fn on_lost(&mut self, _lost: &Lost) {
+        self.newly_lost += 1;
+        self.lost += 1;
+    }
+
+    /// `bbr_ssthresh` and `bbr_set_state`.
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.signal {
+            Signal::Ecn => {}
+            Signal::Loss => {
+                self.save_window();
+                self.repair[0] = Repair::Recovery;
+            }
+            Signal::Timeout { .. } => {
+                self.save_window();
+                self.repair = [Repair::Loss; 2];
+                self.full_bandwidth = 0.0;
+                self.newly_lost = 0;
+                self.look_for_policer(true, true, false, event.now);
+                self.window = 1.0;
+            }
+        }
+    }
+
+    /// `bbr_cwnd_event`: the window stays, and what is known of the path is not exceeded. A SYN that was lost does lower
+    /// the initial window.
+    fn on_restart(&mut self, initial_window: f64) {
+        if self.delivered == 0 {
+            self.window = initial_window;
+            return;
+        }
+        self.idle_restart = true;
+        if self.mode == Mode::ProbeBandwidth {
+            self.pacing.follow(self.estimate() * self.settings.below_bandwidth, self.full);
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing.rate())
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(rtt) = self.least_rtt.get() {
+            visit("least_rtt_ms", rtt.as_millis_f64());
+        }
+        visit("bandwidth_segments_per_s", self.estimate());
+        visit("pacing_gain", self.gains().0);
+    }
+}

@@ -1,0 +1,555 @@
+//! BBR version 3 (draft-ietf-ccwg-bbr): version 1's model with bounds from losses, and probes that keep out of the way.
+//!
+//! The steps of an acknowledgement are those of the draft's `UpdateOnACK()` and have their order. Amounts are in segments,
+//! rates in segments per second.
+
+mod descriptor;
+mod losses;
+mod probe;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
+use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use losses::Bounds;
+use probe::Probing;
+use sojourn_core::registry::{Advice, ParameterError, Params};
+use sojourn_core::{Rate, Span, Stream, Time};
+
+/// Growth of the delivery rate that shows that the pipe is not yet full.
+const FULL_GROWTH: f64 = 1.25;
+/// Round trips without it that show that it is.
+const FULL_ROUNDS: u32 = 3;
+/// Most round trips in Drain.
+const DRAIN_ROUNDS: u64 = 3;
+/// Round trips for which aggregation is remembered: in Startup, and after (BBR.ExtraAckedFilterLen).
+const EXTRA_ROUNDS: [u64; 2] = [1, 10];
+/// What the window gain grows by in ProbeBW_UP.
+const UP_WINDOW_GAIN: f64 = 0.25;
+/// Time whose bytes are sent at once (C.send_quantum) ...
+const QUANTUM: Span = Span::from_millis(1);
+/// ... and the most of them.
+const LARGEST_QUANTUM: f64 = 65_536.0;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Startup,
+    Drain,
+    Down,
+    Cruise,
+    Refill,
+    Up,
+    ProbeRtt,
+}
+
+impl State {
+    /// `IsInAProbeBWState()`.
+    fn probes_bandwidth(self) -> bool {
+        matches!(self, State::Down | State::Cruise | State::Refill | State::Up)
+    }
+
+    /// `IsProbingBW()`.
+    fn accelerates(self) -> bool {
+        matches!(self, State::Startup | State::Refill | State::Up)
+    }
+}
+
+/// The state of BBR version 3.
+#[derive(Debug)]
+pub struct Bbr3 {
+    settings: Settings,
+    random: Stream,
+    state: State,
+    window: f64,
+    /// BBR.prior_cwnd.
+    prior_window: f64,
+    pacing: Pacing,
+    /// C.delivered.
+    delivered: u64,
+    rounds: Rounds,
+    max_bandwidth: TwoSlots,
+    /// BBR.bw.
+    bandwidth: f64,
+    /// BBR.min_rtt.
+    least_rtt: LeastRtt,
+    /// BBR.probe_rtt_min_delay.
+    recent_rtt: LeastRtt,
+    aggregation: Aggregation,
+    /// BBR.extra_acked_filter.
+    extra: WindowedMax,
+    muted: Muted,
+    full: FullPipe,
+    bounds: Bounds,
+    probing: Probing,
+    /// BBR.drain_start_round.
+    drain_began: u64,
+    /// Whether the window was used up in the present and in the last round trip (C.is_cwnd_limited).
+    window_used: [bool; 2],
+    repairing: bool,
+    idle_restart: bool,
+    /// BBR.probe_rtt_done_stamp.
+    probe_rtt_ends: Option<Time>,
+    probe_rtt_round_done: bool,
+}
+
+/// The estimator of a full pipe.
+#[derive(Clone, Copy, Default, Debug)]
+struct FullPipe {
+    /// BBR.full_bw.
+    bandwidth: f64,
+    /// BBR.full_bw_count.
+    rounds: u32,
+    /// BBR.full_bw_now.
+    now: bool,
+    /// BBR.full_bw_reached.
+    ever: bool,
+}
+
+impl FullPipe {
+    /// `ResetFullBW()`, with a first baseline.
+    fn restart(&mut self, baseline: f64) {
+        *self = FullPipe { bandwidth: baseline, ever: self.ever, ..FullPipe::default() };
+    }
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    segment_bytes: f64,
+    initial_window: f64,
+    sack: bool,
+    startup_gain: f64,
+    drain_gain: f64,
+    down_gain: f64,
+    up_gain: f64,
+    window_gain: f64,
+    loss_threshold: f64,
+    beta: f64,
+    headroom: f64,
+    startup_losses: u32,
+    probe_wait: Span,
+    probe_rounds: f64,
+    probe_rtt_duration: Span,
+    probe_rtt_gain: f64,
+    /// Pacing rate as a part of the bandwidth.
+    below_bandwidth: f64,
+}
+
+/// An acknowledgement, as the steps see it.
+#[derive(Clone, Copy, Debug)]
+struct Seen<'a> {
+    now: Time,
+    sample: &'a RateSample,
+    /// RS.delivery_rate.
+    rate: f64,
+    /// RS.is_app_limited.
+    app_limited: bool,
+    /// C.inflight.
+    in_flight: f64,
+}
+
+impl Bbr3 {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// A window of the least round-trip time that does not cover one draining of the path.
+    pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Bbr3, ParameterError> {
+        let interval = params.span("probe_rtt_interval");
+        let window = params.span("min_rtt_window");
+        if window < interval {
+            let rule = format!(
+                "at least probe_rtt_interval, which is {interval}, so that the round-trip time found when the path was last drained is still known"
+            );
+            return Err(ParameterError::new("min_rtt_window", rule));
+        }
+        let settings = Settings {
+            segment_bytes: f64::from(path.mss_bytes),
+            initial_window: path.initial_window,
+            sack: path.sack,
+            startup_gain: params.number("startup_gain"),
+            drain_gain: params.number("drain_gain"),
+            down_gain: params.number("down_gain"),
+            up_gain: params.number("up_gain"),
+            window_gain: params.number("window_gain"),
+            loss_threshold: params.number("loss_threshold"),
+            beta: params.number("beta"),
+            headroom: params.number("headroom"),
+            startup_losses: params.integer("startup_losses") as u32,
+            probe_wait: params.span("probe_wait"),
+            probe_rounds: params.integer("probe_rounds") as f64,
+            probe_rtt_duration: params.span("probe_rtt_duration"),
+            probe_rtt_gain: params.number("probe_rtt_gain"),
+            below_bandwidth: 1.0 - params.number("pacing_margin"),
+        };
+        Ok(Bbr3 {
+            random,
+            state: State::Startup,
+            window: path.initial_window,
+            prior_window: 0.0,
+            pacing: Pacing::new(path.mss_bytes, path.initial_window, settings.startup_gain),
+            settings,
+            delivered: 0,
+            rounds: Rounds::default(),
+            max_bandwidth: TwoSlots::default(),
+            bandwidth: 0.0,
+            least_rtt: LeastRtt::new(window),
+            recent_rtt: LeastRtt::new(interval),
+            aggregation: Aggregation::default(),
+            extra: WindowedMax::default(),
+            muted: Muted::default(),
+            full: FullPipe::default(),
+            bounds: Bounds::default(),
+            probing: Probing::default(),
+            drain_began: 0,
+            window_used: [false; 2],
+            repairing: false,
+            idle_restart: false,
+            probe_rtt_ends: None,
+            probe_rtt_round_done: false,
+        })
+    }
+
+    /// The table of the draft's "Summary of Control Behavior in the State Machine": pacing and window.
+    #[inline]
+    fn gains(&self) -> (f64, f64) {
+        let settings = &self.settings;
+        match self.state {
+            State::Startup => (settings.startup_gain, settings.window_gain),
+            State::Drain => (settings.drain_gain, settings.window_gain),
+            State::Down => (settings.down_gain, settings.window_gain),
+            State::Cruise | State::Refill => (1.0, settings.window_gain),
+            State::Up => (settings.up_gain, settings.window_gain + UP_WINDOW_GAIN),
+            State::ProbeRtt => (1.0, settings.probe_rtt_gain),
+        }
+    }
+
+    /// `BDPMultiple()`.
+    #[inline]
+    fn product(&self, bandwidth: f64, gain: f64) -> f64 {
+        match self.least_rtt.get() {
+            None => self.settings.initial_window,
+            Some(rtt) => gain * bandwidth * rtt.as_secs_f64(),
+        }
+    }
+
+    /// C.send_quantum.
+    #[inline]
+    fn quantum(&self) -> f64 {
+        let bytes = (self.pacing.bytes_per_second() * QUANTUM.as_secs_f64()).min(LARGEST_QUANTUM);
+        (bytes / self.settings.segment_bytes).max(2.0)
+    }
+
+    /// `QuantizationBudget()`, with TCP's offload budget.
+    #[inline]
+    fn budget(&self, segments: f64) -> f64 {
+        let room = segments.max(3.0 * self.quantum()).max(MIN_PIPE);
+        if self.state == State::Up { room + 2.0 } else { room }
+    }
+
+    /// `Inflight(bw, 1.0)`.
+    #[inline]
+    fn in_flight_at(&self, bandwidth: f64) -> f64 {
+        self.budget(self.product(bandwidth, 1.0))
+    }
+
+    /// `TargetInflight()`.
+    #[inline]
+    fn target_in_flight(&self) -> f64 {
+        self.product(self.bandwidth, 1.0).min(self.window)
+    }
+
+    /// `SaveCwnd()`.
+    fn save_window(&mut self) {
+        let untouched = !self.repairing && self.state != State::ProbeRtt;
+        self.prior_window = if untouched { self.window } else { self.prior_window.max(self.window) };
+    }
+
+    /// `RestoreCwnd()`.
+    fn restore_window(&mut self) {
+        self.window = self.window.max(self.prior_window);
+    }
+
+    /// `UpdateMaxBw()`.
+    #[inline]
+    fn update_max_bandwidth(&mut self, seen: &Seen<'_>) {
+        self.rounds.on_ack(seen.sample.prior_delivered, seen.sample.total_delivered);
+        if self.rounds.starts() {
+            self.probing.rounds_since_up += 1;
+        }
+        if seen.rate > 0.0 && (seen.rate >= self.max_bandwidth.get() || !seen.app_limited) {
+            self.max_bandwidth.update(seen.rate);
+        }
+    }
+
+    /// `UpdateACKAggregation()`.
+    #[inline]
+    fn update_aggregation(&mut self, seen: &Seen<'_>) {
+        let newly = f64::from(seen.sample.newly_delivered);
+        let excess = self.aggregation.excess(newly, self.bandwidth, seen.now).min(self.window);
+        self.extra.update(EXTRA_ROUNDS[usize::from(self.full.ever)], self.rounds.count(), excess);
+    }
+
+    /// `CheckFullBWReached()`.
+    #[inline]
+    fn check_full(&mut self, seen: &Seen<'_>) {
+        if self.full.now || !self.rounds.starts() || seen.app_limited {
+            return;
+        }
+        if seen.rate >= self.full.bandwidth * FULL_GROWTH {
+            self.full.restart(seen.rate);
+            return;
+        }
+        self.full.rounds += 1;
+        self.full.now = self.full.rounds >= FULL_ROUNDS;
+        self.full.ever |= self.full.now;
+    }
+
+    /// `CheckStartupDone()`.
+    #[inline]
+    fn check_startup_done(&mut self, seen: &Seen<'_>) {
+        if self.state != State::Startup {
+            return;
+        }
+        if self.startup_loses_much(seen) {
+            self.full.now = true;
+            self.full.ever = true;
+            self.bounds.long_term = self.product(self.bandwidth, 1.0).max(self.bounds.latest_in_flight);
+        }
+        if self.full.ever {
+            self.state = State::Drain;
+            self.drain_began = self.rounds.count();
+        }
+    }
+
+    /// `CheckDrainDone()`.
+    #[inline]
+    fn check_drain_done(&mut self, seen: &Seen<'_>) {
+        if self.state == State::Drain
+            && (seen.in_flight <= self.in_flight_at(self.bandwidth)
+                || self.rounds.count() > self.drain_began + DRAIN_ROUNDS)
+        {
+            self.start_down(seen.now);
+        }
+    }
+
+    /// `UpdateMinRTT()`; whether the time to drain the path has come.
+    #[inline]
+    fn update_least_rtt(&mut self, seen: &Seen<'_>) -> bool {
+        let expired = self.recent_rtt.expired(seen.now);
+        if let Some(rtt) = seen.sample.rtt
+            && self.recent_rtt.get().is_none_or(|least| rtt < least || expired)
+        {
+            self.recent_rtt.set(rtt, seen.now);
+        }
+        if let Some(recent) = self.recent_rtt.get()
+            && self.least_rtt.get().is_none_or(|least| recent < least || self.least_rtt.expired(seen.now))
+        {
+            self.least_rtt.set(recent, self.recent_rtt.stamp());
+        }
+        expired
+    }
+
+    /// `CheckProbeRTT()`.
+    #[inline]
+    fn check_probe_rtt(&mut self, seen: &Seen<'_>, expired: bool) {
+        if self.state != State::ProbeRtt && expired && !self.idle_restart {
+            self.save_window();
+            self.state = State::ProbeRtt;
+            self.probe_rtt_ends = None;
+            self.probing.stop();
+            self.rounds.restart(self.delivered);
+        }
+        if self.state == State::ProbeRtt {
+            self.handle_probe_rtt(seen);
+        }
+        self.idle_restart = false;
+    }
+
+    /// `HandleProbeRTT()`.
+    fn handle_probe_rtt(&mut self, seen: &Seen<'_>) {
+        self.muted.extend(self.delivered, seen.sample.in_flight);
+        match self.probe_rtt_ends {
+            None if seen.in_flight <= self.probe_rtt_window() => {
+                self.probe_rtt_ends = Some(seen.now + self.settings.probe_rtt_duration);
+                self.probe_rtt_round_done = false;
+                self.rounds.restart(self.delivered);
+            }
+            None => {}
+            Some(ends) => {
+                self.probe_rtt_round_done |= self.rounds.starts();
+                if self.probe_rtt_round_done && seen.now > ends {
+                    self.recent_rtt.renew(seen.now);
+                    self.restore_window();
+                    self.exit_probe_rtt(seen.now);
+                }
+            }
+        }
+    }
+
+    /// `ProbeRTTCwnd()`.
+    #[inline]
+    fn probe_rtt_window(&self) -> f64 {
+        self.product(self.bandwidth, self.settings.probe_rtt_gain).max(MIN_PIPE)
+    }
+
+    /// `ExitProbeRTT()`: the probing clock begins anew, and nothing is left to drain.
+    fn exit_probe_rtt(&mut self, now: Time) {
+        self.bounds.forget_short_term();
+        if self.full.ever {
+            self.start_down(now);
+            self.state = State::Cruise;
+        } else {
+            self.state = State::Startup;
+        }
+    }
+
+    /// `SetPacingRate()`.
+    #[inline]
+    fn set_pacing(&mut self, smoothed_rtt: Span) {
+        self.pacing.begin(smoothed_rtt, self.settings.initial_window, self.settings.startup_gain);
+        let (gain, _) = self.gains();
+        self.pacing.follow(gain * self.bandwidth * self.settings.below_bandwidth, self.full.ever);
+    }
+
+    /// `SetCwnd()`.
+    #[inline]
+    fn set_window(&mut self, newly: f64) {
+        let (_, gain) = self.gains();
+        let most = self.budget(self.product(self.bandwidth, gain) + self.extra.get());
+        if self.full.ever {
+            self.window = (self.window + newly).min(most);
+        } else if self.window < most || (self.delivered as f64) < self.settings.initial_window {
+            self.window += newly;
+        }
+        self.window = self.window.max(MIN_PIPE);
+        if self.state == State::ProbeRtt {
+            self.window = self.window.min(self.probe_rtt_window());
+        }
+        self.window = self.window.min(self.cap());
+    }
+
+    /// The bound of `BoundCwndForModel()`.
+    #[inline]
+    fn cap(&self) -> f64 {
+        let long_term = match self.state {
+            State::Startup | State::Drain => f64::INFINITY,
+            State::Down | State::Refill | State::Up => self.bounds.long_term,
+            State::Cruise | State::ProbeRtt => self.with_headroom(),
+        };
+        long_term.min(self.bounds.short_term).max(MIN_PIPE)
+    }
+}
+
+impl Control for Bbr3 {
+    /// `UpdateOnACK()`.
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        let Some(sample) = &ack.rate else { return };
+        let app_limited = sample.app_limited || self.muted.covers(sample.prior_delivered);
+        let in_flight = f64::from(sample.in_flight);
+        let seen = Seen { now: ack.now, sample, rate: sample.per_second(), app_limited, in_flight };
+        self.delivered = sample.total_delivered;
+        self.window_used[0] |= ack.flight + 1.0 > self.window;
+        if self.idle_restart {
+            self.aggregation.restart(ack.sent);
+        }
+        self.update_latest_delivery(&seen);
+        self.update_congestion_signals(&seen);
+        self.update_aggregation(&seen);
+        self.check_full(&seen);
+        self.check_startup_done(&seen);
+        self.check_drain_done(&seen);
+        self.update_cycle(&seen);
+        let expired = self.update_least_rtt(&seen);
+        self.check_probe_rtt(&seen, expired);
+        self.bounds.advance_latest(&seen);
+        self.bandwidth = self.max_bandwidth.get().min(self.bounds.bandwidth);
+        if self.repairing && !sample.repairing {
+            self.repairing = false;
+            self.restore_window();
+        }
+        self.set_pacing(ack.smoothed_rtt);
+        self.set_window(f64::from(sample.newly_delivered));
+        if self.rounds.starts() {
+            self.window_used = [false, self.window_used[0]];
+        }
+    }
+
+    fn on_connected(&mut self, now: Time, rtt: Span) {
+        self.least_rtt.set(rtt, now);
+        self.recent_rtt.set(rtt, now);
+        self.pacing.begin(rtt, self.settings.initial_window, self.settings.startup_gain);
+    }
+
+    fn on_lost(&mut self, lost: &Lost) {
+        self.handle_lost(lost);
+    }
+
+    /// `OnEnterFastRecovery()` and `OnEnterRTO()`.
+    fn on_congestion(&mut self, event: &Congestion) {
+        match event.signal {
+            Signal::Ecn => self.note_loss(),
+            Signal::Loss => {
+                self.save_window();
+                self.repairing = true;
+            }
+            Signal::Timeout { .. } => {
+                self.save_window();
+                self.repairing = true;
+                self.window = 1.0;
+            }
+        }
+    }
+
+    /// `HandleRestartFromIdle()`: the window stays, and what is known of the path is not exceeded. A SYN that was lost
+    /// does lower the initial window.
+    fn on_restart(&mut self, initial_window: f64) {
+        if self.delivered == 0 {
+            self.window = initial_window;
+            return;
+        }
+        self.idle_restart = true;
+        if self.state.probes_bandwidth() {
+            self.pacing.follow(self.bandwidth * self.settings.below_bandwidth, self.full.ever);
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing.rate())
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn advice(params: &Params) -> Vec<Advice> {
+        if params.span("probe_rtt_interval") == descriptor::PROBE_RTT_INTERVAL {
+            return Vec::new();
+        }
+        let text = "each flow must use the standard 5 s, so that flows drain the path together (draft-ietf-ccwg-bbr, ProbeRTT Design Rationale); with another value their round-trip times include each other's queues";
+        vec![Advice::new("probe_rtt_interval", text)]
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(rtt) = self.least_rtt.get() {
+            visit("least_rtt_ms", rtt.as_millis_f64());
+        }
+        visit("bandwidth_segments_per_s", self.bandwidth);
+        visit("pacing_gain", self.gains().0);
+        visit("inflight_longterm_segments", self.bounds.long_term);
+        visit("inflight_shortterm_segments", self.bounds.short_term);
+    }
+}

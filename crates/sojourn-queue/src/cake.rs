@@ -1,0 +1,377 @@
+//! CAKE: a shaper over tins over queues (Linux `sch_cake.c`).
+//!
+//! An arrival's DSCP decides its tin (`plan`), its hash the queue there (`ways`). When the shaper lets a packet go
+//! (`shaper`), the highest tin that is within its rate sends, or where none is the one that will be first; without a
+//! rate, tins take turns by weight. Within the tin the flows take turns (`tin`), which are shorter the more bulk flows
+//! a flow's host has, and COBALT decides at the head of the queue. Over the memory limit the longest queue of all loses
+//! its head. Acknowledgements that a new one makes superfluous may be dropped on arrival (`acks`).
+//!
+//! Not here: `autorate-ingress`, NAT look-ups, firewall marks and filters, the splitting of super-packets (there are
+//! none), several interfaces sharing a rate. Of equally long queues the kernel's heap drops from any, here it is the
+//! one with the lowest number. COBALT's square root is exact, see `cobalt`.
+
+mod acks;
+mod descriptor;
+mod plan;
+mod shaper;
+#[cfg(test)]
+mod tests;
+mod tin;
+mod ways;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::cobalt::law::Verdict;
+use crate::flows::{End, Lanes, Longest};
+use crate::hash::FlowHash;
+use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Limit, LinkProperties, Packet, Sink};
+use acks::Filter;
+use descriptor::Queues;
+use plan::Plan;
+use shaper::{Framing, Shaper};
+use sojourn_core::registry::{Advice, ParameterError, Params};
+use sojourn_core::{Stream, Time};
+use std::cmp::Reverse;
+use tin::{Setting, Tin};
+use ways::{Holder, PLACES, Ways};
+
+/// In ingress mode a delay of so many full packets' time for each bulk flow is no congestion.
+const INGRESS_PACKETS: u64 = 2;
+
+/// A shaper over tins over queues.
+#[derive(Debug)]
+pub struct Cake<B> {
+    plan: &'static Plan,
+    tin_of: [u8; 64],
+    wash: bool,
+    queues: Queues,
+    hash: FlowHash,
+    ways: Vec<Ways>,
+    tins: Vec<Tin>,
+    /// The tin that sends, where they take turns.
+    current: usize,
+    lanes: Lanes<B>,
+    longest: Longest<(u64, Reverse<usize>)>,
+    limit: Limit,
+    shaper: Shaper,
+    framing: Framing,
+    ingress: bool,
+    ack_filter: Filter,
+    random: Stream,
+}
+
+impl<B: Body> Cake<B> {
+    /// Empty tins with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet, a target that is no less than the rtt, perfect queues for flows that
+    /// are to share one.
+    pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let plan = descriptor::plan(params);
+        let (queues, fair_hosts) = descriptor::isolation(params)?;
+        let (target, interval) = descriptor::times(params)?;
+        let bandwidth = descriptor::bandwidth(params);
+        let rates = bandwidth.map(|rate| plan.rates(rate.bits_per_second() / 8));
+        let full_packet = link.packet_bytes;
+        let tin = |(index, quantum)| {
+            let rate = rates.as_ref().map(|rates| rates[index]);
+            Tin::new(&Setting { rate, quantum, target, interval, full_packet, fair_hosts })
+        };
+        let tins: Vec<Tin> = plan.quanta().into_iter().enumerate().map(tin).collect();
+        Ok(Cake {
+            plan,
+            tin_of: std::array::from_fn(|number| Dscp::from_number(number as u64).map_or(0, |dscp| plan.tin_of(dscp))),
+            wash: params.boolean("wash"),
+            queues,
+            hash: FlowHash::new(&mut random, PLACES, false),
+            ways: tins.iter().map(|_| Ways::new()).collect(),
+            tins,
+            current: 0,
+            lanes: Lanes::default(),
+            longest: Longest::default(),
+            limit: descriptor::limit(params, link)?,
+            shaper: Shaper::new(bandwidth),
+            framing: descriptor::framing(params),
+            ingress: params.boolean("ingress"),
+            ack_filter: descriptor::ack_filter(params),
+            random,
+        })
+    }
+
+    /// The queue of `packet` in `tin`, with its hosts known.
+    #[inline]
+    fn flow(&mut self, tin: usize, packet: &Packet<B>) -> u32 {
+        let hash = match self.queues {
+            Queues::One => 0,
+            Queues::Hosts(ends) => host_keys(packet.key)
+                .into_iter()
+                .zip(ends)
+                .filter(|(_, counts)| *counts)
+                .fold(0, |hash, (key, _)| hash ^ upper(self.hash.bits_of(key))),
+            Queues::Flows => upper(self.hash.bits(packet)),
+            Queues::Perfect => packet.flow,
+        };
+        let (flow, holder) = match self.queues {
+            Queues::Perfect => (hash, if self.tins[tin].is_active(hash) { Holder::Itself } else { Holder::Nobody }),
+            _ => {
+                let table = &self.tins[tin];
+                self.ways[tin].find(hash, |flow| table.is_active(flow))
+            }
+        };
+        if holder != Holder::Itself {
+            self.tins[tin].grow(flow as usize + 1);
+            self.seat(tin, flow, packet.key);
+        }
+        flow
+    }
+
+    /// Notes the hosts of `flow`, which is for flows with `key` from now on.
+    fn seat(&mut self, tin: usize, flow: u32, key: FlowKey) {
+        let tin = &mut self.tins[tin];
+        let mut places = [0; 2];
+        let ends = host_keys(key).into_iter().zip([key.source, key.destination]);
+        for ((place, hosts), (key, host)) in places.iter_mut().zip(&mut tin.hosts).zip(ends) {
+            if let Some(hosts) = hosts {
+                *place = match self.queues {
+                    Queues::Perfect => hosts.own_place(host),
+                    _ => hosts.place(upper(self.hash.bits_of(key))),
+                };
+            }
+        }
+        tin.seat(flow, places);
+    }
+
+    /// The place in `lanes` of a tin's queue.
+    #[inline]
+    fn lane(&self, tin: usize, flow: u32) -> usize {
+        flow as usize * self.tins.len() + tin
+    }
+
+    /// Takes a packet from a queue.
+    #[inline]
+    fn pop(&mut self, tin: usize, flow: u32) -> Option<Packet<B>> {
+        let packet = self.lanes.pop(self.lane(tin, flow), End::Head)?;
+        self.tins[tin].bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// Drops the acknowledgement that `newest`, the last of its queue, makes superfluous.
+    fn filter<S: Sink<B>>(&mut self, tin: usize, lane: usize, newest: &Packet<B>, now: Time, sink: &mut S) {
+        let others = self.lanes.packets_of(lane) - 1;
+        let superseded = self.ack_filter.superseded(self.lanes.chain(lane).take(others), newest);
+        let Some(packet) = superseded.and_then(|place| self.lanes.take(lane, place)) else { return };
+        self.tins[tin].bytes -= u64::from(packet.bytes);
+        self.tins[tin].ack_drops += 1;
+        sink.dropped(&packet, DropReason::Redundant);
+        if self.ingress {
+            self.charge_drop(tin, packet.bytes, now);
+        }
+    }
+
+    /// A dropped packet counts against the rates all the same.
+    fn charge_drop(&mut self, tin: usize, bytes: u32, now: Time) {
+        let bytes = self.framing.bytes(bytes);
+        self.shaper.dropped(bytes);
+        self.tins[tin].schedule.sent(bytes, now);
+    }
+
+    /// Drops from the head of the longest queue of all tins.
+    #[cold]
+    fn drop_from_longest<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
+        let longest = self.longest.find(|lane| match self.lanes.bytes_of(lane) {
+            0 => None,
+            bytes => Some((bytes, Reverse(lane))),
+        });
+        let Some(lane) = longest else { return };
+        let (tin, flow) = (lane % self.tins.len(), (lane / self.tins.len()) as u32);
+        let Some(packet) = self.pop(tin, flow) else { return };
+        self.tins[tin].overflowed(flow, now);
+        sink.dropped(&packet, DropReason::Overflow);
+        if self.ingress {
+            self.charge_drop(tin, packet.bytes, now);
+        }
+    }
+
+    /// The tin that may send; there is a packet in one of them.
+    #[inline]
+    fn choose_tin(&mut self, now: Time) -> usize {
+        if self.shaper.shapes() { self.scheduled_tin(now) } else { self.tin_in_turn() }
+    }
+
+    /// The highest tin within its rate, or the one that will be first.
+    fn scheduled_tin(&self, now: Time) -> usize {
+        let waiting = self.tins.iter().enumerate().filter(|(_, tin)| tin.waits());
+        let mut best = (0, Time::NEVER);
+        for (index, tin) in waiting {
+            let next = tin.schedule.next();
+            if next <= now || next <= best.1 {
+                best = (index, next);
+            }
+        }
+        best.0
+    }
+
+    /// The tin whose turn it is, by weight. A turn that was begun in debt is passed on with a quantum more.
+    fn tin_in_turn(&mut self) -> usize {
+        loop {
+            let tin = &mut self.tins[self.current];
+            if tin.deficit >= 0 && tin.waits() {
+                return self.current;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.quantum;
+            }
+            self.current = (self.current + 1) % self.tins.len();
+        }
+    }
+
+    /// The next packet of `tin`; `None` if the flow whose turn it was had none.
+    fn send<S: Sink<B>>(
+        &mut self,
+        index: usize,
+        look_at_decaying: &mut bool,
+        now: Time,
+        sink: &mut S,
+    ) -> Option<Packet<B>> {
+        loop {
+            let (lanes, tins) = (&self.lanes, self.tins.len());
+            let holds = |flow| lanes.packets_of(flow as usize * tins + index) > 0;
+            let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
+            while let Some(mut packet) = self.pop(index, flow) {
+                let is_last = self.lanes.packets_of(self.lane(index, flow)) == 0;
+                let tin = &mut self.tins[index];
+                let law = match self.ingress {
+                    true => tin.law.sparing(tin.packet_time * INGRESS_PACKETS * u64::from(tin.census.bulk)),
+                    false => tin.law,
+                };
+                match tin.flows[flow as usize].controller.judge(&law, &packet, now, &mut self.random) {
+                    Verdict::Drop if !is_last => {
+                        sink.dropped(&packet, DropReason::Early);
+                        if self.ingress {
+                            tin.charge(flow, self.framing.bytes(packet.bytes));
+                            self.charge_drop(index, packet.bytes, now);
+                            break;
+                        }
+                        continue;
+                    }
+                    Verdict::Mark => {
+                        packet.ecn = Ecn::Ce;
+                        sink.marked(&packet);
+                    }
+                    Verdict::Drop | Verdict::Pass => {}
+                }
+                let bytes = self.framing.bytes(packet.bytes);
+                tin.charge(flow, bytes);
+                tin.schedule.sent(bytes, now);
+                self.shaper.sent(bytes);
+                return Some(packet);
+            }
+            if self.lanes.packets_of(self.lane(index, flow)) == 0 {
+                self.tins[index].found_empty(flow, now);
+                return None;
+            }
+        }
+    }
+}
+
+/// The keys of a flow's hosts alone: the sending one's and the receiving one's.
+fn host_keys(key: FlowKey) -> [FlowKey; 2] {
+    [
+        FlowKey { source: key.source, ..FlowKey::default() },
+        FlowKey { destination: key.destination, ..FlowKey::default() },
+    ]
+}
+
+/// A hash of 32 bits, as the kernel has.
+#[inline]
+fn upper(bits: u64) -> u32 {
+    (bits >> 32) as u32
+}
+
+impl<B: Body> Discipline<B> for Cake<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        packet.class = self.tin_of[usize::from(packet.dscp.number())];
+        if self.wash {
+            packet.dscp = Dscp::DEFAULT;
+        }
+        let index = usize::from(packet.class);
+        let flow = self.flow(index, &packet);
+        let lane = self.lane(index, flow);
+        let tin = &mut self.tins[index];
+        if tin.bytes == 0 {
+            tin.schedule.wake(now);
+            if self.lanes.packets() == 0 {
+                self.shaper.wake(now);
+            }
+        }
+        tin.bytes += u64::from(packet.bytes);
+        self.lanes.push(lane, packet);
+        if self.ack_filter != Filter::Off {
+            self.filter(index, lane, &packet, now, sink);
+        }
+        self.longest.grew(lane);
+        self.tins[index].arrived(flow, &mut self.random);
+        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) {
+            self.drop_from_longest(now, sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        // Each time a packet is wanted, one decaying flow is looked at first, so that all of them come to rest.
+        let mut look_at_decaying = true;
+        while self.lanes.packets() > 0 && self.shaper.ready() <= now {
+            let tin = self.choose_tin(now);
+            let packet = self.send(tin, &mut look_at_decaying, now, sink);
+            if packet.is_some() {
+                return packet;
+            }
+        }
+        None
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.lanes.packets()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.lanes.bytes()
+    }
+
+    #[inline]
+    fn ready_at(&self, now: Time) -> Option<Time> {
+        (self.lanes.packets() > 0).then(|| self.shaper.ready().max(now))
+    }
+
+    fn classes(&self) -> Vec<String> {
+        self.plan.tins.iter().map(|label| label.name.to_owned()).collect()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        descriptor::advice(params, link)
+    }
+
+    fn marks(_params: &Params) -> bool {
+        // COBALT marks whatever may be marked; nothing switches that off.
+        true
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
+        for ((label, tin), ways) in self.plan.tins.iter().zip(&self.tins).zip(&self.ways) {
+            visit(label.sparse, f64::from(tin.census.sparse));
+            visit(label.bulk, f64::from(tin.census.bulk));
+            visit(label.decaying, f64::from(tin.census.decaying));
+            visit(label.unresponsive, f64::from(tin.census.unresponsive));
+            visit(label.bytes, tin.bytes as f64);
+            let counts = ways.counts();
+            visit(label.way_hits, counts.hits as f64);
+            visit(label.way_misses, counts.misses as f64);
+            visit(label.way_collisions, counts.collisions as f64);
+            visit(label.ack_drops, tin.ack_drops as f64);
+        }
+    }
+}

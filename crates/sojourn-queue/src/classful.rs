@@ -1,0 +1,360 @@
+//! Disciplines that hold other disciplines: a queue for each class of packets, and a rule whose turn it is.
+//!
+//! `prio`, `wrr`, `dwrr` and `wfq` differ in the rule only, their [`Turns`]. All else is here: which packet belongs to
+//! which class, the queues with a random stream of their own, a limit for all together.
+//!
+//! A queue may drop the packet whose turn it was, or all it has. So nobody knows the size of the next packet of a class
+//! before the queue has given it: turns are paid for afterwards. Linux's `drr` and `ets` take a packet out first and
+//! keep it until it may go, so that an AQM inside decides too early.
+
+mod classifier;
+#[cfg(test)]
+mod tests;
+
+use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
+use classifier::Classifier;
+use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::{Stream, Time};
+use std::fmt::Debug;
+
+/// Most classes of a discipline: those of Linux (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
+pub(crate) const MOST_CLASSES: usize = 16;
+/// Most disciplines one inside the other.
+const MOST_NESTED: usize = 4;
+
+/// The limit of all classes together.
+pub(crate) const LIMIT: Parameter = Parameter {
+    name: "limit",
+    kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+    default: Value::Auto,
+    description: "what may wait in all classes together: packets, bytes, or time at the link's rate; an arrival above it is dropped, whatever its class; auto is what the classes' own queues allow",
+};
+
+/// Whose turn it is among the classes that have packets.
+pub(crate) trait Turns: Debug {
+    /// The class to be asked next: one of `candidates`, of which there is at least one.
+    fn next(&mut self, candidates: Set) -> usize;
+    /// `class` has sent a packet of so many bytes.
+    fn sent(&mut self, _class: usize, _bytes: u32) {}
+    /// `class` was asked and gave nothing: it dropped what it had, or its shaper is not ready.
+    fn passed(&mut self, _class: usize) {}
+    /// `class` has packets from now on.
+    fn joined(&mut self, _class: usize) {}
+    /// `class` has no packets any more.
+    fn left(&mut self, _class: usize) {}
+}
+
+/// A set of classes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Set(u32);
+
+impl Set {
+    #[inline]
+    pub(crate) fn contains(self, class: usize) -> bool {
+        self.0 & 1 << class != 0
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, class: usize) {
+        self.0 |= 1 << class;
+    }
+
+    #[inline]
+    fn remove(&mut self, class: usize) {
+        self.0 &= !(1 << class);
+    }
+
+    #[inline]
+    fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The first of the classes that are in the set.
+    #[inline]
+    pub(crate) fn first(self) -> usize {
+        self.0.trailing_zeros() as usize
+    }
+
+    /// The first that comes after `class`, which is itself if there is no other.
+    #[inline]
+    pub(crate) fn after(self, class: usize) -> usize {
+        let above = Set(self.0 & (!1 << class));
+        if above.is_empty() { self.first() } else { above.first() }
+    }
+
+    /// Its members in order.
+    #[inline]
+    pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let first = (!rest.is_empty()).then(|| rest.first())?;
+            rest.remove(first);
+            Some(first)
+        })
+    }
+}
+
+/// Queues of classes that take turns.
+#[derive(Debug)]
+pub(crate) struct Classful<B, T> {
+    classifier: Classifier,
+    names: Vec<String>,
+    queues: Vec<Queue<B>>,
+    limit: Option<Limit>,
+    turns: T,
+    /// The classes that have packets.
+    waiting: Set,
+    packets: usize,
+    bytes: u64,
+}
+
+/// Tells the sink of a discipline which of its classes lost or marked a packet: the outermost discipline has the word.
+struct InClass<'a, B> {
+    class: u8,
+    sink: &'a mut dyn Sink<B>,
+}
+
+impl<B: Body> Sink<B> for InClass<'_, B> {
+    fn dropped(&mut self, packet: &Packet<B>, reason: DropReason) {
+        self.sink.dropped(&Packet { class: self.class, ..*packet }, reason);
+    }
+
+    fn marked(&mut self, packet: &Packet<B>) {
+        self.sink.marked(&Packet { class: self.class, ..*packet });
+    }
+}
+
+impl<B: Body, T: Turns> Classful<B, T> {
+    /// Empty queues of `classes`, for the discipline with the parameters `params`.
+    ///
+    /// # Errors
+    /// Classes that contradict each other, a queue that cannot be built, limits that do not fit together.
+    pub(crate) fn new(
+        params: &Params,
+        classes: &[Class],
+        turns: T,
+        link: &LinkProperties,
+        random: Stream,
+    ) -> Result<Self, ParameterError> {
+        check_depth(params, "class")?;
+        let classifier = Classifier::new(classes)?;
+        let limit = if params.is_auto("limit") { None } else { Some(Limit::of(params, "limit", link)?) };
+        let parts = random.into_parts();
+        let mut queues = Vec::with_capacity(classes.len());
+        for (index, class) in classes.iter().enumerate() {
+            let of_queue = |error: ParameterError| {
+                ParameterError::in_class(index, "queue", format!("as {}, {}", error.parameter, error.rule))
+            };
+            queues.push(Queue::build(&class.queue, link, parts.stream(&class.name)).map_err(of_queue)?);
+            if limit.is_some_and(|limit| own_limit(&class.queue, link).is_some_and(|own| own.is_above(limit))) {
+                let rule = format!("a limit of at most the {} that all classes together may hold", params.get("limit"));
+                return Err(ParameterError::in_class(index, "queue", rule));
+            }
+        }
+        Ok(Classful {
+            classifier,
+            names: classes.iter().map(|class| class.name.clone()).collect(),
+            queues,
+            limit,
+            turns,
+            waiting: Set::default(),
+            packets: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Does something to the queue of `class`, and keeps account of it.
+    #[inline]
+    fn with<R>(&mut self, class: usize, act: impl FnOnce(&mut Queue<B>) -> R) -> R {
+        let queue = &mut self.queues[class];
+        self.packets -= queue.packets();
+        self.bytes -= queue.bytes();
+        let result = act(queue);
+        self.packets += queue.packets();
+        self.bytes += queue.bytes();
+        result
+    }
+
+    /// `class` may have got its first packet or lost its last.
+    #[inline]
+    fn update(&mut self, class: usize) {
+        let waits = self.queues[class].packets() > 0;
+        if waits == self.waiting.contains(class) {
+            return;
+        }
+        if waits {
+            self.waiting.insert(class);
+            self.turns.joined(class);
+        } else {
+            self.waiting.remove(class);
+            self.turns.left(class);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        let class = self.classifier.class_of(&packet);
+        packet.enqueued = now;
+        packet.class = class as u8;
+        let bytes = self.bytes + u64::from(packet.bytes);
+        if self.limit.is_some_and(|limit| limit.is_exceeded(self.packets + 1, bytes)) {
+            return sink.dropped(&packet, DropReason::Overflow);
+        }
+        self.with(class, |queue| outline::enqueue(queue, packet, now, &mut InClass { class: class as u8, sink }));
+        self.update(class);
+    }
+
+    #[inline]
+    pub(crate) fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        let mut candidates = self.waiting;
+        while !candidates.is_empty() {
+            let class = self.turns.next(candidates);
+            let packet =
+                self.with(class, |queue| outline::dequeue(queue, now, &mut InClass { class: class as u8, sink }));
+            match packet {
+                Some(packet) => self.turns.sent(class, packet.bytes),
+                None => self.turns.passed(class),
+            }
+            self.update(class);
+            if let Some(packet) = packet {
+                return Some(Packet { class: class as u8, ..packet });
+            }
+            candidates.remove(class);
+        }
+        None
+    }
+
+    #[inline]
+    pub(crate) fn packets(&self) -> usize {
+        self.packets
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
+        self.waiting.iter().filter_map(|class| self.queues[class].ready_at(now)).min()
+    }
+
+    pub(crate) fn timer(&self) -> Option<Time> {
+        self.queues.iter().filter_map(Queue::timer).min()
+    }
+
+    pub(crate) fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
+        for class in 0..self.queues.len() {
+            if self.queues[class].timer().is_some_and(|time| time <= now) {
+                self.with(class, |queue| queue.on_timer(now, &mut InClass { class: class as u8, sink }));
+                self.update(class);
+            }
+        }
+    }
+
+    pub(crate) fn classes(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    pub(crate) fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
+        for (name, queue) in self.names.iter().zip(&self.queues) {
+            visit(&format!("{name}.packets"), queue.packets() as f64);
+            queue.probe(&mut |inner, value| visit(&format!("{name}.{inner}"), value));
+        }
+    }
+}
+
+/// The way into a discipline that is held by another. Inlined, every discipline would contain every other one.
+pub(crate) mod outline {
+    use crate::{Body, Discipline, Packet, Queue, Sink};
+    use sojourn_core::Time;
+
+    #[inline(never)]
+    pub(crate) fn enqueue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, packet: Packet<B>, now: Time, sink: &mut S) {
+        queue.enqueue(packet, now, sink);
+    }
+
+    #[inline(never)]
+    pub(crate) fn dequeue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        queue.dequeue(now, sink)
+    }
+}
+
+/// Refuses `params`, which hold others under `key`, if there are too many one inside the other.
+///
+/// # Errors
+/// More than are good for anyone.
+pub(crate) fn check_depth(params: &Params, key: &'static str) -> Result<(), ParameterError> {
+    if params.depth() > MOST_NESTED {
+        let rule = format!("at most {MOST_NESTED} disciplines one inside the other, of which this is the outermost");
+        return Err(ParameterError::new(key, rule));
+    }
+    Ok(())
+}
+
+/// The limit of a discipline that has one.
+fn own_limit(params: &Params, link: &LinkProperties) -> Option<Limit> {
+    params.descriptor().parameter("limit")?;
+    match params.get("limit") {
+        Value::Amount(amount) => Some(Limit::new(amount, link)),
+        _ => None,
+    }
+}
+
+/// The values of `name` of all classes.
+pub(crate) fn integers<'a>(params: &'a Params, name: &'a str) -> impl Iterator<Item = u64> + 'a {
+    params.classes.iter().map(move |class| class.params.integer(name))
+}
+
+/// Implements `Discipline` by the [`Classful`] in the first field.
+macro_rules! impl_by_classes {
+    ($name:ident $(, $advice:item)?) => {
+        impl<B: crate::Body> crate::Discipline<B> for $name<B> {
+            #[inline]
+            fn enqueue<S: crate::Sink<B>>(&mut self, packet: crate::Packet<B>, now: sojourn_core::Time, sink: &mut S) {
+                self.0.enqueue(packet, now, sink);
+            }
+
+            #[inline]
+            fn dequeue<S: crate::Sink<B>>(&mut self, now: sojourn_core::Time, sink: &mut S) -> Option<crate::Packet<B>> {
+                self.0.dequeue(now, sink)
+            }
+
+            #[inline]
+            fn packets(&self) -> usize {
+                self.0.packets()
+            }
+
+            #[inline]
+            fn bytes(&self) -> u64 {
+                self.0.bytes()
+            }
+
+            fn ready_at(&self, now: sojourn_core::Time) -> Option<sojourn_core::Time> {
+                self.0.ready_at(now)
+            }
+
+            fn timer(&self) -> Option<sojourn_core::Time> {
+                self.0.timer()
+            }
+
+            fn on_timer<S: crate::Sink<B>>(&mut self, now: sojourn_core::Time, sink: &mut S) {
+                self.0.on_timer(now, sink);
+            }
+
+            fn classes(&self) -> Vec<String> {
+                self.0.classes()
+            }
+
+            fn marks(params: &sojourn_core::registry::Params) -> bool {
+                params.held().any(crate::Queue::<B>::marks)
+            }
+
+            fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
+                self.0.probe(visit);
+            }
+
+            $($advice)?
+        }
+    };
+}
+pub(crate) use impl_by_classes;

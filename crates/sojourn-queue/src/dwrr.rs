@@ -1,0 +1,130 @@
+//! Deficit weighted round robin (Shreedhar and Varghese 1996): a class's turn is so many bytes.
+//!
+//! Classes take turns in the order of the file. A turn adds `weight` quanta to the class's deficit counter; it sends
+//! while the counter is above zero, and each packet is taken off it. What it sent too much it lacks in its next turn; a
+//! class that runs empty starts from zero. So over any time in which two classes have packets, their bytes per weight
+//! differ by less than a quantum and a largest packet per weight of each.
+//!
+//! The paper and Linux's `drr` and `ets` send while the next packet is not larger than the counter. Here a queue may
+//! drop its next packet, so the size is known only afterwards, and the counter pays then, as in RFC 8290's round robin:
+//! the shares are the same, turns differ by up to a packet. Linux has an active list, which a class joins at the end;
+//! here it waits for its place in the order of the file, which is at most a round as well.
+
+#[cfg(test)]
+mod tests;
+
+use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::{Body, LinkProperties};
+use sojourn_core::Stream;
+use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
+
+/// What `dwrr` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "dwrr",
+    summary: "deficit weighted round robin: classes take turns of so many bytes",
+    sources: &[
+        "Shreedhar and Varghese 1996, Efficient fair queuing using deficit round-robin",
+        "Linux net/sched/sch_ets.c, net/sched/sch_drr.c",
+        "RITE deliverable 2.1 section 2.2",
+    ],
+    parameters: &[
+        classful::LIMIT,
+        Parameter {
+            name: "quantum",
+            kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 10_000_000 }),
+            default: Value::Auto,
+            description: "bytes of a turn for each unit of weight; auto is one full-size packet (Linux)",
+        },
+    ],
+    holds: Holds::Classes(&CLASS),
+    ..Descriptor::PLAIN
+};
+
+static CLASS: Descriptor = Descriptor {
+    name: "class",
+    parameters: &[Parameter {
+        name: "weight",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: Value::Integer(1),
+        description: "quanta of the class's turn; its share of the bytes among the classes that have packets",
+    }],
+    ..Descriptor::PLAIN
+};
+
+/// Queues that take turns of so many bytes.
+#[derive(Debug)]
+pub struct Dwrr<B>(Classful<B, ByteTurns>);
+
+impl<B: Body> Dwrr<B> {
+    /// Empty queues with the given parameters.
+    ///
+    /// # Errors
+    /// Classes or limits that contradict each other.
+    pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
+        let quantum = quantum(params, link);
+        let turns = ByteTurns::new(classful::integers(params, "weight").map(|weight| weight * quantum));
+        Ok(Dwrr(Classful::new(params, &params.classes, turns, link, random)?))
+    }
+}
+
+fn quantum(params: &Params, link: &LinkProperties) -> u64 {
+    match params.get("quantum") {
+        Value::Integer(bytes) => bytes,
+        _ => u64::from(link.packet_bytes),
+    }
+}
+
+impl_by_classes!(
+    Dwrr,
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let short = quantum(params, link) < u64::from(link.packet_bytes);
+        let text = "a full-size packet needs several rounds, each of which takes time to compute; usual is at least \
+                    one full-size packet (Shreedhar and Varghese)";
+        short.then(|| Advice::new("quantum", text)).into_iter().collect()
+    }
+);
+
+/// Turns of so many bytes.
+#[derive(Debug)]
+struct ByteTurns {
+    quanta: Vec<i64>,
+    /// Deficit counters; below zero by at most a packet.
+    deficits: Vec<i64>,
+    /// The class whose turn it is.
+    current: usize,
+}
+
+impl ByteTurns {
+    fn new(quanta: impl Iterator<Item = u64>) -> ByteTurns {
+        let quanta: Vec<_> = quanta.map(|bytes| bytes as i64).collect();
+        ByteTurns { deficits: vec![0; quanta.len()], current: quanta.len().saturating_sub(1), quanta }
+    }
+}
+
+impl Turns for ByteTurns {
+    /// The counter of a class that may not be asked is not above zero.
+    #[inline]
+    fn next(&mut self, candidates: Set) -> usize {
+        while self.deficits[self.current] <= 0 {
+            self.current = candidates.after(self.current);
+            self.deficits[self.current] += self.quanta[self.current];
+        }
+        self.current
+    }
+
+    #[inline]
+    fn sent(&mut self, class: usize, bytes: u32) {
+        self.deficits[class] -= i64::from(bytes);
+    }
+
+    /// Who does not use a turn cannot save it up.
+    #[inline]
+    fn passed(&mut self, class: usize) {
+        self.deficits[class] = self.deficits[class].min(0);
+    }
+
+    #[inline]
+    fn left(&mut self, class: usize) {
+        self.deficits[class] = 0;
+    }
+}

@@ -1,0 +1,214 @@
+//! HHF: the heavy-hitter filter (Linux `sch_hhf`, Lam and Dukkipati 2013; Estan and Varghese 2002).
+//!
+//! Two first-in first-out queues: one for flows that were seen to send much, one for all others. For each arrival:
+//! 1. a flow in the table of heavy ones is heavy;
+//! 2. for others, four counters by four hashes of the flow are looked up. If all of them, with this packet, are above
+//!    a threshold, the flow is heavy from now on, and its bytes are counted no more;
+//! 3. else each counter is raised to the least of the sums, and no further (conservative update);
+//! 4. a full buffer drops the oldest heavy packet, or the oldest of all where there is none.
+//!
+//! Counters begin anew after a while, and a flow leaves the table when it was silent for long. The two queues take turns as
+//! in FQ-CoDel, the light one with more bytes for each, and the heavy one never counts as new. Nothing is dropped
+//! early or marked. A flow may overtake itself when it becomes heavy while packets of it wait among the light ones.
+//!
+//! The kernel counts time in ticks of its clock; here it is exact.
+
+mod filter;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::flows::{self, EmptyNew, PERFECT, Rounds};
+use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
+use filter::Filter;
+use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::{Amount, Span, Stream, Time};
+use table::Table;
+
+const NAMES: [&str; 2] = ["heavy", "light"];
+const HEAVY: usize = 0;
+const LIGHT: usize = 1;
+
+const MOST_TIME: Span = Span::from_secs(1000);
+
+/// What `hhf` is and what can be set.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "hhf",
+    summary: "heavy-hitter filter: flows that send much share a queue of their own with less weight",
+    sources: &[
+        "Linux net/sched/sch_hhf.c",
+        "Estan and Varghese 2002, New Directions in Traffic Measurement and Accounting",
+    ],
+    parameters: &[
+        Parameter {
+            name: "limit",
+            kind: Kind::Amount { min_packets: 1.0, whole: true },
+            default: Value::Amount(Amount::Packets(1000.0)),
+            description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        },
+        Parameter {
+            description: "bytes that the heavy queue may send in its turn; auto is the link's full-size packet",
+            ..flows::QUANTUM
+        },
+        Parameter {
+            name: "non_hh_weight",
+            kind: Kind::Integer { min: 1, max: 1000 },
+            default: Value::Integer(2),
+            description: "quanta that the queue of the others may send in its turn",
+        },
+        Parameter {
+            name: "admit_bytes",
+            kind: Kind::Integer { min: 1, max: u32::MAX as u64 },
+            default: Value::Integer(131_072),
+            description: "bytes within reset_timeout above which a flow is heavy; the default is 26 Mbit/s",
+        },
+        Parameter {
+            name: "reset_timeout",
+            kind: Kind::Span { min: Span::from_micros(1), max: MOST_TIME },
+            default: Value::Span(Span::from_millis(40)),
+            description: "time after which the counters begin anew",
+        },
+        Parameter {
+            name: "evict_timeout",
+            kind: Kind::Span { min: Span::from_micros(1), max: MOST_TIME },
+            default: Value::Span(Span::from_secs(1)),
+            description: "silence after which a flow is no longer heavy",
+        },
+        Parameter {
+            name: "hh_limit",
+            kind: Kind::Integer { min: 1, max: 65_536 },
+            default: Value::Integer(2048),
+            description: "most heavy flows at a time; further ones stay with the others",
+        },
+        Parameter {
+            description: "whether the flow's number stands for its hash, so that up to 1024 flows have counters of their own; for study, no implementation does so",
+            ..PERFECT
+        },
+    ],
+    presets: &[Preset { name: "linux", summary: "sch_hhf's defaults, which are those here", values: &[] }],
+    ..Descriptor::PLAIN
+};
+
+/// Two queues, one of them for heavy hitters.
+#[derive(Debug)]
+pub struct Hhf<B> {
+    queues: [Fifo<B>; 2],
+    limit: Limit,
+    /// Counts what a queue sends in units of a byte over its weight, so that both have the same quantum.
+    rounds: Rounds,
+    prices: [u32; 2],
+    hash: FlowHash,
+    table: Table,
+    filter: Filter,
+}
+
+impl<B: Copy> Hhf<B> {
+    /// Empty queues with the given parameters.
+    ///
+    /// # Errors
+    /// A limit that holds no full-size packet.
+    pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
+        let weight = params.integer("non_hh_weight");
+        let quantum = match params.get("quantum") {
+            Value::Integer(bytes) => bytes,
+            _ => u64::from(link.packet_bytes),
+        };
+        Ok(Hhf {
+            queues: Default::default(),
+            limit: Limit::of(params, "limit", link)?,
+            rounds: Rounds::with((quantum * weight) as i64, EmptyNew::WaitUnlessAlone),
+            prices: [weight as u32, 1],
+            hash: FlowHash::new(&mut random, u32::MAX, params.boolean("perfect")),
+            table: Table::new(params.span("evict_timeout"), params.integer("hh_limit") as usize),
+            filter: Filter::new(params.span("reset_timeout"), params.integer("admit_bytes")),
+        })
+    }
+
+    /// Steps 1 to 3.
+    #[inline]
+    fn classify(&mut self, packet: &Packet<B>, now: Time) -> usize {
+        self.filter.refresh(now);
+        let flow = self.hash.bucket(packet) as u32;
+        if self.table.sees(flow, now) {
+            return HEAVY;
+        }
+        if !self.filter.catches(flow, packet.bytes) {
+            return LIGHT;
+        }
+        if self.table.admit(flow, now) { HEAVY } else { LIGHT }
+    }
+
+    /// Step 4.
+    #[cold]
+    fn drop_oldest<S: Sink<B>>(&mut self, sink: &mut S) {
+        let [heavy, light] = &mut self.queues;
+        if let Some(packet) = heavy.pop().or_else(|| light.pop()) {
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+    }
+}
+
+impl<B: Copy> Discipline<B> for Hhf<B> {
+    #[inline]
+    fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
+        packet.enqueued = now;
+        let class = self.classify(&packet, now);
+        packet.class = class as u8;
+        self.queues[class].push(packet);
+        if class == HEAVY {
+            self.rounds.join_old(HEAVY);
+        } else {
+            self.rounds.join(LIGHT);
+        }
+        while self.limit.is_exceeded(self.packets(), self.bytes()) {
+            self.drop_oldest(sink);
+        }
+    }
+
+    #[inline]
+    fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
+        loop {
+            let turn = self.rounds.turn()?;
+            let class = turn.bucket;
+            let Some(packet) = self.queues[class].pop() else {
+                self.rounds.found_empty(turn);
+                continue;
+            };
+            self.rounds.sent(turn, packet.bytes * self.prices[class]);
+            return Some(packet);
+        }
+    }
+
+    #[inline]
+    fn packets(&self) -> usize {
+        self.queues.iter().map(Fifo::packets).sum()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.queues.iter().map(Fifo::bytes).sum()
+    }
+
+    fn classes(&self) -> Vec<String> {
+        NAMES.map(String::from).to_vec()
+    }
+
+    fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
+        let reset_timeout = params.span("reset_timeout");
+        let most = link.rate.bytes_in(reset_timeout);
+        if (params.integer("admit_bytes") as f64) < most {
+            return Vec::new();
+        }
+        let text = format!(
+            "the link itself sends no more than {most:.0} B in reset_timeout ({reset_timeout}), so no flow that lasts is ever called heavy, \
+             and all share one queue; usual is a small part of the link's rate"
+        );
+        vec![Advice::new("admit_bytes", text)]
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
+        visit("heavy_flows", self.table.flows() as f64);
+        visit("heavy_packets", self.queues[HEAVY].packets() as f64);
+        visit("light_packets", self.queues[LIGHT].packets() as f64);
+    }
+}
