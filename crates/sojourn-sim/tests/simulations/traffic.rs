@@ -337,3 +337,15 @@ fn arrivals_do_not_depend_on_sizes() {
     };
     assert_eq!(count("\"1 kB\""), count("{ kind = \"zipf\", most = 20, exponent = 1.7 }"));
 }
+
+/// One transfer right after the other, so that copies and acknowledgements of each arrive during the next.
+#[test]
+fn the_past_of_a_flow_stays_past() {
+    let bottleneck = "rate = \"5 Mbit/s\"\njitter = { kind = \"uniform\", max = \"100 ms\", reorder = true }";
+    let busy = web("interval = \"20 ms\", size = \"20000 B\"", "flows = 4");
+    let record = run(&dumbbell("100 s", bottleneck, &[&busy]));
+    let count = group(&record, "web").fct_ms.unwrap().count;
+    let delivered: u64 = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
+    assert!((count * 20_000..=(count + 4) * 20_000).contains(&delivered), "{count} {delivered}");
+    assert!(count > 500, "{count}");
+}
