@@ -9,32 +9,53 @@ RTT = "50 ms"
 OTHER = "NewReno"
 LIVES = {OTHER: (20, 40)}
 
-_DEEP = {"kind": "droptail", "limit": "500 packets"}
 # Five times the bandwidth-delay product: deep enough to show who fills a buffer.
 _BUFFER = {"kind": "droptail", "limit": "200 packets"}
 _MARKING = {"kind": "dualpi2"}
 
+# The motivating example's buffer, for every discipline whose limit is no part of what it is.
+_DEEP = "500 packets"
+_OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "early")
 # What a discipline needs to be told to show what it is for.
-_BACKGROUND: dict[str, Any] = {"name": "background", "groups": ["ledbat"]}
-_REST: dict[str, Any] = {"name": "rest"}
+_QUEUE = {"kind": "droptail", "limit": _DEEP}
+_BACKGROUND: dict[str, Any] = {"name": "background", "groups": ["ledbat"], "queue": _QUEUE}
+_REST: dict[str, Any] = {"name": "rest", "queue": _QUEUE}
 _ONE_TO_THREE = [_BACKGROUND | {"weight": 1}, _REST | {"weight": 3}]
-_QUEUES: dict[str, dict[str, Any]] = {
-    "droptail": _DEEP,
-    "prio": {"kind": "prio", "class": [_REST, _BACKGROUND]},
-    **{kind: {"kind": kind, "class": _ONE_TO_THREE} for kind in ("wrr", "dwrr", "wfq")},
+_SETTINGS: dict[str, dict[str, Any]] = {
+    # One and a half times the fair share of a flow.
+    "hhf": {"admit_bytes": 7500},
+    # A little less than the link, so that packets wait where they are managed.
+    "cake": {"bandwidth": "9.5 Mbit/s"},
+    "prio": {"class": [_REST, _BACKGROUND]},
+    **{kind: {"class": _ONE_TO_THREE} for kind in ("wrr", "dwrr", "wfq")},
+    "early": {"threshold": "10 ms", "marks": "ect", "child": {"kind": "codel", "limit": _DEEP, "ecn": True}},
 }
+# Disciplines that act on a packet's mark are shown with LEDBAT marked as what it is.
+_BY_DSCP = ("wred", "cake")
+# Disciplines that do nothing for packets that cannot be marked.
+_BY_ECN = ("early",)
 # Controls that only a mark slows down are shown where marks are given.
 _MARKED = ("dctcp", "prague")
 
 
 def ten_flows(queue: str) -> dict[str, Any]:
     """Five NewReno and five LEDBAT flows at a discipline with its defaults."""
+    limit = {} if queue in _OWN_LIMIT else {"limit": _DEEP}
+    dscps = {"ledbat": "le"} if queue in _BY_DSCP else {}
     return {
         "name": f"ten-flows-{queue}",
         "duration": f"{QUEUE_SECONDS} s",
-        "bottleneck": {"rate": RATE, "queue": _QUEUES.get(queue, {"kind": queue})},
+        "bottleneck": {"rate": RATE, "queue": {"kind": queue, **limit, **_SETTINGS.get(queue, {})}},
         "group": [
-            {"name": name, "control": control, "flows": 5, "rtt": RTT, "start": {"uniform": ["0 s", "0.1 s"]}}
+            {
+                "name": name,
+                "control": control,
+                "flows": 5,
+                "rtt": RTT,
+                "start": {"uniform": ["0 s", "0.1 s"]},
+                "dscp": dscps.get(name, "default"),
+                "transport": {"preset": "rfc", "ecn": queue in _BY_ECN},
+            }
             for name, control in (("tcp", "newreno"), ("ledbat", "ledbat"))
         ],
     }

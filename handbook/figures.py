@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 import sojourn
 from handbook.experiments import LIVES, QUEUE_SECONDS, alone, beside_newreno, ten_flows
 from sojourn.figures.series import Series
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, shades, styled
+from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, shades, styled
 
 if TYPE_CHECKING:
     from handbook.pages import Page
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 4
 DRAWN_BINS = 150
 DPI = 130
+REFERENCE = "#A6A6A6"
+MOST_MS = 10_000
 BIN_S = 0.1
 
 
@@ -63,26 +65,26 @@ def disciplines(names: tuple[str, ...]) -> Figure:
             _title(above, names[position], series)
             if column == 0:
                 above.set_ylabel("delay [ms]")
-                below.set_ylabel("link use [%]")
+                below.set_ylabel("goodput [%]")
             if position + columns >= len(names):
                 below.set_xlabel("time [s]")
                 below.tick_params(labelbottom=True)
-        _legend(figure)
+        _legend(figure, compared=names != ("droptail",))
     return figure
 
 
-def _legend(figure: Figure) -> None:
+def _legend(figure: Figure, *, compared: bool) -> None:
     handles = [Patch(color=family(position), label=label) for position, label in enumerate(("5 NewReno", "5 LEDBAT"))]
-    handles.append(Line2D([], [], color=CAPACITY, label="delay with droptail, 500 packets"))  # type: ignore[arg-type]
+    if compared:
+        handles.append(Line2D([], [], color=REFERENCE, label="delay with droptail"))  # type: ignore[arg-type]
     figure.legend(handles=handles, loc="outside lower left", ncols=3, handlelength=1.2)
 
 
 def _title(axes: Axes, name: str, series: Series) -> None:
     record = series.record
     axes.set_title(name, loc="left", fontweight="bold", pad=14)
-    first = series.crossing[0]
     text = (
-        f"{first} {100 * record.groups[first].share:.0f} %, "
+        f"NewReno {100 * record.groups[series.crossing[0]].share:.0f} %, "
         f"{record.bottleneck.queue_ms.mean:.0f} ms, link {100 * record.bottleneck.utilization:.0f} %"
     )
     axes.annotate(text, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=6.8)
@@ -90,11 +92,11 @@ def _title(axes: Axes, name: str, series: Series) -> None:
 
 def _delay(axes: Axes, series: Series, reference: Series | None) -> None:
     if reference is not None:
-        axes.plot(reference.times_s, reference.queue_ms(), color=CAPACITY)
+        axes.plot(reference.times_s, reference.queue_ms(), color=REFERENCE, linewidth=0.8)
     axes.plot(series.times_s, series.queue_ms(), color=INK)
     axes.set_yscale("log")
-    axes.set_ylim(1, 1000)
-    axes.set_yticks([1, 10, 100, 1000], labels=["1", "10", "100", "1000"])
+    axes.set_ylim(1, MOST_MS)
+    axes.set_yticks([1, 10, 100, 1000, MOST_MS], labels=["1", "10", "100", "1000", ""])
     axes.minorticks_off()
     axes.set_xlim(0, QUEUE_SECONDS)
 
