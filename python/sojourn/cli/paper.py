@@ -11,7 +11,7 @@ from sojourn.cli.progress import progress
 from sojourn.reading import unknown_name
 
 if TYPE_CHECKING:
-    from sojourn.papers.study import Item, Study
+    from sojourn.papers.study import Findings, Item, Study
 
 
 @click.command(
@@ -60,21 +60,28 @@ def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":
 
 
 def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> None:
-    from sojourn.papers.files import counts, write_item, write_page
+    from sojourn.papers.files import counts, write_item, write_page, write_short
     from sojourn.papers.lab import Lab
     from sojourn.store import check_writable
 
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
-    findings = {}
+    findings: dict[str, Findings] = {}
     with progress(study.name) as update:
-        for number, item in enumerate(items):
+        most = 0.0
 
-            def report(_what: str, part: float, number: int = number) -> None:
-                update((number + part) / len(items))
+        def report(_what: str, part: float) -> None:
+            # An item may need several sweeps; what is shown never falls back.
+            nonlocal most
+            most = max(most, (len(findings) + part) / len(items))
+            update(most)
 
-            findings[item.name] = item.find(Lab(folder, jobs, report))
+        lab = Lab(folder, jobs, report)
+        for item in items:
+            findings[item.name] = item.find(lab)
             write_item(folder, item, findings[item.name])
+            report(item.name, 0)
     page = write_page(folder, study, findings)
+    write_short(folder, study, findings)
     for item in items:
         checks = findings[item.name].checks
         click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")

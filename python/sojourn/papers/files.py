@@ -4,7 +4,6 @@ import base64
 import csv
 import html
 import io
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAGE = "index.html"
+SHORT = "summary.md"
 _PAGE_DPI = 130
 _WORDS = {True: "yes", False: "no", None: "-"}
 _STYLE = """
@@ -100,20 +100,21 @@ def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
     for item in study.items:
         if item.name in findings:
             checks = findings[item.name].checks
-            lines.append([f'<a href="#{item.name}">{_text(item.title)}</a>', counts(checks) if checks else "-"])
+            link = f'<a href="#{item.name}">{_text(item.title)}</a>'
+            lines.append((link, _text(counts(checks) if checks else "-"), _text(findings[item.name].verdict)))
     everything = [check for found in findings.values() for check in found.checks]
-    rows = "".join(f"<tr><td>{title}</td><td>{_text(count)}</td></tr>" for title, count in lines)
+    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in line)}</tr>" for line in lines)
     words = "" if study.summary is None else _paragraphs(study.summary(dict(findings)))
     return (
         f"{words}<p><strong>{_text(counts(everything))}.</strong></p>"
-        f'<div class="wide"><table><tr><th>Item</th><th>Paper and measured</th></tr>{rows}</table></div>'
+        f'<div class="wide"><table><tr><th>Item</th><th>Checks</th><th>Found</th></tr>{rows}</table></div>'
     )
 
 
 def _item(item: Item, found: Findings) -> str:
     parts = [f'<h2 id="{item.name}">{_text(item.title)}</h2><p class="setting">{_text(item.setting)}</p>']
     parts += [_figure(figure, found.captions[name]) for name, figure in found.figures.items()]
-    parts.append(_paragraphs(found.text))
+    parts.append(_paragraphs(f"{found.verdict}\n\n{found.text}"))
     if found.checks:
         parts.append(_checks(found.checks))
     parts += [_data(table) for table in found.tables]
@@ -163,16 +164,42 @@ def _text(text: str) -> str:
     return html.escape(text)
 
 
+def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
+    """Write the summary, some pictures and the checks as Markdown, for the pages of docs/papers."""
+    parts = [f"# {study.title}", f"{study.source}. Repeated with `sojourn paper {study.name}`."]
+    if study.summary is not None:
+        parts.append(study.summary(dict(findings)))
+    everything = [check for found in findings.values() for check in found.checks]
+    parts.append(f"**{counts(everything)}.** Numbers are means over runs and their standard deviation.")
+    for item in study.items:
+        if item.name in findings:
+            parts += _short_item(
+                item, findings[item.name], [name for place, name in study.pictures if place == item.name]
+            )
+    target = folder / SHORT
+    with whole_file(target) as path:
+        path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+    return target
+
+
+def _short_item(item: Item, found: Findings, pictures: Sequence[str]) -> list[str]:
+    images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in pictures if name in found.figures]
+    table = [markdown_checks(found.checks)] if found.checks else []
+    return [f"## {item.title}", f"*{item.setting}.*", found.verdict, *images, found.text, *table]
+
+
 def markdown_checks(checks: Sequence[Check]) -> str:
-    """Return checks as a Markdown table, for the pages of docs/papers."""
-    head = "| Claim | Paper | Measured | Agrees | |\n|---|---|---|---|---|\n"
-    rows = (
-        f"| {check.claim} | {check.paper} | {check.measured} | {_WORDS[check.agrees]} | {check.note} |"
-        for check in checks
-    )
-    return head + "\n".join(rows) + "\n"
+    """Return checks as a Markdown table.
+
+    >>> print(markdown_checks([Check("a", "1", "2", False, "why")]))
+    | Claim | Paper | Measured | Agrees | |
+    |---|---|---|---|---|
+    | a | 1 | 2 | no | why |
+    """
+    rows = ((check.claim, check.paper, check.measured, _WORDS[check.agrees], check.note) for check in checks)
+    lines = [f"| {' | '.join(map(_escaped, row))} |".replace("|  |", "| |") for row in rows]
+    return "\n".join(("| Claim | Paper | Measured | Agrees | |", "|---|---|---|---|---|", *lines))
 
 
-def read_checks(folder: Path, item: str) -> list[Check]:
-    """Return the checks that an earlier run of an item wrote."""
-    return [Check(**check) for check in json.loads((folder / item / "checks.json").read_text(encoding="utf-8"))]
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")

@@ -1,7 +1,7 @@
 """Where a study's runs are made and kept."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,19 @@ class Lab:
     jobs: int
     report: Callable[[str, float], None] = lambda what, part: None
     """Told what is under way and its done fraction."""
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of a sweep file that replace those of every plan: fewer seeds and less time, to try a study."""
+    ready: dict[str, Dataset] = field(default_factory=dict)
+    """Datasets that this process has seen complete, by name: items share them."""
 
     def sweep(self, name: str, tables: Mapping[str, Any]) -> Dataset:
         """Return the dataset of a plan, running what the folder lacks of it.
 
         Another plan under the same name, or one of another version, is run anew.
         """
-        plan = Plan.of(tables, name=name)
+        if name in self.ready:
+            return self.ready[name]
+        plan = Plan.of({**tables, **self.overrides}, name=name)
         folder = self.folder / DATA / name
         dataset = Dataset.create(folder, plan, batch_points(plan), replace=True)
 
@@ -34,4 +40,5 @@ class Lab:
             self.report(name, status.done / status.runs)
 
         run_local(plan, dataset, self.jobs, report)
+        self.ready[name] = dataset
         return dataset

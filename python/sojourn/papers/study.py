@@ -45,6 +45,8 @@ class Findings:
     checks: list[Check] = field(default_factory=list)
     text: str = ""
     """What a reader should know, in a few sentences."""
+    verdict: str = ""
+    """What was found, in a sentence, for the summary."""
 
     def show(self, name: str, figure: "Figure", caption: str) -> None:
         """Add a figure."""
@@ -74,3 +76,5 @@ class Study:
     items: Sequence[Item]
     summary: "Callable[[dict[str, Findings]], str] | None" = None
     """What of the paper holds and what does not, in a few sentences, from what its items found."""
+    pictures: Sequence[tuple[str, str]] = ()
+    """The figures, by item and name, that stand for the study where there is no room for all."""

@@ -1,20 +1,28 @@
 """Numbers of the paper's figures from a dataset: means over runs, with their spread."""
 
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from sojourn.sweep.stats import line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from sojourn.papers.gong.world import SEEDS
+from sojourn.papers.lab import Lab
+from sojourn.papers.study import Check
+from sojourn.sweep.dataset import Dataset
+from sojourn.sweep.plan import CASE
+from sojourn.sweep.rows import ERROR, GROUP
 
 TCP, BACKGROUND = "tcp", "background"
 UTILIZATION = "bottleneck_utilization"
 QUEUE_PACKETS = "bottleneck_queue_packets_mean"
 QUEUE_MS = "bottleneck_queue_ms_mean"
+LINK_DROP_RATE = "bottleneck_drop_rate"
 SHARE = "share"
 DROP_RATE = "drop_rate"
+JAIN, JAIN_ALL = "jain", "jain_all"
+
+Key = tuple[str | float, ...]
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,13 @@ class Number:
     sd: float
     runs: int
 
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Number":
+        """Return the number of some runs; without any it is not a number."""
+        if not values:
+            return cls(math.nan, 0.0, 0)
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+
     def text(self, digits: int = 1, scale: float = 1.0) -> str:
         """Return mean and standard deviation.
 
@@ -33,33 +48,94 @@ class Number:
         """
         return f"{scale * self.mean:.{digits}f} ± {scale * self.sd:.{digits}f}"
 
+    def above(self, other: "Number") -> bool:
+        """Return whether it is larger by more than chance: by two standard errors of the difference.
 
-@dataclass(frozen=True)
-class Rows:
-    """Some rows of a dataset."""
+        >>> Number(2.0, 0.1, 10).above(Number(1.0, 0.1, 10)), Number(2.0, 3.0, 10).above(Number(1.0, 3.0, 10))
+        (True, False)
+        """
+        return self.mean - other.mean > 2 * self.error(other)
 
-    table: "pa.Table"
+    def not_below(self, other: "Number") -> bool:
+        """Return whether it is larger, or as large up to chance."""
+        return not other.above(self)
 
-    def where(self, **values: Any) -> "Rows":
-        """Return the rows with these values; a dot in a column's name is written as two underscores."""
-        import pyarrow.compute as pc
+    def error(self, other: "Number") -> float:
+        """Return the standard error of the difference."""
+        return math.sqrt(self.sd**2 / max(self.runs, 1) + other.sd**2 / max(other.runs, 1))
 
-        chosen = self.table
-        for name, value in values.items():
-            column = name.replace("__", ".")
-            chosen = chosen.filter(pc.equal(chosen[column], value))
-        return Rows(chosen)
 
-    def number(self, metric: str) -> Number:
-        """Return a metric over these rows; there is at least one."""
-        found = line(metric, self.table[metric].to_pylist())
-        return Number(found["mean"] or 0.0, found.get("sd") or 0.0, found["n"])
+class Results:
+    """What the cases of a dataset measured."""
 
-    def values(self, column: str) -> list[Any]:
-        """Return the distinct values of a column, in order."""
-        distinct: list[Any] = self.table[column].unique().to_pylist()
-        return distinct
+    def __init__(self, dataset: Dataset) -> None:
+        self.table = dataset.table()
+        self.columns: dict[str, list[Any]] = {}
+        self.rows: dict[tuple[str, str], list[int]] = {}
+        for row, case in enumerate(zip(self.column(CASE), self.column(GROUP), self.column(ERROR), strict=True)):
+            if case[2] is not None:
+                raise RuntimeError(f"{case[0]}: {case[2]}")
+            self.rows.setdefault(case[:2], []).append(row)
 
-    def numbers(self, metrics: Sequence[str]) -> list[Number]:
-        """Return several metrics."""
-        return [self.number(metric) for metric in metrics]
+    def column(self, name: str) -> list[Any]:
+        """Return a column."""
+        if name not in self.columns:
+            self.columns[name] = self.table[name].to_pylist()
+        return self.columns[name]
+
+    def values(self, key: Key, metric: str, group: str = TCP) -> list[float]:
+        """Return a metric in the runs of a case that have it."""
+        column = self.column(metric)
+        return [column[row] for row in self.rows[label(key), group] if column[row] is not None]
+
+    def number(self, key: Key, metric: str, group: str = TCP) -> Number:
+        """Return a metric of a case over its runs."""
+        return Number.of(self.values(key, metric, group))
+
+    def numbers(self, key: Key, metrics: Sequence[str], group: str = TCP) -> list[Number]:
+        """Return several metrics of a case."""
+        return [self.number(key, metric, group) for metric in metrics]
+
+
+def label(key: Key) -> str:
+    """Return what a case is called in its dataset.
+
+    >>> label(("RED", 0.5, 100))
+    'RED, 0.5, 100'
+    """
+    return ", ".join(map(str, key))
+
+
+def measure(lab: Lab, name: str, base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]]) -> Results:
+    """Run cases, ten times each, unless the folder holds them already."""
+    named = {label(key): dict(changes) for key, changes in cases.items()}
+    return Results(lab.sweep(name, {"base": base, "seeds": SEEDS, "cases": named}))
+
+
+def check(claim: str, paper: str, measured: str, *, agrees: bool, why: str = "") -> Check:
+    """Return a check that says why it disagrees, if it does."""
+    return Check(claim, paper, measured, agrees, "" if agrees else why or "Open.")
+
+
+def shown(claim: str, paper: str, measured: str, note: str = "") -> Check:
+    """Return a comparison that cannot agree or disagree."""
+    return Check(claim, paper, measured, None, note)
+
+
+def variation(values: Sequence[float]) -> float:
+    """Return the coefficient of variation as the paper defines it: standard deviation over mean.
+
+    >>> variation([1.0, 1.0]), round(variation([1.0, 3.0]), 3)
+    (0.0, 0.707)
+    """
+    mean = statistics.fmean(values)
+    return statistics.stdev(values) / mean if mean else 0.0
+
+
+def span(values: Sequence[float], digits: int = 0, scale: float = 1.0) -> str:
+    """Return least and greatest.
+
+    >>> span([0.52, 0.49], 0, 100)
+    '49 to 52'
+    """
+    return f"{scale * min(values):.{digits}f} to {scale * max(values):.{digits}f}"

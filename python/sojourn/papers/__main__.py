@@ -1,0 +1,29 @@
+"""Copies a study's summary into the documentation: `python -m sojourn.papers gong RESULTS docs/papers`."""
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from sojourn.papers.files import SHORT
+
+_IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+
+
+def publish(study: str, results: Path, docs: Path) -> Path:
+    """Copy the summary that `sojourn paper` wrote, and the pictures that it shows; return the page."""
+    pictures = docs / study
+    pictures.mkdir(parents=True, exist_ok=True)
+
+    def moved(image: re.Match[str]) -> str:
+        source = results / image[2]
+        shutil.copyfile(source, pictures / source.name)
+        return f"![{image[1]}]({study}/{source.name})"
+
+    page = docs / f"{study}.md"
+    page.write_text(_IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8")), encoding="utf-8")
+    return page
+
+
+if __name__ == "__main__":
+    publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,184 @@
+"""The machinery of `sojourn paper`, with few seeds and short runs; the study itself is run by hand."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from tests.conftest import Command
+
+from sojourn.papers.__main__ import publish
+from sojourn.papers.files import markdown_checks, write_item, write_page, write_short
+from sojourn.papers.gong import GONG, grid
+from sojourn.papers.gong.disciplines import fig3
+from sojourn.papers.gong.measures import Number, Results, check, measure, variation
+from sojourn.papers.gong.summary import summary
+from sojourn.papers.gong.world import QUEUES, base, choke, queue
+from sojourn.papers.lab import Lab
+from sojourn.papers.study import Check, Findings, Item, Study, Table
+
+QUICK = {"seeds": 2, "set": {"duration": "2 s"}}
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    return Lab(tmp_path_factory.mktemp("lab"), 1, overrides=QUICK)
+
+
+def small_study(found: Findings) -> tuple[Study, dict[str, Findings]]:
+    item = Item("one", "One & only", "a <setting>", lambda _lab: found)
+    return Study("small", "A study", "Nobody, 2026", [item], lambda _all: "It holds.", [("one", "bars")]), {
+        "one": found
+    }
+
+
+def small_findings() -> Findings:
+    found = Findings(verdict="Found.", text="First.\n\nSecond.")
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    found.show("bars", figure, "Some bars")
+    found.tables.append(Table("data", "The data", ("name", "value"), (("a, b", 1.5), ("c", None))))
+    found.checks = [check("a", "1", "1", agrees=True), check("b", "1", "2", agrees=False), Check("c", "1", "2", None)]
+    return found
+
+
+def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
+    found = fig3(lab)
+    assert {one.claim.split(":")[0] for one in found.checks} >= {"RED", "CHOKe", "CoDel", "DRR", "SFQ", "DropTail 10"}
+    assert set(found.figures) == set(found.captions) == {"fig3"}
+    part = next(lab.folder.glob("data/disciplines/runs/*.parquet"))
+    before = part.stat().st_mtime_ns
+    again = fig3(Lab(lab.folder, 1, overrides=QUICK))
+    assert part.stat().st_mtime_ns == before
+    assert again.checks == found.checks
+    assert again.tables == found.tables
+
+
+def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
+    found = small_findings()
+    study, _ = small_study(found)
+    write_item(tmp_path, study.items[0], found)
+    checks = json.loads((tmp_path / "one" / "checks.json").read_text(encoding="utf-8"))
+    assert [Check(**one) for one in checks] == found.checks
+    assert (tmp_path / "one" / "data.csv").read_text(encoding="utf-8") == 'name,value\n"a, b",1.5\nc,\n'
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {"bars.png", "bars.pdf", "data.csv", "checks.json"}
+
+
+def test_the_page_needs_no_network_and_fits_a_phone(tmp_path: Path) -> None:
+    page = write_page(tmp_path, *small_study(small_findings())).read_text(encoding="utf-8")
+    assert re.findall(r'(?:src|href)="(.{5})', page) == ['#one"', "data:"]
+    assert not re.search(r"url\(|@import|<script|<link|https?:", page)
+    assert 'name="viewport" content="width=device-width' in page
+    assert "prefers-color-scheme: dark" in page
+    assert "One &amp; only" in page
+    assert "a &lt;setting&gt;" in page
+    assert "1 of 2 agree, 1 only shown" in page
+    assert page.count("It holds.") == 1
+    assert "Found." in page
+    # Every table can be scrolled by itself, so that the page is never wider than the screen.
+    assert page.count("<table>") == page.count('<div class="wide"><table>')
+
+
+def test_the_short_page_is_published_with_its_pictures(tmp_path: Path) -> None:
+    study, findings = small_study(small_findings())
+    write_item(tmp_path / "out", study.items[0], findings["one"])
+    write_short(tmp_path / "out", study, findings)
+    page = publish("small", tmp_path / "out", tmp_path / "docs")
+    text = page.read_text(encoding="utf-8")
+    assert "![Some bars](small/bars.png)" in text
+    assert (tmp_path / "docs" / "small" / "bars.png").is_file()
+    assert "| b | 1 | 2 | no | Open. |" in text
+    assert "**1 of 2 agree, 1 only shown.**" in text
+
+
+def test_checks_keep_their_columns_in_markdown() -> None:
+    assert markdown_checks([Check("a|b", "1", "2", agrees=True)]).splitlines()[-1] == "| a\\|b | 1 | 2 | yes | |"
+
+
+def test_orderings_ask_for_more_than_chance() -> None:
+    low, high = Number.of([1.0, 1.1, 0.9]), Number.of([2.0, 2.1, 1.9])
+    assert high.above(low)
+    assert not low.above(high)
+    assert not low.not_below(high)
+    wide = Number.of([0.0, 2.0, 4.0])
+    assert not wide.above(low)
+    assert wide.not_below(low)
+    assert low.not_below(wide)
+
+
+def test_the_coefficient_of_variation_is_the_papers() -> None:
+    # Buffers of 100 to 400 packets that are always full: the most that they can vary.
+    assert variation([100, 200, 300, 400]) == pytest.approx(0.516, abs=0.001)
+
+
+def test_chokes_thresholds_are_what_ns2_computes_for_red() -> None:
+    # Digest of the source: 2500 and 7500 B at 4 Mbit/s, 3125 and 9375 B at 10 Mbit/s; weight 1.0e-3 at 4 Mbit/s.
+    slow, fast = choke(4.0), choke(10.0)
+    assert (slow["min"], slow["max"]) == ("2500 B", "7500 B")
+    assert (fast["min"], fast["max"]) == ("3125 B", "9375 B")
+    assert slow["weight"] == pytest.approx(1.0e-3, rel=1e-3)
+
+
+def test_the_grid_is_table_1() -> None:
+    cases = grid.cases(6.0)
+    assert len(cases) * 10 >= 3000
+    assert len([key for key in cases if key[0] == grid.CAPACITY]) == 6 * 8 * 4
+    mixed = cases[grid.MIXED, "RED"]
+    assert mixed["group.tcp.rtt"] == mixed["group.background.rtt"]
+    assert [float(rtt.split()[0]) for rtt in mixed["group.tcp.rtt"]] == pytest.approx([2, 4, 6, 8, 10])
+
+
+def test_on_and_off_times_make_the_duty_cycle() -> None:
+    assert grid.on_off(30, 10.0) == {"kind": "on-off", "on": "3000 ms", "off": "7000 ms"}
+    assert grid.on_off(100, 10.0) == {"kind": "bulk"}
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_every_discipline_of_the_paper_is_a_scenario(name: str, tmp_path: Path) -> None:
+    results = measure(
+        Lab(tmp_path, 1, overrides={"seeds": 1, "set": {"duration": "200 ms"}}),
+        "one",
+        base(),
+        {(name,): {"bottleneck.queue": queue(name)}},
+    )
+    assert results.number((name,), "share").runs == 1
+
+
+def test_a_case_that_cannot_be_run_is_an_error_not_a_number() -> None:
+    class Failed:
+        def table(self) -> object:
+            import pyarrow as pa
+
+            return pa.table({"case": ["RED"], "group": [None], "error": ["no memory"]})
+
+    with pytest.raises(RuntimeError, match="RED: no memory"):
+        Results(Failed())  # type: ignore[arg-type]
+
+
+def test_the_summary_says_what_does_not_hold() -> None:
+    kept = Findings(checks=[check("TCP has less than under DropTail", "less", "4 of 4", agrees=True)])
+    lost = Findings(checks=[check("x: TCP has less than under DropTail", "less", "3 of 4", agrees=False)])
+    assert "without exception in all 1 sets" in summary({"fig5": kept})
+    text = summary({"fig5": kept, "table1": lost})
+    assert "in 1 of 2 sets of cases" in text
+    assert "x: TCP has less than under DropTail (3 of 4)" in text
+    assert "table1 1" in text
+    assert "The paper's finding" not in summary({"fig2": Findings()})
+
+
+def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:
+    names = [item.name for item in GONG.items]
+    assert len(set(names)) == len(names)
+    assert {item for item, _ in GONG.pictures} <= set(names)
+
+
+def test_the_command_lists_and_refuses(command: Command, tmp_path: Path) -> None:
+    listed = command("paper")
+    assert listed.code == 0
+    assert all(item.name in listed.out for item in GONG.items)
+    assert command("paper", "gong").code != 0
+    wrong = command("paper", "gong", "fig33", "--out", str(tmp_path / "out"))
+    assert wrong.code != 0
+    assert "fig3" in wrong.err
+    assert not (tmp_path / "out").exists()
