@@ -55,6 +55,12 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
+    /// Segments delivered on the connection (C.delivered).
+    #[cfg(test)]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Segment `number` is sent, for the first time or again, with `in_flight` others outstanding.
     pub fn on_send(&mut self, number: u32, in_flight: u32, now: Time) {
         if in_flight == 0 {
