@@ -71,10 +71,7 @@ impl Veno {
 
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        if ack.rtt.is_some() {
-            // Of the newest segment, as in the kernel: the time that a timestamp echoes is that of the oldest, which
-            // waited for the receiver's acknowledgement.
-            let rtt = ack.now.since(ack.sent);
+        if let Some(rtt) = ack.rtt {
             self.base = self.base.min(rtt);
             self.least = self.least.min(rtt);
             self.samples = self.samples.saturating_add(1);

@@ -209,11 +209,18 @@ pub(crate) fn quote(text: &str) -> String {
 /// The one of `names` that is most like `name`, if any is like it.
 pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     const LONGEST: usize = 60;
+    const MEANINGFUL: usize = 4;
     if name.len() > LONGEST {
         return None;
     }
     let lower = name.to_lowercase();
     let most = (lower.chars().count() / 3).clamp(1, 3);
+    let names: Vec<_> = names.into_iter().collect();
+    // Who leaves something out means the whole: "reno" is newreno rather than veno.
+    let whole = names.iter().copied().filter(|known| lower.len() >= MEANINGFUL && known.contains(&lower));
+    if let Some(known) = whole.min_by_key(|known| known.len()) {
+        return Some(known);
+    }
     names
         .into_iter()
         .map(|known| (strsim::damerau_levenshtein(&lower, &known.to_lowercase()), known))
