@@ -69,6 +69,10 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "delay-based",
     "loss-tolerance",
     "long-fat-path",
+    "voip-under-load",
+    "video",
+    "traffic-mix",
+    "short-transfers",
 };
 
 /// One line for each file in `scenarios/traces/`.
