@@ -44,8 +44,10 @@ pub struct RateSampler {
     lost: u64,
     /// The last segment judged lost.
     last_lost: Option<u32>,
-    /// Segments that the present acknowledgement delivered.
+    /// Segments delivered since the last sample.
     newly_delivered: u32,
+    /// Segments beyond the acknowledged ones that duplicate acknowledgements without SACK showed to be delivered.
+    ahead: u32,
     /// Least round-trip time of a newest segment (C.min_rtt); none before the first.
     least_rtt: Option<Span>,
     /// Until this many are delivered, samples are limited by the application; 0 for never.
@@ -53,6 +55,12 @@ pub struct RateSampler {
 }
 
 impl RateSampler {
+    /// Segments delivered on the connection (C.delivered).
+    #[cfg(test)]
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// Segment `number` is sent, for the first time or again, with `in_flight` others outstanding.
     pub fn on_send(&mut self, number: u32, in_flight: u32, now: Time) {
         if in_flight == 0 {
@@ -81,17 +89,33 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
+    /// A duplicate acknowledgement without SACK: some segment was delivered, but not the first one outstanding (Linux
+    /// `tcp_add_reno_sack`). Counting it only when the hole below is filled would put the deliveries of many round trips
+    /// into one.
+    pub fn on_duplicate(&mut self, now: Time) {
+        if (self.ahead as usize) + 1 < self.snapshots.len() {
+            self.ahead += 1;
+            self.delivered += 1;
+            self.newly_delivered += 1;
+            self.delivered_at = now;
+        }
+    }
+
     /// `newly` segments were delivered, `newest` the latest sent of them; all below `acknowledged` are done with.
     /// What was known when `newest` was sent, from which [`sample`](RateSampler::sample) is taken when the losses that
     /// the same acknowledgement shows are known too.
     pub fn on_delivered(&mut self, newly: u32, newest: u32, acknowledged: u32, now: Time) -> Option<Snapshot> {
-        self.delivered += u64::from(newly);
+        // The hole itself is new (`tcp_remove_reno_sacks`).
+        let known = self.ahead.min(newly - 1);
+        self.ahead -= known;
+        self.delivered += u64::from(newly - known);
         self.delivered_at = now;
-        self.newly_delivered = newly;
+        self.newly_delivered += newly - known;
         let snapshot = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
         let done = (acknowledged - self.first) as usize;
         self.snapshots.drain(..done.min(self.snapshots.len()));
         self.first = acknowledged;
+        self.ahead = self.ahead.min((self.snapshots.len() as u32).saturating_sub(1));
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
@@ -132,7 +156,7 @@ impl RateSampler {
             rtt,
             prior_delivered: snapshot.delivered,
             total_delivered: self.delivered,
-            newly_delivered: self.newly_delivered,
+            newly_delivered: std::mem::take(&mut self.newly_delivered),
             lost: self.lost - snapshot.lost,
             tx_in_flight: snapshot.tx_in_flight,
             in_flight: present.in_flight,
@@ -230,5 +254,49 @@ mod tests {
         assert_eq!((sample.lost, sample.tx_in_flight), (4, 10));
         let sample = ack(&mut sampler, 1, 10, 90);
         assert_eq!((sample.lost, sample.tx_in_flight), (1, 8));
+    }
+
+    /// Segment 0 is lost, 1 to 9 arrive one per 10 ms from 50 ms on: each duplicate counts when it comes. The
+    /// retransmission was sent at 80 ms with 3 delivered; when it is acknowledged with all others at 140 ms, 7 more are,
+    /// not 10. Sending took longest: nothing that was sent after 0 ms is known by its number.
+    #[test]
+    fn duplicates_are_deliveries() {
+        let mut sampler = RateSampler::default();
+        for number in 0..10u32 {
+            sampler.on_send(number, number, at(10 * u64::from(number)));
+        }
+        for number in 1..10 {
+            sampler.on_duplicate(at(40 + 10 * number));
+            if number == 3 {
+                sampler.on_lost(0, at(70));
+                sampler.on_send(0, 6, at(80));
+            }
+        }
+        let snapshot = sampler.on_delivered(10, 0, 10, at(140)).unwrap();
+        let present = Present { now: at(140), in_flight: 0, repairing: false };
+        let sample = sampler.sample(&snapshot, None, &present);
+        assert_eq!((sample.prior_delivered, sample.total_delivered, sample.newly_delivered), (3, 10, 10));
+        assert_eq!((sample.delivered, sample.interval), (7, Span::from_millis(80)));
+    }
+
+    /// Of 0 to 5, 0 and 3 are lost: a hole is one delivery, and what lies between was counted before. Duplicates of what
+    /// arrived twice cannot be told from others, but never count for more than is outstanding beyond the hole.
+    #[test]
+    fn partial_acknowledgements_take_their_duplicates_back() {
+        let counted = |duplicates: u32| {
+            let mut sampler = RateSampler::default();
+            for number in 0..6u32 {
+                sampler.on_send(number, number, at(u64::from(number)));
+            }
+            (0..duplicates).for_each(|_| sampler.on_duplicate(at(50)));
+            [0, 3].map(|hole| {
+                sampler.on_delivered(3, hole, hole + 3, at(60)).unwrap();
+                (sampler.delivered, sampler.ahead)
+            })
+        };
+        assert_eq!(counted(4), [(5, 2), (6, 0)]);
+        assert_eq!(counted(9), [(6, 2), (7, 0)]);
+        // The acknowledgements of two were lost.
+        assert_eq!(counted(2), [(3, 0), (6, 0)]);
     }
 }

@@ -245,6 +245,9 @@ impl Sender {
         if acknowledged > 0 {
             self.on_progress(acknowledged, now);
         } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
+            if let (Some(sampler), false) = (&mut self.rate, self.sack) {
+                sampler.on_duplicate(now);
+            }
             self.on_duplicate(now);
         }
         // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.

@@ -17,6 +17,7 @@ METRICS = ("share", "goodput_mbps", "bottleneck_utilization", "bottleneck_queue_
 CONFIDENCE = 0.95
 # The same dataset always gives the same bootstrap intervals.
 _BOOTSTRAP_SEED = 1
+_PLACE = "place in the table"
 _QUANTILES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 
 
@@ -51,6 +52,8 @@ def statistics(
     Failed runs and values that a run does not have are left out; `n` counts the others. `resamples` above zero
     adds bootstrap intervals from so many resamples. Raises InputError where there is no such column.
     """
+    import pyarrow as pa
+
     for name in (*by, *metrics):
         if name not in table.column_names:
             raise unknown_name("the dataset has no column", name, table.column_names)
@@ -58,8 +61,11 @@ def statistics(
         if not _is_number(table, name):
             raise input_error(f"the column {name!r} holds no numbers", key=name)
     sound = table.filter(table[ERROR].is_null()) if ERROR in table.column_names else table
-    grouped = sound.select([*by, *metrics]).group_by(list(by), use_threads=False)
-    rows = grouped.aggregate([(name, "list") for name in metrics]).to_pylist()
+    place = pa.array(range(len(sound)), pa.int64())
+    grouped = sound.select([*by, *metrics]).append_column(_PLACE, place).group_by(list(by), use_threads=False)
+    rows = grouped.aggregate([(_PLACE, "min"), *((name, "list") for name in metrics)]).to_pylist()
+    # Arrow promises no order of its groups.
+    rows.sort(key=lambda row: row[f"{_PLACE}_min"])
     return [
         {**{name: row[name] for name in by}, **line(metric, row[f"{metric}_list"], resamples=resamples)}
         for row in rows
