@@ -125,9 +125,11 @@ def fig5(lab: Lab) -> Findings:
     )
     least = min(pairs, key=lambda pair: measured[pair][1].mean)
     most = max(pairs, key=lambda pair: measured[pair][1].mean)
+    less = sum(tail[c][1].above(measured[c, n][1]) for c, n in pairs)
     found.verdict = (
-        f"Every AQM lowers TCP's share with every control; to {100 * measured[least][1].mean:.0f} % ({least[0]} under "
-        f"{least[1]}) at the least and {100 * measured[most][1].mean:.0f} % ({most[0]} under {most[1]}) at the most."
+        f"In {less} of {len(pairs)} pairs of control and AQM TCP has less than under DropTail: from "
+        f"{100 * measured[least][1].mean:.0f} % ({least[0]} under {least[1]}) to {100 * measured[most][1].mean:.0f} % "
+        f"({most[0]} under {most[1]})."
     )
     return found
 
