@@ -63,6 +63,7 @@ CONTROLS: Mapping[str, str] = {
     "dctcp": "kind = 'dctcp', preset = 'ns3'",
     "ledbat": "kind = 'ledbat', preset = 'ns3'",
     "lp": "kind = 'tcp_lp', preset = 'ns3'",
+    "bbr": "kind = 'bbr', preset = 'ns3'",
 }
 
 

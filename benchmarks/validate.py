@@ -10,7 +10,7 @@ import argparse
 import sys
 from typing import Any
 
-from benchmarks import agreement, ledbat_laws, machine, papers, validation_pages
+from benchmarks import agreement, behaviour, ledbat_laws, machine, papers, validation_pages
 from benchmarks.bench import available_peers
 from benchmarks.common import load, save, write_page
 from benchmarks.peers import peers
@@ -49,6 +49,7 @@ def measure(*, live: bool) -> dict[str, Any]:
         "agreement": agreement.measure(live),
         "papers": papers.measure(),
         "ledbat": ledbat_laws.measure(),
+        "behaviour": behaviour.measure(),
     }
 
 

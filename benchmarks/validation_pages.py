@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks import pages_ledbat, pages_papers, pages_peers
+from benchmarks import pages_behaviour, pages_ledbat, pages_papers, pages_peers
 from benchmarks.common import Document, paragraph, table
+from benchmarks.explanations import Explanation
 from benchmarks.pages_peers import FAMILIES, PEERS
 
 
@@ -18,6 +19,7 @@ def render(document: Document) -> Mapping[str, str]:
         "validation/controls": pages_peers.controls(agreement),
         "validation/papers": pages_papers.render(document["papers"]),
         "validation/ledbat": pages_ledbat.render(document["ledbat"]),
+        "validation/behaviour": pages_behaviour.render(document["behaviour"]),
     }
     return {name: "\n\n".join(parts) for name, parts in pages.items()}
 
@@ -30,7 +32,9 @@ def verdict(document: Document) -> str:
     ]
     counts.append(f"{_count(_judged(document['papers']), 'agrees')} with the paper")
     laws = [row for rows in document["ledbat"].values() for row in rows]
-    return f"Checks that hold: {', '.join(counts)}, {_count(laws, 'holds')} of LEDBAT's laws."
+    counts.append(f"{_count(laws, 'holds')} of LEDBAT's laws")
+    counts.append(f"{_count(document['behaviour']['checks'], 'agrees')} about behaviour")
+    return f"Checks that hold: {', '.join(counts)}."
 
 
 def unexplained(document: Document) -> list[str]:
@@ -38,7 +42,7 @@ def unexplained(document: Document) -> list[str]:
     found = pages_peers.unexplained(document["agreement"]) + pages_papers.unexplained(document["papers"])
     for law, rows in document["ledbat"].items():
         found += [f"LEDBAT, {law}: {row}" for row in rows if not row["holds"]]
-    return found
+    return found + pages_behaviour.unexplained(document["behaviour"])
 
 
 def _index(document: Document) -> list[str]:
@@ -48,9 +52,7 @@ def _index(document: Document) -> list[str]:
         for peer, peer_name in PEERS.items():
             points = agreement[peer]["families"][family]
             if points:
-                failing = pages_peers.failing(peer, family, points)
-                known = [why.status if why else "open" for _, _, why in failing]
-                counts = (known.count(status) for status in ("noise", "explained", "narrowed", "open"))
+                counts = _reasons([why for _, _, why in pages_peers.failing(peer, family, points)])
                 rows.append(_row(f"[{name}](validation/{page})", peer_name, _checks([points]), "agrees", counts))
     judged, unknown = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
     failed = sum(not check["agrees"] for check in judged)
@@ -59,6 +61,10 @@ def _index(document: Document) -> list[str]:
     laws = [row for rows_of_law in document["ledbat"].values() for row in rows_of_law]
     broken = sum(not row["holds"] for row in laws)
     rows.append(_row("[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", laws, "holds", (0, 0, 0, broken)))
+    behaviour = document["behaviour"]
+    counts = _reasons([why for _, why in pages_behaviour.failing(behaviour)])
+    what = "[behaviour of the controls](validation/behaviour.md)"
+    rows.append(_row(what, "RFCs, drafts and papers", behaviour["checks"], "agrees", counts))
     heads = ["What", "Against", "Checks that hold>", "Noise>", "Explained>", "Narrowed>", "Open>"]
     return [
         "# Validation",
@@ -67,10 +73,10 @@ def _index(document: Document) -> list[str]:
             {pages_peers.sources(agreement)}"""),
         table(heads, rows),
         paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
-            in each simulator. Of those that fail, the page says why. "Noise": these runs cannot decide. "Explained": by
-            the peer's source with numbers that fit, or by an experiment. "Narrowed": what it is not, and what it may
-            be; the rest is open. How the peers are set up: [their README](../benchmarks/peers/README.md); what a point
-            is in Sojourn: `benchmarks/equivalents.py`."""),
+            in each simulator; or one claim of a source about a table. Of those that fail, the page says why. "Noise":
+            these runs cannot decide. "Explained": by the peer's source with numbers that fit, or by an experiment.
+            "Narrowed": what it is not, and what it may be; the rest is open. How the peers are set up: [their
+            README](../benchmarks/peers/README.md); what a point is in Sojourn: `benchmarks/equivalents.py`."""),
     ]
 
 
@@ -78,6 +84,11 @@ def _row(
     what: str, against: str, checks: Sequence[Mapping[str, Any]], key: str, counts: Iterable[int]
 ) -> Sequence[str]:
     return [what, against, _count(checks, key), *(str(count) for count in counts)]
+
+
+def _reasons(found: Sequence[Explanation | None]) -> list[int]:
+    known = [why.status if why else "open" for why in found]
+    return [known.count(status) for status in ("noise", "explained", "narrowed", "open")]
 
 
 def _checks(families: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:

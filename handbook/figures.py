@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 import sojourn
 from handbook.experiments import LIVES, QUEUE_SECONDS, alone, beside_newreno, ten_flows
 from sojourn.figures.series import Series
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, shades, styled
+from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, shades, styled
 
 if TYPE_CHECKING:
     from handbook.pages import Page
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 4
 DRAWN_BINS = 150
+# BBR empties the path for a quarter of a second: wider bins would miss the window of that time.
+CONTROL_BINS = 300
 DPI = 130
+REFERENCE = "#A6A6A6"
+MOST_MS = 10_000
 BIN_S = 0.1
 
 
@@ -63,26 +67,26 @@ def disciplines(names: tuple[str, ...]) -> Figure:
             _title(above, names[position], series)
             if column == 0:
                 above.set_ylabel("delay [ms]")
-                below.set_ylabel("link use [%]")
+                below.set_ylabel("goodput [%]")
             if position + columns >= len(names):
                 below.set_xlabel("time [s]")
                 below.tick_params(labelbottom=True)
-        _legend(figure)
+        _legend(figure, compared=names != ("droptail",))
     return figure
 
 
-def _legend(figure: Figure) -> None:
+def _legend(figure: Figure, *, compared: bool) -> None:
     handles = [Patch(color=family(position), label=label) for position, label in enumerate(("5 NewReno", "5 LEDBAT"))]
-    handles.append(Line2D([], [], color=CAPACITY, label="delay with droptail, 500 packets"))  # type: ignore[arg-type]
+    if compared:
+        handles.append(Line2D([], [], color=REFERENCE, label="delay with droptail"))  # type: ignore[arg-type]
     figure.legend(handles=handles, loc="outside lower left", ncols=3, handlelength=1.2)
 
 
 def _title(axes: Axes, name: str, series: Series) -> None:
     record = series.record
     axes.set_title(name, loc="left", fontweight="bold", pad=14)
-    first = series.crossing[0]
     text = (
-        f"{first} {100 * record.groups[first].share:.0f} %, "
+        f"NewReno {100 * record.groups[series.crossing[0]].share:.0f} %, "
         f"{record.bottleneck.queue_ms.mean:.0f} ms, link {100 * record.bottleneck.utilization:.0f} %"
     )
     axes.annotate(text, (0, 1), (0, 3), xycoords="axes fraction", textcoords="offset points", fontsize=6.8)
@@ -90,11 +94,11 @@ def _title(axes: Axes, name: str, series: Series) -> None:
 
 def _delay(axes: Axes, series: Series, reference: Series | None) -> None:
     if reference is not None:
-        axes.plot(reference.times_s, reference.queue_ms(), color=CAPACITY)
+        axes.plot(reference.times_s, reference.queue_ms(), color=REFERENCE, linewidth=0.8)
     axes.plot(series.times_s, series.queue_ms(), color=INK)
     axes.set_yscale("log")
-    axes.set_ylim(1, 1000)
-    axes.set_yticks([1, 10, 100, 1000], labels=["1", "10", "100", "1000"])
+    axes.set_ylim(1, MOST_MS)
+    axes.set_yticks([1, 10, 100, 1000, MOST_MS], labels=["1", "10", "100", "1000", ""])
     axes.minorticks_off()
     axes.set_xlim(0, QUEUE_SECONDS)
 
@@ -118,7 +122,7 @@ def control(name: str) -> Figure:
         grid = figure.subplots(3, 2, sharex=True, sharey="row")
         titles = ("alone", "beside NewReno, from 20 s to 40 s")
         for column, (title, tables) in enumerate(zip(titles, (alone(name), beside_newreno(name)), strict=True)):
-            series = Series(_run(tables), 0, DRAWN_BINS)
+            series = Series(_run(tables), 0, CONTROL_BINS)
             grid[0, column].set_title(title, loc="left")
             _lives(grid[:, column], series)
         for axes, label in zip(grid[:, 0], ("cwnd [packets]", "rate [Mbit/s]", "delay [ms]"), strict=True):
@@ -136,9 +140,22 @@ def _lives(panels: Any, series: Series) -> None:
         # Before and after its life a flow has a window, which means nothing.
         start_s, stop_s = LIVES.get(group, (0, series.duration_s))
         alive = (series.times_s >= start_s) & (series.times_s <= stop_s)
+        delivered = series.delivered_mbps(group)[0]
         packets = np.where(alive, series.window_packets(group)[0], np.nan)
         window.plot(series.times_s, packets, color=colour, label=group)
-        rate.plot(series.times_s, series.delivered_mbps(group)[0], color=colour)
-    delay.plot(series.times_s, series.queue_ms(), color=INK)
+        rate.plot(series.times_s, np.where(alive | (delivered > 0), delivered, np.nan), color=colour)
+    waits = _waits_apart(series)
+    for position, wait in enumerate(waits):
+        delay.plot(series.times_s, wait, color=family(position))
+    if not waits:
+        delay.plot(series.times_s, series.queue_ms(), color=INK)
     delay.set_xlabel("time [s]")
     delay.set_xlim(0, series.duration_s)
+
+
+def _waits_apart(series: Series) -> list[Any]:
+    """How long each flow's data waited, where flows may be in queues of their own, so that a mean says nothing."""
+    if len(series.groups) == 1 or "classes" not in series.record.bottleneck:
+        return []
+    delays = [series.one_way_delay_ms(group)[0] for group in series.groups]
+    return [delay - np.nanmin(delays) for delay in delays]

@@ -39,7 +39,7 @@ PAGES = (
     Page("queue", "unresponsive", ("sfb", "hhf")),
     Page("queue", "cake", ("cake",)),
     Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),
-    Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "compound")),
+    Page("control", "loss", ("newreno", "cubic", "westwood", "compound")),
     Page("control", "delay", ("vegas", "nice", "cdg")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
     Page("control", "tcp-lp", ("tcp_lp",)),
@@ -68,13 +68,19 @@ def reference(entry: Entry) -> str:
         for parameter in entry["parameters"]
     ]
     lines = [f"`{entry['name']}`: {entry['summary']}.", ""]
-    lines += [f"Preset `{preset['name']}`: {preset['summary']}." for preset in presets]
+    lines += [f"- Preset `{preset['name']}`: {preset['summary']}." for preset in presets]
     lines += [""] if presets else []
     if rows:
         lines += _table(head, rows)
-        lines += ["", "An empty cell under a preset: as the default." if presets else ""]
+        lines += ["", "An empty cell under a preset: as the default." if presets else "", ""]
     else:
         lines += ["It has no parameters.", ""]
+    if entry["class_parameters"]:
+        rows = [
+            [f"`{parameter['name']}`", _shown(parameter), f"{parameter['description']} [{parameter['allowed']}]"]
+            for parameter in entry["class_parameters"]
+        ]
+        lines += [*_table(["Parameter of each class", "Default", "Meaning [allowed]"], rows), ""]
     lines += ["Sources: " + "; ".join(entry["sources"]) + ".", ""]
     return "\n".join(line for line in _without_double_blanks(lines)) + "\n"
 

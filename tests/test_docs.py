@@ -16,7 +16,13 @@ from sojourn import _native
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")])
 RECORD_PAGE = ROOT / "docs/guide/record.md"
-GUIDES = [ROOT / "README.md", ROOT / "docs/guide/start.md", ROOT / "docs/guide/campaigns.md", RECORD_PAGE]
+GUIDES = [
+    ROOT / "README.md",
+    ROOT / "docs/guide/start.md",
+    ROOT / "docs/guide/campaigns.md",
+    RECORD_PAGE,
+    ROOT / "docs/guide/traffic.md",
+]
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -76,7 +82,9 @@ EVERYTHING = {
             "control": "newreno",
             "rtt": "20 ms",
             "traffic": {"kind": "bulk", "size": "100 kB"},
-        }
+        },
+        {"name": "call", "rtt": "20 ms", "traffic": "voip"},
+        {"name": "film", "control": "newreno", "rtt": "20 ms", "traffic": "video"},
     ],
 }
 
@@ -97,7 +105,7 @@ def expanded(cell: str) -> list[str]:
 def fields(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key, one in value.items():
-            named = path.endswith(("hops", "groups", "classes"))
+            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms"))
             place = f"{path}.{'NAME' if named else key}".lstrip(".")
             yield from fields(one, re.sub(r"^(bottleneck|reverse|hops\.NAME)\b", "LINK", place))
     elif isinstance(value, list):

@@ -63,6 +63,15 @@ def test_what_is_drawn_is_what_was_measured(small_result: sojourn.Result) -> Non
     assert delivered == pytest.approx(sum(flow.delivered_bytes for flow in record.flows if flow.group == "tcp"))
 
 
+def test_one_way_delays_are_half_of_the_path_and_the_queue(small_result: sojourn.Result) -> None:
+    series = Series(small_result, 0, drawn_bins=10)
+    record = small_result.runs[0]
+    delays = series.one_way_delay_ms("tcp")
+    assert delays.shape == (len([flow for flow in record.flows if flow.group == "tcp"]), len(series.times_s))
+    least_ms = float(str(small_result.scenario.group[0].rtt).removesuffix(" ms")) / 2
+    assert least_ms < np.nanmin(delays) <= np.nanmax(delays) < least_ms + record.bottleneck.queue_ms.max + 2
+
+
 def test_the_probes_of_a_discipline_have_a_panel_each(small_scenario: sojourn.Scenario) -> None:
     table = small_scenario.to_dict()
     table["bottleneck"]["queue"] = {"kind": "codel"}

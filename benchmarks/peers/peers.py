@@ -184,7 +184,7 @@ AGAINST: Mapping[PeerName, Sequence[QueueName]] = {
 # One line per control that is compared: to add one, name it here, in ns3_dumbbell.cc, and in benchmarks/equivalents.py.
 CONTROLS: Mapping[PeerName, Sequence[str]] = {
     "ns2": ("linux:cubic", "linux:vegas", "linux:westwood", "linux:compound", "linux:lp"),
-    "ns3": ("cubic", "vegas", "westwood", "ledbat", "lp"),
+    "ns3": ("cubic", "vegas", "westwood", "ledbat", "lp", "bbr"),
 }
 
 

@@ -531,9 +531,7 @@ impl Control for Bbr {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(rtt) = self.least_rtt.get() {
-            visit("least_rtt_ms", rtt.as_millis_f64());
-        }
+        visit("least_rtt_ms", self.least_rtt.get().map_or(f64::NAN, Span::as_millis_f64));
         visit("bandwidth_segments_per_s", self.estimate());
         visit("pacing_gain", self.gains().0);
     }

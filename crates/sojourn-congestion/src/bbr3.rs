@@ -544,12 +544,11 @@ impl Control for Bbr3 {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        if let Some(rtt) = self.least_rtt.get() {
-            visit("least_rtt_ms", rtt.as_millis_f64());
-        }
+        visit("least_rtt_ms", self.least_rtt.get().map_or(f64::NAN, Span::as_millis_f64));
         visit("bandwidth_segments_per_s", self.bandwidth);
         visit("pacing_gain", self.gains().0);
-        visit("inflight_longterm_segments", self.bounds.long_term);
-        visit("inflight_shortterm_segments", self.bounds.short_term);
+        let bound = |segments: f64| if segments.is_finite() { segments } else { f64::NAN };
+        visit("inflight_longterm_segments", bound(self.bounds.long_term));
+        visit("inflight_shortterm_segments", bound(self.bounds.short_term));
     }
 }

@@ -327,13 +327,11 @@ impl Cdg {
 impl Control for Cdg {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
+        if let Some(rtt) = ack.rtt {
+            self.sample(rtt, ack);
+        }
         if ack.in_recovery {
             return;
-        }
-        if ack.rtt.is_some() {
-            // Of the newest segment, as in both kernels: the time that a timestamp echoes is that of the oldest, which
-            // may have waited for the next one at the receiver.
-            self.sample(ack.now.since(ack.sent), ack);
         }
         if self.settings.trains || self.settings.delays {
             self.watch_slow_start(ack);

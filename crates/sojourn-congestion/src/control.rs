@@ -99,13 +99,15 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether the transport is repairing a loss.
     pub in_recovery: bool,
-    /// Round-trip time of the newest segment it covers, where it can be told (RFC 6298, Karn).
+    /// Round-trip time of the newest segment that it is the first to cover, where that was sent once only (Karn). That
+    /// segment did not wait for a delayed acknowledgement's second one; the oldest, whose time a timestamp echoes, did.
     pub rtt: Option<Span>,
-    /// Smoothed round-trip time; zero before the first sample.
+    /// Smoothed round-trip time of the retransmission timer, with what acknowledgements were delayed; zero before the
+    /// first sample.
     pub smoothed_rtt: Span,
-    /// Smallest round-trip time of the connection; [`Span::MAX`] before the first sample.
+    /// Smallest [`rtt`](Ack::rtt) of the connection; [`Span::MAX`] before the first.
     pub min_rtt: Span,
-    /// Largest round-trip time of the connection; zero before the first sample.
+    /// Largest [`rtt`](Ack::rtt) of the connection; zero before the first.
     pub max_rtt: Span,
     /// One-way delay of the segment that caused it, in nanoseconds: difference between the
     /// receiver's clock and the sender's, so that it includes an unknown offset and may be negative.
@@ -136,7 +138,7 @@ pub struct RateSample {
     /// The longer of the send and acknowledgement intervals; zero where that is shorter than the least round-trip
     /// time, which proves that the sample is wrong.
     pub interval: Span,
-    /// Round-trip time of the newest segment, where it was sent once only (RS.rtt).
+    /// [`Ack::rtt`] (RS.rtt).
     pub rtt: Option<Span>,
     /// Segments delivered on the connection when the newest segment was sent (RS.prior_delivered).
     pub prior_delivered: u64,

@@ -9,7 +9,8 @@
 //! that takes the others' queue for the path pushes them away. Here the decrease has a share of every acknowledgement:
 //! a larger window loses more per round trip, and what it loses in the round trip before it notices drains the queue, so
 //! that newcomers see the path. That needs a target that such a drain can empty: with zeta 5, 10 Mbit/s and 50 ms two
-//! flows share evenly at targets of 25 and 50 ms, but at 100 ms the newcomer wins as it does with LEDBAT.
+//! flows share evenly at a target of 25 ms; at 50 ms it depends on when the newcomer comes, and at 100 ms it wins as it
+//! does with LEDBAT.
 //!
 //! Delays are LEDBAT's: one way, least of the last samples over the least of the last minutes. A loss or mark halves,
 //! at most once per round trip; a timeout leaves one segment. There is no slow start.

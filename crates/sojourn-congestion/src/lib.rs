@@ -23,6 +23,7 @@ pub mod compound;
 pub mod cubic;
 pub mod dctcp;
 pub mod fledbat;
+pub mod illinois;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod libutp;
@@ -31,6 +32,7 @@ pub mod nice;
 pub mod prague;
 pub mod tcp_lp;
 pub mod vegas;
+pub mod veno;
 pub mod westwood;
 
 pub use control::{Ack, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal};
@@ -126,6 +128,8 @@ controls! {
     cubic::Cubic,
     westwood::Westwood,
     vegas::Vegas,
+    veno::Veno,
+    illinois::Illinois,
     dctcp::Dctcp,
     prague::Prague,
     compound::Compound,

@@ -101,22 +101,14 @@ pub(crate) fn few_buckets(params: &Params, name: &'static str) -> Option<Advice>
     })
 }
 
-/// A buffer without a controller that is too small for one flow, or so large that packets are given up in it.
+/// A buffer without a controller that is so large that packets are given up in it. Small ones are for the study to judge.
 pub(crate) fn plain_buffer(params: &Params, link: &LinkProperties) -> Option<Advice> {
     let time = time_of(params.amount("limit"), link);
-    if time < USUAL_RTT {
-        let text = format!(
-            "{time} at this rate: a flow with a longer round trip empties the queue whenever it loses a packet, and the link \
-             idles until it has recovered; the rule of thumb is one round-trip time, {USUAL_RTT} where it is not known"
-        );
-        Some(Advice::new("limit", text))
-    } else if time > TIMEOUT {
+    (time > TIMEOUT).then(|| {
         let text = format!(
             "{time} at this rate: packets are taken for lost and sent again while they still wait (a first timeout is 1 s, \
              then {TIMEOUT}); the rule of thumb is one round-trip time, {USUAL_RTT} where it is not known"
         );
-        Some(Advice::new("limit", text))
-    } else {
-        None
-    }
+        Advice::new("limit", text)
+    })
 }

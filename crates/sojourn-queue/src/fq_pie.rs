@@ -97,7 +97,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "ns3",
-            summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie but with a burst allowance of 150 ms",
+            summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie",
             values: &[
                 ("overflow", Value::Choice("longest")),
                 ("cap", Value::Boolean(true)),

@@ -1,7 +1,8 @@
 //! Makes a [`Scenario`] from checked values.
 
-use crate::fields::{Fields, Item, as_span};
-use crate::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Traffic};
+use crate::fields::{Fields, Item, as_rate, as_span};
+use crate::{Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
+use crate::{Sizes, Traffic, Video, Voip};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use std::sync::Arc;
@@ -119,7 +120,64 @@ fn traffic(fields: &Fields) -> Traffic {
             rate: fields.rate("rate").expect(CHECKED),
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
         },
+        "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
+        "video" => Traffic::Video(video(fields)),
+        "transfers" => Traffic::Transfers {
+            interval: span(fields, "interval"),
+            sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+        },
         other => unreachable!("no traffic is called {other}"),
+    }
+}
+
+/// The call that `fields` describe, where they are valid.
+pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
+    let codec = Codec::named(fields.choice("codec")?)?;
+    let frame = fields.span("frame").unwrap_or(Voip::FRAME);
+    let coded = (codec.rate * frame.as_nanos()).div_ceil(8_000_000_000);
+    let quality = |key, of: fn((f64, f64)) -> f64| fields.number(key).or(codec.quality.map(of));
+    Some(Voip {
+        codec,
+        frame,
+        payload_bytes: fields.bytes("payload").unwrap_or(coded) as u32,
+        quality: quality("ie", |(ie, _)| ie).zip(quality("bpl", |(_, bpl)| bpl)),
+        spurts: fields.span("talk").zip(fields.span("pause")),
+    })
+}
+
+/// The sizes that `fields` describe, where they are valid.
+pub(crate) fn sizes(fields: &Fields) -> Option<Sizes> {
+    Some(match fields.section.name {
+        "fixed" => Sizes::Fixed(fields.bytes("size")?),
+        "pareto" => {
+            Sizes::Pareto { min: fields.bytes("min")?, max: fields.bytes("max")?, shape: fields.number("shape")? }
+        }
+        "log-normal" => Sizes::LogNormal {
+            median: fields.bytes("median")?,
+            sigma: fields.number("sigma")?,
+            max: fields.bytes("max")?,
+        },
+        "zipf" => Sizes::Zipf {
+            unit: fields.bytes("unit")?,
+            most: fields.integer("most")?,
+            exponent: fields.number("exponent")?,
+        },
+        other => unreachable!("no sizes are called {other}"),
+    })
+}
+
+fn video(fields: &Fields) -> Video {
+    let ladder = match fields.item("ladder") {
+        Some(Item::Values(rates)) => rates.iter().map(|&rate| as_rate(rate)).collect(),
+        other => unreachable!("ladder holds {other:?}"),
+    };
+    Video {
+        ladder,
+        segment: span(fields, "segment"),
+        buffer: span(fields, "buffer"),
+        samples: fields.integer("samples").expect(CHECKED) as usize,
+        safety: fields.number("safety").expect(CHECKED),
+        low_buffer_safety: fields.number("low_buffer_safety").expect(CHECKED),
     }
 }
 

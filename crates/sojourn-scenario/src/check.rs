@@ -1,7 +1,7 @@
 //! Checks a tree of values against the [format](crate::format), key by key.
 
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
-use crate::fields::{Fields, Item, as_span};
+use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::format::{Form, Key, Presence, Section, Select};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::trace::Base;
@@ -85,6 +85,7 @@ impl Checker<'_, '_> {
             Form::Dscp => value::dscp(node).map(Item::Dscp),
             Form::Trace => return self.trace(node, path),
             Form::Range(kind) => return self.range(kind, node, path),
+            Form::Ladder { most } => return self.ladder(form, *most, node, path),
             Form::PerFlow { kind, table } => return self.per_flow(form, kind, *table, node, path),
             Form::Select(select) => return self.select(select, node, path),
             Form::Group => self.group(node).map(Item::Group),
@@ -178,6 +179,26 @@ impl Checker<'_, '_> {
             return self.reported(Err(fault), node, path, allowed);
         }
         Some(Item::Values(values))
+    }
+
+    fn ladder(&mut self, form: &Form, most: usize, node: &Node, path: &str) -> Option<Item> {
+        let rungs = match &node.data {
+            Data::List(rungs) if (1..=most).contains(&rungs.len()) => rungs,
+            Data::List(rungs) => {
+                let fault = Fault::new(format!("a list of {}", rungs.len()));
+                return self.reported(Err(fault), node, path, || allowed(form));
+            }
+            _ => return self.reported(Err(node.unexpected()), node, path, || allowed(form)),
+        };
+        let values = self.values(&Kind::Rate, rungs, path)?;
+        let rates = values.iter().map(|&value| as_rate(value).bits_per_second());
+        match rates.clone().zip(rates.skip(1)).position(|(one, next)| one >= next) {
+            Some(place) => {
+                let fault = Fault::new(format!("{} before {}", rungs[place].shown(), rungs[place + 1].shown()));
+                self.reported(Err(fault), node, path, || allowed(form))
+            }
+            None => Some(Item::Values(values)),
+        }
     }
 
     fn values(
@@ -301,10 +322,10 @@ pub(crate) struct Element<'n> {
 impl Presence {
     /// Why the key must be absent, where something else in `table` says so.
     fn unneeded_reason(&self, table: &Table) -> Option<&'static str> {
-        let Presence::RequiredUnless { key, kind, reason } = self else { return None };
+        let Presence::RequiredUnless { key, kinds, reason } = self else { return None };
         let other = table.get(key)?;
         let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
-        (word == Some(kind)).then_some(reason)
+        kinds.contains(&word?).then_some(reason)
     }
 }
 
@@ -358,6 +379,9 @@ pub(crate) fn allowed(form: &Form) -> String {
         Form::Group => "the name of a group of this scenario".to_owned(),
         Form::OneOrMore(inner) => format!("{}; or a list of them", allowed(inner)),
         Form::Range(kind) => format!("two values, each {}", value::allowed(kind)),
+        Form::Ladder { most } => {
+            format!("up to {most} rates, each above the one before, such as [\"1 Mbit/s\", \"3 Mbit/s\"]")
+        }
         Form::PerFlow { kind, table } => {
             let table = table.map_or("", |_| ", or a table such as { uniform = [\"0 s\", \"0.1 s\"] }");
             format!("{}, or a list of one for each flow{table}", value::allowed(kind))

@@ -4,7 +4,7 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Traffic};
+use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Sizes, Traffic};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use sojourn_queue::Dscp;
@@ -148,7 +148,7 @@ fn group(group: &Group) -> Fields {
         fields.put("control", params(control));
     }
     fields.put("transport", params(&group.transport));
-    let traffic = self::traffic(group.traffic, fields.section);
+    let traffic = self::traffic(&group.traffic, fields.section);
     fields.put("traffic", Item::Table(traffic));
     let start = moments("start", &group.start, fields.section);
     fields.put("start", start);
@@ -189,26 +189,90 @@ fn moments(key: &str, moments: &Moments, section: &Section) -> Item {
     }
 }
 
-fn traffic(traffic: Traffic, section: &Section) -> Fields {
+fn traffic(traffic: &Traffic, section: &Section) -> Fields {
     let kind = |name| new_kind(section, "traffic", name);
     match traffic {
         Traffic::Bulk { size_bytes } => {
             let mut fields = kind("bulk");
             if let Some(bytes) = size_bytes {
-                fields.put("size", Item::Bytes(bytes));
+                fields.put("size", Item::Bytes(*bytes));
             }
             fields
         }
         Traffic::OnOff { on, off } => {
             let mut fields = kind("on-off");
-            fields.put("on", span(on));
-            fields.put("off", span(off));
+            fields.put("on", span(*on));
+            fields.put("off", span(*off));
             fields
         }
         Traffic::Cbr { rate, packet_bytes } => {
             let mut fields = kind("cbr");
-            fields.put("rate", rate_item(rate));
-            fields.put("packet", Item::Bytes(u64::from(packet_bytes)));
+            fields.put("rate", rate_item(*rate));
+            fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
+            fields
+        }
+        Traffic::Voip(voip) => {
+            let mut fields = kind("voip");
+            fields.put("codec", word(voip.codec.name));
+            fields.put("frame", span(voip.frame));
+            fields.put("payload", Item::Bytes(u64::from(voip.payload_bytes)));
+            if let Some((ie, bpl)) = voip.quality {
+                fields.put("ie", number(ie));
+                fields.put("bpl", number(bpl));
+            }
+            if let Some((talk, pause)) = voip.spurts {
+                fields.put("talk", span(talk));
+                fields.put("pause", span(pause));
+            }
+            fields
+        }
+        Traffic::Transfers { interval, sizes } => {
+            let mut fields = kind("transfers");
+            fields.put("interval", span(*interval));
+            let sizes = self::sizes(sizes, fields.section);
+            fields.put("size", Item::Table(sizes));
+            fields
+        }
+        Traffic::Video(video) => {
+            let mut fields = kind("video");
+            fields.put("ladder", Item::Values(video.ladder.iter().map(|&rate| Value::Rate(rate)).collect()));
+            fields.put("segment", span(video.segment));
+            fields.put("buffer", span(video.buffer));
+            fields.put("samples", integer(video.samples as u64));
+            fields.put("safety", number(video.safety));
+            fields.put("low_buffer_safety", number(video.low_buffer_safety));
+            fields
+        }
+    }
+}
+
+fn sizes(sizes: &Sizes, section: &Section) -> Fields {
+    let kind = |name| new_kind(section, "size", name);
+    match *sizes {
+        Sizes::Fixed(size) => {
+            let mut fields = kind("fixed");
+            fields.put("size", Item::Bytes(size));
+            fields
+        }
+        Sizes::Pareto { min, max, shape } => {
+            let mut fields = kind("pareto");
+            fields.put("min", Item::Bytes(min));
+            fields.put("max", Item::Bytes(max));
+            fields.put("shape", number(shape));
+            fields
+        }
+        Sizes::LogNormal { median, sigma, max } => {
+            let mut fields = kind("log-normal");
+            fields.put("median", Item::Bytes(median));
+            fields.put("sigma", number(sigma));
+            fields.put("max", Item::Bytes(max));
+            fields
+        }
+        Sizes::Zipf { unit, most, exponent } => {
+            let mut fields = kind("zipf");
+            fields.put("unit", Item::Bytes(unit));
+            fields.put("most", integer(most));
+            fields.put("exponent", number(exponent));
             fields
         }
     }

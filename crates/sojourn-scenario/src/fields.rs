@@ -174,10 +174,7 @@ impl Fields {
     }
 
     pub fn rate(&self, key: &str) -> Option<Rate> {
-        match self.value(key)? {
-            Value::Rate(rate) => Some(rate),
-            other => panic!("{key} holds {other:?}, not a rate"),
-        }
+        self.value(key).map(as_rate)
     }
 
     pub fn integer(&self, key: &str) -> Option<u64> {
@@ -255,5 +252,13 @@ pub(crate) fn as_span(value: Value) -> Span {
     match value {
         Value::Span(span) => span,
         other => panic!("{other:?} is not a time"),
+    }
+}
+
+/// The rate that `value` holds; its key's form says that it does.
+pub(crate) fn as_rate(value: Value) -> Rate {
+    match value {
+        Value::Rate(rate) => rate,
+        other => panic!("{other:?} is not a rate"),
     }
 }

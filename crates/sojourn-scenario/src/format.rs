@@ -9,12 +9,14 @@ mod link;
 mod queue;
 #[cfg(test)]
 mod tests;
+mod traffic;
 
 use group::GROUP;
 use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
+pub(crate) use traffic::UNRESPONSIVE;
 
 /// A table of the file.
 #[derive(Debug)]
@@ -52,8 +54,8 @@ pub(crate) enum Presence {
     Default(&'static str),
     /// The key; what its absence means.
     Optional(&'static str),
-    /// The key where the key beside it has this kind, and then it must; why.
-    RequiredUnless { key: &'static str, kind: &'static str, reason: &'static str },
+    /// The key where the key beside it has one of these kinds, and then it must; why.
+    RequiredUnless { key: &'static str, kinds: &'static [&'static str], reason: &'static str },
 }
 
 /// What a key may hold.
@@ -79,6 +81,8 @@ pub(crate) enum Form {
     OneOrMore(&'static Form),
     /// Two times, the second not before the first.
     Range(Kind),
+    /// Rates, each above the one before, and at most so many.
+    Ladder { most: usize },
     /// One value for all flows or a list of one for each; or a table.
     PerFlow { kind: Kind, table: Option<&'static Section> },
     /// One of several tables.

@@ -66,8 +66,9 @@ impl Writer<'_> {
     /// Removes what the kind of another key forbids.
     fn respect_conditions(&mut self, section: &'static Section, entries: &mut Entries) {
         for key in section.keys() {
-            let Presence::RequiredUnless { key: other, kind, .. } = key.presence else { continue };
-            let forbidden = entries.iter().any(|(name, written)| *name == other && written.is_kind(kind));
+            let Presence::RequiredUnless { key: other, kinds, .. } = key.presence else { continue };
+            let forbidden =
+                entries.iter().any(|(name, written)| *name == other && kinds.iter().any(|kind| written.is_kind(kind)));
             entries.retain(|(name, _)| !(forbidden && *name == key.name));
         }
     }
@@ -99,6 +100,11 @@ impl Writer<'_> {
                 let first = self.span(Span::ZERO, LONGEST);
                 let second = first + self.span(Span::ZERO, LONGEST).mul_f64(0.1);
                 Written::List([first, second].map(|span| Written::Text(span.to_string())).to_vec())
+            }
+            Form::Ladder { .. } => {
+                let mut rates: Vec<u64> = (0..1 + self.below(4)).map(|_| self.logarithmic(10e3, 10e6) as u64).collect();
+                rates.sort_unstable();
+                Written::List(rates.into_iter().map(|rate| Written::Text(format!("{rate} bit/s"))).collect())
             }
             Form::PerFlow { kind, table } => self.per_flow(kind, *table),
             Form::Select(select) => self.select(select),

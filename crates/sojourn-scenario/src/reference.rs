@@ -99,7 +99,7 @@ fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
         Form::Tables(inner) => section(page, inner, &format!("`[[{}]]`", inner.name), done),
         Form::Select(choice) if !done.contains(&key.name) => {
             done.push(key.name);
-            select(page, key.name, choice);
+            select(page, key.name, choice, done);
         }
         Form::PerFlow { table: Some(table), .. } if !done.contains(&table.name) => {
             done.push(table.name);
@@ -110,11 +110,14 @@ fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
     }
 }
 
-fn select(page: &mut String, name: &str, choice: &Select) {
+fn select(page: &mut String, name: &str, choice: &Select, done: &mut Vec<&'static str>) {
     let _ = writeln!(page, "\n### `{name}`");
     for kind in choice.kinds {
         let _ = writeln!(page, "\n`kind = \"{}\"`: {}.", kind.name, kind.description);
         keys(page, kind.own, &[]);
+        for key in kind.keys() {
+            inner(page, key, done);
+        }
     }
 }
 
@@ -128,7 +131,9 @@ fn keys(page: &mut String, keys: impl IntoIterator<Item = &'static Key>, exclusi
                 format!("one of {} is required", code_list(exclusive))
             }
             Presence::Optional(meaning) => meaning.to_owned(),
-            Presence::RequiredUnless { key, kind, reason } => format!("required, except with {key} `{kind}`: {reason}"),
+            Presence::RequiredUnless { key, kinds, reason } => {
+                format!("required, except with {key} {}: {reason}", code_list(kinds))
+            }
         };
         let cells = [
             format!("`{}`", key.name),
@@ -168,12 +173,14 @@ fn brief(form: &Form) -> String {
         Form::Group => "name of a group".to_owned(),
         Form::OneOrMore(inner) => format!("{}; or a list", brief(inner)),
         Form::Range(kind) => format!("two of: {}", value::brief(kind)),
+        Form::Ladder { .. } => "list of rates".to_owned(),
         Form::PerFlow { kind, table } => {
             let table = if table.is_some() { ", or table" } else { "" };
             format!("{}, list of them{table}", value::brief(kind))
         }
         Form::Select(choice) => {
-            let short = choice.short.map_or("", |_| "time, or ");
+            let short = choice.short.and_then(|(kind, key)| choice.kind(kind)?.key(key));
+            let short = short.map_or_else(String::new, |key| format!("{}, or ", brief(&key.form)));
             format!("{short}kind, or table: {}", code_list(&choice.names().collect::<Vec<_>>()))
         }
         Form::Algorithm(family) => format!("word or table: {}", code_list(&family.words())),

@@ -4,6 +4,7 @@ mod groups;
 mod links;
 mod memory;
 mod size;
+mod traffic;
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -17,6 +18,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     times(scenario, reporter);
     counts(scenario, reporter);
     groups::check(scenario, reporter);
+    traffic::check(scenario, reporter);
     links::check(scenario, reporter);
     memory::check(scenario, reporter);
     size::check(scenario, reporter);

@@ -47,10 +47,10 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
 
 /// That a key is required unless another has a certain kind.
 fn condition(key: &Key) -> Option<Value> {
-    let Presence::RequiredUnless { key: other, kind, .. } = key.presence else { return None };
+    let Presence::RequiredUnless { key: other, kinds, .. } = key.presence else { return None };
     let has_kind = json!({ "anyOf": [
-        { "const": kind },
-        { "type": "object", "properties": { "kind": { "const": kind } }, "required": ["kind"] },
+        { "enum": kinds },
+        { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] },
     ] });
     Some(json!({
         "if": { "properties": { other: has_kind }, "required": [other] },
@@ -106,6 +106,9 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
             json!({ "anyOf": [one, list] })
         }
         Form::Range(one) => json!({ "type": "array", "items": kind(one), "minItems": 2, "maxItems": 2 }),
+        Form::Ladder { most } => {
+            json!({ "type": "array", "items": kind(&Kind::Rate), "minItems": 1, "maxItems": most })
+        }
         Form::PerFlow { kind: one, table } => {
             let list = json!({ "type": "array", "items": kind(one), "minItems": 1 });
             let table = table.map(|table| section(table, definitions));

@@ -1,5 +1,6 @@
 //! A scenario, resolved: every default filled in, every name looked up, every unit converted.
 
+use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
 use sojourn_queue::{Dscp, LinkProperties};
@@ -46,9 +47,10 @@ impl Link {
 impl Group {
     /// Bytes on the wire of its full-size packets.
     pub fn packet_bytes(&self) -> u32 {
-        match self.traffic {
-            Traffic::Cbr { packet_bytes, .. } => packet_bytes,
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } => {
+        match &self.traffic {
+            Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
+            Traffic::Voip(voip) => voip.packet_bytes(),
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes
             }
@@ -222,28 +224,4 @@ pub enum Moments {
     At(Vec<Span>),
     /// Each at a random time, uniform in the range.
     Uniform(Span, Span),
-}
-
-/// What the application at the sender does.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Traffic {
-    /// Always has data; or so many payload bytes, whose completion time is then recorded.
-    Bulk {
-        /// Payload bytes to send; unlimited where absent.
-        size_bytes: Option<u64>,
-    },
-    /// Exponential on and off times; sends as `Bulk` while on and restarts its window after an off time.
-    OnOff {
-        /// Mean of the on times.
-        on: Span,
-        /// Mean of the off times.
-        off: Span,
-    },
-    /// Packets of one size at a constant rate, whatever happens to them.
-    Cbr {
-        /// Rate on the wire.
-        rate: Rate,
-        /// Bytes of a packet on the wire.
-        packet_bytes: u32,
-    },
 }

@@ -1,7 +1,7 @@
 //! Builds the world of a run from a scenario and a seed.
 
 use crate::agenda::Agenda;
-use crate::flow::{Application, Counts, Datagrams, Endpoints, Flow, Pattern};
+use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
 use crate::opportunities::Opportunities;
@@ -9,13 +9,16 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
+use crate::traffic::voip::Call;
+use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
+use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic};
+use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
 pub const BOTTLENECK: usize = 0;
@@ -26,6 +29,10 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
     let hops = scenario.hops.iter().map(|hop| (hop.name.as_str(), hop.direction, &hop.link));
     main.chain(reverse).chain(hops).collect()
+}
+
+fn options(group: &Group) -> Options {
+    Options::new(&group.transport).expect("the scenario's options were checked")
 }
 
 struct Builder<'a> {
@@ -51,7 +58,14 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
     let groups = scenario
         .groups
         .iter()
-        .map(|_| GroupMeter { rtt: Times::default(), fct: Times::default(), fct_nanos: 0 })
+        .map(|group| GroupMeter {
+            rtt: Times::default(),
+            fct: Times::default(),
+            fct_nanos: 0,
+            fct_by_size: BTreeMap::new(),
+            delay: Times::default(),
+            dialer: Dialer::new(group, &options(group), seed),
+        })
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
@@ -123,7 +137,7 @@ impl Builder<'_> {
     fn flows(&mut self) -> Vec<Flow> {
         let mut flows = Vec::new();
         for (group_index, group) in self.scenario.groups.iter().enumerate() {
-            let options = Options::new(&group.transport).expect("the scenario's options were checked");
+            let options = options(group);
             let starts = self.times(&group.start, &format!("group.{}.start", group.name), group.flows);
             let stops = match &group.stop {
                 Some(stop) => self.times(stop, &format!("group.{}.stop", group.name), group.flows),
@@ -149,14 +163,7 @@ impl Builder<'_> {
         }
     }
 
-    fn flow(
-        &mut self,
-        group_index: usize,
-        index: u32,
-        number: usize,
-        (start, stop): (Time, Time),
-        options: &Options,
-    ) -> Flow {
+    fn flow(&mut self, group_index: usize, index: u32, number: usize, life: (Time, Time), options: &Options) -> Flow {
         let group = &self.scenario.groups[group_index];
         let rtt = group.rtt[index as usize];
         let (there, back) = (rtt / 2, rtt - rtt / 2);
@@ -167,7 +174,9 @@ impl Builder<'_> {
             self.lines.len() - 1
         });
         let endpoints = self.endpoints(group, index, options);
-        let pattern = self.pattern(group, index);
+        let stream = |name: &str| self.stream(&format!("group.{}.{index}.{name}", group.name));
+        let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
+        let application = Application::new(&group.traffic, about, life, stream);
         Flow {
             group: group_index,
             index,
@@ -178,14 +187,24 @@ impl Builder<'_> {
             dscp: group.dscp,
             ecn: codepoint(options, &endpoints),
             header_bytes: header_bytes(group, options),
-            application: Application::new(pattern, start, stop),
+            application,
+            call: call(&group.traffic),
             endpoints,
             sojourn: Coarse::default(),
             counts: Counts::default(),
             base: Counts::default(),
+            past_sender: SenderCounts::default(),
             base_sender: SenderCounts::default(),
+            connections: 0,
             armed: Time::NEVER,
         }
+    }
+
+    /// Constant delays of the links that answers to the group's packets cross.
+    fn links_delay(&self, group: &Group) -> Span {
+        let back = group.direction.opposite();
+        let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
+        links.map(|(_, _, link)| link.delay).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
@@ -196,31 +215,58 @@ impl Builder<'_> {
     }
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
-        if let Traffic::Cbr { rate, packet_bytes } = group.traffic {
-            return Endpoints::Datagrams(Datagrams {
-                interval: Serializer::new(rate),
-                packet_bytes,
-                next: Time::NEVER,
-                number: 0,
-            });
+        match &group.traffic {
+            Traffic::Cbr { rate, packet_bytes } => {
+                return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
+            }
+            Traffic::Voip(voip) => {
+                return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
+            }
+            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {}
         }
-        let control = group.control.as_ref().expect("responsive traffic has a control");
-        let random = self.stream(&format!("group.{}.{index}.control", group.name));
-        let control =
-            AnyControl::build(control, &options.path(), random).expect("the scenario's parameters were checked");
-        let clock = Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm };
-        Endpoints::Transport(Sender::new(options, control), Receiver::new(options, clock))
+        let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
+        Endpoints::Transport(sender, receiver)
+    }
+}
+
+/// Makes connections of the flows of a group that responds to congestion.
+#[derive(Debug)]
+pub struct Dialer {
+    options: Options,
+    control: Option<Params>,
+    clock: Clock,
+    group: String,
+    seed: u64,
+}
+
+impl Dialer {
+    fn new(group: &Group, options: &Options, seed: u64) -> Dialer {
+        Dialer {
+            options: options.clone(),
+            control: group.control.clone(),
+            clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
+            group: group.name.clone(),
+            seed,
+        }
     }
 
-    fn pattern(&self, group: &Group, index: u32) -> Pattern {
-        match group.traffic {
-            Traffic::Bulk { size_bytes: Some(bytes) } => Pattern::Transfer(bytes),
-            Traffic::Bulk { size_bytes: None } | Traffic::Cbr { .. } => Pattern::Endless,
-            Traffic::OnOff { on, off } => {
-                Pattern::OnOff(on, off, self.stream(&format!("group.{}.{index}.on-off", group.name)))
-            }
+    /// Both ends of connection `number` of the flow `index`.
+    pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
+        let options = &self.options;
+        let control = self.control.as_ref().expect("responsive traffic has a control");
+        let mut name = format!("group.{}.{index}.control", self.group);
+        if number > 0 {
+            name += &format!(".{number}");
         }
+        let control = AnyControl::build(control, &options.path(), Stream::new(self.seed, &name));
+        let sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
+        (sender, Receiver::new(options, self.clock))
     }
+}
+
+/// Who listens to `traffic`, where it is a call.
+fn call(traffic: &Traffic) -> Option<Box<Call>> {
+    if let Traffic::Voip(voip) = traffic { Some(Box::new(Call::new(voip))) } else { None }
 }
 
 /// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
@@ -236,7 +282,7 @@ fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> 
         source: host(group.hosts),
         destination: host(group.receiver_hosts),
         source_port: 40_000u16.wrapping_add((index / group.hosts.unwrap_or(group.flows)) as u16),
-        destination_port: 5_001,
+        destination_port: FIRST_PORT,
         protocol,
     }
 }
@@ -256,9 +302,12 @@ fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
 const DATAGRAM_HEADER_BYTES: u32 = 28;
 
 fn header_bytes(group: &Group, options: &Options) -> u32 {
-    match group.traffic {
-        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(packet_bytes),
-        Traffic::Bulk { .. } | Traffic::OnOff { .. } => options.header_bytes,
+    match &group.traffic {
+        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
+        Traffic::Voip(_) => Voip::HEADER_BYTES,
+        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
+            options.header_bytes
+        }
     }
 }
 

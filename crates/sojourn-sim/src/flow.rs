@@ -1,11 +1,16 @@
-//! A flow: its application, its sender, its receiver and its counters.
+//! A flow: its sender, its receiver and its counters.
 
 use crate::Packet;
 use crate::times::Coarse;
-use sojourn_core::{Serializer, Span, Stream, Time};
+use crate::traffic::voip::Call;
+use crate::traffic::{Application, Datagrams};
+use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
+
+/// The receiver's port in the first connection; the next ones count up from here.
+pub const FIRST_PORT: u16 = 5_001;
 
 /// Both ends of a flow.
 #[derive(Debug)]
@@ -32,14 +37,20 @@ pub struct Flow {
     pub application: Application,
     /// Who sends and receives.
     pub endpoints: Endpoints,
+    /// Who listens, where it is a call.
+    pub call: Option<Box<Call>>,
     /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
     pub sojourn: Coarse,
     /// What happened so far.
     pub counts: Counts,
     /// What had happened when measuring began.
     pub base: Counts,
-    /// The sender's own counters when measuring began.
+    /// The counters of the senders of its earlier connections.
+    pub past_sender: SenderCounts,
+    /// Those of all its senders when measuring began.
     pub base_sender: SenderCounts,
+    /// How many connections it had before this one.
+    pub connections: u64,
     /// Time of its earliest pending timer.
     pub armed: Time,
 }
@@ -52,63 +63,6 @@ pub enum Endpoints {
     Transport(Sender, Receiver),
     /// Packets at a constant rate.
     Datagrams(Datagrams),
-}
-
-/// A source of packets at a constant rate.
-#[derive(Debug)]
-pub struct Datagrams {
-    /// Spaces the packets.
-    pub interval: Serializer,
-    /// Bytes of each on the wire.
-    pub packet_bytes: u32,
-    /// When the next one is sent.
-    pub next: Time,
-    /// Its number.
-    pub number: u32,
-}
-
-/// What the application does, and when.
-#[derive(Debug)]
-pub struct Application {
-    /// When it acts next.
-    pub next: Time,
-    /// When it starts.
-    pub start: Time,
-    stop: Time,
-    phase: Phase,
-    pattern: Pattern,
-}
-
-/// How the application uses its time.
-#[derive(Debug)]
-pub enum Pattern {
-    /// Always has data.
-    Endless,
-    /// Has so many bytes.
-    Transfer(u64),
-    /// Exponential on and off times with these means.
-    OnOff(Span, Span, Stream),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Phase {
-    Waiting,
-    On,
-    Off,
-    Stopped,
-}
-
-/// What the application asks of its sender.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Action {
-    /// Send without end.
-    Start,
-    /// Send so many bytes.
-    Transfer(u64),
-    /// Send nothing new.
-    Pause,
-    /// Send again, with a fresh window.
-    Resume,
 }
 
 /// Counters that only grow.
@@ -191,65 +145,41 @@ impl Flow {
         }
     }
 
+    /// The counters of its present sender and all before, where it has one.
+    pub fn sender_counts(&self) -> Option<SenderCounts> {
+        let Endpoints::Transport(sender, _) = &self.endpoints else { return None };
+        let (now, past) = (sender.counts(), self.past_sender);
+        Some(SenderCounts {
+            retransmissions: now.retransmissions + past.retransmissions,
+            timeouts: now.timeouts + past.timeouts,
+        })
+    }
+
+    /// Begins a fresh connection between `endpoints`; what is under way of the one before is lost on them.
+    pub fn connect(&mut self, endpoints: Endpoints) {
+        self.past_sender = self.sender_counts().unwrap_or_default();
+        self.endpoints = endpoints;
+        self.connections += 1;
+        self.key.destination_port = self.key.destination_port.wrapping_add(1);
+    }
+
+    /// Whether `packet` belongs to an earlier connection.
+    #[inline]
+    pub fn is_past(&self, packet: &Packet) -> bool {
+        let port = match packet.body.kind {
+            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram => packet.key.destination_port,
+            SegmentKind::Ack | SegmentKind::SynAck => packet.key.source_port,
+        };
+        port != self.key.destination_port
+    }
+
     /// When its timer must go off.
     #[inline]
     pub fn deadline(&self, now: Time) -> Time {
         let endpoints = match &self.endpoints {
             Endpoints::Transport(sender, receiver) => sender.deadline(now).min(receiver.deadline()),
-            Endpoints::Datagrams(datagrams) => datagrams.next,
+            Endpoints::Datagrams(datagrams) => datagrams.next(),
         };
         endpoints.min(self.application.next)
-    }
-}
-
-impl Datagrams {
-    /// The number of the packet that is due, if one is.
-    #[inline]
-    pub fn due(&mut self, now: Time) -> Option<u32> {
-        if self.next > now {
-            return None;
-        }
-        self.next = now + self.interval.transmit(self.packet_bytes);
-        self.number += 1;
-        Some(self.number - 1)
-    }
-}
-
-impl Application {
-    /// An application that acts from `start` to `stop`.
-    pub fn new(pattern: Pattern, start: Time, stop: Time) -> Application {
-        Application { next: start, start, stop, phase: Phase::Waiting, pattern }
-    }
-
-    /// Bytes of its transfer, where it has one.
-    pub fn transfer_bytes(&self) -> Option<u64> {
-        if let Pattern::Transfer(bytes) = self.pattern { Some(bytes) } else { None }
-    }
-
-    /// The time named by `next` has come.
-    pub fn act(&mut self, now: Time) -> Action {
-        if now >= self.stop {
-            self.phase = Phase::Stopped;
-            self.next = Time::NEVER;
-            return Action::Pause;
-        }
-        let (phase, action) = match self.phase {
-            Phase::Waiting => (Phase::On, self.opening()),
-            Phase::On => (Phase::Off, Action::Pause),
-            Phase::Off | Phase::Stopped => (Phase::On, Action::Resume),
-        };
-        self.phase = phase;
-        self.next = self.phase_end(now).min(self.stop);
-        action
-    }
-
-    fn opening(&self) -> Action {
-        self.transfer_bytes().map_or(Action::Start, Action::Transfer)
-    }
-
-    fn phase_end(&mut self, now: Time) -> Time {
-        let Pattern::OnOff(on, off, random) = &mut self.pattern else { return Time::NEVER };
-        let mean = if self.phase == Phase::On { on } else { off };
-        now + Span::from_secs_f64(random.exponential(mean.as_secs_f64()))
     }
 }

@@ -15,11 +15,15 @@ mod record;
 mod runs;
 mod series;
 mod times;
+mod traffic;
 mod world;
 
 pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
-pub use record::{ClassRecord, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record};
+pub use record::{
+    ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord,
+    VoipRecord,
+};
 pub use runs::{Interrupted, Monitor, Outcome, Wanted, capacity_bytes, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 

@@ -1,6 +1,7 @@
 //! The run record: what every world answers with, in the same names and units.
 
 use crate::times::{Coarse, Times};
+use crate::traffic::{e_model, video, voip};
 use serde::Serialize;
 use sojourn_core::Span;
 use std::collections::BTreeMap;
@@ -145,6 +146,66 @@ pub struct GroupRecord {
     /// Completion times, where its transfers end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fct_ms: Option<Fct>,
+    /// The same by size, under the smallest size of each power of ten, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fct_by_size_ms: BTreeMap<String, Fct>,
+    /// Quality of its calls, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub voip: Option<VoipRecord>,
+    /// Quality of its streams of video, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub video: Option<VideoRecord>,
+}
+
+/// What was measured of calls.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct VoipRecord {
+    /// One-way delays of their packets from host to host.
+    pub delay_ms: DelayMs,
+    /// Interarrival jitter (RFC 3550 section 6.4.1), mean over all arrivals.
+    pub jitter_ms: Option<f64>,
+    /// Packets dropped over those that were dropped or arrived, 0 to 1.
+    pub loss: Option<f64>,
+    /// Packets that came too late to be played over the same, 0 to 1.
+    pub late: Option<f64>,
+    /// Mean delay from mouth to ear: codec, network and playout buffer.
+    pub mouth_to_ear_ms: Option<f64>,
+    /// R of the E-model, 0 to 100, mean over the calls.
+    pub r_factor: Option<f64>,
+    /// Mean opinion score, 1 to 4.5, mean over the calls.
+    pub mos: Option<f64>,
+}
+
+/// A distribution of one-way delays in ms.
+#[derive(Clone, Copy, Default, Serialize, Debug)]
+pub struct DelayMs {
+    /// Minimum.
+    pub min: Option<f64>,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Maximum.
+    pub max: Option<f64>,
+}
+
+/// What was measured of streams of video.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct VideoRecord {
+    /// Mean rate of the segments that arrived.
+    pub rate_mbps: Option<f64>,
+    /// Changes of rate.
+    pub switches: u64,
+    /// Times at which a buffer ran out.
+    pub stalls: u64,
+    /// Time without play after the start, all streams together, in s.
+    pub stall_s: f64,
+    /// Mean time from start to play of the streams that began to play.
+    pub startup_ms: Option<f64>,
 }
 
 /// What was measured of a flow.
@@ -211,7 +272,52 @@ impl Milliseconds {
     }
 }
 
+impl VoipRecord {
+    /// Of calls with one-way delays `delay` and mean `delay_mean`, of which `lost` packets were dropped; `ratings` are
+    /// the calls' own.
+    pub fn new(tally: &voip::Tally, delay: &Times, delay_mean: Option<f64>, lost: u64, ratings: &[f64]) -> VoipRecord {
+        let mean = |of: fn(f64) -> f64| {
+            (!ratings.is_empty()).then(|| ratings.iter().map(|&r| of(r)).sum::<f64>() / ratings.len() as f64)
+        };
+        VoipRecord {
+            delay_ms: DelayMs {
+                min: quantile_ms(delay, 0.0),
+                mean: delay_mean,
+                p50: quantile_ms(delay, 0.5),
+                p90: quantile_ms(delay, 0.9),
+                p99: quantile_ms(delay, 0.99),
+                max: quantile_ms(delay, 1.0),
+            },
+            jitter_ms: tally.mean(tally.jitter),
+            loss: tally.share(lost, lost),
+            late: tally.share(tally.late, lost),
+            mouth_to_ear_ms: tally.mean(tally.mouth_to_ear),
+            r_factor: mean(|r| r),
+            mos: mean(e_model::opinion),
+        }
+    }
+}
+
+impl VideoRecord {
+    /// Of streams with `tally`.
+    pub fn new(tally: &video::Tally) -> VideoRecord {
+        VideoRecord {
+            rate_mbps: (tally.segments > 0).then(|| tally.rates as f64 / tally.segments as f64 / 1e6),
+            switches: tally.switches,
+            stalls: tally.stalls,
+            stall_s: tally.stalled.as_secs_f64(),
+            startup_ms: (tally.started > 0).then(|| tally.startup.as_millis_f64() / tally.started as f64),
+        }
+    }
+}
+
 impl Fct {
+    /// The distribution `times`.
+    pub fn of(times: &Coarse) -> Fct {
+        let QueueMs { mean, p50, p99, .. } = QueueMs::of(times);
+        Fct { count: times.count(), mean, p50, p99 }
+    }
+
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
         let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);

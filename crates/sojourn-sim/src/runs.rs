@@ -1,17 +1,19 @@
 //! One run, and many runs on many threads.
 
 use crate::build::{BOTTLENECK, build, named_links};
-use crate::flow::{Endpoints, Flow};
+use crate::flow::Flow;
 use crate::link::Link;
-
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
-use crate::record::{Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, jain};
+use crate::record::{
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord, VoipRecord, jain,
+};
 use crate::series::{Recorder, Series};
-use crate::times::Coarse;
+use crate::times::{Coarse, Times};
+use crate::traffic::voip;
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Capacity, Direction, Scenario};
+use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -234,8 +236,45 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
             flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
         ),
         queue_ms: QueueMs::of(&sojourn),
-        fct_ms: flows[0].application.transfer_bytes().map(|_| Fct::new(&meter.fct, meter.fct_nanos)),
+        fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
+        fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
+        voip: voip_record(&flows, &meter.delay),
+        video: video_record(&flows, world.now),
     }
+}
+
+/// The smallest size of those that reach this power of ten.
+fn size_class(power: u32) -> String {
+    let (unit, rest) = [("B", 0), ("kB", 3), ("MB", 6), ("GB", 9), ("TB", 12), ("PB", 15)]
+        .into_iter()
+        .rev()
+        .find_map(|(unit, exponent)| Some((unit, power.checked_sub(exponent)?)))
+        .expect("every power is at least that of a byte");
+    format!("{}{unit}", 10u64.pow(rest))
+}
+
+fn voip_record(flows: &[&Flow], delay: &Times) -> Option<VoipRecord> {
+    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((*flow, flow.call.as_ref()?))).collect();
+    if calls.is_empty() {
+        return None;
+    }
+    let lost = |flow: &Flow| flow.counts.drops - flow.base.drops;
+    let mut tally = voip::Tally::default();
+    calls.iter().for_each(|(_, call)| tally.add(call.tally()));
+    let ratings: Vec<f64> = calls.iter().filter_map(|(flow, call)| call.rating(lost(flow))).collect();
+    let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
+    let mean = tally.mean(nanos as f64 / 1e6);
+    Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(|flow| lost(flow)).sum(), &ratings))
+}
+
+fn video_record(flows: &[&Flow], now: Time) -> Option<VideoRecord> {
+    let tallies = flows.iter().filter_map(|flow| flow.application.video()).map(|video| video.tally(now));
+    tallies.reduce(|sum, tally| sum.plus(&tally)).map(|tally| VideoRecord::new(&tally))
+}
+
+/// Whether traffic consists of transfers that end.
+fn ends(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. })
 }
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {
@@ -244,7 +283,6 @@ fn direction_bytes(world: &World, direction: Direction) -> u64 {
 
 /// Retransmissions and timeouts of a flow in the measured part.
 fn sender_count(flow: &Flow) -> Option<(u64, u64)> {
-    let Endpoints::Transport(sender, _) = &flow.endpoints else { return None };
-    let (now, before) = (sender.counts(), flow.base_sender);
+    let (now, before) = (flow.sender_counts()?, flow.base_sender);
     Some((now.retransmissions - before.retransmissions, now.timeouts - before.timeouts))
 }

@@ -2,15 +2,18 @@
 
 use crate::Packet;
 use crate::agenda::Agenda;
-use crate::flow::{Action, Endpoints, Flow};
+use crate::build::Dialer;
+use crate::flow::{Endpoints, Flow};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
-use crate::times::Times;
-use sojourn_core::{Span, Time};
+use crate::times::{Coarse, Times};
+use crate::traffic::{Action, Completed};
+use sojourn_core::Time;
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_transport::{Segment, SegmentKind, Transmit};
+use std::collections::BTreeMap;
 
 /// Everything that exists in a run.
 #[derive(Debug)]
@@ -46,6 +49,21 @@ pub struct GroupMeter {
     pub fct: Times,
     /// Sum of completion times, in ns.
     pub fct_nanos: u128,
+    /// Completion times by the power of ten that the transfer's bytes reach.
+    pub fct_by_size: BTreeMap<u32, Coarse>,
+    /// One-way delays of packets of calls.
+    pub delay: Times,
+    /// Makes the connections of its flows.
+    pub dialer: Dialer,
+}
+
+impl GroupMeter {
+    /// A transfer has ended.
+    fn on_completed(&mut self, completed: Completed) {
+        self.fct.record(completed.time);
+        self.fct_nanos += u128::from(completed.time.as_nanos());
+        self.fct_by_size.entry(completed.bytes.ilog10()).or_default().record(completed.time);
+    }
 }
 
 impl World {
@@ -200,6 +218,9 @@ impl World {
     fn deliver(&mut self, packet: Packet) {
         let index = packet.flow as usize;
         self.flows[index].counts.left += 1;
+        if self.flows[index].is_past(&packet) {
+            return;
+        }
         match packet.body.kind {
             SegmentKind::Data => self.on_data(index, &packet),
             SegmentKind::Ack => self.on_ack(index, &packet.body),
@@ -220,7 +241,7 @@ impl World {
         if arrival.is_new {
             flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
             if finished {
-                self.on_transfer_end(index);
+                self.on_arrived(index);
             }
         }
         match arrival.ack {
@@ -229,22 +250,32 @@ impl World {
         }
     }
 
-    /// The last byte of a finite transfer has arrived in order.
-    fn on_transfer_end(&mut self, index: usize) {
-        let flow = &self.flows[index];
-        // A transfer that was stopped has no completion time.
-        let is_whole = flow.application.transfer_bytes() == Some(flow.counts.delivered_bytes);
-        if self.measuring && is_whole {
-            let nanos = self.now.since(flow.application.start).as_nanos();
-            let meter = &mut self.groups[flow.group];
-            meter.fct.record(Span::from_nanos(nanos));
-            meter.fct_nanos += u128::from(nanos);
+    /// All that the application has supplied has arrived.
+    fn on_arrived(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let (action, completed) = flow.application.on_arrived(self.now, flow.counts.delivered_bytes);
+        if let Some(completed) = completed
+            && self.measuring
+        {
+            self.groups[flow.group].on_completed(completed);
         }
+        if action != Action::Nothing {
+            self.perform(index, action);
+            self.transmit(index);
+        }
+        self.arm(index);
     }
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
         let flow = &mut self.flows[index];
-        flow.counts.on_delay(self.now.since(packet.body.stamp));
+        let delay = self.now.since(packet.body.stamp);
+        flow.counts.on_delay(delay);
+        if let Some(call) = &mut flow.call {
+            call.on_packet(delay);
+            if self.measuring {
+                self.groups[flow.group].delay.record(delay);
+            }
+        }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
     }
 
@@ -286,7 +317,8 @@ impl World {
         }
         self.flows[index].armed = Time::NEVER;
         if self.flows[index].application.next <= now {
-            self.act(index);
+            let action = self.flows[index].application.act(now);
+            self.perform(index, action);
         }
         if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
             sender.on_timer(now);
@@ -297,24 +329,37 @@ impl World {
         self.transmit(index);
     }
 
-    fn act(&mut self, index: usize) {
+    /// Does what an application asks, up to sending.
+    fn perform(&mut self, index: usize, action: Action) {
         let now = self.now;
-        let flow = &mut self.flows[index];
-        let action = flow.application.act(now);
-        match &mut flow.endpoints {
+        match &mut self.flows[index].endpoints {
             Endpoints::Transport(sender, _) => match action {
-                Action::Start => sender.supply_forever(),
-                Action::Transfer(bytes) => sender.supply(bytes),
+                Action::Nothing => {}
+                Action::Endless => sender.supply_forever(),
+                Action::Supply { bytes, idle } => {
+                    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
+                    if idle > sender.rtt().timeout() {
+                        sender.restart();
+                    }
+                    sender.supply(bytes);
+                }
+                Action::Connect(bytes) => self.connect(index, bytes),
                 Action::Pause => sender.stop_supply(),
                 Action::Resume => {
                     sender.restart();
                     sender.supply_forever();
                 }
             },
-            Endpoints::Datagrams(datagrams) => {
-                datagrams.next = if action == Action::Pause { Time::NEVER } else { now };
-            }
+            Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
         }
+    }
+
+    /// Sends `bytes` over a fresh connection.
+    fn connect(&mut self, index: usize, bytes: u64) {
+        let flow = &mut self.flows[index];
+        let (mut sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, flow.connections + 1);
+        sender.supply(bytes);
+        flow.connect(Endpoints::Transport(sender, receiver));
     }
 
     /// Sends all that a flow may send now.
@@ -348,7 +393,7 @@ impl World {
             },
             Endpoints::Datagrams(datagrams) => {
                 let number = datagrams.due(now)?;
-                let payload_bytes = datagrams.packet_bytes - flow.header_bytes;
+                let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
                 Some(flow.packet(id, Segment::new(SegmentKind::Datagram, number, now), payload_bytes))
             }
         }
@@ -384,9 +429,11 @@ impl World {
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
-            if let Endpoints::Transport(sender, _) = &flow.endpoints {
-                flow.base_sender = sender.counts();
+            flow.application.begin_measuring(self.now);
+            if let Some(call) = &mut flow.call {
+                call.begin_measuring();
             }
+            flow.base_sender = flow.sender_counts().unwrap_or_default();
         }
     }
 

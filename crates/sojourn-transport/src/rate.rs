@@ -118,12 +118,12 @@ impl RateSampler {
         }
     }
 
-    /// The sample of the acknowledgement that delivered a segment sent at `snapshot`, `once` if it was sent once only.
-    pub fn sample(&mut self, snapshot: &Snapshot, once: bool, present: &Present) -> RateSample {
+    /// The sample of the acknowledgement that delivered a segment sent at `snapshot`, which took `rtt` if it was sent
+    /// once only.
+    pub fn sample(&mut self, snapshot: &Snapshot, rtt: Option<Span>, present: &Present) -> RateSample {
         let send_elapsed = snapshot.sent.since(snapshot.first_sent);
         let ack_elapsed = present.now.since(snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        let rtt = once.then(|| present.now.since(snapshot.sent));
         self.least_rtt = self.least_rtt.into_iter().chain(rtt).min();
         let plausible = self.least_rtt.is_none_or(|least| interval >= least);
         RateSample {
@@ -154,7 +154,8 @@ mod tests {
     fn ack(sampler: &mut RateSampler, newly: u32, newest: u32, millis: u64) -> RateSample {
         let snapshot = sampler.on_delivered(newly, newest, newest + 1, at(millis)).unwrap();
         let present = Present { now: at(millis), in_flight: 0, repairing: false };
-        sampler.sample(&snapshot, true, &present)
+        let rtt = at(millis).since(snapshot.sent);
+        sampler.sample(&snapshot, Some(rtt), &present)
     }
 
     #[test]
@@ -208,7 +209,7 @@ mod tests {
         sampler.on_send(1, 0, at(60));
         let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
         let present = Present { now: at(90), in_flight: 0, repairing: false };
-        let sample = sampler.sample(&snapshot, false, &present);
+        let sample = sampler.sample(&snapshot, None, &present);
         assert_eq!((sample.rtt, sample.interval, sample.per_second()), (None, Span::ZERO, 0.0));
     }
 

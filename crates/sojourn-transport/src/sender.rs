@@ -220,7 +220,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement arrived. Returns the round-trip sample it gave, if any.
+    /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
     #[inline]
     pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         if segment.number > self.board.next() || segment.number < self.board.first() {
@@ -233,7 +233,8 @@ impl Sender {
         if segment.blocks > 0 {
             self.board.sack(segment.sack_blocks(), &mut delivered);
         }
-        let rtt = self.sample_rtt(segment, acknowledged, &delivered, now);
+        let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
+        let sample = self.sample_rtt(segment, acknowledged, newest, now);
         let snapshot = match &mut self.rate {
             Some(sampler) if delivered.segments > 0 => {
                 sampler.on_delivered(delivered.segments, delivered.newest, segment.number, now)
@@ -257,7 +258,7 @@ impl Sender {
         }
         self.report_losses(now);
         if delivered.segments > 0 {
-            let rate = self.rate_sample(snapshot.as_ref(), delivered.unambiguous, now);
+            let rate = self.rate_sample(snapshot.as_ref(), newest, now);
             let newly_acked = self.credit(acknowledged, delivered.segments);
             self.control.on_ack(&Ack {
                 now,
@@ -265,7 +266,7 @@ impl Sender {
                 flight,
                 window_limited: self.window_limited,
                 in_recovery: state == State::Recovery || self.state == State::Recovery,
-                rtt,
+                rtt: newest,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
                 max_rtt: self.rtt.max(),
@@ -279,15 +280,15 @@ impl Sender {
         if segment.ece {
             self.on_echo(acknowledged, now);
         }
-        rtt
+        sample
     }
 
     #[inline]
-    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, once: bool, now: Time) -> Option<RateSample> {
+    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, newest: Option<Span>, now: Time) -> Option<RateSample> {
         let snapshot = snapshot?;
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let present = Present { now, in_flight: self.in_flight(), repairing };
-        Some(self.rate.as_mut()?.sample(snapshot, once, &present))
+        Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
     }
 
     /// Tells a control that wants rate samples of each segment that was judged lost.
@@ -311,20 +312,19 @@ impl Sender {
         delivered + std::mem::take(&mut self.uncredited)
     }
 
+    /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
+    /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
+    /// which did not wait at the receiver, and the extremes are of these.
     #[inline]
-    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, delivered: &Delivered, now: Time) -> Option<Span> {
-        let rtt = if self.timestamps && acknowledged > 0 {
-            Some(now.since(segment.stamp))
-        } else if delivered.segments > 0 && delivered.unambiguous {
-            Some(now.since(delivered.sent))
-        } else {
-            None
-        };
-        if let Some(rtt) = rtt {
+    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
+        if let Some(rtt) = newest {
             self.rtt.observe(rtt);
-            if self.timestamps {
-                self.rtt.sample(rtt);
-            }
+        }
+        let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
+        if let Some(rtt) = rtt
+            && self.timestamps
+        {
+            self.rtt.sample(rtt);
         }
         if let Some((number, since)) = self.timed
             && number < segment.number

@@ -88,6 +88,11 @@ class Series:
         rows = self._of_group(group, "cwnd_packets")
         return rows[:, self._last]
 
+    def one_way_delay_ms(self, group: str) -> Array:
+        """Mean one-way delay of each flow of a group at the end of each bin, nan without arrivals: one row for each."""
+        rows = self._of_group(group, "one_way_delay_ms")
+        return rows[:, self._last]
+
     @property
     def _last(self) -> npt.NDArray[np.int64]:
         """The last fine bin of each bin that is drawn."""

@@ -89,7 +89,7 @@ proptest! {
     /// leave at the same times, the same ones are dropped and marked.
     #[test]
     fn all_else_is_decided_inside(
-        name in prop::sample::select(vec!["codel", "red", "pie", "pi2", "fq_codel", "sfq", "dualpi2"]),
+        name in prop::sample::select(vec!["codel", "red", "pie", "pi2", "fq_codel", "sfq", "cake"]),
         life in mixed_lives(),
     ) {
         let never = [threshold(Amount::Time(Span::from_secs(1_000_000)))];

@@ -106,8 +106,7 @@ fn the_preset_of_ns3_is_that_of_its_pie() {
         .filter(|(parameter, value)| ours.get(parameter.name) != *value)
         .map(|(parameter, _)| parameter.name)
         .collect();
-    assert_eq!(differing, ["limit", "burst", "ecn"]);
-    assert_eq!(ours.span("burst"), Span::from_millis(150));
+    assert_eq!(differing, ["limit", "ecn"]);
 }
 
 #[test]

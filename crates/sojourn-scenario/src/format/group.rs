@@ -1,9 +1,7 @@
 //! Groups of flows.
 
-use super::{
-    CONTROLS, DIRECTION, Form, Key, LONGEST, MOMENT, MOST_FLOWS, PATH_DELAY, Presence, Section, Select, TRANSPORTS,
-};
-use sojourn_core::Span;
+use super::traffic::{TRAFFIC, UNRESPONSIVE};
+use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MOMENT, MOST_FLOWS, PATH_DELAY, Presence, Section, TRANSPORTS};
 use sojourn_core::registry::Kind;
 
 pub(super) static GROUP: Section = Section {
@@ -36,8 +34,8 @@ pub(super) static GROUP: Section = Section {
             form: Form::Algorithm(&CONTROLS),
             presence: Presence::RequiredUnless {
                 key: "traffic",
-                kind: "cbr",
-                reason: "cbr traffic sends at its rate whatever happens",
+                kinds: UNRESPONSIVE,
+                reason: "such traffic sends at its rate whatever happens",
             },
             description: "the congestion control, or a table with `kind`, `preset` and parameters; without a preset it takes \
                           the one named as the transport's preset where it has such a one, otherwise its own defaults",
@@ -138,68 +136,6 @@ static RANDOM_TIMES: Section = Section {
         description: "each flow draws its own time between these two",
         example: "[\"0 s\", \"0.1 s\"]",
     }],
-    base: None,
-    one_of: &[],
-};
-
-static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR], short: None };
-
-static BULK: Section = Section {
-    name: "bulk",
-    description: "always has data, or sends one transfer of a given size whose completion time is recorded",
-    own: &[Key {
-        name: "size",
-        form: Form::Bytes { min: 1, max: 1_000_000_000_000_000 },
-        presence: Presence::Optional("without end"),
-        description: "payload bytes to send",
-        example: "1 MB",
-    }],
-    base: None,
-    one_of: &[],
-};
-
-static ON_OFF: Section = Section {
-    name: "on-off",
-    description: "exponential on and off times; sends as bulk while on, and starts with a new window after an off time",
-    own: &[
-        Key {
-            name: "on",
-            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
-            presence: Presence::Default("1 s"),
-            description: "mean of the on times",
-            example: "2 s",
-        },
-        Key {
-            name: "off",
-            form: Form::Value(MOMENT),
-            presence: Presence::Default("1 s"),
-            description: "mean of the off times; with zero the flow is always on, which is bulk",
-            example: "1 s",
-        },
-    ],
-    base: None,
-    one_of: &[],
-};
-
-static CBR: Section = Section {
-    name: "cbr",
-    description: "packets of one size at a constant rate, whatever happens to them; has no congestion control",
-    own: &[
-        Key {
-            name: "rate",
-            form: Form::Value(Kind::Rate),
-            presence: Presence::Required,
-            description: "rate on the wire",
-            example: "64 kbit/s",
-        },
-        Key {
-            name: "packet",
-            form: Form::Bytes { min: 40, max: 65_535 },
-            presence: Presence::Default("1500 B"),
-            description: "size of a packet on the wire",
-            example: "200 B",
-        },
-    ],
     base: None,
     one_of: &[],
 };

@@ -4,6 +4,7 @@ use super::element_path;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
+use crate::format::UNRESPONSIVE;
 use crate::node::Origin;
 use crate::write;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
@@ -63,7 +64,7 @@ fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
 
 /// Whether the group's traffic does not respond to congestion.
 pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
-    group.table("traffic").map(|traffic| traffic.section.name == "cbr")
+    group.table("traffic").map(|traffic| UNRESPONSIVE.contains(&traffic.section.name))
 }
 
 fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {

@@ -2,6 +2,7 @@
 
 use super::element_path;
 use super::groups::{is_unresponsive, parameter_error, unwise};
+use super::traffic::steady;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass, Fields, Item};
@@ -49,7 +50,7 @@ pub(super) fn packet_bytes(scenario: &Fields) -> u32 {
 
 fn group_packet_bytes(group: &Fields) -> Option<u32> {
     if is_unresponsive(group)? {
-        return group.table("traffic")?.bytes("packet").map(|bytes| bytes as u32);
+        return steady(group).map(|steady| steady.packet_bytes as u32);
     }
     let options = Options::new(&group.chosen("transport")?.params).ok()?;
     Some(options.payload_bytes + options.header_bytes)

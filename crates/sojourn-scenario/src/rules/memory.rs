@@ -1,8 +1,8 @@
 //! Rules that keep the packets of a run within the memory of a machine.
 
 use super::element_path;
-use super::groups::is_unresponsive;
 use super::links::{Held, held, mean_rate, packet_bytes};
+use super::traffic::steady;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -72,13 +72,13 @@ fn first_windows(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 /// Access links have no limit: what comes faster than they send piles up for the whole run.
 fn access(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(access) = group.rate("access_rate") else { return };
-    if is_unresponsive(group) != Some(true) {
-        return;
-    }
-    let Some(rate) = group.table("traffic").and_then(|traffic| traffic.rate("rate")) else { return };
-    if rate.bits_per_second() > access.bits_per_second() {
+    let Some(steady) = steady(group) else { return };
+    let bits = (steady.packet_bytes * 8.0 * steady.per_second).round() as u64;
+    if bits > access.bits_per_second() {
+        let rate = Rate::from_bits_per_second(bits).expect("above that of a link");
         let found = Fault::new(format!("\"{rate}\" behind an access link of {access}"));
-        let key = join(path, "traffic.rate");
+        let has_rate = group.table("traffic").is_some_and(|traffic| traffic.section.key("rate").is_some());
+        let key = join(path, if has_rate { "traffic.rate" } else { "traffic" });
         reporter.error(group.origin_of("traffic"), &key, found, format!("at most the access link's {access}"));
     }
 }

@@ -3,9 +3,11 @@
 use super::element_path;
 use super::groups::is_unresponsive;
 use super::links::mean_rate;
+use super::traffic::steady;
+use crate::build::sizes;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::Fields;
+use crate::fields::{Fields, Item, as_rate};
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
@@ -57,25 +59,18 @@ fn flow_seconds(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) 
 
 /// Packets that a group sends whatever happens to them.
 fn constant_packets(group: &Fields, duration: Span) -> Option<f64> {
-    if !is_unresponsive(group)? {
-        return None;
-    }
-    let traffic = group.table("traffic")?;
-    let flows = group.integer("flows")? as f64;
-    Some(flows * traffic.rate("rate")?.bytes_in(duration) / traffic.bytes("packet")? as f64)
+    Some(group.integer("flows")? as f64 * steady(group)?.per_second * duration.as_secs_f64())
 }
 
 fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, reporter: &mut Reporter<'_>) {
     let Some(Ok(options)) = group.chosen("transport").map(|chosen| Options::new(&chosen.params)) else { return };
     let payload = f64::from(options.payload_bytes);
-    if let Some(Some(bytes)) =
-        group.table("traffic").filter(|traffic| traffic.section.name == "bulk").map(|t| t.bytes("size"))
+    if let Some((key, bytes)) = group.table("traffic").and_then(at_once)
+        && bytes / payload > MOST_SEGMENTS
     {
-        if bytes as f64 / payload > MOST_SEGMENTS {
-            let found = Fault::new(format!("\"{bytes} B\" in segments of {payload} B"));
-            let key = join(path, "traffic.size");
-            reporter.error(group.origin_of("traffic"), &key, found, "a transfer of at most 2^31 segments");
-        }
+        let found = Fault::new(format!("\"{bytes} B\" in segments of {payload} B"));
+        let key = join(path, &format!("traffic.{key}"));
+        reporter.error(group.origin_of("traffic"), &key, found, "a transfer of at most 2^31 segments");
     }
     let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
     let Some(link) = scenario.table(main).and_then(mean_rate) else { return };
@@ -84,6 +79,22 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
         let longest = Span::from_secs_f64((MOST_SEGMENTS * payload / rate.bytes_per_second()).floor());
         let found = Fault::new(format!("\"{duration}\", in which a flow of {path} may send over 2^31 segments"));
         reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} at {rate}"));
+    }
+}
+
+/// The most bytes that an application supplies at once, and the key that says so.
+fn at_once(traffic: &Fields) -> Option<(&'static str, f64)> {
+    match traffic.section.name {
+        "bulk" => Some(("size", traffic.bytes("size")? as f64)),
+        "transfers" => Some(("size", sizes(traffic.table("size")?)?.largest() as f64)),
+        "video" => match traffic.item("ladder")? {
+            Item::Values(rates) => {
+                let bytes = as_rate(*rates.last()?).bytes_in(traffic.span("segment")?);
+                Some(("ladder", bytes))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

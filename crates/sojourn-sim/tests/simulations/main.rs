@@ -9,4 +9,5 @@ mod instruments;
 mod ledbat;
 mod links;
 mod random;
+mod traffic;
 mod worked;

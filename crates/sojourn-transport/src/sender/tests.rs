@@ -4,6 +4,7 @@ mod ecn;
 mod network;
 mod newreno;
 mod random;
+mod round_trips;
 mod sack;
 mod sending;
 mod timers;

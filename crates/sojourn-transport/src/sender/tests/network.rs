@@ -70,8 +70,13 @@ pub fn options(changes: &[(&str, Value)]) -> Options {
 
 /// NewReno with `changes` to the transport's options and `control` to its own.
 pub fn network(changes: &[(&str, Value)], control: &[(&str, Value)]) -> Network {
+    network_of("newreno", changes, control)
+}
+
+/// The same with the control `name`.
+pub fn network_of(name: &str, changes: &[(&str, Value)], control: &[(&str, Value)]) -> Network {
     let options = options(changes);
-    let mut params = Params::new(sojourn_congestion::find("newreno").unwrap(), None);
+    let mut params = Params::new(sojourn_congestion::find(name).unwrap(), None);
     for (name, value) in control {
         params.set(name, *value);
     }
@@ -120,6 +125,17 @@ impl Network {
 
     pub fn threshold(&self) -> f64 {
         self.sender.control.slow_start_threshold()
+    }
+
+    /// What the control shows as `name`.
+    pub fn shown(&self, name: &str) -> f64 {
+        let mut found = f64::NAN;
+        self.sender.control.probe(&mut |key, value| {
+            if key == name {
+                found = value;
+            }
+        });
+        found
     }
 
     /// Data and begin.

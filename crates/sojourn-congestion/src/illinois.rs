@@ -1,0 +1,210 @@
+//! TCP Illinois: a loss-based control whose steps depend on delay (Liu, Basar and Srikant 2006), as Linux does it.
+//!
+//! Once per round trip, with the mean queueing delay of the round d_a and the largest ever seen d_m:
+//! 1. a window below the threshold grows and shrinks as Reno's, by alpha 1 and beta 1/2;
+//! 2. alpha is largest up to 1 % of d_m, and falls as 1/d_a beyond, to its least at d_m; once it has left its largest
+//!    value it takes theta rounds below 1 % to return there;
+//! 3. beta is least up to 10 % of d_m, largest from 80 % on, and linear between.
+//!
+//! The window grows by alpha segments per round trip and a loss takes beta of it. A timeout makes both Reno's, and
+//! forgets the round. Least and largest RTT are of the whole connection and never forgotten.
+//!
+//! Linux reckons alpha in 128ths and beta in 64ths, so that its least alpha is 38/128, and takes RTTs above 3.3 s for
+//! that; here they are what they are. ns-3 reckons delays in whole milliseconds, which is not kept, and compares the
+//! window in bytes with the threshold in segments: it never is below.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::reno::Reno;
+use crate::rounds::Rounds;
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream};
+
+/// Reno's growth per round trip, in segments.
+const RENO_ALPHA: f64 = 1.0;
+/// What a loss takes of Reno's window.
+const RENO_BETA: f64 = 0.5;
+
+/// The state of Illinois.
+#[derive(Debug)]
+pub struct Illinois {
+    reno: Reno,
+    rounds: Rounds,
+    least: Span,
+    most: Span,
+    sum_nanos: u64,
+    samples: u64,
+    alpha: f64,
+    beta: f64,
+    /// Rounds with little delay since alpha left its largest value; nothing while it has not.
+    low_rounds: Option<u64>,
+    settings: Settings,
+}
+
+/// What does not change.
+#[derive(Debug)]
+struct Settings {
+    alpha: (f64, f64),
+    beta: (f64, f64),
+    alpha_delay: f64,
+    beta_delay: (f64, f64),
+    theta: u64,
+    window_threshold: f64,
+    reduces_flight: bool,
+}
+
+impl Illinois {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// A least value above the largest.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Illinois, ParameterError> {
+        let range = |least: &'static str, most: &str| {
+            let (low, high) = (params.number(least), params.number(most));
+            let sentence = format!("must not exceed {most}, here {high}: it is the other end of one range");
+            if low > high { Err(ParameterError::new(least, sentence)) } else { Ok((low, high)) }
+        };
+        let settings = Settings {
+            alpha: range("alpha_min", "alpha_max")?,
+            beta: range("beta_min", "beta_max")?,
+            alpha_delay: params.number("alpha_delay"),
+            beta_delay: range("beta_delay_min", "beta_delay_max")?,
+            theta: params.integer("theta"),
+            window_threshold: params.number("window_threshold"),
+            reduces_flight: params.choice("loss_of") == "flight",
+        };
+        Ok(Illinois {
+            reno: Reno::new(path.initial_window),
+            rounds: Rounds::default(),
+            least: Span::MAX,
+            most: Span::ZERO,
+            sum_nanos: 0,
+            samples: 0,
+            alpha: settings.alpha.1,
+            beta: RENO_BETA,
+            low_rounds: None,
+            settings,
+        })
+    }
+
+    #[inline]
+    fn measure(&mut self, ack: &Ack) {
+        if ack.rtt.is_some() {
+            // Of the newest segment, as in the kernel: the time that a timestamp echoes is that of the oldest, which
+            // waited for the receiver's acknowledgement.
+            let rtt = ack.now.since(ack.sent);
+            self.least = self.least.min(rtt);
+            self.most = self.most.max(rtt);
+            self.sum_nanos += rtt.as_nanos();
+            self.samples += 1;
+        }
+    }
+
+    /// Steps 1 to 3, at the end of a round.
+    fn step(&mut self) {
+        if self.reno.window < self.settings.window_threshold {
+            self.be_reno();
+        } else if let Some(mean) = self.sum_nanos.checked_div(self.samples) {
+            let most = (self.most - self.least).as_nanos() as f64;
+            let delay = (mean - self.least.as_nanos()) as f64;
+            self.alpha = self.alpha_at(delay, most);
+            self.beta = self.beta_at(delay, most);
+        }
+        self.forget_round();
+    }
+
+    /// Step 2.
+    fn alpha_at(&mut self, delay: f64, most: f64) -> f64 {
+        let (least_alpha, most_alpha) = self.settings.alpha;
+        let low = self.settings.alpha_delay * most;
+        if delay > low {
+            // Rounds with little delay before this one still count, as in Linux.
+            self.low_rounds = self.low_rounds.or(Some(0));
+            // 1/alpha is linear in the delay.
+            let slope = (most_alpha - least_alpha) / least_alpha;
+            return most_alpha / (1.0 + slope * (delay - low) / (most - low));
+        }
+        self.low_rounds = self.low_rounds.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.settings.theta);
+        if self.low_rounds.is_none() { most_alpha } else { self.alpha }
+    }
+
+    /// Step 3.
+    fn beta_at(&self, delay: f64, most: f64) -> f64 {
+        let (least_beta, most_beta) = self.settings.beta;
+        let (low, high) = (self.settings.beta_delay.0 * most, self.settings.beta_delay.1 * most);
+        if delay <= low {
+            least_beta
+        } else if delay >= high {
+            most_beta
+        } else {
+            least_beta + (most_beta - least_beta) * (delay - low) / (high - low)
+        }
+    }
+
+    fn be_reno(&mut self) {
+        self.alpha = RENO_ALPHA;
+        self.beta = RENO_BETA;
+    }
+
+    fn forget_round(&mut self) {
+        self.sum_nanos = 0;
+        self.samples = 0;
+    }
+}
+
+impl Control for Illinois {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        if ack.in_recovery || ack.marked {
+            return;
+        }
+        if self.rounds.ends(ack) {
+            self.step();
+        }
+        if ack.may_open() {
+            let acked = f64::from(ack.newly_acked);
+            self.reno.grow(if self.reno.in_slow_start() { acked } else { self.alpha * acked });
+        }
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let outstanding = if self.settings.reduces_flight { event.flight } else { self.reno.window };
+        self.reno.reduce(event.signal, outstanding * (1.0 - self.beta));
+        if matches!(event.signal, Signal::Timeout { .. }) {
+            self.be_reno();
+            self.low_rounds = None;
+            self.forget_round();
+            self.rounds.restart(event.now);
+        }
+    }
+
+    fn on_recovered(&mut self, flight: f64) {
+        self.reno.recovered(flight);
+    }
+
+    /// Delays, alpha and beta stay, as in Linux.
+    fn on_restart(&mut self, initial_window: f64) {
+        self.reno = Reno::new(initial_window);
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.reno.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.reno.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("alpha_segments", self.alpha);
+        visit("beta", self.beta);
+    }
+}

@@ -1,0 +1,150 @@
+//! Veno: Reno that asks the delay whether a loss means congestion (Fu and Liew 2003), as Linux does it.
+//!
+//! For each acknowledgement:
+//! 1. round-trip time against the least one tells, as in Vegas, how many of the flow's segments are queued;
+//! 2. with fewer than beta of them the window grows as Reno's, otherwise at half that pace;
+//! 3. a loss with fewer than beta is taken for one that the medium made, and leaves 4/5; otherwise it leaves half.
+//!
+//! Linux counts the queue in halves, rounded up, and ns-3 in whole segments, so that 2.5 or 2 queued segments are the
+//! most below a beta of 3. Both forget the least RTT of a round with every acknowledgement, so that the latest sample
+//! decides, and both take the first two samples for too few. In ns-3 the number of samples is forgotten too: they are
+//! always too few and the window grows as Reno's; what remains of Veno is the answer to a loss. Linux lets every other
+//! window of acknowledgements open the congested window by one; here each opens it by half as much.
+//!
+//! A timeout's threshold is chosen in the same way as what a loss leaves.
+
+mod descriptor;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::DESCRIPTOR;
+
+use crate::control::{Ack, Congestion, Control, Path};
+use crate::reno::Reno;
+use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::{Span, Stream};
+
+/// Samples that are too few to tell a queue.
+const TOO_FEW_SAMPLES: u32 = 2;
+/// Part of the window that a loss leaves in congestion.
+const CONGESTION_LEAVES: f64 = 0.5;
+/// Part of Reno's growth in congestion.
+const CONGESTION_GROWTH: f64 = 0.5;
+
+/// The state of Veno.
+#[derive(Debug)]
+pub struct Veno {
+    reno: Reno,
+    /// Least RTT of the connection.
+    base: Span,
+    /// Least RTT since the window last had a chance to grow.
+    least: Span,
+    samples: u32,
+    /// The flow's segments in the queue.
+    backlog: f64,
+    beta: f64,
+    grain: f64,
+    chance_leaves: f64,
+    grows_as_reno: bool,
+    reduces_flight: bool,
+}
+
+impl Veno {
+    /// A control with the given parameters.
+    ///
+    /// # Errors
+    /// None: all combinations work.
+    pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Veno, ParameterError> {
+        Ok(Veno {
+            reno: Reno::new(path.initial_window),
+            base: Span::MAX,
+            least: Span::MAX,
+            samples: 0,
+            backlog: 0.0,
+            beta: params.number("beta"),
+            grain: if params.choice("grain") == "half" { 0.5 } else { 1.0 },
+            chance_leaves: params.number("chance_leaves"),
+            grows_as_reno: params.choice("growth") == "reno",
+            reduces_flight: params.choice("loss_of") == "flight",
+        })
+    }
+
+    #[inline]
+    fn measure(&mut self, ack: &Ack) {
+        if ack.rtt.is_some() {
+            // Of the newest segment, as in the kernel: the time that a timestamp echoes is that of the oldest, which
+            // waited for the receiver's acknowledgement.
+            let rtt = ack.now.since(ack.sent);
+            self.base = self.base.min(rtt);
+            self.least = self.least.min(rtt);
+            self.samples = self.samples.saturating_add(1);
+        }
+    }
+
+    /// Step 1.
+    #[inline]
+    fn judge(&mut self) {
+        if self.samples > TOO_FEW_SAMPLES && self.least < Span::MAX {
+            let window = self.reno.window.floor();
+            let out = window * self.base.ratio(self.least);
+            self.backlog = window - (out / self.grain).floor() * self.grain;
+        }
+        self.least = Span::MAX;
+    }
+
+    #[inline]
+    fn is_congested(&self) -> bool {
+        self.backlog >= self.beta
+    }
+}
+
+impl Control for Veno {
+    #[inline]
+    fn on_ack(&mut self, ack: &Ack) {
+        self.measure(ack);
+        if ack.in_recovery {
+            self.least = Span::MAX;
+        }
+        if !ack.may_open() {
+            return;
+        }
+        self.judge();
+        let acked = f64::from(ack.newly_acked);
+        let slowed = self.is_congested() && !self.grows_as_reno && !self.reno.in_slow_start();
+        self.reno.grow(if slowed { acked * CONGESTION_GROWTH } else { acked });
+    }
+
+    fn on_congestion(&mut self, event: &Congestion) {
+        let outstanding = if self.reduces_flight { event.flight } else { self.reno.window };
+        let leaves = if self.is_congested() { CONGESTION_LEAVES } else { self.chance_leaves };
+        self.reno.reduce(event.signal, outstanding * leaves);
+        self.least = Span::MAX;
+    }
+
+    fn on_recovered(&mut self, flight: f64) {
+        self.reno.recovered(flight);
+    }
+
+    fn on_restart(&mut self, initial_window: f64) {
+        self.reno = Reno::new(initial_window);
+        self.base = Span::MAX;
+        self.least = Span::MAX;
+        self.samples = 0;
+        self.backlog = 0.0;
+    }
+
+    #[inline]
+    fn window(&self) -> f64 {
+        self.reno.window
+    }
+
+    #[inline]
+    fn slow_start_threshold(&self) -> f64 {
+        self.reno.threshold
+    }
+
+    fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("backlog_segments", self.backlog);
+        visit("base_rtt_ms", if self.base < Span::MAX { self.base.as_millis_f64() } else { f64::NAN });
+    }
+}

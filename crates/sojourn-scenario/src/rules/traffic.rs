@@ -1,0 +1,124 @@
+//! Rules of what applications send.
+
+use super::element_path;
+use super::links::mean_rate;
+use crate::Sizes;
+use crate::build::{sizes, voip};
+use crate::check::join;
+use crate::diagnostic::{Fault, Reporter};
+use crate::fields::Fields;
+use sojourn_core::Span;
+
+/// Packets at a constant rate.
+pub(super) struct Steady {
+    /// Bytes of each.
+    pub packet_bytes: f64,
+    /// How many there are in a second.
+    pub per_second: f64,
+}
+
+/// What a flow of the group sends whatever happens to it; nothing where it responds to congestion.
+pub(super) fn steady(group: &Fields) -> Option<Steady> {
+    let traffic = group.table("traffic")?;
+    match traffic.section.name {
+        "cbr" => {
+            let packet_bytes = traffic.bytes("packet")? as f64;
+            Some(Steady { packet_bytes, per_second: traffic.rate("rate")?.bytes_per_second() / packet_bytes })
+        }
+        "voip" => {
+            let voip = voip(traffic)?;
+            Some(Steady { packet_bytes: f64::from(voip.packet_bytes()), per_second: 1.0 / voip.frame.as_secs_f64() })
+        }
+        _ => None,
+    }
+}
+
+/// Checks the traffic of all groups.
+pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    for (index, group) in scenario.tables("group").iter().enumerate() {
+        let Some(traffic) = group.table("traffic") else { continue };
+        let path = join(&element_path("group", index, group), "traffic");
+        match traffic.section.name {
+            "voip" => {
+                together(traffic, "talk", "pause", "talk spurts need silences between them", &path, reporter);
+                if traffic.choice("codec") == Some("opus") {
+                    let why = "ITU-T G.113 has neither for opus, and the E-model needs both";
+                    together(traffic, "ie", "bpl", why, &path, reporter);
+                }
+            }
+            "video" => buffer(traffic, &path, reporter),
+            "transfers" => {
+                bounds(traffic, &path, reporter);
+                arrivals(scenario, group, traffic, &path, reporter);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Two keys of which neither says anything without the other.
+fn together(
+    traffic: &Fields,
+    one: &'static str,
+    other: &'static str,
+    why: &str,
+    path: &str,
+    reporter: &mut Reporter<'_>,
+) {
+    let (given, missing) = match (traffic.slot(one), traffic.slot(other)) {
+        (Some(_), None) => (one, other),
+        (None, Some(_)) => (other, one),
+        _ => return,
+    };
+    let found = Fault::new(format!("{given} without {missing}"));
+    reporter.error(traffic.origin_of(given), &join(path, given), found, format!("both or neither: {why}"));
+}
+
+/// While one segment plays the next must have room.
+fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(buffer), Some(segment)) = (video.span("buffer"), video.span("segment")) else { return };
+    let least = Span::from_nanos(2 * segment.as_nanos());
+    if buffer < least {
+        let found = Fault::new(format!("\"{buffer}\" with segments of {segment}"));
+        let allowed = format!("at least {least}: room for the segment that plays and the one that is on its way");
+        reporter.error(video.origin_of("buffer"), &join(path, "buffer"), found, allowed);
+    }
+}
+
+/// The smallest or middle size of a distribution must be below its largest.
+fn bounds(transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((size, sizes)) = transfers.table("size").and_then(|size| Some((size, sizes(size)?))) else { return };
+    let (key, low, high) = match sizes {
+        Sizes::Pareto { min, max, .. } => ("min", min, max),
+        Sizes::LogNormal { median, max, .. } => ("median", median, max),
+        Sizes::Fixed(_) | Sizes::Zipf { .. } => return,
+    };
+    if low >= high {
+        let found = Fault::new(format!("{low} B with a max of {high} B"));
+        reporter.error(size.origin_of(key), &join(path, &format!("size.{key}")), found, "a size below max");
+    }
+}
+
+/// Most transfers of a run: those that wait are remembered.
+const MOST_TRANSFERS: f64 = 3e7;
+
+/// Transfers must be few enough to be remembered, and should not bring more than the link can carry.
+fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(interval), Some(flows)) = (transfers.span("interval"), group.integer("flows")) else { return };
+    let per_second = flows as f64 / interval.as_secs_f64();
+    let count = scenario.span("duration").map_or(0.0, |duration| per_second * duration.as_secs_f64());
+    let key = join(path, "interval");
+    if count > MOST_TRANSFERS {
+        let found = Fault::new(format!("\"{interval}\" for {flows} flows, which is {count:.0e} transfers"));
+        let allowed = format!("at most {MOST_TRANSFERS:.0e} transfers in a run");
+        return reporter.error(transfers.origin_of("interval"), &key, found, allowed);
+    }
+    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
+    let rate = scenario.table(main).and_then(mean_rate);
+    let (Some(rate), Some(sizes)) = (rate, transfers.table("size").and_then(sizes)) else { return };
+    let load = sizes.mean() * per_second / rate.bytes_per_second();
+    if load >= 1.0 {
+        let found = format!("{:.0} transfers per second, {load:.1} times what the link carries", per_second.max(1.0));
+        reporter.warning(transfers.origin_of("interval"), &key, found, "more and more transfers will wait");
+    }
+}

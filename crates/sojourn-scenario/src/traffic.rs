@@ -1,0 +1,223 @@
+//! What applications send.
+
+use sojourn_core::{Rate, Span};
+
+/// What the application at the sender does.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Traffic {
+    /// Always has data; or so many payload bytes, whose completion time is then recorded.
+    Bulk {
+        /// Payload bytes to send; unlimited where absent.
+        size_bytes: Option<u64>,
+    },
+    /// Exponential on and off times; sends as `Bulk` while on and restarts its window after an off time.
+    OnOff {
+        /// Mean of the on times.
+        on: Span,
+        /// Mean of the off times.
+        off: Span,
+    },
+    /// Packets of one size at a constant rate, whatever happens to them.
+    Cbr {
+        /// Rate on the wire.
+        rate: Rate,
+        /// Bytes of a packet on the wire.
+        packet_bytes: u32,
+    },
+    /// One direction of a call.
+    Voip(Voip),
+    /// Adaptive streaming.
+    Video(Video),
+    /// Transfers that come at random times, each over a connection of its own.
+    Transfers {
+        /// Mean of the exponential times between their arrivals.
+        interval: Span,
+        /// Their sizes.
+        sizes: Sizes,
+    },
+}
+
+/// A distribution of sizes in payload bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Sizes {
+    /// All the same.
+    Fixed(u64),
+    /// Pareto between two bounds.
+    Pareto {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+        /// The exponent of the tail.
+        shape: f64,
+    },
+    /// Log-normal; what lies above the largest has its size.
+    LogNormal {
+        /// Half of them are smaller.
+        median: u64,
+        /// Standard deviation of the logarithm.
+        sigma: f64,
+        /// The largest.
+        max: u64,
+    },
+    /// So many units, 1 to `most`, the k-th with a probability that falls as k^-exponent.
+    Zipf {
+        /// Bytes of a unit.
+        unit: u64,
+        /// The largest number of units.
+        most: u64,
+        /// How fast the probability falls.
+        exponent: f64,
+    },
+}
+
+impl Sizes {
+    /// The largest of them.
+    pub fn largest(&self) -> u64 {
+        match *self {
+            Sizes::Fixed(size) => size,
+            Sizes::Pareto { max, .. } | Sizes::LogNormal { max, .. } => max,
+            Sizes::Zipf { unit, most, .. } => unit.saturating_mul(most),
+        }
+    }
+
+    /// Their mean in bytes; that of the log-normal without its cut.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Sizes::Fixed(size) => size as f64,
+            Sizes::Pareto { min, max, shape } => {
+                let (low, high) = (min as f64, max as f64);
+                let kept = 1.0 - libm::pow(low / high, shape);
+                if (shape - 1.0).abs() < 1e-9 {
+                    low / kept * libm::log(high / low)
+                } else {
+                    low / kept * shape / (shape - 1.0) * (1.0 - libm::pow(low / high, shape - 1.0))
+                }
+            }
+            Sizes::LogNormal { median, sigma, .. } => median as f64 * libm::exp(sigma * sigma / 2.0),
+            Sizes::Zipf { unit, most, exponent } => unit as f64 * powers(most, exponent - 1.0) / powers(most, exponent),
+        }
+    }
+}
+
+/// The sum of k^-exponent for k from 1 to `most`: its first terms, and an integral in place of the others.
+fn powers(most: u64, exponent: f64) -> f64 {
+    const TERMS: u64 = 10_000;
+    let sum: f64 = (1..=most.min(TERMS)).map(|k| libm::pow(k as f64, -exponent)).sum();
+    if most <= TERMS {
+        return sum;
+    }
+    let (from, to) = (TERMS as f64 + 0.5, most as f64 + 0.5);
+    let rest = 1.0 - exponent;
+    let tail =
+        if rest.abs() < 1e-9 { libm::log(to / from) } else { (libm::pow(to, rest) - libm::pow(from, rest)) / rest };
+    sum + tail
+}
+
+/// A speech codec.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Codec {
+    /// What the scenario file calls it.
+    pub name: &'static str,
+    /// Bits of coded speech per second.
+    pub rate: u64,
+    /// How far it looks ahead of the frame that it codes.
+    pub lookahead: Span,
+    /// Equipment impairment factor Ie and packet-loss robustness factor Bpl (ITU-T G.113 Appendix I), where known.
+    pub quality: Option<(f64, f64)>,
+}
+
+/// All codecs.
+static CODECS: [Codec; 3] = [
+    // G.113 Appendix I: G.711 with the packet loss concealment of its own Appendix I.
+    Codec { name: "g711", rate: 64_000, lookahead: Span::ZERO, quality: Some((0.0, 25.1)) },
+    // G.729 section 3: 5 ms look-ahead. G.113 Appendix I: G.729A with voice activity detection.
+    Codec { name: "g729", rate: 8_000, lookahead: Span::from_millis(5), quality: Some((11.0, 19.0)) },
+    // RFC 6716 section 2: 5 ms look-ahead of SILK and 1.5 ms of resampling. G.113 has no values for it.
+    Codec { name: "opus", rate: 24_000, lookahead: Span::from_micros(6500), quality: None },
+];
+
+/// Names of all codecs.
+pub(crate) static CODEC_NAMES: &[&str] = &["g711", "g729", "opus"];
+
+/// Most rates of a ladder.
+pub(crate) const MOST_RUNGS: usize = 100;
+
+impl Codec {
+    /// The codec called `name`.
+    pub fn named(name: &str) -> Option<&'static Codec> {
+        CODECS.iter().find(|codec| codec.name == name)
+    }
+}
+
+/// One direction of a call: a packet for every frame of speech.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Voip {
+    /// The codec.
+    pub codec: &'static Codec,
+    /// Speech in a packet.
+    pub frame: Span,
+    /// Coded speech in a packet.
+    pub payload_bytes: u32,
+    /// Ie and Bpl of the E-model, where known.
+    pub quality: Option<(f64, f64)>,
+    /// Means of talk spurts and silences; speaks without pause where absent.
+    pub spurts: Option<(Span, Span)>,
+}
+
+impl Voip {
+    /// IPv4, UDP and RTP headers (RFC 791, RFC 768, RFC 3550).
+    pub const HEADER_BYTES: u32 = 20 + 8 + 12;
+    /// Speech in a packet where nothing else is said (RFC 3551 section 4.2).
+    pub const FRAME: Span = Span::from_millis(20);
+
+    /// Bytes of a packet on the wire.
+    pub fn packet_bytes(&self) -> u32 {
+        self.payload_bytes + Voip::HEADER_BYTES
+    }
+
+    /// How long it takes from the mouth to the network: a frame is filled, then the codec looks ahead.
+    pub fn codec_delay(&self) -> Span {
+        self.frame + self.codec.lookahead
+    }
+}
+
+/// Adaptive streaming: segments of equal play time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Video {
+    /// Rates of the video, ascending.
+    pub ladder: Vec<Rate>,
+    /// Play time of a segment.
+    pub segment: Span,
+    /// Play time that the buffer holds.
+    pub buffer: Span,
+    /// Segments whose throughputs are averaged.
+    pub samples: usize,
+    /// Share of the throughput which the rate may take.
+    pub safety: f64,
+    /// Share of the throughput, times the segments in the buffer, which the rate may take.
+    pub low_buffer_safety: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sizes;
+
+    #[track_caller]
+    fn close(sizes: Sizes, expected: f64) {
+        let found = sizes.mean();
+        assert!((found / expected - 1.0).abs() < 1e-3, "{sizes:?}: {found}, expected {expected}");
+    }
+
+    /// Pareto 1 to 100 of shape 2: 2 (1 - 1/100) / (1 - 1/10^4); of shape 1: ln 100 / 0.99. Zipf: 3 / (1 + 1/2 + 1/3).
+    #[test]
+    fn means_by_hand() {
+        close(Sizes::Fixed(7), 7.0);
+        close(Sizes::Pareto { min: 1, max: 100, shape: 2.0 }, 2.0 * 0.99 / 0.9999);
+        close(Sizes::Pareto { min: 1, max: 100, shape: 1.0 }, 100f64.ln() / 0.99);
+        close(Sizes::LogNormal { median: 10, sigma: 2.0, max: 1 << 40 }, 10.0 * 2f64.exp());
+        close(Sizes::Zipf { unit: 10, most: 3, exponent: 1.0 }, 30.0 * 6.0 / 11.0);
+        // The sums of 10^6 terms of k^-0.7 and of k^-1.7.
+        close(Sizes::Zipf { unit: 1, most: 1_000_000, exponent: 1.7 }, 207.541 / 2.05420);
+    }
+}

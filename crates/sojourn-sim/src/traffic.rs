@@ -1,0 +1,229 @@
+//! What applications do: one file for each kind.
+//!
+//! An application is told when the time it named has come and when all it supplied has arrived, and answers with
+//! what it asks of its sender and when it wants to be told next. Its own start and stop are looked after here.
+//!
+//! **To add a kind:** write its file with an [`Activity`], one line in the list below and one in [`activity`], and
+//! its section in the scenario format.
+
+mod bulk;
+mod datagrams;
+pub mod e_model;
+mod on_off;
+mod sizes;
+mod transfers;
+pub mod video;
+pub mod voip;
+
+pub use datagrams::{Datagrams, Spacing};
+
+use bulk::Bulk;
+use on_off::OnOff;
+use sizes::Draw;
+use sojourn_core::{Span, Stream, Time};
+use sojourn_scenario::Traffic;
+use transfers::Transfers;
+use video::Video;
+
+/// What an application asks of its sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Nothing.
+    Nothing,
+    /// Send without end.
+    Endless,
+    /// Have sent so many bytes since the start of the flow, and no more for now.
+    Supply {
+        /// That many.
+        bytes: u64,
+        /// For how long all that was supplied before has been there.
+        idle: Span,
+    },
+    /// Send so many bytes over a fresh connection.
+    Connect(u64),
+    /// Send nothing new.
+    Pause,
+    /// Send without end again, with a fresh window.
+    Resume,
+}
+
+/// What an application answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// What it asks of its sender.
+    pub action: Action,
+    /// When it wants to be told next.
+    pub next: Time,
+    /// The transfer that has just ended, where one has.
+    pub completed: Option<Completed>,
+}
+
+/// A transfer that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Completed {
+    /// How long it took.
+    pub time: Span,
+    /// Its payload bytes.
+    pub bytes: u64,
+}
+
+impl Answer {
+    /// Asks for `action`, and to be told at `next`.
+    fn new(action: Action, next: Time) -> Answer {
+        Answer { action, next, completed: None }
+    }
+}
+
+/// How an application of some kind behaves between its start and its stop.
+trait Activity {
+    /// The flow starts.
+    fn start(&mut self, now: Time) -> Answer;
+
+    /// The time named by the last answer has come.
+    fn on_time(&mut self, now: Time) -> Answer;
+
+    /// All that was supplied has arrived, `delivered_bytes` since the start of the flow. No answer leaves all as it is.
+    fn on_arrived(&mut self, _now: Time, _delivered_bytes: u64) -> Option<Answer> {
+        None
+    }
+
+    /// The flow stops.
+    fn stop(&mut self, _now: Time) {}
+}
+
+/// Makes an enumeration of the kinds, which passes every call on to the kind it holds.
+macro_rules! kinds {
+    ($($name:ident($kind:ty)),+ $(,)?) => {
+        /// An application of any kind.
+        #[derive(Debug)]
+        enum AnyActivity {
+            $($name($kind)),+
+        }
+
+        impl Activity for AnyActivity {
+            fn start(&mut self, now: Time) -> Answer {
+                match self { $(AnyActivity::$name(kind) => kind.start(now)),+ }
+            }
+
+            fn on_time(&mut self, now: Time) -> Answer {
+                match self { $(AnyActivity::$name(kind) => kind.on_time(now)),+ }
+            }
+
+            fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> Option<Answer> {
+                match self { $(AnyActivity::$name(kind) => kind.on_arrived(now, delivered_bytes)),+ }
+            }
+
+            fn stop(&mut self, now: Time) {
+                match self { $(AnyActivity::$name(kind) => kind.stop(now)),+ }
+            }
+        }
+    };
+}
+
+kinds! {
+    Bulk(Bulk),
+    OnOff(OnOff),
+    Video(Box<Video>),
+    Transfers(Box<Transfers>),
+}
+
+/// What an application may know of its flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings {
+    /// Payload bytes of a full packet.
+    pub payload_bytes: u32,
+    /// How long a request takes from the receiver to the sender where nothing waits.
+    pub request: Span,
+}
+
+/// The activity of one flow with `traffic`; `stream` makes its random streams.
+fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
+    match traffic {
+        Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
+        Traffic::Cbr { .. } => AnyActivity::Bulk(Bulk::new(None)),
+        Traffic::OnOff { on, off } => AnyActivity::OnOff(OnOff::new(*on, *off, stream("on-off"))),
+        Traffic::Voip(voip) => match voip.spurts {
+            None => AnyActivity::Bulk(Bulk::new(None)),
+            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, stream("talk"))),
+        },
+        Traffic::Transfers { interval, sizes } => {
+            let sizes = Draw::new(*sizes, stream("sizes"));
+            AnyActivity::Transfers(Box::new(Transfers::new(*interval, sizes, stream("arrivals"))))
+        }
+        Traffic::Video(video) => {
+            AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
+        }
+    }
+}
+
+/// The application of a flow.
+#[derive(Debug)]
+pub struct Application {
+    /// When it acts next.
+    pub next: Time,
+    stop: Time,
+    state: State,
+    activity: AnyActivity,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Waiting,
+    Started,
+    Stopped,
+}
+
+impl Application {
+    /// An application with `traffic` from `start` to `stop`; `stream` makes its random streams.
+    pub fn new(
+        traffic: &Traffic,
+        about: Surroundings,
+        (start, stop): (Time, Time),
+        stream: impl Fn(&str) -> Stream,
+    ) -> Application {
+        Application { next: start, stop, state: State::Waiting, activity: activity(traffic, about, stream) }
+    }
+
+    /// Its stream of video, where it is one.
+    pub fn video(&self) -> Option<&Video> {
+        if let AnyActivity::Video(video) = &self.activity { Some(video) } else { None }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self, now: Time) {
+        if let AnyActivity::Video(video) = &mut self.activity {
+            video.begin_measuring(now);
+        }
+    }
+
+    /// The time named by `next` has come.
+    pub fn act(&mut self, now: Time) -> Action {
+        if now >= self.stop {
+            self.state = State::Stopped;
+            self.activity.stop(now);
+            self.next = Time::NEVER;
+            return Action::Pause;
+        }
+        let answer = match self.state {
+            State::Waiting => self.activity.start(now),
+            State::Started | State::Stopped => self.activity.on_time(now),
+        };
+        self.state = State::Started;
+        self.next = answer.next.min(self.stop);
+        answer.action
+    }
+
+    /// All that was supplied has arrived, `delivered_bytes` since the start of the flow. What it asks of its sender,
+    /// and the transfer that has ended with it.
+    pub fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> (Action, Option<Completed>) {
+        match self.activity.on_arrived(now, delivered_bytes) {
+            None => (Action::Nothing, None),
+            // What had been sent when the flow stopped still arrives, and leads to nothing more.
+            Some(answer) if self.state == State::Stopped => (Action::Nothing, answer.completed),
+            Some(answer) => {
+                self.next = answer.next.min(self.stop);
+                (answer.action, answer.completed)
+            }
+        }
+    }
+}
