@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from sojourn.figures.style import CAPACITY
 from sojourn.papers.gong.drawing import look, panels
 from sojourn.papers.gong.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
 from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, queue
@@ -67,6 +68,8 @@ def fig5(lab: Lab) -> Findings:
                 packets, share, _ = measured[control, name]
                 label = name if style == "-" else None
                 axes.plot([0, 1], [packets.mean / PACKETS, share.mean], linestyle=style, label=label, **look(name))
+        # The paper's ideal: a short queue, and priorities as under DropTail.
+        axes.fill_between([0, 1], [0, _HIGH], [_SHORT, 1], color=CAPACITY, zorder=0, label="ideal")
         axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
         axes.set_ylim(0, 1.02)
 
