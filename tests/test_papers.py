@@ -162,8 +162,8 @@ def test_the_summary_says_what_does_not_hold() -> None:
     assert "without exception in all 1 sets" in summary({"fig5": kept})
     text = summary({"fig5": kept, "table1": lost})
     assert "in 1 of 2 sets of cases" in text
-    assert "x: TCP has less than under DropTail (3 of 4)" in text
-    assert "table1 1" in text
+    assert "x: TCP has less than under DropTail: 3 of 4" in text
+    assert "(1 of 1 checks)" in text
     assert "The paper's finding" not in summary({"fig2": Findings()})
 
 

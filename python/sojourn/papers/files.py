@@ -28,8 +28,8 @@ _STYLE = """
 body { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
   max-width: 62rem; padding: 1rem; }
 h1, h2 { line-height: 1.2; } h2 { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 1rem; }
-img { background: #fff; max-width: 100%; height: auto; }
-figure { margin: 1rem 0; } figcaption, .setting { font-size: .9rem; opacity: .85; }
+img { background: #fff; display: block; height: auto; min-width: 36rem; width: 100%; }
+figure { margin: 1rem 0; overflow-x: auto; } figcaption, .setting { font-size: .9rem; opacity: .85; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; }
@@ -166,7 +166,12 @@ def _text(text: str) -> str:
 
 def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
     """Write the summary, some pictures and the checks as Markdown, for the pages of docs/papers."""
-    parts = [f"# {study.title}", f"{study.source}. Repeated with `sojourn paper {study.name}`."]
+    command = f"sojourn paper {study.name} --out DIR"
+    parts = [
+        f"# {study.title}",
+        f"<!-- Written by `{command}` and `python -m sojourn.papers {study.name} DIR docs/papers`. Do not edit. -->",
+        f"{study.source}. Repeated with `{command}`, whose page has all figures and data.",
+    ]
     if study.summary is not None:
         parts.append(study.summary(dict(findings)))
     everything = [check for found in findings.values() for check in found.checks]

@@ -27,7 +27,7 @@ def panels(titles: Sequence[str], draw: Callable[[int, Axes], None], *, height_i
         for axes in figure.axes:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 6))
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 7))
     return figure
 
 

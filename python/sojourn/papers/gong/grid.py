@@ -124,7 +124,7 @@ def table1(lab: Lab) -> Findings:
 def _everywhere(reading: str, results: Results, points: Mapping[Key, Any]) -> list[Any]:
     below, above = 0, 0
     most: tuple[float, Key] = (0.0, ())
-    exceptions: list[str] = []
+    exceptions: list[Key] = []
     for key in points:
         if key[0] == DUTY or key[1] not in AQMS:
             continue
@@ -134,23 +134,30 @@ def _everywhere(reading: str, results: Results, points: Mapping[Key, Any]) -> li
             below += 1
         else:
             above += 1
-            exceptions.append(" ".join(map(str, key)))
+            exceptions.append(key)
         most = max(most, (share.mean, key))
     few = exceptions[:SHOWN]
     return [
         check(
             f"{reading}: TCP has less under an AQM than under DropTail, at any capacity, buffer, RTT, number of flows",
             "everywhere",
-            f"at {below} of {below + above} points; at most {100 * most[0]:.0f} % ({' '.join(map(str, most[1]))})",
+            f"at {below} of {below + above} points; at most {100 * most[0]:.0f} % ({_place(most[1])})",
             agrees=above == 0,
-            why=f"Not, beyond chance: {'; '.join(few)}{' ...' if len(exceptions) > len(few) else ''}. "
+            why=f"Not, beyond chance: {'; '.join(map(_place, few))}{' ...' if len(exceptions) > len(few) else ''}. "
             + _why(exceptions),
         ),
     ]
 
 
-def _why(exceptions: list[str]) -> str:
-    if all(text.startswith(CAPACITY) and text.endswith("10.0 100") for text in exceptions):
+def _place(key: Key) -> str:
+    """Return a point of the grid in words."""
+    if key[0] == CAPACITY:
+        return f"{key[1]}, {key[2]:g} Mbit/s, {key[3]} packets"
+    return ", ".join(map(str, (key[1], key[0], *key[2:])))
+
+
+def _why(exceptions: list[Key]) -> str:
+    if all(key[0] == CAPACITY and key[2:] == (RATES_MBPS[-1], BUFFERS[0]) for key in exceptions):
         return FULL_BUT_SHORT
     return "Open."
 

@@ -63,7 +63,9 @@ def fig2(lab: Lab) -> Findings:
     columns = ("discipline", "variant", "tcp_share", "sd_share", "queue_packets", "sd_queue", "utilization", "sd_util")
     found.tables.append(Table("variants", "What the paper does not say, varied one at a time", columns, tuple(rows)))
     shown = [
-        scenario(base(name=f"motivating-{name}", bottleneck={"rate": "10 Mbit/s", "queue": _queue(name)})).run()
+        scenario(base(name=f"motivating-{name}", bottleneck={"rate": "10 Mbit/s", "queue": _queue(name)})).run(
+            jobs=lab.jobs
+        )
         for name in PAPER
     ]
     found.show(

@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from sojourn.figures.style import CAPACITY
 from sojourn.papers.gong.drawing import look, panels
 from sojourn.papers.gong.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
 from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, queue
@@ -67,6 +68,8 @@ def fig5(lab: Lab) -> Findings:
                 packets, share, _ = measured[control, name]
                 label = name if style == "-" else None
                 axes.plot([0, 1], [packets.mean / PACKETS, share.mean], linestyle=style, label=label, **look(name))
+        # The paper's ideal: a short queue, and priorities as under DropTail.
+        axes.fill_between([0, 1], [0, _HIGH], [_SHORT, 1], color=CAPACITY, zorder=0, label="ideal")
         axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
         axes.set_ylim(0, 1.02)
 
@@ -125,9 +128,11 @@ def fig5(lab: Lab) -> Findings:
     )
     least = min(pairs, key=lambda pair: measured[pair][1].mean)
     most = max(pairs, key=lambda pair: measured[pair][1].mean)
+    less = sum(tail[c][1].above(measured[c, n][1]) for c, n in pairs)
     found.verdict = (
-        f"Every AQM lowers TCP's share with every control; to {100 * measured[least][1].mean:.0f} % ({least[0]} under "
-        f"{least[1]}) at the least and {100 * measured[most][1].mean:.0f} % ({most[0]} under {most[1]}) at the most."
+        f"In {less} of {len(pairs)} pairs of control and AQM TCP has less than under DropTail: from "
+        f"{100 * measured[least][1].mean:.0f} % ({least[0]} under {least[1]}) to {100 * measured[most][1].mean:.0f} % "
+        f"({most[0]} under {most[1]})."
     )
     return found
 
