@@ -194,16 +194,6 @@ fn a_repair_is_no_time_to_judge() {
     }
 }
 
-/// The delay of an acknowledgement that the receiver held back is no queue.
-#[test]
-fn the_newest_segment_is_timed() {
-    let mut script = seasoned("linux", &[]);
-    script.now += BASE_RTT;
-    let held = ack(script.now, 100.0, Span::ZERO);
-    script.control.on_ack(&Ack { rtt: Some(BASE_RTT * 2), window_limited: false, ..held });
-    close(alpha_beta(&script).1, 0.125);
-}
-
 #[test]
 fn a_restart_keeps_what_is_known_of_the_path() {
     let mut script = seasoned("linux", &[]);

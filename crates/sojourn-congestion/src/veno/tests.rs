@@ -117,14 +117,6 @@ fn two_samples_are_too_few() {
     }
 }
 
-/// The delay of an acknowledgement that the receiver held back is no queue.
-#[test]
-fn the_newest_segment_is_timed() {
-    let mut script = avoiding("linux", &[]);
-    give_changed(&mut script, 0, |ack| Ack { rtt: Some(BASE_RTT * 2), newly_acked: 2, ..ack });
-    assert_eq!(backlog(&script), 0.0);
-}
-
 /// 1/w below beta, half of it from beta on; in ns-3 1/w at any delay.
 #[test]
 fn a_congested_window_grows_at_half_pace() {
