@@ -1,6 +1,7 @@
 """The command `sweep`."""
 
 import math
+import time
 
 import click
 
