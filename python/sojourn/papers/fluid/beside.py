@@ -18,7 +18,7 @@ from sojourn.papers.study import Check, Findings, Table
 # What counts as agreement of a model of means with packets.
 SHARE_POINTS = 10.0
 QUEUE_PART = 0.15
-PLAIN, ALIKE = "packets", "packets, by the model's assumptions"
+PLAIN, ALIKE = "packets", "packets as modelled"
 # The model drops each packet by itself, knows the empty queue's delay, and lets LEDBAT have any window.
 INDEPENDENT: dict[str, Any] = {"bottleneck.queue.spread": "none"}
 KNOWN_BASE: dict[str, Any] = {"group.tcp.start": "10 s"}
@@ -124,10 +124,10 @@ def _draw(axes: Axes, line: Line, results: Results, *, share: bool) -> None:
     known = [(x, place.point()) for x, place in line.packets.items()]
     loose = [(x, _value(one.rest, share=share)) for x, one in known if one and not one.stable]
     if loose:
-        axes.plot(*zip(*loose, strict=True), "x", color=family(1), label="model, unstable")
+        axes.plot(*zip(*loose, strict=True), "x", color=family(1), label="unstable")
     for label, style, refined in (
-        ("model, decrease 1.5", ":", [place.rest(decrease=1.5) for place in line.drawn.values()]),
-        ("model, RED counts (twice the loss)", "--", [place.counted() for place in line.drawn.values()]),
+        ("decrease 1.5", ":", [place.rest(decrease=1.5) for place in line.drawn.values()]),
+        ("RED counts: twice the loss", "--", [place.counted() for place in line.drawn.values()]),
     ):
         axes.plot(xs, values(refined), style, color=family(0), linewidth=0.8, label=label)
     for position, kind in enumerate(KINDS):

@@ -52,7 +52,7 @@ def targets(lab: Lab) -> Findings:
     }
     results = simulate(lab, "targets", lines)
     found = Findings(checks=[_worked(*one) for one in WORKED])
-    compare(found, "targets", "TCP's share and queue over LEDBAT's target", lines, results, "LEDBAT's target [packets]")
+    compare(found, "targets", "TCP's share and queue over LEDBAT's target", lines, results, "target [packets]")
     for title, line in lines.items():
         shares = [results.number((*place.key, PLAIN), SHARE) for place in line.packets.values()]
         rests = [place.rest() for place in line.packets.values()]
@@ -77,7 +77,8 @@ def targets(lab: Lab) -> Findings:
         "Simulated packets keep a shorter queue than the model, because RED's count makes the gaps between drops "
         "uniform from 1 to 1/p, in the mean half of what independent drops have. A model with twice the loss (dashed) "
         "is nearer to their queue. The rest of the difference is near the target: there a few packets of queue, or of "
-        "base delay that LEDBAT does not know, decide what it gets."
+        "base delay that LEDBAT does not know, decide what it gets. Packets as modelled: independent drops, TCP 10 s after "
+        "LEDBAT so that the base delay is known, LEDBAT's window down to 1."
     )
     return found
 
