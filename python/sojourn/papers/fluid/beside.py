@@ -24,7 +24,7 @@ INDEPENDENT: dict[str, Any] = {"bottleneck.queue.spread": "none"}
 KNOWN_BASE: dict[str, Any] = {"group.tcp.start": "10 s"}
 FLOOR: dict[str, Any] = {"group.background.control.min_window": 1.0}
 ASSUMPTIONS = INDEPENDENT | KNOWN_BASE | FLOOR
-KINDS: dict[str, Mapping[str, Any]] = {PLAIN: {}, ALIKE: ASSUMPTIONS}
+KINDS: dict[str, dict[str, Any]] = {PLAIN: {}, ALIKE: ASSUMPTIONS}
 
 
 @dataclass(frozen=True)

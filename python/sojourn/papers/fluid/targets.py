@@ -77,8 +77,8 @@ def targets(lab: Lab) -> Findings:
         "Simulated packets keep a shorter queue than the model, because RED's count makes the gaps between drops "
         "uniform from 1 to 1/p, in the mean half of what independent drops have. A model with twice the loss (dashed) "
         "is nearer to their queue. The rest of the difference is near the target: there a few packets of queue, or of "
-        "base delay that LEDBAT does not know, decide what it gets. Packets as modelled: independent drops, TCP 10 s after "
-        "LEDBAT so that the base delay is known, LEDBAT's window down to 1."
+        "base delay that LEDBAT does not know, decide what it gets. Packets as modelled: independent drops, TCP 10 s "
+        "after LEDBAT so that the base delay is known, LEDBAT's window down to 1."
     )
     return found
 

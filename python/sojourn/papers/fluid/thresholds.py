@@ -15,7 +15,7 @@ UPPER = (20, 30, 50, 70, 100, 140, 200)
 _DRAWN = 40
 RULES: dict[str, Callable[[float], tuple[float, float]]] = {
     "min 10": lambda upper: (MIN_PACKETS, upper),
-    "min a tenth of max": lambda upper: (upper / 10, upper),
+    "min max/10": lambda upper: (upper / 10, upper),
 }
 
 
@@ -31,7 +31,7 @@ def thresholds(lab: Lab) -> Findings:
     results = simulate(lab, "thresholds", lines)
     found = Findings()
     caption = "TCP's share and queue over RED's upper threshold"
-    compare(found, "thresholds", caption, lines, results, "upper threshold [packets]")
+    compare(found, "thresholds", caption, lines, results, "max [packets]")
     for title, line in lines.items():
         first, *_, last = line.packets.values()
         shares = [results.number((*place.key, PLAIN), SHARE) for place in (first, last)]
