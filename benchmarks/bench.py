@@ -12,7 +12,18 @@ import sys
 from typing import Any
 
 import sojourn
-from benchmarks import child, comparison, hotspots, kinds, machine, performance_page, queues, scaling, startup
+from benchmarks import (
+    campaigns,
+    child,
+    comparison,
+    hotspots,
+    kinds,
+    machine,
+    performance_page,
+    queues,
+    scaling,
+    startup,
+)
 from benchmarks.common import Document, load, save, say, write_page
 from benchmarks.peers import peers
 
@@ -54,9 +65,11 @@ def measure(*, quick: bool) -> dict[str, Any]:
     have = available_peers()
     profiled, counted = hotspots.build(), queues.build()
     where = machine.describe()
+    campaign = campaigns.measure(1 if quick else campaigns.ROUNDS)
     child.stay_on_one_core()
     return {
         "machine": where,
+        "campaign": campaign,
         "comparison": comparison.compare(have, 1 if quick else ROUNDS),
         "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),

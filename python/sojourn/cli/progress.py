@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Protocol
 
 import click
@@ -12,24 +12,31 @@ SHOWN_AFTER_S = 2.0
 PLAIN_EVERY_S = 10.0
 
 
+class Update(Protocol):
+    """Takes the done fraction, and a note on it for a person."""
+
+    def __call__(self, fraction: float, note: str = "") -> None:
+        """Show it, or not yet."""
+
+
 class _Display(Protocol):
-    def show(self, fraction: float) -> None: ...
+    def show(self, fraction: float, note: str) -> None: ...
 
     def close(self) -> None: ...
 
 
 @contextlib.contextmanager
-def progress(label: str) -> Iterator[Callable[[float], None]]:
+def progress(label: str) -> Iterator[Update]:
     """Give a function to tell the done fraction to; it shows nothing in the first two seconds."""
     begun = time.monotonic()
     display: _Display | None = None
 
-    def update(fraction: float) -> None:
+    def update(fraction: float, note: str = "") -> None:
         nonlocal display
         if display is None and time.monotonic() - begun >= SHOWN_AFTER_S:
             display = _Bar(label) if sys.stderr.isatty() else _Lines(label)
         if display is not None:
-            display.show(fraction)
+            display.show(fraction, note)
 
     try:
         yield update
@@ -45,11 +52,11 @@ class _Lines:
         self.label = label
         self.next_s = 0.0
 
-    def show(self, fraction: float) -> None:
+    def show(self, fraction: float, note: str) -> None:
         now = time.monotonic()
         if now >= self.next_s:
             self.next_s = now + PLAIN_EVERY_S
-            click.echo(f"{self.label}: {fraction:.0%}", err=True)
+            click.echo(f"{self.label}: {fraction:.0%}{f', {note}' if note else ''}", err=True)
 
     def close(self) -> None:
         """Leave the lines where they are."""
@@ -62,13 +69,19 @@ class _Bar:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+        )
         self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.task = self.bar.add_task(label, total=1.0)
+        self.task = self.bar.add_task(label, total=1.0, note="")
         self.bar.start()
 
-    def show(self, fraction: float) -> None:
-        self.bar.update(self.task, completed=fraction)
+    def show(self, fraction: float, note: str) -> None:
+        self.bar.update(self.task, completed=fraction, note=note)
 
     def close(self) -> None:
         self.bar.stop()

@@ -1,6 +1,7 @@
 """The command `sweep`."""
 
 import math
+import time
 
 import click
 
@@ -42,14 +43,18 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bo
         found = f"{plan.points:,} points"
         raise input_error(f"{found}; at most {_MOST_POINTS:,}", file=file, found=found, allowed=f"{_MOST_POINTS:,}")
     if plan.runs > _MOST_RUNS and not yes:
-        time = duration_text(estimate_s(plan) / used)
-        message = f"{plan.runs:,} runs, about {time} on {used} processor(s); --yes starts them"
+        needed = duration_text(estimate_s(plan) / used)
+        message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
     dataset = sweeps.Dataset.create(out, plan, batch_points(plan))
     with progress(plan.name) as update:
+        begun = time.monotonic()
 
         def report(status: Status) -> None:
-            update(status.done / status.runs)
+            done = status.done - status.saved
+            rate = done / max(time.monotonic() - begun, 1e-3)
+            left = f", {duration_text((status.runs - status.done) / rate)} left" if rate > 0 else ""
+            update(status.done / status.runs, f"{status.done:.0f} of {status.runs} runs, {rate:.0f} runs/s{left}")
 
         if cluster is None:
             run_local(plan, dataset, used, report)
