@@ -10,6 +10,9 @@ from tests.conftest import Command
 
 from sojourn.papers.__main__ import publish
 from sojourn.papers.files import markdown_checks, write_item, write_page, write_short
+from sojourn.papers.fluid import FLUID
+from sojourn.papers.fluid.targets import WORKED
+from sojourn.papers.fluid.world import model, point
 from sojourn.papers.gong import GONG, grid
 from sojourn.papers.gong.disciplines import fig3
 from sojourn.papers.gong.measures import Number, Results, check, measure, variation
@@ -53,6 +56,25 @@ def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
     assert part.stat().st_mtime_ns == before
     assert again.checks == found.checks
     assert again.tables == found.tables
+
+
+def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
+    quick = Lab(lab.folder, 1, overrides={"seeds": 2, "set": {"duration": "12 s", "warmup": "11 s"}})
+    found = {item.name: item.find(quick) for item in FLUID.items}
+    worked = [one for one in found["targets"].checks if one.claim.startswith("equilibrium")]
+    assert len(worked) == len(WORKED)
+    assert all(one.agrees for one in worked)
+    assert all(one.agrees for one in found["stability"].checks)
+    assert any("no equilibrium" in one.measured for one in found["thresholds"].checks)
+    assert all(item in found and name in found[item].figures for item, name in FLUID.pictures)
+
+
+def test_a_starved_ledbat_leaves_the_model_stable() -> None:
+    starved = point(model(5, 12))
+    assert starved is not None
+    assert starved.rest.shares == (1.0, 0.0)
+    assert starved.stable
+    assert starved.root.real < -1e-3
 
 
 def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """All studies."""
 
+from sojourn.papers.fluid import FLUID
 from sojourn.papers.gong import GONG
 from sojourn.papers.study import Study
 
-STUDIES: tuple[Study, ...] = (GONG,)
+STUDIES: tuple[Study, ...] = (GONG, FLUID)
