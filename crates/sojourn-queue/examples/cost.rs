@@ -184,7 +184,8 @@ fn packet(flow: u32, random: &mut Stream) -> Packet<Segment> {
         flow,
         bytes: random.uniform_between(64.0, f64::from(FULL_PACKET)) as u32,
         enqueued: Time::ZERO,
-        key: FlowKey { source: 1, destination: 2, source_port: flow as u16, ..FlowKey::default() },
+        // Hosts of its own for each flow, as in the simulator.
+        key: FlowKey { source: flow as u16, destination: flow as u16, ..FlowKey::default() },
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
         class: 0,
