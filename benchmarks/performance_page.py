@@ -238,8 +238,8 @@ def _queues(rows: Sequence[dict[str, Any]] | None, instructions: Document) -> li
             bytes waiting: a packet that leaves comes back. Parameters are the defaults, but flows have a queue each
             (`perfect`) and the limit is 32 times the backlog (with SFQ's limit of flows and SFB's thresholds raised
             alike), so that the backlog is there. A packet waits for half a millisecond, below every controller's
-            target: controllers measure, and signal nothing. Each flow has hosts of its own; `cake` costs more where many
-            share one ([its page](queues/cake.md)). Median of 51 batches of 10,000 packets."""),
+            target: controllers measure, and signal nothing. Each flow has hosts of its own; `cake` costs more where
+            many share one ([its page](queues/cake.md)). Median of 51 batches of 10,000 packets."""),
         _queue_table(rows, instructions, "backlog", "ns per packet"),
         paragraph("""Overload: the limit is the backlog, and with each packet that comes back arrives another one of
             any flow, so that every other arrival is dropped: by a full buffer, by the controller, or from the longest
