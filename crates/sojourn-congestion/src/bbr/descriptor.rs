@@ -9,7 +9,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "BBR version 1: paces at the largest delivery rate of ten round trips and keeps about two bandwidth-delay products in flight, whatever is lost or marked",
     sources: &[
         "Linux net/ipv4/tcp_bbr.c",
-        "draft-cardwell-iccrg-bbr-congestion-control-00",
         "ns-3 src/internet/model/tcp-bbr.cc",
     ],
     parameters: &[
