@@ -461,3 +461,44 @@ impl World {
         assert_eq!(in_flight, (in_links + in_lines) as u64, "packets in the network at {:?}", self.now);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::runs::Wanted;
+    use sojourn_scenario::{Base, Scenario};
+
+    /// Data and acknowledgements of an earlier connection reach its port, where nobody listens any more.
+    #[test]
+    fn connections_do_not_mix() {
+        let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
+                    [[group]]\nname = \"a\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\ntransport = { preset = \"ns2\", handshake = false }\n";
+        let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        let mut world = build(&scenario, 1, &Wanted::default());
+        let packet = |world: &mut World, kind, number, payload_bytes| {
+            let segment = Segment::new(kind, number, Time::ZERO);
+            let mut packet = world.flows[0].packet(0, segment, payload_bytes);
+            if kind == SegmentKind::Ack {
+                packet.key = packet.key.reversed();
+            }
+            packet
+        };
+        world.connect(0, 10_000);
+        let late_data = packet(&mut world, SegmentKind::Data, 0, 1000);
+        let late_ack = packet(&mut world, SegmentKind::Ack, 1, 0);
+        world.connect(0, 10_000);
+        world.deliver(late_data);
+        assert_eq!(world.flows[0].counts.delivered_bytes, 0);
+        let data = packet(&mut world, SegmentKind::Data, 0, 1000);
+        world.deliver(data);
+        assert_eq!(world.flows[0].counts.delivered_bytes, 1000);
+        world.transmit(0);
+        let sent = world.flows[0].counts.sent;
+        world.deliver(late_ack);
+        assert_eq!(world.flows[0].counts.sent, sent, "an old acknowledgement opens no window");
+        let ack = packet(&mut world, SegmentKind::Ack, 1, 0);
+        world.deliver(ack);
+        assert!(world.flows[0].counts.sent > sent);
+    }
+}

@@ -7,10 +7,7 @@ use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bbr",
     summary: "BBR version 1: paces at the largest delivery rate of ten round trips and keeps about two bandwidth-delay products in flight, whatever is lost or marked",
-    sources: &[
-        "Linux net/ipv4/tcp_bbr.c",
-        "ns-3 src/internet/model/tcp-bbr.cc",
-    ],
+    sources: &["Linux net/ipv4/tcp_bbr.c", "ns-3 src/internet/model/tcp-bbr.cc"],
     parameters: &[
         Parameter {
             name: "startup_gain",
