@@ -94,6 +94,18 @@ def test_an_unstable_equilibrium_is_known_and_left() -> None:
     assert queue.max() - queue.min() > 10
 
 
+def test_a_starved_class_adds_no_root() -> None:
+    model = setting(1, 12)
+    rest = equilibrium(model)
+    assert rest is not None
+    assert rest.windows_packets[1] == 0
+    alone = Model(PACKETS_PER_S, 100, model.red, model.classes[:1])
+    alone_at_rest = equilibrium(alone)
+    assert alone_at_rest is not None
+    assert rightmost_root(model, rest) == pytest.approx(rightmost_root(alone, alone_at_rest))
+    assert rightmost_root(model, rest).real < 0
+
+
 def test_no_equilibrium_below_the_limit() -> None:
     assert equilibrium(setting(50, 40)) is None
 

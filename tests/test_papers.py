@@ -15,10 +15,10 @@ from sojourn.papers.fluid.targets import WORKED
 from sojourn.papers.fluid.world import model, point
 from sojourn.papers.gong import GONG, grid
 from sojourn.papers.gong.disciplines import fig3
-from sojourn.papers.gong.measures import Number, Results, check, measure, variation
 from sojourn.papers.gong.summary import summary
 from sojourn.papers.gong.world import QUEUES, base, choke, queue
 from sojourn.papers.lab import Lab
+from sojourn.papers.measures import Number, Results, check, measure, variation
 from sojourn.papers.study import Check, Findings, Item, Study, Table
 
 QUICK = {"seeds": 2, "set": {"duration": "2 s"}}

@@ -118,7 +118,6 @@ def test_the_same_bytes_at_any_number_of_processors_and_after_an_interruption(ba
     assert {name: (again.folder / name).stat().st_mtime_ns for name in kept} == kept
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
     sweep = tmp_path / "sweep.toml"

@@ -121,13 +121,7 @@ impl<B: Copy> Blue<B> {
     /// A limit that holds no packet, a decrease above the increase, a level beyond the limit.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let bytes = |amount: Amount| amount.bytes(link.rate, f64::from(link.packet_bytes));
-        let limit = Limit::new(params.amount("limit"), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
+        let limit = Limit::of(params, "limit", link)?;
         let level = match params.get("level") {
             Value::Amount(level) if bytes(level) > bytes(params.amount("limit")) => {
                 return Err(ParameterError::new("level", "at most limit: beyond it packets are lost anyway"));

@@ -124,7 +124,7 @@ impl<B: Copy> Discipline<B> for Choke<B> {
         if !self.passes(&mut packet, sink) {
             return;
         }
-        if self.limit.holds(self.queue.packets() + 1, self.queue.bytes() + u64::from(packet.bytes)) {
+        if !self.limit.is_exceeded(self.queue.packets() + 1, self.queue.bytes() + u64::from(packet.bytes)) {
             self.queue.push(packet);
             self.idle_since = None;
         } else {

@@ -129,7 +129,8 @@ impl<B: Copy> Discipline<B> for Drr<B> {
             self.join(bucket);
         }
         self.fattest.grew(bucket);
-        while !self.limit.holds(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_fattest(sink).is_some() {}
+        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_fattest(sink).is_some() {
+        }
     }
 
     #[inline]

@@ -105,15 +105,6 @@ impl Limit {
     /// Whether one more packet of `bytes` bytes fits beside what `queue` holds.
     #[inline]
     pub fn has_room<B>(self, queue: &Fifo<B>, bytes: u32) -> bool {
-        self.holds(queue.packets() + 1, queue.bytes() + u64::from(bytes))
-    }
-
-    /// Whether so many packets of so many bytes may wait together.
-    #[inline]
-    pub fn holds(self, packets: usize, bytes: u64) -> bool {
-        match self {
-            Limit::Packets(limit) => packets as u64 <= limit,
-            Limit::Bytes(limit) => bytes <= limit,
-        }
+        !self.is_exceeded(queue.packets() + 1, queue.bytes() + u64::from(bytes))
     }
 }

@@ -99,13 +99,7 @@ impl<B: Copy> Sfb<B> {
     /// # Errors
     /// A limit that holds no packet, a target that the bins never reach, a warm-up as long as a hash lasts.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let limit = Limit::new(params.amount("limit"), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
+        let limit = Limit::of(params, "limit", link)?;
         let (target, max) = (params.integer("target") as u32, params.integer("max") as u32);
         if target >= max {
             return Err(ParameterError::new("target", "below max, or bins are full before they learn"));

@@ -96,7 +96,8 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
         self.lanes.push(bucket, packet);
         self.rank(bucket);
         self.longest.grew(bucket);
-        while !self.limit.holds(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_longest(sink).is_some() {}
+        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_longest(sink).is_some() {
+        }
     }
 
     #[inline]

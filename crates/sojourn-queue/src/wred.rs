@@ -172,7 +172,7 @@ impl<B: Copy> Wred<B> {
             true => (self.levels[level].packets, self.levels[level].bytes),
             false => (self.queue.packets(), self.queue.bytes()),
         };
-        !self.limit.holds(packets + 1, waiting + u64::from(bytes))
+        self.limit.is_exceeded(packets + 1, waiting + u64::from(bytes))
     }
 
     /// Steps 2 to 4.

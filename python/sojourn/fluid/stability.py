@@ -16,8 +16,15 @@ _NODES = 40
 
 
 def rightmost_root(model: Model, rest: Equilibrium) -> complex:
-    """Return the characteristic root with the largest real part, per second: below zero means stable."""
+    """Return the characteristic root with the largest real part, per second: below zero means stable.
+
+    A class whose window stays where it is, because the queue is beyond its target, takes no part: it would only add a
+    root at zero.
+    """
     present, delayed = linearized(model, rest)
+    moving = np.flatnonzero([*(_moves(model, rest, index) for index in range(len(model.classes))), True, True])
+    present = present[np.ix_(moving, moving)]
+    delayed = [(delay, matrix[np.ix_(moving, moving)]) for delay, matrix in delayed]
     values = np.linalg.eigvals(_collocation(present, delayed))
     return complex(max(values, key=lambda value: value.real))
 
@@ -35,9 +42,8 @@ def linearized(model: Model, rest: Equilibrium) -> tuple[Matrix, list[tuple[floa
     for index, (one, w) in enumerate(zip(model.classes, rest.windows_packets, strict=True)):
         rtt = model.rtt_s(one, q)
         gained = one.increase(q / capacity)
-        floor = model.ledbat_floor_packets if one.control == "ledbat" else 0.0
         past = np.zeros((size, size))
-        if gained > 0 and w > floor:
+        if _moves(model, rest, index):
             # The term of growth: a(q) / R(q).
             slope = -one.gain / (one.target_s * capacity) if one.control == "ledbat" else 0.0
             present[index, queue] = slope / rtt - gained / (rtt**2 * capacity)
@@ -54,6 +60,13 @@ def linearized(model: Model, rest: Equilibrium) -> tuple[Matrix, list[tuple[floa
     present[average, queue] = model.average_per_s
     present[average, average] = -model.average_per_s
     return present, delayed
+
+
+def _moves(model: Model, rest: Equilibrium, index: int) -> bool:
+    """Return whether a class's window answers to small changes: neither starved nor at its floor."""
+    one = model.classes[index]
+    floor = model.ledbat_floor_packets if one.control == "ledbat" else 0.0
+    return one.increase(rest.queue_packets / model.packets_per_s) > 0 and rest.windows_packets[index] > floor
 
 
 def _collocation(present: Matrix, delayed: list[tuple[float, Matrix]]) -> Matrix:

@@ -398,7 +398,7 @@ proptest! {
             prop_assert_eq!(wred.levels.iter().map(|level| level.bytes).sum::<u64>(), wred.bytes());
             for level in &wred.levels {
                 let (packets, bytes) = if wred.limit_of_level { (level.packets, level.bytes) } else { (wred.packets(), wred.bytes()) };
-                let holds = wred.limit.holds(packets, bytes);
+                let holds = !wred.limit.is_exceeded(packets, bytes);
                 prop_assert!(holds);
             }
             now += Span::from_micros(u64::from(pause));

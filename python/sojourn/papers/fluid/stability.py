@@ -9,8 +9,8 @@ from sojourn.figures.style import family
 from sojourn.fluid import trajectory
 from sojourn.papers.fluid.world import SETTING, model, point
 from sojourn.papers.gong.drawing import panels
-from sojourn.papers.gong.measures import check
 from sojourn.papers.lab import Lab
+from sojourn.papers.measures import check
 from sojourn.papers.study import Findings, Item, Table
 
 LINES = ((1, 40), (5, 40), (5, 100))

@@ -6,8 +6,8 @@ import numpy as np
 
 from sojourn.papers.fluid.beside import PLAIN, Line, Place, compare, simulate
 from sojourn.papers.fluid.world import MIN_PACKETS, SETTING
-from sojourn.papers.gong.measures import SHARE, check
 from sojourn.papers.lab import Lab
+from sojourn.papers.measures import SHARE, check
 from sojourn.papers.study import Findings, Item
 
 FLOWS, TARGET = 5, 40

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sojourn.fluid import Class, Equilibrium, Model, Red, equilibrium, rightmost_root
@@ -57,17 +57,9 @@ def limit(thresholds: tuple[float, float]) -> float:
 
 @functools.cache
 def point(one: Model) -> Point | None:
-    """Return a model's equilibrium and its rightmost root; None where it has none.
-
-    A class without a window, because the queue is beyond its target, takes no part: as its window stays where it is, it
-    would only add a root at zero.
-    """
+    """Return a model's equilibrium and its rightmost root; None where it has none."""
     rest = equilibrium(one)
-    if rest is None:
-        return None
-    taking_part = tuple(kind for kind, window in zip(one.classes, rest.windows_packets, strict=True) if window > 0)
-    part = replace(one, classes=taking_part)
-    return Point(rest, rightmost_root(part, equilibrium(part) or rest))
+    return None if rest is None else Point(rest, rightmost_root(one, rest))
 
 
 def base() -> dict[str, Any]:

@@ -8,7 +8,9 @@ from matplotlib.figure import Figure
 
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import panels, scatter
-from sojourn.papers.gong.measures import (
+from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import (
     BACKGROUND,
     DROP_RATE,
     LINK_DROP_RATE,
@@ -24,8 +26,6 @@ from sojourn.papers.gong.measures import (
     measure,
     span,
 )
-from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check, Findings, Item, Table
 
 if TYPE_CHECKING:

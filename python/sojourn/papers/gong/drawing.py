@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.papers.gong.measures import Number
 from sojourn.papers.gong.world import QUEUES
+from sojourn.papers.measures import Number
 
 Curves = Mapping[str, Mapping[float, Number]]
 _MARKERS = dict(zip(QUEUES, "soDv^P", strict=True))

@@ -18,7 +18,9 @@ from sojourn.papers.gong.grid import (
     grid,
     on_off,
 )
-from sojourn.papers.gong.measures import (
+from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import (
     BACKGROUND,
     DROP_RATE,
     SHARE,
@@ -32,8 +34,6 @@ from sojourn.papers.gong.measures import (
     shown,
     span,
 )
-from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.study import Findings, Item, Table
 
 if TYPE_CHECKING:

@@ -7,7 +7,9 @@ from matplotlib.axes import Axes
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import curves, half, panels
 from sojourn.papers.gong.grid import FLOW, FLOWS, MIXED, READINGS, RTT, RTTS, SETTING, by, grid
-from sojourn.papers.gong.measures import (
+from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import (
     BACKGROUND,
     JAIN,
     JAIN_ALL,
@@ -22,8 +24,6 @@ from sojourn.papers.gong.measures import (
     shown,
     span,
 )
-from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check, Findings, Item, Table
 
 if TYPE_CHECKING:

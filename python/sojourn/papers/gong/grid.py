@@ -6,7 +6,9 @@ Table 1 and section 4.3 say 6 ms, section 3.2 and the workshop version 50 ms.
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.papers.gong.measures import (
+from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue, rate
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import (
     BACKGROUND,
     QUEUE_MS,
     QUEUE_PACKETS,
@@ -20,8 +22,6 @@ from sojourn.papers.gong.measures import (
     shown,
     span,
 )
-from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue, rate
-from sojourn.papers.lab import Lab
 from sojourn.papers.study import Findings, Item, Table
 
 READINGS: dict[str, float] = {"6 ms": 6.0, "50 ms": 50.0}

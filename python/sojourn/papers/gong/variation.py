@@ -18,10 +18,10 @@ from sojourn.papers.gong.grid import (
     SHORT_CYCLE_S,
     grid,
 )
-from sojourn.papers.gong.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Results, check, shown, variation
 from sojourn.papers.gong.scavengers import CONTROLS, controls
 from sojourn.papers.gong.world import AQMS, PACKETS, RATE_MBPS
 from sojourn.papers.lab import Lab
+from sojourn.papers.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Results, check, shown, variation
 from sojourn.papers.study import Findings, Item, Table
 
 # Table 2: utilization, queue, TCP's share.

@@ -1,4 +1,4 @@
-"""Numbers of the paper's figures from a dataset: means over runs, with their spread."""
+"""Numbers of a paper's figures from a dataset: means over runs, with their spread."""
 
 import math
 import statistics
