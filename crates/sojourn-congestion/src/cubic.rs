@@ -222,8 +222,9 @@ impl Cubic {
             count = count.min(self.settings.first_growth);
         }
         if self.settings.friendly != Friendly::Off {
-            // Linux holds 8/alpha as a whole number.
-            let span = (window * (8.0 / alpha).floor() / 8.0).floor();
+            // Linux holds 8/alpha as a whole number. At one segment and a beta below about 0.2 its span is 0, and its
+            // loop would not end (tcp_cubic.c, bictcp_update): there the estimate grows by what is acknowledged.
+            let span = (window * (8.0 / alpha).floor() / 8.0).floor().max(1.0);
             epoch.credit += acked;
             while epoch.credit > span {
                 epoch.credit -= span;

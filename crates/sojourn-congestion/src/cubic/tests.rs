@@ -361,6 +361,18 @@ fn whole_windows_are_at_least_renos() {
     }
 }
 
+/// With beta 0.13 Linux's 8/alpha is 3, and 3/8 of one segment none: its own loop would never end.
+#[test]
+fn the_estimate_grows_at_one_segment_and_a_small_beta() {
+    let mut script = after_loss("linux", &[("beta", Value::Number(0.13))], 10.0);
+    script.congestion(Signal::Timeout { repeated: false });
+    script.congestion(Signal::Loss);
+    script.congestion(Signal::Timeout { repeated: true });
+    (0..20).for_each(|_| give(&mut script, |ack| ack));
+    let (window, estimate) = (script.window(), probe(&script, "w_est_segments"));
+    assert!(window > 2.0 && (window..=21.0).contains(&estimate), "{window}, {estimate}");
+}
+
 /// Round by round. Linux and ns-3 agree on the cubic function and are up to a segment ahead of the RFC, by rounding the
 /// target towards W_max; after a timeout they add one segment for 20, and ns-3 what it has kept from the plateau.
 #[test]

@@ -5,6 +5,21 @@ use proptest::prelude::*;
 use sojourn_core::{Span, Stream};
 use sojourn_scenario::{Capacity, Direction, Scenario, random};
 use sojourn_sim::{LinkRecord, Monitor, Record, Wanted, simulate};
+use std::time::{Duration, Instant};
+
+/// Far more than any of these needs, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Fails as `work` does, and names the seed where it does not end.
+fn in_time(seed: u64, work: impl FnOnce() + Send + 'static) {
+    let worker = std::thread::spawn(work);
+    let since = Instant::now();
+    while !worker.is_finished() {
+        assert!(since.elapsed() < PATIENCE, "seed {seed} does not end");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
 
 fn simulated(scenario: &Scenario, wanted: &Wanted) -> sojourn_sim::Outcome {
     simulate(scenario, scenario.seed, wanted, &Monitor::default()).expect("nobody interrupts")
@@ -61,18 +76,30 @@ fn check(scenario: &Scenario, record: &Record) {
     }
 }
 
+fn run_and_check(seed: u64) {
+    let scenario = random::scenario(&mut Stream::new(seed, "random simulations"));
+    let record = simulated(&scenario, &Wanted::default()).record;
+    check(&scenario, &record);
+    if seed % 4 == 0 {
+        let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true, ..Wanted::default() };
+        let again = simulated(&scenario, &wanted).record;
+        assert_eq!(text(&record), text(&again));
+    }
+}
+
+/// Seeds that once did not end: a control looped for ever.
+#[test]
+fn seeds_that_hung_end() {
+    for seed in [1_004_341, 2_019_330] {
+        in_time(seed, move || run_and_check(seed));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn random_scenarios_run(seed in any::<u64>()) {
-        let scenario = random::scenario(&mut Stream::new(seed, "random simulations"));
-        let record = simulated(&scenario, &Wanted::default()).record;
-        check(&scenario, &record);
-        if seed % 4 == 0 {
-            let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true, ..Wanted::default() };
-            let again = simulated(&scenario, &wanted).record;
-            prop_assert_eq!(text(&record), text(&again));
-        }
+        in_time(seed, move || run_and_check(seed));
     }
 }
