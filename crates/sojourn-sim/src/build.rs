@@ -97,6 +97,7 @@ impl Builder<'_> {
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
         };
         let mut link = Link::new(direction, queue, service);
+        link.framing = spec.framing();
         link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
         link
     }
