@@ -1,5 +1,6 @@
 """Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
 
+import json
 import math
 import signal
 import subprocess
@@ -118,6 +119,15 @@ def test_the_same_bytes_at_any_number_of_processors_and_after_an_interruption(ba
     assert {name: (again.folder / name).stat().st_mtime_ns for name in kept} == kept
 
 
+def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
+    flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
+    (record,) = plan.scenario(plan.point(0)).run([1], 1)
+    assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
+    delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
+    assert sum(row["delivered_bytes"] for row in flows) == delivered
+
+
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
     sweep = tmp_path / "sweep.toml"
@@ -169,6 +179,9 @@ REFUSED = {
     "two axes for a key": ({"zip": {"bottleneck.rate": ["1 Mbit/s"]}}, "given by 2 axes"),
     "no seeds": ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
     "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'packets'"),
+    "bins of nothing": ({"bin": "5 s"}, "only beside keep"),
+    "bins of no width": ({"keep": ["series"], "bin": "0 s"}, "a time above 0 s"),
+    "bins of packets": ({"keep": ["series"], "bin": "5 packets"}, "a time above 0 s"),
     "no base": ({"base": 3}, "base: 3; allowed: a file relative to the sweep's"),
     "a range of two units": (
         {"axes": {"bottleneck.rate": {"from": "1 Mbit/s", "to": "1 Gbit/s", "count": 2}}},

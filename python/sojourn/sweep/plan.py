@@ -14,8 +14,9 @@ from sojourn import _native
 from sojourn.reading import Source, find, input_error, read_text, toml_value, unknown_name
 from sojourn.sweep.axis import AxisError, read_range, values
 
-KEYS = ("name", "base", "seeds", "keep", "set", "axes", "zip", "sample", "cases")
+KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
 KEPT = ("series", "packets")
+BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
 _METHODS = ("latin-hypercube", "random")
@@ -65,6 +66,8 @@ class Plan:
     base: Source
     seeds: int
     keep: tuple[str, ...]
+    bin_s: float
+    """Width of the bins of the time series, where they are kept."""
     fixed: dict[str, Any]
     axes: tuple[Axis, ...]
 
@@ -119,7 +122,8 @@ class Plan:
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan."""
-        content = [self.name, self.seeds, self.keep, self.fixed, [(axis.names, axis.rows) for axis in self.axes]]
+        axes = [(axis.names, axis.rows) for axis in self.axes]
+        content = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
         scenario = self.base.text or self.base.name
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
 
@@ -155,6 +159,7 @@ class _Reader:
             base=self._base(),
             seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
             keep=self._keep(),
+            bin_s=self._bin_s(),
             fixed=fixed,
             axes=axes,
         )
@@ -181,6 +186,17 @@ class _Reader:
         if not isinstance(keep, list) or any(one not in KEPT for one in keep):
             raise self._error("keep", repr(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
         return tuple(keep)
+
+    def _bin_s(self) -> float:
+        text = self.tables.get("bin")
+        if text is None:
+            return BIN_S
+        if "series" not in self.tables.get("keep", []):
+            raise self._error("bin", repr(text), "only beside keep = ['series']")
+        quantity = _native.quantity(text) if isinstance(text, str) else None
+        if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
+            raise self._error("bin", repr(text), "a time above 0 s, such as '100 ms'")
+        return quantity[0]
 
     def _base(self) -> Source:
         base = self.tables.get("base")

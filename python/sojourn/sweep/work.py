@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RUNS = "runs"
-BIN_S = 0.1
 
 Progress = Callable[[float], None]
 
@@ -56,7 +55,7 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (BIN_S if "series" in plan.keep else None, "packets" in plan.keep, False)
+    keep = (plan.bin_s if "series" in plan.keep else None, "packets" in plan.keep, False)
     return scenario.run(seeds, 1, keep, progress)
 
 
