@@ -71,3 +71,7 @@ class JobError(TestbedError):
 
 class MissingInsideError(JobError):
     """The kernel lacks a qdisc, a congestion control or a tool that the job asked for."""
+
+
+class BuildError(TestbedError):
+    """A kernel could not be built."""

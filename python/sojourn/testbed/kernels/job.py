@@ -3,19 +3,14 @@
 import json
 import os
 import re
-import select
 import shlex
 import signal
-import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from sojourn.reading import input_error
 from sojourn.testbed.errors import (
@@ -27,14 +22,13 @@ from sojourn.testbed.errors import (
     StoppedError,
     TimedOutError,
 )
-from sojourn.testbed.kernels import INSIDE, Progress, guest, keeper, never
+from sojourn.testbed.kept import CONSOLE, Kept
+from sojourn.testbed.kernels import INSIDE, Progress, guest, never
 from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, work_folder
 
 PLAN, REPORT, ERROR, PROGRESS = "plan.json", "report.json", "error.json", "progress"
 _OUTPUTS = (REPORT, ERROR, PROGRESS)
 _POLL_S = 0.1
-# The keeper asks for one second; a busy machine may need longer until all are gone.
-_KEEPER_END_S = 30
 _SHOWN_LINES = 8
 _PANIC = re.compile(r"Kernel panic - not syncing:.*")
 
@@ -73,7 +67,7 @@ class Work:
         self.init = folder / "init"
         self.log = folder / "log"
         self.status = folder / "status"
-        self.console = folder / keeper.CONSOLE
+        self.console = folder / CONSOLE
 
     def write(self, job: Job, launch: Launch) -> None:
         """Write what the first process reads."""
@@ -97,42 +91,6 @@ class Work:
             return path.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
-
-
-class Kept(AbstractContextManager["Kept"]):
-    """A command whose end is certain: with the context, with this process, or with its keeper."""
-
-    def __init__(self, folder: Path, launch: Launch) -> None:
-        program = [sys.executable, "-I", "-S", keeper.__file__, str(folder), str(int(launch.death_signal))]
-        self._keeper = subprocess.Popen(
-            [*program, *launch.command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **(launch.environment or {})},
-            # Ctrl-C is for this process alone, which then ends the others in good order.
-            start_new_session=True,
-        )
-
-    def ended(self, wait_s: float) -> bool:
-        """Wait a moment; tell whether the command has ended."""
-        assert self._keeper.stdout is not None  # noqa: S101 (asked for above)
-        ready, _, _ = select.select([self._keeper.stdout], [], [], wait_s)
-        return bool(ready)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._keeper.stdin is not None  # noqa: S101
-        assert self._keeper.stdout is not None  # noqa: S101
-        self._keeper.stdin.close()
-        try:
-            self._keeper.wait(_KEEPER_END_S)
-        finally:
-            self._keeper.stdout.close()
 
 
 class JobKernel(ABC):
@@ -175,7 +133,7 @@ class JobKernel(ABC):
             work = Work(place)
             launch = self.launch(work)
             work.write(job, launch)
-            with Kept(place, launch) as kept:
+            with Kept(place, launch.command, launch.death_signal, launch.environment) as kept:
                 _follow(self.name, job, work, kept)
                 _judge(self.name, job, work)
 
