@@ -1,7 +1,7 @@
 """The engine, written in Rust. Use it through `sojourn.Scenario` and `sojourn.Result`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 
@@ -16,6 +16,18 @@ class InputError(ValueError):
 
 class Interrupted(Exception):  # noqa: N818 (an event, not an error)
     """A run was cancelled by a signal."""
+
+class WireError(Exception):
+    """Endpoints on sockets failed; `str(error)` is a sentence for a person."""
+
+    fault: Literal["input", "missing", "failed"]
+    """Whose fault it is: the plan's, this machine's, or the network's."""
+
+def wire(plan_json: str) -> str:
+    """Do what a plan of endpoints says, until its end, and return the report as JSON; signals interrupt it.
+
+    The formats are those of `sojourn.testbed.endpoint`. Raises `WireError`.
+    """
 
 def catalogue() -> str:
     """Return what a scenario can name, as JSON: queues, controls, transports and ready scenarios."""

@@ -9,14 +9,14 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
+use sojourn_traffic::voip::Call;
+use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
