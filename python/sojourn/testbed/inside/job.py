@@ -103,10 +103,10 @@ def _watch(
     readers: Mapping[str, tuple[Reader, Reader]],
     start_s: float,
     folder: Path,
-) -> dict[str, dict[str, list[float]]]:
-    """Read counters at the end of each bin while the endpoints run."""
-    names = ("time_s", "packets", "bytes", "drops", "lost")
-    rows: dict[str, dict[str, list[float]]] = {key: {name: [] for name in names} for key in readers}
+) -> dict[str, dict[str, list[int]]]:
+    """Read counters while the endpoints run: at the start, and at the end of each bin."""
+    names = ("packets", "bytes", "drops", "lost")
+    rows: dict[str, dict[str, list[int]]] = {key: {name: [] for name in names} for key in readers}
     bins = round(plan["duration_s"] / plan["bin_s"])
     for number in range(bins + 1):
         _sleep_until(start_s + number * plan["bin_s"], running)
@@ -114,7 +114,7 @@ def _watch(
             counted, behind = queue.read(), lossy.read()
             if counted is not None:
                 lost = behind.drops if behind is not None else 0
-                values = (number * plan["bin_s"], counted.queued_packets, counted.queued_bytes, counted.drops, lost)
+                values = (counted.queued_packets, counted.queued_bytes, counted.drops, lost)
                 for name, value in zip(names, values, strict=True):
                     rows[key][name].append(value)
         if number % max(1, bins // 100) == 0:

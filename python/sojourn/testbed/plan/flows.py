@@ -60,6 +60,11 @@ class Flow:
         """Address of the sender."""
         return self.near if self.forward else self.far
 
+    @property
+    def sink(self) -> str:
+        """Address of the receiver."""
+        return self.far if self.forward else self.near
+
     def ends(self, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the plans of the near and the far endpoint."""
         both = {

@@ -75,13 +75,13 @@ def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> s
     words, in_order = "", False
     jitter = link.get("jitter") if link else None
     if jitter is None and delay_s:
-        words += f" delay {_nanos(delay_s)}"
+        words += f" delay {_micros(delay_s)}"
     elif jitter is not None and jitter["kind"] == "uniform":
         half = seconds(jitter["max"]) / 2
-        words += f" delay {_nanos(delay_s + half)} {_nanos(half)}"
+        words += f" delay {_micros(delay_s + half)} {_micros(half)}"
     elif jitter is not None:
         mean, sd = seconds(jitter["mean"]), seconds(jitter["sd"])
-        words += f" delay {_nanos(delay_s + mean)} {_nanos(sd)} distribution normal"
+        words += f" delay {_micros(delay_s + mean)} {_micros(sd)} distribution normal"
     in_order = jitter is not None and not jitter["reorder"]
     if link and link["loss"]:
         words += f" loss random {link['loss'] * 100:.9g}%"
@@ -92,5 +92,5 @@ def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> s
     return words.strip()
 
 
-def _nanos(span_s: float) -> str:
-    return f"{round(span_s * 1e9)}ns"
+def _micros(span_s: float) -> str:
+    return f"{round(span_s * 1e9) / 1e3:g}us"
