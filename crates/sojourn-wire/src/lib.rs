@@ -5,9 +5,11 @@
 //! call until something is due or has arrived: where a kernel runs in virtual time, its cost is that of its system calls.
 
 mod bins;
+mod capture;
 mod cbr;
 mod clock;
 mod error;
+mod ping;
 mod plan;
 mod poll;
 mod report;
@@ -20,6 +22,6 @@ mod wire;
 
 pub use clock::now;
 pub use error::{Fault, WireError};
-pub use plan::{CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
-pub use report::{FlowReport, Report};
+pub use plan::{CaptureDirection, CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
+pub use report::{CaptureReport, FlowReport, PingReport, Report};
 pub use wire::run;

@@ -53,8 +53,10 @@ pub struct PingReport {
     pub id: String,
     /// When each request was sent, from the start of the run.
     pub sent_s: Vec<f64>,
-    /// Its round-trip time; none where no answer came.
+    /// Its round-trip time; none where no answer came, though one to a later request did.
     pub rtt_ms: Vec<Option<f64>>,
+    /// Requests after the last one that was answered, which are not in the lists: their answers may have been on the way.
+    pub undecided: u64,
 }
 
 /// A capture.

@@ -14,6 +14,47 @@ pub fn monotonic_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// CLOCK_REALTIME less CLOCK_MONOTONIC, in nanoseconds.
+pub fn realtime_offset_nanos() -> i64 {
+    let before = monotonic_nanos();
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: as above.
+    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
+    let middle = before + (monotonic_nanos() - before) / 2;
+    time.tv_sec * 1_000_000_000 + time.tv_nsec - middle as i64
+}
+
+/// The number of the interface `name`.
+pub fn interface_index(name: &str) -> Result<i32> {
+    let name = std::ffi::CString::new(name)?;
+    // SAFETY: a string with its final zero.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(Error::last_os_error()),
+        index => Ok(index as i32),
+    }
+}
+
+/// Has a packet socket get what crosses the interface `index`, in either direction.
+pub fn bind_packets(socket: &impl AsRawFd, index: i32) -> Result<()> {
+    // SAFETY: the structure consists of integers, for which zero is a valid value.
+    let mut address = unsafe { MaybeUninit::<libc::sockaddr_ll>::zeroed().assume_init() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index;
+    let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `address`.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) };
+    if result < 0 { Err(Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Packets that a packet socket had no room for since it was asked before.
+pub fn packets_lost(socket: &impl AsRawFd) -> Result<u64> {
+    // struct tpacket_stats: packets, drops.
+    let mut bytes = [0u8; 8];
+    get(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut bytes)?;
+    Ok(u64::from(u32::from_ne_bytes([bytes[4], bytes[5], bytes[6], bytes[7]])))
+}
+
 /// Sleeps until a socket of `set` is ready or `patience` is over; returns whether any is ready. Without patience it
 /// only looks.
 pub fn wait(set: &mut [Interest], patience: Span) -> Result<bool> {

@@ -1,7 +1,9 @@
 //! The event loop.
 
+use crate::capture::Capture;
 use crate::clock::now;
 use crate::error::{Fault, WireError};
+use crate::ping::Ping;
 use crate::plan::{FlowPlan, Kind, Plan, Role};
 use crate::poll::{Endpoint, PollSet};
 use crate::report::Report;
@@ -69,7 +71,19 @@ fn sleep(set: &mut PollSet, next: Time) -> Result<bool, WireError> {
 }
 
 fn endpoints(plan: &Plan) -> Result<Vec<Box<dyn Endpoint>>, WireError> {
-    plan.flows.iter().map(|flow| endpoint(flow, plan)).collect()
+    let line = plan.timeline();
+    let mut all: Vec<Box<dyn Endpoint>> = Vec::new();
+    // Captures first: they miss nothing.
+    for capture in &plan.captures {
+        all.push(Box::new(Capture::new(capture, &line)?));
+    }
+    for flow in &plan.flows {
+        all.push(endpoint(flow, plan)?);
+    }
+    for (number, ping) in plan.pings.iter().enumerate() {
+        all.push(Box::new(Ping::new(ping, &line, number)?));
+    }
+    Ok(all)
 }
 
 fn endpoint(flow: &FlowPlan, plan: &Plan) -> Result<Box<dyn Endpoint>, WireError> {

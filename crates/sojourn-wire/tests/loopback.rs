@@ -50,7 +50,8 @@ fn bulk_flows_live_as_planned_and_both_ends_agree() {
 fn an_on_off_flow_is_silent_now_and_then() {
     let traffic = json!({"kind": "on-off", "on": "20 ms", "off": "100 ms"});
     let flow = json!({"kind": "tcp", "port": free_port(), "traffic": traffic, "seed": 3});
-    let mut plans = ["receive", "send"].map(|role| plan(now().as_secs_f64() + 0.1, 0.8, role, &[flow.clone()]));
+    let mut plans =
+        ["receive", "send"].map(|role| plan(now().as_secs_f64() + 0.1, 0.8, role, std::slice::from_ref(&flow)));
     plans.iter_mut().for_each(|plan| plan["bin_s"] = json!(0.01));
     let [receiver, sender] = plans;
     let receiver = std::thread::spawn(move || report(&receiver).expect("a report"));
@@ -141,7 +142,7 @@ fn a_run_that_is_over_is_refused() {
 fn a_dead_peer_is_told_and_delays_nobody() {
     let flow = json!({"kind": "tcp", "port": free_port()});
     let start = now().as_secs_f64() + 0.1;
-    let receiver = plan(start, 0.2, "receive", &[flow.clone()]);
+    let receiver = plan(start, 0.2, "receive", std::slice::from_ref(&flow));
     let receiver = std::thread::spawn(move || report(&receiver).expect("a report"));
     let sender = report(&plan(start, 0.5, "send", &[flow])).expect("a report");
     receiver.join().expect("the receiver ends");
