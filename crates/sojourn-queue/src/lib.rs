@@ -30,6 +30,7 @@ pub mod dwrr;
 pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod framing;
 pub mod hhf;
 pub mod pi2;
 pub mod pie;

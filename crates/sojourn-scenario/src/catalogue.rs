@@ -1,24 +1,21 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
-use crate::format::{CONTROLS, Family, QUEUES, TRANSPORTS};
+use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Descriptor, Parameter, Preset};
 
-/// All disciplines, controls, transports and ready scenarios:
-/// `{"queues": [ENTRY], "controls": [ENTRY], "transports": [ENTRY], "scenarios": [{"name", "summary"}]}`
-/// with `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "scenarios": [{"name", "summary"}]}`, with a
+/// list for each family of algorithms and
+/// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER]}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the key
 /// under which it holds others, `child` or `class`, or null.
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
-    json!({
-        "queues": family(&QUEUES),
-        "controls": family(&CONTROLS),
-        "transports": family(&TRANSPORTS),
-        "scenarios": scenarios,
-    })
+    let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
+    listed.insert("scenarios".to_owned(), json!(scenarios));
+    Value::Object(listed)
 }
 
 fn family(family: &'static Family) -> Vec<Value> {
