@@ -8,10 +8,10 @@ use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::{Action, Completed};
 use sojourn_core::Time;
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
+use sojourn_traffic::{Action, Completed};
 use sojourn_transport::{Segment, SegmentKind, Transmit};
 use std::collections::BTreeMap;
 
