@@ -10,15 +10,15 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.conftest import Command
+from tests.testbed_fakes import stub_tools
 
-from conftest import Command
 from sojourn import InputError
 from sojourn.testbed import build
 from sojourn.testbed.build import Built, build_kernel, built_kernel, clean, kernels_folder
 from sojourn.testbed.errors import BuildError, NotInstalledError
 from sojourn.testbed.options import Options, read_options
 from sojourn.testbed.source import Source, find_source
-from testbed_fakes import stub_tools
 
 pytestmark = pytest.mark.usefixtures("no_root")
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.conftest import Command
+from tests.testbed_fakes import FakeKernel
 
-from conftest import Command
 from sojourn.cli.testbed import doctor_text
 from sojourn.testbed import doctor
 from sojourn.testbed.errors import KernelError, Missing
 from sojourn.testbed.kernels import Kernel
 from sojourn.testbed.options import read_options
-from testbed_fakes import FakeKernel
 
 pytestmark = pytest.mark.usefixtures("no_root")
 

@@ -101,6 +101,23 @@ def test_all_ends_with_a_parent_that_is_killed(folder: Path, tmp_path: Path) -> 
     assert not folder.exists()
 
 
+def test_ctrl_c_in_a_terminal_reaches_only_the_parent(folder: Path, tmp_path: Path) -> None:
+    program = [sys.executable, "-c", PARENT, str(folder), *orphan(tmp_path / "pid", "sleep 1000")]
+    with subprocess.Popen(program, start_new_session=True, stderr=subprocess.PIPE, text=True) as parent:
+        pid = wait_for(tmp_path / "pid")
+        os.killpg(parent.pid, signal.SIGINT)
+        _, err = parent.communicate(timeout=20)
+    assert err.strip().endswith("KeyboardInterrupt")
+    assert not alive(pid)
+    assert not folder.exists()
+
+
+def test_a_command_that_signals_its_group_does_not_reach_the_keeper(folder: Path) -> None:
+    with Kept(folder, ["sh", "-c", "trap '' TERM; kill -TERM 0; exit 5"], signal.SIGTERM) as kept:
+        assert kept.ended(10)
+        assert kept.exit_code == 5
+
+
 def test_a_killed_keeper_takes_the_command_with_it(folder: Path, tmp_path: Path) -> None:
     command = ["sh", "-c", f"echo $$ > {tmp_path}/pid; echo $PPID > {tmp_path}/keeper; exec sleep 1000"]
     with Kept(folder, command, signal.SIGTERM) as kept:

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.testbed_fakes import FakeKernel, stub_tools
 
 from sojourn import InputError
 from sojourn.testbed import places
@@ -23,7 +24,6 @@ from sojourn.testbed.errors import (
 from sojourn.testbed.kernels import Kernel, choose, kernels
 from sojourn.testbed.kernels.uml import Uml
 from sojourn.testbed.survey import has_control
-from testbed_fakes import FakeKernel, stub_tools
 
 pytestmark = pytest.mark.usefixtures("no_root")
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.testbed_fakes import FakeKernel
 
 from sojourn.testbed import pool
 from sojourn.testbed.errors import JobError, StoppedError
 from sojourn.testbed.kernels import Progress
-from testbed_fakes import FakeKernel
 
 
 def folders(count: int) -> list[Path]:
@@ -77,12 +77,12 @@ def test_ctrl_c_stops_a_pool(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(stops) == folders(2)
 
 
-def test_little_memory_means_few_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("available_mb", "jobs"), [(1024, 4), (100, 1), (1 << 20, 64)])
+def test_little_memory_means_few_jobs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, available_mb: int, jobs: int
+) -> None:
+    memory = tmp_path / "meminfo"
+    memory.write_text(f"MemFree:   1 kB\nMemAvailable:   {available_mb << 10} kB\n", encoding="ascii")
     monkeypatch.setattr(pool, "usable_processors", lambda: 64)
-    memory = {"SC_AVPHYS_PAGES": (1 << 30) // 4096, "SC_PAGE_SIZE": 4096}
-    monkeypatch.setattr("os.sysconf", memory.__getitem__)
-    assert pool.most_jobs() == 4
-    memory["SC_AVPHYS_PAGES"] = 1
-    assert pool.most_jobs() == 1
-    memory["SC_AVPHYS_PAGES"] = 1 << 30
-    assert pool.most_jobs() == 64
+    monkeypatch.setattr(pool, "_MEMORY", memory)
+    assert pool.most_jobs() == jobs

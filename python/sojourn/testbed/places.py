@@ -38,8 +38,10 @@ def work_folder() -> Iterator[Path]:
     _remove_orphans(base)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
     try:
-        with (folder / _LOCK).open("w") as lock:
+        with (folder / f".{_LOCK}").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # Seen only when it is held: who removes orphans must not take a new folder for one.
+            (folder / f".{_LOCK}").rename(folder / _LOCK)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
