@@ -140,7 +140,7 @@ class FluidRun:
             },
             "queue_ms": {
                 "mean": float(delay_ms.mean()),
-                **{f"p{part}": float(np.quantile(delay_ms, part / 100)) for part in (50, 90, 99)},
+                **{f"p{part}": float(np.quantile(delay_ms, part / 100)) for part in (10, 25, 50, 75, 90, 99)},
                 "max": float(delay_ms.max()),
             },
             "arrivals": None,
