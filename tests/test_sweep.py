@@ -130,6 +130,15 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
     assert "ssthresh_segments" in dataset.table("flow_probes")["name"].to_pylist()
 
 
+def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
+    flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
+    (record,) = plan.scenario(plan.point(0)).run([1], 1)
+    assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
+    delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
+    assert sum(row["delivered_bytes"] for row in flows) == delivered
+
+
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
     sweep = tmp_path / "sweep.toml"
