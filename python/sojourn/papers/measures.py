@@ -9,6 +9,7 @@ from typing import Any
 from sojourn.papers.gong.world import SEEDS
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check
+from sojourn.summary import CONFIDENCE, student_quantile
 from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import ERROR, GROUP
@@ -47,6 +48,17 @@ class Number:
         '43.2 ± 1.0'
         """
         return f"{scale * self.mean:.{digits}f} ± {scale * self.sd:.{digits}f}"
+
+    @property
+    def half(self) -> float:
+        """Return half of Student's 95 % interval of the mean; not a number for a single run.
+
+        >>> round(Number(2.0, 1.0, 30).half, 3)
+        0.373
+        """
+        if self.runs < 2:
+            return math.nan
+        return student_quantile(0.5 + CONFIDENCE / 2, self.runs - 1) * self.sd / math.sqrt(self.runs)
 
     def above(self, other: "Number") -> bool:
         """Return whether it is larger by more than chance: by two standard errors of the difference.
@@ -106,10 +118,16 @@ def label(key: Key) -> str:
     return ", ".join(map(str, key))
 
 
-def measure(lab: Lab, name: str, base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]]) -> Results:
-    """Run cases, ten times each, unless the folder holds them already."""
-    named = {label(key): dict(changes) for key, changes in cases.items()}
-    return Results(lab.sweep(name, {"base": base, "seeds": SEEDS, "cases": named}))
+def measure(
+    lab: Lab, name: str, base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]], seeds: int = SEEDS
+) -> Results:
+    """Run cases, `seeds` times each, unless the folder holds them already."""
+    return Results(lab.sweep(name, tables(base, cases, seeds)))
+
+
+def tables(base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]], seeds: int = SEEDS) -> dict[str, Any]:
+    """Return the sweep of some cases, to which more keys may be added."""
+    return {"base": base, "seeds": seeds, "cases": {label(key): dict(changes) for key, changes in cases.items()}}
 
 
 def check(claim: str, paper: str, measured: str, *, agrees: bool, why: str = "") -> Check:
