@@ -50,6 +50,17 @@ class Number:
         """
         return f"{scale * self.mean:.{digits}f} ± {scale * self.sd:.{digits}f}"
 
+    @property
+    def half(self) -> float:
+        """Return half of Student's 95 % interval of the mean; not a number for a single run.
+
+        >>> round(Number(2.0, 1.0, 30).half, 3)
+        0.373
+        """
+        if self.runs < 2:
+            return math.nan
+        return student_quantile(0.5 + CONFIDENCE / 2, self.runs - 1) * self.sd / math.sqrt(self.runs)
+
     def above(self, other: "Number") -> bool:
         """Return whether it is larger by more than chance: by two standard errors of the difference.
 
@@ -178,8 +189,12 @@ def measure(
     **kept: Any,
 ) -> Results:
     """Run cases, unless the folder holds them already; `kept` is what a sweep file says of time series."""
-    named = {label(key): dict(changes) for key, changes in cases.items()}
-    return Results(lab.sweep(name, {"base": base, "seeds": seeds, "cases": named, **kept}))
+    return Results(lab.sweep(name, {**tables(base, cases, seeds), **kept}))
+
+
+def tables(base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]], seeds: int = SEEDS) -> dict[str, Any]:
+    """Return the sweep of some cases, to which more keys may be added."""
+    return {"base": base, "seeds": seeds, "cases": {label(key): dict(changes) for key, changes in cases.items()}}
 
 
 def check(claim: str, paper: str, measured: str, *, agrees: bool, why: str = "") -> Check:
