@@ -58,7 +58,7 @@ def main() -> int:
         drain(tap, len(schedule))
         lost = tap.lost()
     (folder / "events.bin").write_bytes(b"".join(EVENT.pack(row[0] - lag_ns, *row[1:]) for row in tap.rows))
-    statistics = run("tc", "-s", "-j", "qdisc", "show", "dev", "out")
+    statistics = run("tc", "-s", "-d", "-j", "qdisc", "show", "dev", "out")
     report = {"kernel": os.uname().release, "qdiscs": json.loads(statistics), "lost": lost}
     (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
     return 0
