@@ -68,7 +68,7 @@ def defaults(lab: Lab) -> Dataset:
         for name, queue in QUEUES.items()
         for rtt, level in conditions()
     }
-    return lab.sweep("aqms", {**tables(base(), cases, RUNS), "keep": ["series"], "bin": f"{BIN_S} s"})
+    return lab.sweep("aqms", {**tables(base(), cases, seeds=RUNS), "keep": ["series"], "bin": f"{BIN_S} s"})
 
 
 def delays(lab: Lab) -> Findings:
@@ -193,7 +193,7 @@ def targets(lab: Lab) -> Findings:
         for target in TARGETS_MS
         for level in LEVELS
     }
-    results = measure(lab, "aqm-targets", base(), cases, RUNS)
+    results = measure(lab, "aqm-targets", base(), cases, seeds=RUNS)
     rows: dict[str, Places] = {}
     data: list[tuple[Any, ...]] = []
     for level in LEVELS:

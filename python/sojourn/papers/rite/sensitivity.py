@@ -86,7 +86,7 @@ def _two(results: Results, key: Key) -> tuple[Number, Number]:
 
 def sensitivity(lab: Lab) -> Findings:
     """Halve and double each constant of each discipline."""
-    results, usual = measure(lab, "aqm-constants", base(), _cases(), RUNS), Results(defaults(lab))
+    results, usual = measure(lab, "aqm-constants", base(), _cases(), seeds=RUNS), Results(defaults(lab))
     found = Findings()
     all_of_them = [
         Sensitivity(
