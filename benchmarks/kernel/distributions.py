@@ -110,9 +110,7 @@ def compare(case: Case, recording: Recording, replays: int = REPLAYS) -> dict[st
     return {"packets": recording.packets, "replays": replays, "statistics": rows}
 
 
-def _row(
-    statistic: Statistic, case: Case, recording: Recording, kernel: Fates, ours: list[Fates]
-) -> dict[str, Any]:
+def _row(statistic: Statistic, case: Case, recording: Recording, kernel: Fates, ours: list[Fates]) -> dict[str, Any]:
     value = statistic.of(case, recording, kernel)
     values = [statistic.of(case, recording, fates) for fates in ours]
     distance = _sample_distances(value, values) if statistic.is_sample else _distances(value, np.array(values))

@@ -120,8 +120,10 @@ def save(name: str, recording: Recording) -> Path:
     again = load(name)
     for field in ("arrived_ns", "flow", "bytes", "tos", "left_ns", "left", "left_tos", "before"):
         if not np.array_equal(getattr(again, field), getattr(recording, field)):
-            raise ValueError(f"{path.name}: {field} would not be read as it was recorded; its times are no multiple of "
-                             f"{_TICK_NS} ns: was the kernel in virtual time?")
+            raise ValueError(
+                f"{path.name}: {field} would not be read as it was recorded; its times are no multiple of "
+                f"{_TICK_NS} ns: was the kernel in virtual time?"
+            )
     return path
 
 

@@ -25,9 +25,7 @@ _SLOW = (
     "It averages the queue over a second, and its thresholds are at least five packets, more than the target here; "
     "Linux's averages over a burst of five packets."
 )
-_FEW_FLOWS = (
-    "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
-)
+_FEW_FLOWS = "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
 
 
 def conditions() -> list[tuple[float, str]]:
@@ -234,7 +232,9 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
         own = off("ARED", *at)
         wins += all(off(other, *at).above(own) for other in REPORT[1:])
     means = {
-        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean for name in QUEUES if name != "ARED of 2001"
+        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean
+        for name in QUEUES
+        if name != "ARED of 2001"
     }
     return [
         check(

@@ -133,11 +133,7 @@ def _table(found: Sequence[Sensitivity]) -> Table:
         rows.append(
             (
                 *(one.discipline, one.constant.name, one.constant.default, one.places, called),
-                *(
-                    part
-                    for what, at in worst.items()
-                    for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")
-                ),
+                *(part for what, at in worst.items() for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")),
             )
         )
     return Table("sensitivity", "Sensitivity to each constant, halved and doubled", columns, tuple(rows))
@@ -154,7 +150,7 @@ def _insensitive(name: str, found: Sequence[Sensitivity]) -> Check:
     )
 
 
-_WHY = {name: "Open." for name in CONSTANTS}
+_WHY = dict.fromkeys(CONSTANTS, "Open.")
 
 
 def _figure(found: Sequence[Sensitivity]) -> Figure:

@@ -91,4 +91,3 @@ def _box(five: Five) -> dict[str, Any]:
 def _look(position: int) -> dict[str, Any]:
     # One more than there are colours: the last is white.
     return {"facecolor": family(position) if position < len(FAMILIES) else "white", "edgecolor": "#333333"}
-
