@@ -2,6 +2,8 @@
 
 import fcntl
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -101,6 +103,29 @@ def test_a_work_folder_goes_with_its_context(temporary: Path) -> None:
     with places.work_folder() as folder:
         assert folder.parent == temporary
         (folder / "some").touch()
+    assert list(temporary.iterdir()) == []
+
+
+WORKING = """
+import sys, time, tempfile
+from sojourn.testbed.places import work_folder
+tempfile.tempdir = sys.argv[1]
+with work_folder() as folder:
+    (folder / "some").touch()
+    time.sleep(1000)
+"""
+
+
+def test_a_work_folder_goes_with_its_process(temporary: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WORKING, str(temporary)]) as process:
+        until = time.monotonic() + 10
+        while not list(temporary.glob("*/some")) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert list(temporary.glob("*/some"))
+        process.kill()
+    until = time.monotonic() + 10
+    while list(temporary.iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
     assert list(temporary.iterdir()) == []
 
 

@@ -4,12 +4,14 @@ import fcntl
 import mmap
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn.testbed.errors import KernelError
+from sojourn.testbed.kept import Kept
 
 _PREFIX = "sojourn-"
 _LOCK = "lock"
@@ -29,10 +31,19 @@ def cache_folder() -> Path:
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Give a new folder for the files of one job, which has the same path inside a kernel.
+    """Give a new folder for files that kernels see too, under the same path.
 
-    It is the caller's until the context ends, and is removed then. One whose owner was killed together with
-    its keeper is removed by the next call.
+    It is removed when the context ends, or this process does, however that comes.
+    """
+    with keeper_folder() as folder, Kept(folder, ("sleep", "infinity"), signal.SIGKILL):
+        yield folder
+
+
+@contextmanager
+def keeper_folder() -> Iterator[Path]:
+    """Give a new folder for the files of one kept command, whose keeper removes it.
+
+    One whose owner was killed together with its keeper is removed by the next call.
     """
     base = _first_fit((Path(tempfile.gettempdir()), cache_folder()), _unfit_for_work, "the files of a job")
     _remove_orphans(base)

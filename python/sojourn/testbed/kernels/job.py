@@ -24,7 +24,7 @@ from sojourn.testbed.errors import (
 )
 from sojourn.testbed.kept import CONSOLE, Kept
 from sojourn.testbed.kernels import INSIDE, Progress, guest, never
-from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, work_folder
+from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, keeper_folder
 from sojourn.testbed.tools import JOB_TOOLS, missing_tools
 
 PLAN, REPORT, ERROR, PROGRESS = "plan.json", "report.json", "error.json", "progress"
@@ -134,7 +134,7 @@ class JobKernel(ABC):
         _check_folder(job.folder)
         for name in _OUTPUTS:
             (job.folder / name).unlink(missing_ok=True)
-        with work_folder() as place:
+        with keeper_folder() as place:
             work = Work(place)
             launch = self.launch(work)
             work.write(job, launch)
