@@ -7,6 +7,7 @@
 mod group;
 mod link;
 mod queue;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -16,7 +17,7 @@ use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
-pub(crate) use traffic::UNRESPONSIVE;
+pub(crate) use traffic::{UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]
@@ -108,6 +109,10 @@ pub(crate) struct Select {
 pub(crate) struct Family {
     /// What one of them is called.
     pub noun: &'static str,
+    /// What all of them are called in listings.
+    pub plural: &'static str,
+    /// The heading of its part of the reference page.
+    pub title: &'static str,
     /// All of them.
     pub members: &'static [&'static Descriptor],
     /// Whether the file names one with the key `kind`; if not there is only one.
@@ -206,6 +211,8 @@ impl Family {
 /// Queue disciplines.
 pub(crate) static QUEUES: Family = Family {
     noun: "queue discipline",
+    plural: "queues",
+    title: "Queue disciplines",
     members: sojourn_queue::DESCRIPTORS,
     choice: true,
     default: Some("droptail"),
@@ -216,6 +223,8 @@ pub(crate) static QUEUES: Family = Family {
 /// Congestion controls.
 pub(crate) static CONTROLS: Family = Family {
     noun: "congestion control",
+    plural: "controls",
+    title: "Congestion controls",
     members: sojourn_congestion::DESCRIPTORS,
     choice: true,
     default: None,
@@ -226,12 +235,29 @@ pub(crate) static CONTROLS: Family = Family {
 /// The transport.
 pub(crate) static TRANSPORTS: Family = Family {
     noun: "transport",
+    plural: "transports",
+    title: "Transport",
     members: &[&sojourn_transport::DESCRIPTOR],
     choice: false,
     default: Some("transport"),
     preset_of: None,
     nested: None,
 };
+
+/// What links make of packets.
+pub(crate) static FRAMINGS: Family = Family {
+    noun: "framing",
+    plural: "framings",
+    title: "Framing",
+    members: &[&sojourn_queue::framing::DESCRIPTOR],
+    choice: false,
+    default: Some("framing"),
+    preset_of: None,
+    nested: None,
+};
+
+/// All families, in the order of listings and of the documentation.
+pub(crate) static FAMILIES: [&Family; 4] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS];
 
 const HOUR: Span = Span::from_secs(3600);
 /// Longest a run may last, and furthest a clock may be off: 10^7 s, 116 days.

@@ -3,6 +3,7 @@
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
 use sojourn_transport::Options;
 use std::sync::Arc;
@@ -40,7 +41,14 @@ impl Scenario {
 impl Link {
     /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
     pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
-        LinkProperties { rate: self.capacity.mean_rate(), delay: self.delay, packet_bytes }
+        let rate = self.capacity.mean_rate();
+        let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+        LinkProperties { rate, delay: self.delay, packet_bytes }
+    }
+
+    /// What packets occupy on the wire, where it is not what IP sees.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing.as_ref().map(Framing::new)
     }
 }
 
@@ -50,7 +58,11 @@ impl Group {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Video(_)
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_) => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes
             }
@@ -61,8 +73,10 @@ impl Group {
 /// A link and the queue before it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// How fast it sends.
+    /// How fast it sends what is on the wire.
     pub capacity: Capacity,
+    /// What packets occupy on the wire (`sojourn_queue::framing::DESCRIPTOR`); as IP sees them where absent.
+    pub framing: Option<Params>,
     /// One-way propagation delay, in addition to each group's own.
     pub delay: Span,
     /// Random additional delay after transmission.

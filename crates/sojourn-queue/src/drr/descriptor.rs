@@ -2,7 +2,7 @@
 
 use crate::flows::End;
 use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `drr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -62,5 +62,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("Linux's drr has a queue and a limit for each class, and no buffer that flows share"),
     ..Descriptor::PLAIN
 };

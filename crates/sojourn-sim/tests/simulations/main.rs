@@ -1,5 +1,6 @@
 //! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
 
+mod access;
 mod bbr;
 mod classes;
 mod common;
@@ -10,4 +11,5 @@ mod ledbat;
 mod links;
 mod random;
 mod traffic;
+mod web;
 mod worked;
