@@ -176,6 +176,7 @@ impl Sender {
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
         match action {
             Action::Nothing => {}
+            Action::Endless if self.is_endless() => self.set_paused(false),
             Action::Endless => self.message(ENDLESS)?,
             Action::Supply { bytes, .. } => {
                 let more = bytes - self.supplied_bytes;
@@ -187,6 +188,7 @@ impl Sender {
                 self.connect()?.supply(bytes.max(LENGTH_BYTES as u64));
             }
             Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
+            // Whether its window is new after a pause is the kernel's to decide: see the module.
             Action::Pause => self.set_paused(true),
             Action::Resume => self.set_paused(false),
         }
@@ -201,6 +203,11 @@ impl Sender {
         };
         connection.supply(bytes);
         Ok(())
+    }
+
+    /// Whether the connection has a message without end.
+    fn is_endless(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.left_bytes == ENDLESS)
     }
 
     fn set_paused(&mut self, paused: bool) {
