@@ -17,7 +17,7 @@ use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
-use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -319,9 +319,9 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
-            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
-            EcnUse::Scalable => Ecn::Ect1,
+        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
+            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
         Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, measure, shown, tables
-from sojourn.papers.rite.access import LEVELS, QUEUES, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
+from sojourn.papers.rite.access import LEVELS, QUEUES, RATE_MBPS, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Check, Findings, Item, Table
 from sojourn.sweep.dataset import Dataset
@@ -21,6 +21,7 @@ _LEVELS = tuple(LEVELS)
 # Criteria, from before the first run. "Often": in more than half of the conditions; "reasonable": at most a tenth.
 _OFTEN = 0.5
 _KEPT_GOODPUT = 0.9
+_LEAST_MBPS = 3.5
 _SLOW = (
     "It averages the queue over a second, and its thresholds are at least five packets, more than the target here; "
     "Linux's averages over a burst of five packets."
@@ -96,8 +97,9 @@ def delays(lab: Lab) -> Findings:
     )
     found.show(
         "fig4.3",
-        whiskers(rates, across=across, up="goodput [Mbit/s]"),
-        "Goodput in bins of 5 s, all flows together: 10th, 25th, 50th, 75th and 90th percentile",
+        whiskers(rates, across=across, up="goodput [Mbit/s]", bottom=_LEAST_MBPS, top=RATE_MBPS),
+        "Goodput in bins of 5 s, all flows together: 10th, 25th, 50th, 75th and 90th percentile; the axis does not begin "
+        "at 0",
     )
     columns = ("rtt_ms", "congestion", "discipline", *_columns("queue_ms"), *_columns("goodput_mbps"))
     found.tables.append(Table("fig4.2-4.3", "Delay and goodput", columns, tuple(rows)))
@@ -229,10 +231,9 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
     def off(name: str, target: float, level: str) -> Number:
         return Number.of([abs(value - target) for value in results.values((name, target, level), QUANTILES[2])])
 
-    wins = 0
-    for at in places:
-        own = off("ARED", *at)
-        wins += all(off(other, *at).above(own) for other in REPORT[1:])
+    nearer = [[other for other in REPORT[1:] if off(other, *at).above(off("ARED", *at))] for at in places]
+    wins = sum(len(others) == len(REPORT[1:]) for others in nearer)
+    each = ", ".join(f"{other} at {sum(other in others for others in nearer)}" for other in REPORT[1:])
     means = {
         name: Number.of([off(name, *at).mean / at[0] for at in places]).mean for name in QUEUES if name != "ARED of 2001"
     }
@@ -240,7 +241,7 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
         check(
             "ARED: median delay closer to the target than CoDel's and PIE's",
             "closer",
-            f"closer than both at {wins} of {len(places)} places",
+            f"closer than both at {wins} of {len(places)} places ({each})",
             agrees=wins > _OFTEN * len(places),
             why="PIE holds its target itself, and its median lies at it; CoDel's target is a floor that the delay only "
             "has to touch once in an interval.",

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
-from sojourn.papers.rite.access import CONSTANTS, LEVELS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
+from sojourn.papers.rite.access import CONSTANTS, LEVELS, PAIRS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.papers.study import Check, Findings, Item, Table
 
@@ -150,11 +150,20 @@ def _insensitive(name: str, found: Sequence[Sensitivity]) -> Check:
         "claimed by its authors, asked by the report",
         "; ".join(f"{one.constant.name} counts at {one.places} of {len(one.changes)} places" for one in inside),
         agrees=not any(one.is_parameter for one in inside),
-        why=_WHY[name],
+        why=_WHY.get(name, ""),
     )
 
 
-_WHY = {name: "Open." for name in CONSTANTS}
+_INTERVAL = (
+    "The interval is how long CoDel waits before its first drop, and the time between the first two: by RFC 8289 about the "
+    "longest usual round-trip time, which makes it a parameter of the network. Where many flows need many drops, it "
+    "decides how soon there are enough."
+)
+_WHY = {
+    "CoDel": _INTERVAL,
+    "CAKE": _INTERVAL,
+    "FQ-CoDel": f"{_INTERVAL} The quantum decides how often flows take turns, and so how long a packet waits for its own.",
+}
 
 
 def _figure(found: Sequence[Sensitivity]) -> Figure:
@@ -176,15 +185,20 @@ def _figure(found: Sequence[Sensitivity]) -> Figure:
             for row, column in np.ndindex(values.shape):
                 value = float(values[row, column])
                 ink = "white" if abs(value) > 0.7 * limit else "black"
-                axes.text(column, row, f"{value:+.0f}", ha="center", va="center", fontsize=6, color=ink)
+                axes.text(column, row, f"{round(value):+d}", ha="center", va="center", fontsize=6, color=ink)
             axes.set_title(f"change of {title}")
-            axes.set_xticks(range(len(places)), [str(4 * LEVELS[level]) for _, level in places])
-            axes.set_xlabel("\n" + "flows, at base RTTs of " + ", ".join(f"{rtt:g}" for rtt in RTTS_MS) + " ms")
+            axes.set_xticks(range(len(places)), [_tick(*at) for at in places])
+            axes.set_xlabel("flows, and base round-trip time")
             for border in range(1, len(RTTS_MS)):
                 axes.axvline(border * len(LEVELS) - 0.5, color="black", linewidth=0.8)
             axes.tick_params(length=0)
         panels[0].set_yticks(range(len(found)), [one.name for one in found])
     return figure
+
+
+def _tick(rtt_ms: float, level: str) -> str:
+    """Return the number of flows, and in the middle of three the round-trip time."""
+    return f"{PAIRS * LEVELS[level]}" + (f"\n{rtt_ms:g} ms" if level == "moderate" else "")
 
 
 ITEMS = (
