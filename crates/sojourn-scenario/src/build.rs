@@ -115,7 +115,11 @@ fn traffic(fields: &Fields) -> Traffic {
     match fields.section.name {
         "bulk" => Traffic::Bulk { size_bytes: fields.bytes("size") },
         "on-off" if span(fields, "off").is_zero() => Traffic::Bulk { size_bytes: None },
-        "on-off" => Traffic::OnOff { on: span(fields, "on"), off: span(fields, "off") },
+        "on-off" => Traffic::OnOff {
+            on: span(fields, "on"),
+            off: span(fields, "off"),
+            restart: fields.boolean("restart").expect(CHECKED),
+        },
         "cbr" => Traffic::Cbr {
             rate: fields.rate("rate").expect(CHECKED),
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,

@@ -199,10 +199,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::OnOff { on, off } => {
+        Traffic::OnOff { on, off, restart } => {
             let mut fields = kind("on-off");
             fields.put("on", span(*on));
             fields.put("off", span(*off));
+            fields.put("restart", Item::Value(Value::Boolean(*restart)));
             fields
         }
         Traffic::Cbr { rate, packet_bytes } => {

@@ -10,12 +10,14 @@ pub enum Traffic {
         /// Payload bytes to send; unlimited where absent.
         size_bytes: Option<u64>,
     },
-    /// Exponential on and off times; sends as `Bulk` while on and restarts its window after an off time.
+    /// Exponential on and off times; sends as `Bulk` while on.
     OnOff {
         /// Mean of the on times.
         on: Span,
         /// Mean of the off times.
         off: Span,
+        /// Whether an off time is followed by a new window.
+        restart: bool,
     },
     /// Packets of one size at a constant rate, whatever happens to them.
     Cbr {

@@ -175,10 +175,10 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
         Traffic::Cbr { .. } => AnyActivity::Bulk(Bulk::new(None)),
-        Traffic::OnOff { on, off } => AnyActivity::OnOff(OnOff::new(*on, *off, stream("on-off"))),
+        Traffic::OnOff { on, off, restart } => AnyActivity::OnOff(OnOff::new(*on, *off, *restart, stream("on-off"))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
-            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, stream("talk"))),
+            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, true, stream("talk"))),
         },
         Traffic::Transfers { interval, sizes, connections } => {
             let sizes = Draw::new(*sizes, stream("sizes"));

@@ -15,7 +15,8 @@ from sojourn.reading import Source, find, input_error, read_text, toml_value, un
 from sojourn.sweep.axis import AxisError, read_range, values
 
 KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
-KEPT = ("series", "packets")
+SERIES, PROBES, PACKETS = "series", "probes", "packets"
+KEPT = (SERIES, PROBES, PACKETS)
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
@@ -67,7 +68,7 @@ class Plan:
     seeds: int
     keep: tuple[str, ...]
     bin_s: float
-    """Width of the bins of the time series, where they are kept."""
+    """Width of the bins of the time series."""
     fixed: dict[str, Any]
     axes: tuple[Axis, ...]
 
@@ -154,12 +155,13 @@ class _Reader:
         for name in names:
             if names.count(name) > 1:
                 raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
+        keep = self._keep()
         plan = Plan(
             name=str(self.tables.get("name", self.name)),
             base=self._base(),
             seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
-            keep=self._keep(),
-            bin_s=self._bin_s(),
+            keep=keep,
+            bin_s=self._bin_s(keep),
             fixed=fixed,
             axes=axes,
         )
@@ -185,17 +187,19 @@ class _Reader:
         keep = self.tables.get("keep", [])
         if not isinstance(keep, list) or any(one not in KEPT for one in keep):
             raise self._error("keep", repr(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
+        if PROBES in keep and SERIES not in keep:
+            raise self._error("keep", repr(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
 
-    def _bin_s(self) -> float:
-        text = self.tables.get("bin")
-        if text is None:
+    def _bin_s(self, keep: tuple[str, ...]) -> float:
+        found = self.tables.get("bin")
+        if found is None:
             return BIN_S
-        if "series" not in self.tables.get("keep", []):
-            raise self._error("bin", repr(text), "only beside keep = ['series']")
-        quantity = _native.quantity(text) if isinstance(text, str) else None
+        if SERIES not in keep:
+            raise self._error("bin", repr(found), f"only with keep = [{SERIES!r}], whose bins these are")
+        quantity = _native.quantity(found) if isinstance(found, str) else None
         if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-            raise self._error("bin", repr(text), "a time above 0 s, such as '100 ms'")
+            raise self._error("bin", repr(found), "a time above zero, such as '10 s'")
         return quantity[0]
 
     def _base(self) -> Source:

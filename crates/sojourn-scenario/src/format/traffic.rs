@@ -37,7 +37,7 @@ static BULK: Section = Section {
 
 static ON_OFF: Section = Section {
     name: "on-off",
-    description: "exponential on and off times; sends as bulk while on, and starts with a new window after an off time",
+    description: "exponential on and off times; sends as bulk while on",
     own: &[
         Key {
             name: "on",
@@ -52,6 +52,13 @@ static ON_OFF: Section = Section {
             presence: Presence::Default("1 s"),
             description: "mean of the off times; with zero the flow is always on, which is bulk",
             example: "1 s",
+        },
+        Key {
+            name: "restart",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Default("true"),
+            description: "whether the flow starts with a new window after an off time, or goes on with the one it had",
+            example: "false",
         },
     ],
     base: None,

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown, tables
+from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.access import LEVELS, QUEUES, RATE_MBPS, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Check, Findings, Item, Table
-from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import POINT
+from sojourn.sweep.rows import POINT, SEED
 
 RUNS = 8
 BIN_S = 5
@@ -47,35 +46,34 @@ def five(results: Results, key: Key) -> Five:
     return Five(*(results.number(key, metric).mean for metric in QUANTILES))
 
 
-def goodputs(dataset: Dataset) -> dict[str, Five]:
+def goodputs(results: Results) -> dict[str, Five]:
     """Return the percentiles of the goodput of all flows together in bins of 5 s, in Mbit/s, by the name of the case."""
     import pyarrow.compute as pc
 
-    runs = dataset.table()
-    names = dict(zip(runs[POINT].to_pylist(), runs[CASE].to_pylist(), strict=True))
-    flows = dataset.table("flows")
+    names = dict(zip(results.column(POINT), results.column(CASE), strict=True))
+    flows = results.dataset.table("flows")
     measured = flows.filter(pc.greater_equal(flows["time_s"], float(WARMUP_S)))
-    sums = measured.group_by([POINT, "seed", "time_s"]).aggregate([("delivered_bytes", "sum")])
+    sums = measured.group_by([POINT, SEED, "time_s"]).aggregate([("delivered_bytes", "sum")])
     values: dict[str, list[float]] = {}
     for point, delivered in zip(sums[POINT].to_pylist(), sums["delivered_bytes_sum"].to_pylist(), strict=True):
         values.setdefault(names[point], []).append(delivered * 8 / BIN_S / 1e6)
     return {name: Five.of(found) for name, found in values.items()}
 
 
-def defaults(lab: Lab) -> Dataset:
+def defaults(lab: Lab) -> Results:
     """Return the runs of all disciplines at a target of 5 ms, with their series."""
     cases: dict[Key, Mapping[str, Any]] = {
         (name, rtt, level): {"bottleneck.queue": queue(TARGET_MS), **place(rtt, level)}
         for name, queue in QUEUES.items()
         for rtt, level in conditions()
     }
-    return lab.sweep("aqms", {**tables(base(), cases, RUNS), "keep": ["series"], "bin": f"{BIN_S} s"})
+    return measure(lab, "aqms", base(), cases, seeds=RUNS, keep=["series"], bin=f"{BIN_S} s")
 
 
 def delays(lab: Lab) -> Findings:
     """Figures 4.2 and 4.3: delay and goodput at a target of 5 ms."""
-    dataset = defaults(lab)
-    results, throughput = Results(dataset), goodputs(dataset)
+    results = defaults(lab)
+    throughput = goodputs(results)
     found = Findings()
     waits: dict[str, Places] = {}
     rates: dict[str, Places] = {}
@@ -84,7 +82,7 @@ def delays(lab: Lab) -> Findings:
         title = f"base RTT {rtt:g} ms"
         waits[title] = {level: {name: five(results, (name, rtt, level)) for name in QUEUES} for level in LEVELS}
         rates[title] = {
-            level: {name: throughput[", ".join(map(str, (name, rtt, level)))] for name in QUEUES} for level in LEVELS
+            level: {name: throughput[label((name, rtt, level))] for name in QUEUES} for level in LEVELS
         }
         for level in LEVELS:
             for name in QUEUES:
@@ -134,7 +132,7 @@ def _tighter(results: Results, ared: str, where: str, keys: Mapping[Any, Key]) -
     both = 0
     for key in keys.values():
         own = spread(results, key)
-        beaten = [other for other in wins if spread(results, (other, *key[1:])).above(own)]
+        beaten = [other for other in wins if spread(results, (other, *key[1:])).surely_above(own)]
         for other in beaten:
             wins[other] += 1
         both += len(beaten) == len(wins)
@@ -195,7 +193,7 @@ def targets(lab: Lab) -> Findings:
         for target in TARGETS_MS
         for level in LEVELS
     }
-    results = measure(lab, "aqm-targets", base(), cases, RUNS)
+    results = measure(lab, "aqm-targets", base(), cases, seeds=RUNS)
     rows: dict[str, Places] = {}
     data: list[tuple[Any, ...]] = []
     for level in LEVELS:
@@ -231,7 +229,7 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
     def off(name: str, target: float, level: str) -> Number:
         return Number.of([abs(value - target) for value in results.values((name, target, level), QUANTILES[2])])
 
-    nearer = [[other for other in REPORT[1:] if off(other, *at).above(off("ARED", *at))] for at in places]
+    nearer = [[other for other in REPORT[1:] if off(other, *at).surely_above(off("ARED", *at))] for at in places]
     wins = sum(len(others) == len(REPORT[1:]) for others in nearer)
     each = ", ".join(f"{other} at {sum(other in others for others in nearer)}" for other in REPORT[1:])
     means = {

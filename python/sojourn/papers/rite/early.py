@@ -76,7 +76,7 @@ def table(lab: Lab) -> Findings:
         for pair in PAIRS
         for router, queue in ROUTERS.items()
     }
-    results = measure(lab, "early", base(), cases, RUNS)
+    results = measure(lab, "early", base(), cases, seeds=RUNS)
     found = Findings()
     filled = tuple((" + ".join(pair), *(_cell(results, (*pair, router)) for router in ROUTERS)) for pair in PAIRS)
     found.tables = [
@@ -174,7 +174,7 @@ def _saved(results: Results) -> list[Check]:
                     f"{router}: saves packets of the {ecn} flow beside one without ECN",
                     "saves some packets",
                     f"drops {marked.text(3, 100)} % against {plain.text(3, 100)} %",
-                    agrees=plain.above(marked),
+                    agrees=plain.surely_above(marked),
                 )
             )
     return checks
@@ -228,7 +228,7 @@ def _marked_early(results: Results) -> list[Check]:
             "early marking: two ECT(1) flows wait less than under standard ECN",
             "reduces the queueing delay",
             f"{early.text()} ms against {late.text()} ms",
-            agrees=late.above(early),
+            agrees=late.surely_above(early),
         ),
         check(
             "early marking: two ECT(0) flows share alike",
@@ -279,7 +279,7 @@ def aggressive(lab: Lab) -> Findings:
         for threshold, rtt in SETTINGS
         for factor in FACTORS
     }
-    results = measure(lab, "early-factors", base(), cases, RUNS)
+    results = measure(lab, "early-factors", base(), cases, seeds=RUNS)
     found = Findings()
 
     def draw(index: int, axes: Axes) -> None:

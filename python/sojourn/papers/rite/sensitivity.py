@@ -76,7 +76,7 @@ def _cases() -> dict[Key, Mapping[str, Any]]:
 def _change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
     """Compare tail and goodput with and without a change."""
     tail, goodput = (one.mean / other.mean - 1 for one, other in zip(now, then, strict=True))
-    beyond = [one.above(other) or other.above(one) for one, other in zip(now, then, strict=True)]
+    beyond = [one.surely_above(other) or other.surely_above(one) for one, other in zip(now, then, strict=True)]
     return Change(tail, goodput, (beyond[0] and abs(tail) > TAIL_PART) or (beyond[1] and abs(goodput) > GOODPUT_PART))
 
 
@@ -86,7 +86,7 @@ def _two(results: Results, key: Key) -> tuple[Number, Number]:
 
 def sensitivity(lab: Lab) -> Findings:
     """Halve and double each constant of each discipline."""
-    results, usual = measure(lab, "aqm-constants", base(), _cases(), RUNS), Results(defaults(lab))
+    results, usual = measure(lab, "aqm-constants", base(), _cases(), seeds=RUNS), defaults(lab)
     found = Findings()
     all_of_them = [
         Sensitivity(
@@ -114,7 +114,7 @@ def sensitivity(lab: Lab) -> Findings:
     found.verdict = f"Parameters in disguise, beside the target: {', '.join(hidden) or 'none'}."
     found.text = (
         f"A constant counts at a place if halving or doubling it moves the 90th percentile of delay by more than "
-        f"{100 * TAIL_PART:.0f} % or the goodput by more than {100 * GOODPUT_PART:.0f} %, beyond two standard errors; it "
+        f"{100 * TAIL_PART:.0f} % or the goodput by more than {100 * GOODPUT_PART:.0f} %, beyond chance; it "
         f"is called a parameter if it counts at a third or more of the {len(conditions())} places. The target is an open "
         "parameter of all of them, and shown for comparison."
     )
