@@ -21,7 +21,7 @@ use sojourn_scenario::{
 };
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
-use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -334,9 +334,9 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
-            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
-            EcnUse::Scalable => Ecn::Ect1,
+        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
+            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
         Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
     }
