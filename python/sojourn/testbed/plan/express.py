@@ -62,6 +62,13 @@ def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:
     return _express(_entry("controls", table["kind"]), table, key, LinkFacts(1.0, 1))
 
 
+def transport(table: Mapping[str, Any], key: str) -> list[Refusal]:
+    """Return what of a resolved transport table the kernel's TCP does not do."""
+    (entry,) = catalogue()["transports"]
+    said = _express(entry, table, key, LinkFacts(1.0, 1))
+    return said if isinstance(said, list) else []
+
+
 def absent(family: str, kind: str) -> str | None:
     """Return why Linux has no such algorithm; None where it has."""
     return _entry(family, kind)["linux"].get("absent")
@@ -146,7 +153,7 @@ def _written(value: Any, unit: str, table: Mapping[str, Any], link: LinkFacts) -
 
 def _time(value: str, unit: str) -> str:
     per_second = {"us": 1e6, "ms": 1e3, "s": 1.0}[unit]
-    words = {"us": "us", "ms": "ms", "s": ""}
+    words = {"us": "us", "ms": "", "s": ""}
     name = {"us": "whole microseconds", "ms": "whole milliseconds", "s": "whole seconds"}[unit]
     return _whole(_quantity(value)[0] * per_second, name) + words[unit]
 

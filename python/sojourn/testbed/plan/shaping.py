@@ -23,15 +23,18 @@ _NETEM = f"netem limit {_NO_LIMIT}"
 _IN_ORDER = "rate 1000gbit"
 
 
+def shapes_itself(queue: Expressed) -> bool:
+    """Tell whether a queue needs no shaper around it."""
+    return queue.name == "cake" and "bandwidth" in queue.words
+
+
 def bottleneck(device: str, shaper: Shaper, queue: Expressed, link: LinkFacts) -> list[str]:
     """Return the lines that give a device the link's rate and queue."""
     inner = " ".join([queue.name, *queue.words])
-    if queue.name == "cake" and "bandwidth" in queue.words:
-        # It is its own shaper, and takes the size from the IP header by itself.
-        words = inner if "overhead" in queue.words else f"{inner} overhead 0"
-        return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {words}"]
-    if queue.name == "cake":
-        inner += " raw"
+    if shapes_itself(queue):
+        # Told of an overhead, it takes the size from the IP header by itself.
+        bare = " overhead 0" if "raw" in queue.words else ""
+        return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {inner}{bare}"]
     rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
     outer = f"qdisc add dev {device} root handle 1: {_AS_IP}"
     if shaper == "tbf":
