@@ -1,4 +1,4 @@
-"""What can be named in a scenario: queue disciplines, congestion controls, transports, ready scenarios.
+"""What can be named in a scenario: queue disciplines, congestion controls, what links are made of, ready scenarios.
 
 All of it is declared once, beside each algorithm in the engine; nothing is repeated here.
 """
@@ -30,7 +30,7 @@ class Preset(TypedDict):
 
 
 class Entry(TypedDict):
-    """A queue discipline, a congestion control or a transport."""
+    """A queue discipline, a congestion control, a transport, or a part of a link."""
 
     name: str
     summary: str
@@ -55,6 +55,7 @@ class Catalogue(TypedDict):
     queues: list[Entry]
     controls: list[Entry]
     transports: list[Entry]
+    framings: list[Entry]
     scenarios: list[ReadyScenario]
     code_points: dict[str, int]
 
@@ -71,7 +72,12 @@ def catalogue() -> Catalogue:
 
 
 def entries() -> list[tuple[str, Entry]]:
-    """Return every queue, control and transport with its kind: "queue", "control" or "transport"."""
+    """Return everything with parameters, with its kind: "queue", "control", "transport", "framing"."""
     known = catalogue()
-    kinds = (("queue", known["queues"]), ("control", known["controls"]), ("transport", known["transports"]))
+    kinds = (
+        ("queue", known["queues"]),
+        ("control", known["controls"]),
+        ("transport", known["transports"]),
+        ("framing", known["framings"]),
+    )
     return [(kind, entry) for kind, listed in kinds for entry in listed]

@@ -5,6 +5,7 @@
 
 mod columns;
 mod errors;
+mod replay;
 mod run;
 mod scenario;
 mod wire;
@@ -45,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;

@@ -61,6 +61,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ecn(true),
         law::AFTER_MARK,
         law::ROOT,
+        law::CLOCK,
         law::CE_THRESHOLD,
         law::CE_THRESHOLD_FOR,
     ],
@@ -78,6 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("empty_new", Value::Choice("wait-unless-alone")),
                 ("overflow_counts", Value::Boolean(true)),
                 ("root", Value::Choice("newton")),
+                ("clock", Value::Choice("ticks")),
             ],
         },
         Preset {

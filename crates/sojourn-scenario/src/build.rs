@@ -29,9 +29,10 @@ fn span(fields: &Fields, key: &str) -> Span {
     fields.span(key).expect(CHECKED)
 }
 
-fn link(fields: &Fields) -> Link {
+pub(crate) fn link(fields: &Fields) -> Link {
     Link {
         capacity: capacity(fields),
+        framing: fields.chosen("framing").map(|chosen| chosen.params.clone()),
         delay: span(fields, "delay"),
         jitter: fields.table("jitter").map(jitter),
         loss: fields.number("loss").expect(CHECKED),

@@ -1,15 +1,14 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
-use crate::format::{CONTROLS, Family, QUEUES, TRANSPORTS};
+use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Says, Setting, Unit};
 use sojourn_queue::Dscp;
 
-/// All disciplines, controls, transports and ready scenarios:
-/// `{"queues": [ENTRY], "controls": [ENTRY], "transports": [ENTRY], "scenarios": [{"name", "summary"}], "code_points":
-/// {NAME: NUMBER}}`
-/// with `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "scenarios": [{"name", "summary"}],
+/// "code_points": {NAME: NUMBER}}`, with a list for each family of algorithms and
+/// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], linux}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
 /// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
 /// "program", "forms": [{name, module, words, settings, fixed, remarks}]}`: `settings` say how a parameter is written, as
@@ -19,13 +18,10 @@ pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
     let code_points: Value = Dscp::NAMES.iter().map(|&(name, number)| (name.to_owned(), json!(number))).collect();
-    json!({
-        "queues": family(&QUEUES),
-        "controls": family(&CONTROLS),
-        "transports": family(&TRANSPORTS),
-        "scenarios": scenarios,
-        "code_points": code_points,
-    })
+    let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
+    listed.insert("scenarios".to_owned(), json!(scenarios));
+    listed.insert("code_points".to_owned(), code_points);
+    Value::Object(listed)
 }
 
 fn family(family: &'static Family) -> Vec<Value> {

@@ -97,6 +97,9 @@ fn direction(direction: Direction) -> Item {
 fn link(link: &Link, mut fields: Fields) -> Fields {
     let (key, capacity) = link.capacity.described();
     fields.put(key, capacity);
+    if let Some(framing) = &link.framing {
+        fields.put("framing", params(framing));
+    }
     fields.put("delay", span(link.delay));
     if let Some(jitter) = &link.jitter {
         let described = self::jitter(jitter, fields.section);

@@ -108,6 +108,10 @@ pub(crate) struct Select {
 pub(crate) struct Family {
     /// What one of them is called.
     pub noun: &'static str,
+    /// What all of them are called in listings.
+    pub plural: &'static str,
+    /// The heading of its part of the reference page.
+    pub title: &'static str,
     /// All of them.
     pub members: &'static [&'static Descriptor],
     /// Whether the file names one with the key `kind`; if not there is only one.
@@ -206,6 +210,8 @@ impl Family {
 /// Queue disciplines.
 pub(crate) static QUEUES: Family = Family {
     noun: "queue discipline",
+    plural: "queues",
+    title: "Queue disciplines",
     members: sojourn_queue::DESCRIPTORS,
     choice: true,
     default: Some("droptail"),
@@ -216,6 +222,8 @@ pub(crate) static QUEUES: Family = Family {
 /// Congestion controls.
 pub(crate) static CONTROLS: Family = Family {
     noun: "congestion control",
+    plural: "controls",
+    title: "Congestion controls",
     members: sojourn_congestion::DESCRIPTORS,
     choice: true,
     default: None,
@@ -226,12 +234,29 @@ pub(crate) static CONTROLS: Family = Family {
 /// The transport.
 pub(crate) static TRANSPORTS: Family = Family {
     noun: "transport",
+    plural: "transports",
+    title: "Transport",
     members: &[&sojourn_transport::DESCRIPTOR],
     choice: false,
     default: Some("transport"),
     preset_of: None,
     nested: None,
 };
+
+/// What links make of packets.
+pub(crate) static FRAMINGS: Family = Family {
+    noun: "framing",
+    plural: "framings",
+    title: "Framing",
+    members: &[&sojourn_queue::framing::DESCRIPTOR],
+    choice: false,
+    default: Some("framing"),
+    preset_of: None,
+    nested: None,
+};
+
+/// All families, in the order of listings and of the documentation.
+pub(crate) static FAMILIES: [&Family; 4] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS];
 
 const HOUR: Span = Span::from_secs(3600);
 /// Longest a run may last, and furthest a clock may be off: 10^7 s, 116 days.

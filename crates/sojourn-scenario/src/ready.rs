@@ -78,6 +78,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
 /// One line for each file in `scenarios/traces/`.
 static TRACES: &[(&str, &str)] = traces! {
     "synthetic-lte",
+    "synthetic-umts",
+    "synthetic-evdo",
 };
 
 /// All scenarios that come with Sojourn.

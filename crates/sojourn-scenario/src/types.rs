@@ -3,6 +3,7 @@
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
 use sojourn_transport::Options;
 use std::sync::Arc;
@@ -40,7 +41,14 @@ impl Scenario {
 impl Link {
     /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
     pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
-        LinkProperties { rate: self.capacity.mean_rate(), delay: self.delay, packet_bytes }
+        let rate = self.capacity.mean_rate();
+        let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+        LinkProperties { rate, delay: self.delay, packet_bytes }
+    }
+
+    /// What packets occupy on the wire, where it is not what IP sees.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing.as_ref().map(Framing::new)
     }
 }
 
@@ -61,8 +69,10 @@ impl Group {
 /// A link and the queue before it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// How fast it sends.
+    /// How fast it sends what is on the wire.
     pub capacity: Capacity,
+    /// What packets occupy on the wire (`sojourn_queue::framing::DESCRIPTOR`); as IP sees them where absent.
+    pub framing: Option<Params>,
     /// One-way propagation delay, in addition to each group's own.
     pub delay: Span,
     /// Random additional delay after transmission.

@@ -97,6 +97,7 @@ impl Builder<'_> {
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
         };
         let mut link = Link::new(direction, queue, service);
+        link.framing = spec.framing();
         link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
         link
     }
@@ -254,12 +255,13 @@ impl Dialer {
     pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
         let options = &self.options;
         let control = self.control.as_ref().expect("responsive traffic has a control");
-        let mut name = format!("group.{}.{index}.control", self.group);
-        if number > 0 {
-            name += &format!(".{number}");
+        let connection = if number > 0 { format!(".{number}") } else { String::new() };
+        let stream = |name: &str| Stream::new(self.seed, &format!("group.{}.{index}.{name}{connection}", self.group));
+        let control = AnyControl::build(control, &options.path(), stream("control"));
+        let mut sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
+        if !options.send_jitter.is_zero() {
+            sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
         }
-        let control = AnyControl::build(control, &options.path(), Stream::new(self.seed, &name));
-        let sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
         (sender, Receiver::new(options, self.clock))
     }
 }

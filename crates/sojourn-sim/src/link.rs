@@ -7,6 +7,7 @@ use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
 use sojourn_core::{Serializer, Stream, Time};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
 use sojourn_transport::Segment;
@@ -40,8 +41,12 @@ pub struct Link {
     /// Rows of packets, where they are wanted.
     pub log: Option<PacketLog>,
     queue: Queue<Segment>,
+    /// What packets occupy on the wire, where it is not what IP sees.
+    pub framing: Option<Framing>,
     service: Service,
     on_wire: Option<Packet>,
+    /// Bytes that it occupies.
+    wire_bytes: u32,
     /// When the packet on the wire will have been sent.
     wire_free_at: Time,
 }
@@ -94,8 +99,10 @@ impl Link {
             classes: queue.classes().iter().map(|_| ClassMeter::default()).collect(),
             log: None,
             queue,
+            framing: None,
             service,
             on_wire: None,
+            wire_bytes: 0,
             wire_free_at: Time::ZERO,
         }
     }
@@ -150,10 +157,11 @@ impl Link {
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Departure, &packet, now);
         }
+        self.wire_bytes = self.framing.map_or(packet.bytes, |framing| framing.bytes(packet.bytes));
         self.on_wire = Some(packet);
         self.wire_free_at = match &mut self.service {
-            Service::Fixed(serializer) => now + serializer.transmit(packet.bytes),
-            Service::Recorded(opportunities) => opportunities.transmit(packet.bytes, now),
+            Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
+            Service::Recorded(opportunities) => opportunities.transmit(self.wire_bytes, now),
         };
         self.wire_free_at
     }
@@ -161,8 +169,8 @@ impl Link {
     /// Bytes of the packet on the wire that have been sent by `now`; a recorded link sends at instants, not bit by bit.
     fn partial_bytes(&self, now: Time) -> f64 {
         match (&self.service, &self.on_wire) {
-            (Service::Fixed(serializer), Some(packet)) => {
-                f64::from(packet.bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))
+            (Service::Fixed(serializer), Some(_)) => {
+                f64::from(self.wire_bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))
             }
             _ => 0.0,
         }
@@ -178,7 +186,7 @@ impl Link {
     #[inline]
     pub fn finish(&mut self) -> Option<Packet> {
         let packet = self.on_wire.take()?;
-        self.meter.totals.sent_bytes += u64::from(packet.bytes);
+        self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
         Some(packet)
     }
 

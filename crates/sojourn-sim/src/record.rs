@@ -88,8 +88,14 @@ pub struct MeanMax {
 pub struct QueueMs {
     /// Mean.
     pub mean: Option<f64>,
+    /// 10th percentile.
+    pub p10: Option<f64>,
+    /// Lower quartile.
+    pub p25: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
+    /// Upper quartile.
+    pub p75: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
     /// 99th percentile.
@@ -230,30 +236,28 @@ pub struct FlowRecord {
 impl QueueMs {
     /// The distribution `times`, with exact sum and maximum.
     pub fn new(times: &Times, sum_nanos: u128, max: Span) -> QueueMs {
-        if times.count() == 0 {
-            return QueueMs::default();
-        }
-        QueueMs {
-            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
-            p50: quantile_ms(times, 0.5),
-            p90: quantile_ms(times, 0.9),
-            p99: quantile_ms(times, 0.99),
-            max: Some(max.as_millis_f64()),
-        }
+        QueueMs::from_parts(times.count(), sum_nanos, max, |fraction| times.quantile(fraction))
     }
 
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> QueueMs {
-        if times.count() == 0 {
+        QueueMs::from_parts(times.count(), times.nanos(), times.max(), |fraction| times.quantile(fraction))
+    }
+
+    fn from_parts(count: u64, sum_nanos: u128, max: Span, quantile: impl Fn(f64) -> Option<Span>) -> QueueMs {
+        if count == 0 {
             return QueueMs::default();
         }
-        let quantile = |fraction| times.quantile(fraction).map(Span::as_millis_f64);
+        let quantile = |fraction| quantile(fraction).map(Span::as_millis_f64);
         QueueMs {
-            mean: Some(times.nanos() as f64 / times.count() as f64 / 1e6),
+            mean: Some(sum_nanos as f64 / count as f64 / 1e6),
+            p10: quantile(0.1),
+            p25: quantile(0.25),
             p50: quantile(0.5),
+            p75: quantile(0.75),
             p90: quantile(0.9),
             p99: quantile(0.99),
-            max: Some(times.max().as_millis_f64()),
+            max: Some(max.as_millis_f64()),
         }
     }
 }

@@ -111,6 +111,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "spaces segments at this multiple of window over smoothed RTT; auto leaves it to the control",
         },
         Parameter {
+            name: "send_jitter",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(60) },
+            default: Value::Span(Span::ZERO),
+            description: "longest random pause, drawn uniformly, before data is sent that the window has come to allow; what it allows by the end of the pause goes at once (overhead_ of ns-2), except SYNs and fast retransmissions, which do not wait",
+        },
+        Parameter {
             name: "ecn",
             kind: Kind::Boolean,
             default: Value::Boolean(false),
@@ -200,6 +206,8 @@ pub struct Options {
     pub rto: RtoOptions,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
+    /// Longest random pause before data is sent.
+    pub send_jitter: Span,
     /// Whether ECN is negotiated.
     pub ecn: bool,
     /// Whether the receiver echoes each mark once, instead of until it is answered.
@@ -266,6 +274,7 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
+            send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,
         })

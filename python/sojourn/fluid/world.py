@@ -141,7 +141,7 @@ class FluidRun:
             },
             "queue_ms": {
                 "mean": float(delay_ms.mean()),
-                **{f"p{part}": float(np.quantile(delay_ms, part / 100)) for part in (50, 90, 99)},
+                **{f"p{part}": float(np.quantile(delay_ms, part / 100)) for part in (10, 25, 50, 75, 90, 99)},
                 "max": float(delay_ms.max()),
             },
             "arrivals": None,
@@ -183,7 +183,7 @@ def model(scenario: Record) -> Model:
     for key in ("reverse", "hop"):
         if key in scenario:
             raise _refused(key, "a further link", "the bottleneck alone")
-    for key in ("jitter", "loss"):
+    for key in ("framing", "jitter", "loss"):
         if link.get(key):
             raise _refused(f"bottleneck.{key}", link[key], "a link without it")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}

@@ -1,6 +1,6 @@
 //! Links: the bottleneck, the return link and the hops.
 
-use super::{DIRECTION, Form, Key, PATH_DELAY, Presence, QUEUES, Section, Select};
+use super::{DIRECTION, FRAMINGS, Form, Key, PATH_DELAY, Presence, QUEUES, Section, Select};
 use sojourn_core::registry::Kind;
 
 pub(super) static BOTTLENECK: Section = Section {
@@ -28,7 +28,7 @@ static LINK: Section = Section {
             name: "rate",
             form: Form::Value(Kind::Rate),
             presence: Presence::Optional("the link follows `trace`"),
-            description: "how fast the link sends",
+            description: "how fast the link sends what is on the wire, `framing` included",
             example: "10 Mbit/s",
         },
         Key {
@@ -38,6 +38,14 @@ static LINK: Section = Section {
             description: "a recorded link: a file, relative to the scenario's folder, with one time in whole ms per line \
                           and chance to send 1500 bytes; it repeats at its end; `ready:NAME` is a trace that comes with Sojourn",
             example: "ready:synthetic-lte",
+        },
+        Key {
+            name: "framing",
+            form: Form::Algorithm(&FRAMINGS),
+            presence: Presence::Optional("packets are on the wire as IP sees them"),
+            description: "what a packet occupies on the wire: a word, or a table with `preset` and what differs from it; queues \
+                          count bytes as IP sees them",
+            example: "pppoe-llcsnap",
         },
         Key {
             name: "delay",

@@ -9,6 +9,7 @@ use crate::fields::{Chosen, ChosenClass, Fields, Item};
 use crate::node::Origin;
 use crate::value::FASTEST;
 use sojourn_core::{Rate, Span, Stream};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
 
@@ -67,6 +68,8 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
         reporter.warning(link.origin_of("loss"), &join(path, "loss"), found, "hardly anything gets through");
     }
     let Some(chosen) = link.chosen("queue") else { return };
+    let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
+    let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
     let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
     queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
 }
