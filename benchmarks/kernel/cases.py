@@ -1,14 +1,46 @@
 """What is compared: a qdisc as tc sets it up, and the same as a queue of a scenario."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.kernel.inside import FIRST_PORT
+from benchmarks.kernel.inside import FIRST_PORT, LARGEST_FRAME
 from benchmarks.kernel.workloads import WORKLOADS, Workload
 
 RATE_BIT_PER_S = 4_000_000
 """Of the link behind the qdisc."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of a qdisc: in tc numbered from 1, in a scenario by their flows."""
+
+    of_flow: Sequence[int]
+    """The number of each flow's class."""
+    leaf: str
+    """The qdisc of each class, as tc is told."""
+    queue: Mapping[str, Any]
+    """The same as a scenario says it."""
+    tc: Sequence[str] = ()
+    """What tc is told of each class, where it has to be made."""
+
+    def numbers(self) -> range:
+        """Return the numbers of all classes."""
+        return range(1, max(self.of_flow) + 1)
+
+    def calls(self) -> list[str]:
+        """Return the calls of tc that make them."""
+        made = [f"class add DEV parent 10: classid 10:{number} {text}" for number, text in enumerate(self.tc, 1)]
+        return [*made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Return the scenario's tables; the last class has what no other takes, as one must."""
+        tables = []
+        for number in self.numbers():
+            flows = [_group(flow) for flow, where in enumerate(self.of_flow) if where == number]
+            members = {"groups": flows} if number < max(self.of_flow) else {}
+            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members})
+        return tables
 
 
 @dataclass(frozen=True)
@@ -23,59 +55,63 @@ class Case:
     workload: str
     filters: bool = False
     """Whether tc is told which packet belongs to which flow, in place of the kernel's random hash."""
-    classes: str = ""
-    """Where the qdisc has classes, what tc is told of each; flow 0 belongs to the first."""
+    classes: Classes | None = None
     random: bool = False
     """Whether chance decides, so that only distributions can agree."""
-    weight: float | None = None
-    """For RED: weight of a new sample in its average."""
-    facts: Sequence[str] = field(default=())
-    """What a reader has to know of the comparison."""
+    averages: bool = False
+    """Whether it goes by an average queue as RED's."""
+    recording: str = ""
+    """The case whose recording is looked at again; its own where this is empty."""
+    note: str = ""
+    """Why it does not agree, or what a reader has to know."""
+    differs: bool = False
+    """Whether it is known not to agree, for the reason that the note gives."""
 
     @property
     def load(self) -> Workload:
         """The workload itself."""
         return WORKLOADS[self.workload]
 
+    @property
+    def recorded_as(self) -> str:
+        """The name of its recording."""
+        return self.recording or self.name
+
     def tc(self) -> list[str]:
         """Return the arguments of each call of tc; DEV stands for the device."""
-        calls = [f"qdisc add DEV parent 1:1 handle 10: {self.qdisc}"]
-        numbers = range(1, len(self.load.flows) + 1)
-        if self.classes:
-            calls += [f"class add DEV parent 10: classid 10:{number} {self.classes}" for number in numbers]
-            calls += [f"qdisc add DEV parent 10:{number} pfifo limit 1000" for number in numbers]
+        calls = [f"qdisc add DEV parent 1:1 handle 10: {self.qdisc}", *(self.classes.calls() if self.classes else [])]
+        flows = range(len(self.load.flows))
+        of_flow = self.classes.of_flow if self.classes else [flow + 1 for flow in flows]
         if self.filters or self.classes:
             calls += [
-                f"filter add DEV parent 10: protocol ip prio 1 u32 match ip dport {FIRST_PORT + number - 1} 0xffff "
-                f"flowid 10:{number}"
-                for number in numbers
+                f"filter add DEV parent 10: protocol ip prio 1 u32 match ip dport {FIRST_PORT + flow} 0xffff "
+                f"flowid 10:{of_flow[flow]}"
+                for flow in flows
             ]
         return calls
 
     def scenario(self) -> dict[str, Any]:
-        """Return a scenario whose bottleneck has the queue; its only group says how large a full packet is."""
-        traffic = {"kind": "cbr", "rate": "1 Mbit/s", "packet": "1514 B"}
-        return {
-            "name": self.name,
-            "duration": "1 s",
-            "bottleneck": {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": dict(self.queue)},
-            "group": [{"name": "packets", "traffic": traffic, "rtt": "10 ms"}],
-        }
+        """Return a scenario whose bottleneck has the queue; each flow is a group, which says how large a packet is."""
+        traffic = {"kind": "cbr", "rate": "1 Mbit/s", "packet": f"{LARGEST_FRAME} B"}
+        groups = [{"name": _group(flow), "traffic": traffic, "rtt": "10 ms"} for flow, _ in enumerate(self.load.flows)]
+        queue = {**self.queue, **({"class": self.classes.tables()} if self.classes else {})}
+        bottleneck = {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": queue}
+        return {"name": self.name, "duration": "1 s", "bottleneck": bottleneck, "group": groups}
+
+
+def _group(flow: int) -> str:
+    return f"flow{flow}"
 
 
 def _linux(kind: str, **values: Any) -> dict[str, Any]:
     return {"kind": kind, "preset": "linux", **values}
 
 
-_RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.1 bandwidth 4mbit"
-_RED_VALUES = {
-    "limit": "150000 B",
-    "min": "15000 B",
-    "max": "45000 B",
-    "burst": 25,
-    "max_p": 0.1,
-    "bandwidth": "4 Mbit/s",
-}
+_RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.2 bandwidth 4mbit"
+_RED_QUEUE = _linux("red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s")
+_PIE = {"limit": "1000 packets", "update": "20 ms"}
+_SHORT = {"kind": "droptail", "limit": "20 packets"}
+_LONG = {"kind": "droptail", "limit": "1000 packets"}
 
 EXACT: list[Case] = [
     Case("pfifo", "pfifo limit 50", _linux("droptail", limit="50 packets"), "mixed"),
@@ -102,28 +138,69 @@ EXACT: list[Case] = [
         "mixed",
         filters=True,
     ),
-    Case("drr", "drr", {"kind": "drr", "perfect": True, "limit": "4000 packets"}, "mixed", classes="drr quantum 1514"),
+    Case(
+        "drr",
+        "drr",
+        {"kind": "drr", "perfect": True, "limit": "4000 packets"},
+        "mixed",
+        classes=None,
+        recording="drr classes",
+        note="sch_drr has a queue with a limit of its own for each class, so only the order is compared: nobody drops",
+    ),
+    Case(
+        "drr classes",
+        "drr",
+        {"kind": "dwrr"},
+        "mixed",
+        classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", _LONG, tc=["drr quantum 1514"] * 6),
+    ),
     Case("prio", "prio", _linux("prio"), "mixed"),
+    Case(
+        "prio limit",
+        "prio",
+        {"kind": "prio"},
+        "overload",
+        classes=Classes([3, 1, 2, 3], "pfifo limit 20", _SHORT),
+    ),
+    Case(
+        "cake flowblind",
+        "cake unlimited besteffort flowblind",
+        {"kind": "cake", "preset": "besteffort", "isolation": "flowblind"},
+        "mixed",
+    ),
 ]
 
 RANDOM: list[Case] = [
-    Case("red", f"red {_RED}", _linux("red", **_RED_VALUES), "steady", random=True, weight=1 / 64),
-    Case("red ecn", f"red {_RED} ecn", _linux("red", ecn=True, **_RED_VALUES), "steady-ecn", random=True, weight=1 / 64),
+    Case("red", f"red {_RED}", _RED_QUEUE, "steady", random=True, averages=True),
+    Case("red ecn", f"red {_RED} ecn", {**_RED_QUEUE, "ecn": True}, "steady-ecn", random=True, averages=True),
+    Case("red idle", f"red {_RED}", _RED_QUEUE, "pausing", random=True, averages=True),
+    Case(
+        "red idle ageless",
+        f"red {_RED}",
+        {**_RED_QUEUE, "ageing": "none"},
+        "pausing",
+        random=True,
+        averages=True,
+        recording="red idle",
+    ),
     Case(
         "choke",
         "choke limit 200 min 20 max 60 burst 25 probability 0.1 bandwidth 4mbit",
-        _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1, perfect=True),
+        _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1),
+        "steady",
+        random=True,
+        averages=True,
+    ),
+    Case("pie", "pie limit 1000 tupdate 20ms", _linux("pie", **_PIE), "steady", random=True),
+    Case("pie ecn", "pie limit 1000 tupdate 20ms ecn", _linux("pie", ecn=True, **_PIE), "steady-ecn", random=True),
+    Case(
+        "fq_pie",
+        "fq_pie limit 1000 tupdate 20ms",
+        _linux("fq_pie", perfect=True, **_PIE),
         "steady",
         random=True,
     ),
-    Case("pie", "pie limit 1000 tupdate 20ms", _linux("pie", limit="1000 packets", update="20 ms"), "steady", random=True),
-    Case(
-        "pie ecn",
-        "pie limit 1000 tupdate 20ms ecn",
-        _linux("pie", limit="1000 packets", update="20 ms", ecn=True),
-        "steady-ecn",
-        random=True,
-    ),
+    Case("sfb", "sfb limit 1000", {"kind": "sfb", "preset": "tc"}, "steady-ecn", random=True),
 ]
 
 CASES: list[Case] = [*EXACT, *RANDOM]

@@ -1,8 +1,7 @@
 """Sojourn's queue on a kernel's arrivals and transmissions: what agrees."""
 
 import json
-from dataclasses import asdict, dataclass
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np

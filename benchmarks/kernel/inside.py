@@ -58,7 +58,7 @@ def main() -> int:
         drain(tap, len(schedule))
         lost = tap.lost()
     (folder / "events.bin").write_bytes(b"".join(EVENT.pack(row[0] - lag_ns, *row[1:]) for row in tap.rows))
-    statistics = run("tc", "-s", "-j", "qdisc", "show", "dev", "out")
+    statistics = run("tc", "-s", "-d", "-j", "qdisc", "show", "dev", "out")
     report = {"kernel": os.uname().release, "qdiscs": json.loads(statistics), "lost": lost}
     (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
     return 0
@@ -88,7 +88,9 @@ def build(plan: dict) -> None:
     # A burst of one byte makes HTB a wire: the next packet may leave when the one before it has been sent.
     rate = str(plan["rate_bit_per_s"]) + "bit"
     run("tc", "qdisc", "add", "dev", "out", "root", "handle", "1:", "htb", "default", "1")
-    run(*f"tc class add dev out parent 1: classid 1:1 htb rate {rate} ceil {rate} burst 1 cburst 1 quantum 1514".split())
+    run(
+        *f"tc class add dev out parent 1: classid 1:1 htb rate {rate} ceil {rate} burst 1 cburst 1 quantum 1514".split()
+    )
     for arguments in plan["tc"]:
         run("tc", *arguments.replace("DEV", "dev out").split())
 

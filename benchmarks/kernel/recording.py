@@ -105,10 +105,10 @@ def save(name: str, recording: Recording) -> Path:
         "flow": recording.flow,
         "bytes": recording.bytes,
         "tos": recording.tos,
-        "left_at": _steps(recording.left_ns // _TICK_NS),
+        "late": _late(recording),
         "left": _steps(recording.left),
         "left_tos": recording.left_tos ^ recording.tos[recording.left],
-        "before": _steps(recording.before),
+        "before": recording.before - _arrived_by(recording.arrived_ns, recording.left_ns),
     }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
         # A fixed date: the same recording is the same file.
@@ -120,8 +120,10 @@ def save(name: str, recording: Recording) -> Path:
     again = load(name)
     for field in ("arrived_ns", "flow", "bytes", "tos", "left_ns", "left", "left_tos", "before"):
         if not np.array_equal(getattr(again, field), getattr(recording, field)):
-            raise ValueError(f"{path.name}: {field} would not be read as it was recorded; its times are no multiple of "
-                             f"{_TICK_NS} ns: was the kernel in virtual time?")
+            raise ValueError(
+                f"{path.name}: {field} would not be read as it was recorded; its times are no multiple of "
+                f"{_TICK_NS} ns: was the kernel in virtual time?"
+            )
     return path
 
 
@@ -134,18 +136,49 @@ def load(name: str) -> Recording:
             values: NDArray[np.int64] = np.load(io.BytesIO(archive.read(f"{field}.npy"))).astype(np.int64)
             return values
 
+        arrived, sizes = np.cumsum(column("arrived")), column("bytes")
         left, tos = np.cumsum(column("left")), column("tos")
+        left_ns = _left_at(column("late"), arrived[left], sizes[left], about["rate_bit_per_s"]) * _TICK_NS
         return Recording(
             about=about,
-            arrived_ns=np.cumsum(column("arrived")) * _TICK_NS,
+            arrived_ns=arrived * _TICK_NS,
             flow=column("flow"),
-            bytes=column("bytes"),
+            bytes=sizes,
             tos=tos,
-            left_ns=np.cumsum(column("left_at")) * _TICK_NS,
+            left_ns=left_ns,
             left=left,
             left_tos=column("left_tos") ^ tos[left],
-            before=np.cumsum(column("before")),
+            before=column("before") + _arrived_by(arrived * _TICK_NS, left_ns),
         )
+
+
+def _late(recording: Recording) -> NDArray[np.int64]:
+    """Return how many ticks after it could leave each packet left: nearly always none or one."""
+    left_at, arrived = recording.left_ns // _TICK_NS, recording.arrived_ns[recording.left] // _TICK_NS
+    sent = _ticks_on_wire(recording.bytes[recording.left], recording.about["rate_bit_per_s"])
+    free = np.concatenate([[0], (left_at + sent)[:-1]])
+    return left_at - np.maximum(free, arrived)
+
+
+def _left_at(
+    late: NDArray[np.int64], arrived: NDArray[np.int64], sizes: NDArray[np.int64], rate_bit_per_s: int
+) -> NDArray[np.int64]:
+    """Return the ticks at which packets left, of which `_late` has been kept."""
+    left_at, free = np.empty_like(late), 0
+    sent = _ticks_on_wire(sizes, rate_bit_per_s).tolist()
+    for index, (ticks, came) in enumerate(zip(late.tolist(), arrived.tolist(), strict=True)):
+        left_at[index] = max(free, came) + ticks
+        free = int(left_at[index]) + sent[index]
+    return left_at
+
+
+def _ticks_on_wire(sizes: NDArray[np.int64], rate_bit_per_s: int) -> NDArray[np.int64]:
+    return sizes * 8 * 10**9 // rate_bit_per_s // _TICK_NS
+
+
+def _arrived_by(arrived_ns: NDArray[np.int64], times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many packets had arrived at each time, those of the same time included."""
+    return np.searchsorted(arrived_ns, times_ns, side="right")
 
 
 def _steps(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,11 +1,10 @@
 """The schedules of packets that go through every qdisc, drawn from a seed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.kernel.inside import LARGEST_FRAME, SCHEDULED
 
@@ -69,9 +68,10 @@ class Workload:
         return b"".join(SCHEDULED.pack(*row) for row in sorted(rows))
 
 
-def _steady(tos: int) -> Workload:
-    flows = [Flow(1.4, ANY_SIZE, "exponential", tos=tos) for _ in range(3)]
-    return Workload([*flows, Flow(0.6, ANY_SIZE, "exponential")], 30.0, "four Poisson flows, 4.8 Mbit/s together")
+def _steady(marked_flows: int) -> Workload:
+    flows = [Flow(1.07, ANY_SIZE, "exponential", tos=ECT0 * (number < marked_flows)) for number in range(4)]
+    speaking = f", {marked_flows} of them ECN-capable" if marked_flows else ""
+    return Workload(flows, 40.0, f"four Poisson flows{speaking}, 4.28 Mbit/s together")
 
 
 WORKLOADS: dict[str, Workload] = {
@@ -93,5 +93,10 @@ WORKLOADS: dict[str, Workload] = {
         "four even flows of random sizes, 6 Mbit/s together",
     ),
     "steady": _steady(0),
-    "steady-ecn": _steady(ECT0),
+    "steady-ecn": _steady(2),
+    "pausing": Workload(
+        [Flow(8.0, ANY_SIZE, "exponential", on_s=0.1, off_s=0.5)] * 2,
+        40.0,
+        "two on-off flows of 8 Mbit/s, so that the queue is now long and now empty",
+    ),
 }

@@ -7,6 +7,7 @@
 mod group;
 mod link;
 mod queue;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -16,7 +17,7 @@ use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
-pub(crate) use traffic::UNRESPONSIVE;
+pub(crate) use traffic::{UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]

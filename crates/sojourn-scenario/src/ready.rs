@@ -73,6 +73,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "video",
     "traffic-mix",
     "short-transfers",
+    "web-pages",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -36,7 +36,21 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
         let kinds = "allowed is cbr or voip over cbr, any other traffic over tcp or udp";
         return Err(WireError::input(format!("flow {id}: {traffic} cannot go over {kind:?}; {kinds}")));
     }
+    one_connection(flow, &group.traffic)?;
     Ok(group)
+}
+
+/// Refuses what has several connections at once, or requests: a flow on sockets has one connection at a time.
+fn one_connection(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
+    let found = match traffic {
+        Traffic::Web(_) => "web pages".to_owned(),
+        Traffic::Transfers { connections, .. } if *connections > 1 => format!("{connections} connections at once"),
+        _ => return Ok(()),
+    };
+    let id = flow.id;
+    Err(WireError::input(format!(
+        "flow {id}: {found}; allowed over sockets is one connection at a time (the world sim has web pages and more)"
+    )))
 }
 
 /// The application of `flow`, which lives for `life`.

@@ -1,7 +1,6 @@
 """What a kernel's report says, as arrays over the bins of the run."""
 
 import ipaddress
-
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -110,5 +109,3 @@ def _number(address: str) -> int:
 def _network(text: str) -> tuple[int, int]:
     network = ipaddress.IPv4Network(text)
     return int(network.network_address), int(network.netmask)
-
-

@@ -192,4 +192,3 @@ def _growth(seen: Observed, counter: Any) -> int:
     """Return how far a counter rose in the measured time."""
     first = int(np.argmax(seen.measured_bins))
     return int(counter[-1] - counter[first])
-

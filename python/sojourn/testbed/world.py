@@ -86,4 +86,3 @@ def run(
         timeout_s = _BOOT_S + _SLOWEST * scenario.duration_s
         run_all(kernel, list(folders), timeout_s=timeout_s, jobs=jobs, progress=progress, done=done)
         return [runs[folder] for folder in folders]
-

@@ -68,6 +68,22 @@ fn on_off_duty_cycle() {
     assert_eq!(group(&record, "a").timeouts, Some(0));
 }
 
+/// After an off time the window is new, or where that is not wanted the old one.
+#[test]
+fn an_off_time_may_leave_the_window() {
+    let least_after_10_s = |restart: bool| {
+        let text = format!(
+            "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = {{ receive_window = \"30 packets\" }}\n\
+             traffic = {{ kind = \"on-off\", on = \"1 s\", off = \"0.2 s\", restart = {restart} }}"
+        );
+        let flows = series(&dumbbell("60 s", "rate = \"100 Mbit/s\"", &[&text]), 10).flows;
+        let rows = flows.time_s.iter().zip(&flows.cwnd_packets).filter(|(time, _)| **time > 10.0);
+        rows.map(|(_, window)| *window).fold(f64::INFINITY, f64::min)
+    };
+    assert_eq!(least_after_10_s(true), 10.0);
+    assert!(least_after_10_s(false) >= 30.0);
+}
+
 /// Transfers that end are counted, and only whole ones.
 #[test]
 fn completion_times() {

@@ -13,7 +13,7 @@ use crate::tables;
 use socket2::{Socket, Type};
 use sojourn_core::Time;
 use sojourn_scenario::Traffic;
-use sojourn_traffic::{Action, Application, Completed};
+use sojourn_traffic::{Action, Application, Arrived, Completed};
 use std::io::{Error, Read};
 
 /// Bytes that one system call may give.
@@ -182,10 +182,11 @@ impl Sender {
                 self.supplied_bytes = bytes;
                 self.message(more.max(LENGTH_BYTES as u64))?;
             }
-            Action::Connect(bytes) => {
+            Action::Connect { bytes, .. } => {
                 self.supplied_bytes += bytes;
                 self.connect()?.supply(bytes.max(LENGTH_BYTES as u64));
             }
+            Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
             Action::Pause => self.set_paused(true),
             Action::Resume => self.set_paused(false),
         }
@@ -262,9 +263,10 @@ impl Sender {
             return Ok(());
         }
         let arrived = if self.common_clock { answer.stamp.min(now) } else { now };
-        let (action, completed) = self.application.on_arrived(arrived, self.supplied_bytes);
-        self.complete(completed);
-        self.perform(action)
+        let all = Arrived { connection: 0, delivered_bytes: self.supplied_bytes };
+        let Some(answer) = self.application.on_arrived(arrived, all) else { return Ok(()) };
+        self.complete(answer.completed);
+        self.perform(answer.action)
     }
 
     fn complete(&mut self, completed: Option<Completed>) {

@@ -59,7 +59,9 @@ def drift(lab: Lab) -> Findings:
         axes.set_ylabel("queueing delay [ms]")
 
     found.show("drift", panels(["one LEDBAT flow alone"], draw), "Queueing delay of one LEDBAT flow alone")
-    found.tables.append(Table("drift", "Queueing delay", ("time_s", "queue_ms"), tuple(zip(times, delays, strict=True))))
+    found.tables.append(
+        Table("drift", "Queueing delay", ("time_s", "queue_ms"), tuple(zip(times, delays, strict=True)))
+    )
     climb = climb_ms_per_min(times, delays) * HISTORY_MIN
     found.checks.append(
         check(

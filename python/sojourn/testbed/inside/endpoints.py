@@ -31,7 +31,7 @@ class Endpoints:
         path.write_text(json.dumps(plan), encoding="utf-8")
         command = [sys.executable, "-m", "sojourn.testbed.endpoint", str(path), str(report)]
         with entered(name), (self._folder / f"{name}.log").open("wb") as log:
-            self._processes[name] = subprocess.Popen(  # noqa: S603
+            self._processes[name] = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder, env=dict(os.environ)
             )
 

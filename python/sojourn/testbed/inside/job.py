@@ -11,7 +11,8 @@ from typing import Any
 from sojourn.testbed.inside import offload
 from sojourn.testbed.inside.counters import Reader
 from sojourn.testbed.inside.endpoints import EndpointError, Endpoints, endpoints
-from sojourn.testbed.inside.namespace import CommandError, batch, configure, entered, namespaces, run as run_tool
+from sojourn.testbed.inside.namespace import CommandError, batch, configure, entered, namespaces
+from sojourn.testbed.inside.namespace import run as run_tool
 
 # Endpoint processes have to be there when the run begins; where time is virtual this costs nothing.
 _READY_S = 3.0

@@ -68,7 +68,7 @@ def run(*command: str, lines: Sequence[str] = ()) -> str:
     """Run a command and return what it printed; raises CommandError."""
     text = "".join(f"{line}\n" for line in lines)
     try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     except FileNotFoundError:
         raise CommandError(f"{command[0]}: no such command") from None
     if done.returncode != 0:
@@ -94,4 +94,4 @@ def _set(descriptor: int) -> None:
 
 
 def _delete(name: str) -> None:
-    subprocess.run(("ip", "netns", "del", name), capture_output=True, check=False)  # noqa: S603, S607
+    subprocess.run(("ip", "netns", "del", name), capture_output=True, check=False)  # noqa: S607

@@ -47,7 +47,9 @@ def bottleneck(
         made = [f"{outer} tbf rate {rate} burst {full} limit {_NO_LIMIT}"]
     else:
         burst = max(round(_LATE_PART * full), round(_LATE_S * link.rate_bps / 8))
-        leaf = f"class add dev {device} parent 1: classid 1:1 htb rate {rate} burst {burst} cburst {burst} quantum {full}"
+        leaf = (
+            f"class add dev {device} parent 1: classid 1:1 htb rate {rate} burst {burst} cburst {burst} quantum {full}"
+        )
         made = [f"{outer} htb default 1", leaf]
     place = f"qdisc add dev {device} parent 1:1 handle {QUEUE_HANDLE}"
     if queue.name == "drr":
@@ -75,7 +77,9 @@ def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -
     return [*lines, f"{match} 2 matchall flowid {QUEUE_HANDLE}{len(flows) + 1:x}"]
 
 
-def delays(device: str, link: Mapping[str, Any], paths: Sequence[Path], wire_bps: float | None, *, far: bool) -> list[str]:
+def delays(
+    device: str, link: Mapping[str, Any], paths: Sequence[Path], wire_bps: float | None, *, far: bool
+) -> list[str]:
     """Return the lines that give a device half of each path's round-trip time, and the link's delay, jitter and loss.
 
     `wire_bps` adds the time that a packet takes at this rate, for a link that hands packets over when they have been
