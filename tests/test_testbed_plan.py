@@ -175,7 +175,8 @@ def test_every_preset_linux_of_a_control_that_linux_has_can_be_said() -> None:
             marks = {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}
             transport = marks if entry["name"] == "dctcp" else "linux"
             control = {"kind": entry["name"], "preset": "linux"}
-            given = scenario(group=[{**TCP, "control": control, "transport": transport}])
+            group = {**TCP, "control": control, "transport": transport}
+            given = scenario(group=[group], **queue("codel", ecn=True))
             found = express.control(given["group"][0]["control"], "c")
             assert isinstance(found, Expressed), (entry["name"], found)
 
