@@ -57,17 +57,18 @@ def quantity(text: str) -> tuple[float, str] | None:
 def replay(
     scenario: Scenario,
     packets: tuple[list[int], list[int], list[int], list[int]],
-    opportunities: tuple[list[int], list[int]] | None,
+    service: tuple[list[int], list[int]] | str,
     seed: int,
 ) -> list[tuple[str, str, bytes, list[str] | None]]:
     """Send recorded packets through the bottleneck's queue and return what became of each.
 
     `packets` are times (ns, never falling), flows (0 to 65535, each with a 5-tuple of its own), bytes on the wire and
-    TOS bytes. `opportunities` are the times (ns) at which the link asked for a packet, and how many packets had arrived
-    before; None lets it ask when the packet before has been sent at the bottleneck's rate. Chance is drawn from `seed`.
+    TOS bytes. `service` is the times (ns) at which the link asked for a packet, and how many packets had arrived
+    before. Or it is a kind of link, which asks when the packet before has been sent at the bottleneck's rate: "device",
+    also where nothing waits, or "shaper", only where something does, as HTB. Chance is drawn from `seed`.
     The columns are end (a code into its categories: waits, left, overflow, early, redundant), time_ns, place (how many
     left before) and marked; where there is no time or place it is the largest number. Raises ValueError where
-    columns differ in length or go back.
+    columns differ in length or go back, or no such link is known.
     """
 
 class Scenario:
