@@ -18,6 +18,7 @@ mod socket;
 mod sys;
 mod tables;
 mod tcp;
+pub mod udp;
 mod wire;
 
 pub use clock::now;

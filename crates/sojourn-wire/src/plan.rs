@@ -3,7 +3,7 @@
 use crate::clock::Timeline;
 use crate::error::WireError;
 use serde::Deserialize;
-use sojourn_core::{Span, Time};
+use sojourn_core::{Rate, Span, Time};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -79,6 +79,9 @@ pub struct FlowPlan {
     /// udp: what a receiver must be shown before it answers, the same at both ends.
     #[serde(default)]
     pub token: u64,
+    /// udp: a rate that it must not exceed, whatever its control says: bit/s, without IP and UDP headers.
+    #[serde(default)]
+    pub max_rate_bps: Option<u64>,
 }
 
 /// An end of a flow.
@@ -217,6 +220,13 @@ impl FlowPlan {
             within(&key("stop_s"), stop_s, self.start_s, 1e9)?;
         }
         Ok(())
+    }
+
+    /// The rate that it must not exceed.
+    pub(crate) fn max_rate(&self) -> Result<Option<Rate>, WireError> {
+        let Some(bits) = self.max_rate_bps else { return Ok(None) };
+        let refused = || WireError::input(format!("flow {}: max_rate_bps is {bits}; allowed is 1 and more", self.id));
+        Rate::from_bits_per_second(bits).map(Some).ok_or_else(refused)
     }
 
     /// When the application starts and stops.

@@ -7,7 +7,7 @@ use crate::ping::Ping;
 use crate::plan::{FlowPlan, Kind, Plan, Role};
 use crate::poll::{Endpoint, PollSet};
 use crate::report::Report;
-use crate::{cbr, sys, tcp};
+use crate::{cbr, sys, tcp, udp};
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
@@ -24,6 +24,7 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
     if end <= now() {
         return Err(WireError::input(format!("start_at_s is {}: the run lies in the past", plan.start_at_s)));
     }
+    sys::wake_on_time().map_err(|error| WireError::failed(format!("setting up timers: {error}")))?;
     let mut endpoints = endpoints(plan)?;
     let mut set = PollSet::default();
     loop {
@@ -93,6 +94,7 @@ fn endpoint(flow: &FlowPlan, plan: &Plan) -> Result<Box<dyn Endpoint>, WireError
         (Kind::Tcp, Role::Receive) => Box::new(tcp::Receiver::new(flow, &line)?),
         (Kind::Cbr, Role::Send) => Box::new(cbr::Sender::new(flow, &line)?),
         (Kind::Cbr, Role::Receive) => Box::new(cbr::Receiver::new(flow, &line)?),
-        (Kind::Udp, _) => return Err(WireError::input(format!("flow {}: kind udp is not there yet", flow.id))),
+        (Kind::Udp, Role::Send) => Box::new(udp::Sender::new(flow, &line, plan.common_clock)?),
+        (Kind::Udp, Role::Receive) => Box::new(udp::Receiver::new(flow, &line)?),
     })
 }
