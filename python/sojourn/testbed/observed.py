@@ -42,7 +42,20 @@ class Observed:
             for key, (before, after, side) in _SIDES.items()
             if key in report.queues
         }
-        return cls(job, report, crossings)
+        seen = cls(job, report, crossings)
+        seen._check()
+        return seen
+
+    def _check(self) -> None:
+        """Raise JobError where a flow did not do what the plan says."""
+        for flow in self.job.flows:
+            name = f"flow {flow.index} of group {flow.group}"
+            problem = self.report.flows[flow.id].get("problem")
+            if problem:
+                raise JobError(f"{name}: {problem}")
+            data, at = self.of(flow), self.crossings.get(self.main_link(flow))
+            if flow.ecn and at is not None and data.any() and not at.capable[data].any():
+                raise JobError(f"{name}: ECN was not negotiated, although the scenario asks for it")
 
     @property
     def duration_s(self) -> float:

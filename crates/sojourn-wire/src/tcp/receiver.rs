@@ -1,5 +1,6 @@
 //! The receiving end of a flow: listens, counts, answers.
 
+use super::sender::control_name;
 use super::{Answer, ENDLESS, LENGTH_BYTES};
 use crate::bins::Bins;
 use crate::clock::Timeline;
@@ -7,7 +8,7 @@ use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, check_ecn, explain, open, would_wait};
+use crate::socket::{bind, check_ecn, explain, open, set_control, would_wait};
 use socket2::{Socket, Type};
 use sojourn_core::Time;
 use std::io::{Error, Read};
@@ -41,6 +42,10 @@ impl Receiver {
         let failed = |error: Error| explain(flow, "listening", &error);
         listener.set_reuse_address(true).map_err(failed)?;
         bind(flow, &listener, flow.port)?;
+        // A control that needs ECN, such as dctcp, needs it at both ends.
+        if let Some(name) = control_name(flow)? {
+            set_control(flow, &listener, &name)?;
+        }
         listener.listen(BACKLOG).map_err(failed)?;
         Ok(Receiver {
             flow: flow.clone(),

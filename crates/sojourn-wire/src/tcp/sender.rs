@@ -339,7 +339,7 @@ fn write(connection: &mut Connection, zeros: &[u8]) -> std::io::Result<()> {
 }
 
 /// The kernel's name of the flow's control; the kernel's default where there is none.
-fn control_name(flow: &FlowPlan) -> Result<Option<String>, WireError> {
+pub(super) fn control_name(flow: &FlowPlan) -> Result<Option<String>, WireError> {
     match &flow.control {
         serde_json::Value::Null => Ok(None),
         serde_json::Value::String(name) => Ok(Some(name.clone())),

@@ -36,7 +36,7 @@ def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s
         "sysctl": topology.settings(),
         "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
         "ip": topology.addresses(list(paths(scenario).values())),
-        "tc": _tc(scenario, said, shaper),
+        "tc": _tc(scenario, said, shaper, all_flows),
         "endpoints": _endpoints(scenario, seed, all_flows, bin_s),
         "watched": _watched(scenario),
         "modules": list(said.modules),
@@ -48,15 +48,15 @@ def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s
     return Job(plan, all_flows, said)
 
 
-def _tc(scenario: Mapping[str, Any], said: Fit, shaper: Shaper) -> dict[str, list[str]]:
+def _tc(scenario: Mapping[str, Any], said: Fit, shaper: Shaper, all_flows: list[Flow]) -> dict[str, list[str]]:
     all_paths = list(paths(scenario).values())
     link, reverse = scenario["bottleneck"], scenario.get("reverse", {})
     wire = said.link.rate_bps if shaper == "device" else None
-    router = shaping.bottleneck("rtr1", shaper, said.queue, said.link)
+    router = shaping.bottleneck("rtr1", shaper, said.queue, said.link, all_flows, far=True)
     back_wire = None
     if said.reverse is not None:
         back, back_queue = said.reverse
-        router += shaping.bottleneck("rtr0", shaper, back_queue, back)
+        router += shaping.bottleneck("rtr0", shaper, back_queue, back, all_flows, far=False)
         back_wire = back.rate_bps if shaper == "device" else None
     return {
         "rtr": router,

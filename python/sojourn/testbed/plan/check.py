@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native
-from sojourn.catalogue import catalogue
 from sojourn.testbed.plan import express
 from sojourn.testbed.plan.express import Expressed, LinkFacts, Refusal
 from sojourn.testbed.plan.flows import paths
 from sojourn.testbed.plan.shaping import MOST_DELAYS
 
-# What of a transport the kernel can be told, or what says nothing about it.
-_FREE_TRANSPORT = ("ecn", "ecn_feedback")
 _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr",)
@@ -89,10 +86,27 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
 def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFacts, Expressed] | list[Refusal]:
     if "rate" not in link:
         return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
-    found = _native.quantity(link["rate"])
-    facts = LinkFacts(found[0] if found else 0.0, packet_bytes)
+    facts = LinkFacts(_rate(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
-    return (facts, said) if isinstance(said, Expressed) else said
+    if isinstance(said, list):
+        return said
+    return list(_cake(link["queue"], f"{key}.queue", facts)) or (facts, said)
+
+
+def _cake(queue: Mapping[str, Any], key: str, link: LinkFacts) -> Iterable[Refusal]:
+    """Refuse what CAKE can do, but not together with the shaper around it."""
+    if queue["kind"] != "cake":
+        return
+    own, layer = queue["bandwidth"], queue["link_layer"]
+    if own == "auto" and (layer != "raw" or queue["overhead"] != "auto"):
+        yield Refusal(f"{key}.link_layer", layer, "raw, or with a bandwidth any", who="the testbed's shaper")
+    if own != "auto" and _rate(own) > link.rate_bps:
+        yield Refusal(f"{key}.bandwidth", own, "the link's rate at most", who="the testbed: CAKE is its own shaper and")
+
+
+def _rate(text: str) -> float:
+    found = _native.quantity(text)
+    return found[0] if found else 0.0
 
 
 def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
@@ -111,21 +125,14 @@ def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
     said = express.control(group["control"], f"{key}.control")
     if not isinstance(said, Expressed):
         yield from said
-    yield from _transport(group["transport"], f"{key}.transport", marks=group["control"]["kind"] == "dctcp")
+    yield from express.transport(group["transport"], f"{key}.transport")
+    yield from _feedback(group["transport"], f"{key}.transport", group["control"]["kind"])
 
 
-def _transport(table: Mapping[str, Any], key: str, *, marks: bool) -> Iterable[Refusal]:
-    (transport,) = catalogue()["transports"]
-    preset = next(preset for preset in transport["presets"] if preset["name"] == "linux")["values"]
-    for parameter in transport["parameters"]:
-        name = parameter["name"]
-        allowed, found = preset.get(name, parameter["default"]), table[name]
-        if name not in _FREE_TRANSPORT and found != allowed:
-            hint = f"{key}.preset=linux"
-            yield Refusal(f"{key}.{name}", express.shown(found), express.shown(allowed), who="Linux's TCP", hint=hint)
-    feedback = "accurate" if marks else "classic"
-    if table["ecn"] and table["ecn_feedback"] != feedback:
-        yield Refusal(f"{key}.ecn_feedback", table["ecn_feedback"], feedback, who="Linux's TCP")
+def _feedback(table: Mapping[str, Any], key: str, control: str) -> Iterable[Refusal]:
+    wanted = "accurate" if control == "dctcp" else "classic"
+    if table["ecn"] and table["ecn_feedback"] != wanted:
+        yield Refusal(f"{key}.ecn_feedback", table["ecn_feedback"], f"{wanted} with {control}")
 
 
 def endpoint_kind(group: Mapping[str, Any]) -> str:

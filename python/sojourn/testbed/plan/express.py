@@ -62,6 +62,13 @@ def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:
     return _express(_entry("controls", table["kind"]), table, key, LinkFacts(1.0, 1))
 
 
+def transport(table: Mapping[str, Any], key: str) -> list[Refusal]:
+    """Return what of a resolved transport table the kernel's TCP does not do."""
+    (entry,) = catalogue()["transports"]
+    said = _express(entry, table, key, LinkFacts(1.0, 1))
+    return said if isinstance(said, list) else []
+
+
 def absent(family: str, kind: str) -> str | None:
     """Return why Linux has no such algorithm; None where it has."""
     return _entry(family, kind)["linux"].get("absent")
@@ -82,15 +89,23 @@ def _express(entry: Entry, table: Mapping[str, Any], key: str, link: LinkFacts) 
     linux = entry["linux"]
     if "absent" in linux:
         return [Refusal(f"{key}.kind", entry["name"], f"what it has: {linux['absent']}")]
-    tried = [_form(form, table, key, link) for form in linux["forms"]]
+    has_preset = any(preset["name"] == "linux" for preset in entry["presets"])
+    tried = [_form(form, table, key, link, has_preset) for form in linux["forms"]]
     said = next((one for one in tried if isinstance(one, Expressed)), None)
     refusals = [one for one in tried if isinstance(one, list)]
     return said or min(refusals, key=len)
 
 
-def _form(form: Mapping[str, Any], table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | list[Refusal]:
+def _form(
+    form: Mapping[str, Any], table: Mapping[str, Any], key: str, link: LinkFacts, has_preset: bool
+) -> Expressed | list[Refusal]:
     refusals = [
-        Refusal(f"{key}.{name}", shown(table[name]), shown(value), hint=f"{key}.preset=linux")
+        Refusal(
+            f"{key}.{name}",
+            shown(table[name]),
+            shown(value),
+            hint=f"{key}.preset=linux" if has_preset else f"{key}.{name}={shown(value)}",
+        )
         for name, value in form["fixed"].items()
         if name in table and table[name] != value
     ]
@@ -113,7 +128,7 @@ def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], l
             raise CannotSayError(", ".join(setting["words"]))
         return setting["words"][value].split()
     if value != "auto":
-        return [setting["word"], _written(value, setting["unit"], table, link)]
+        return [setting["word"], written(value, setting["unit"], table, link)]
     match setting["auto"]:
         case None:
             raise CannotSayError(f"a value: {setting['word']} has no rule for auto")
@@ -127,7 +142,7 @@ def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], l
             return [word]
 
 
-def _written(value: Any, unit: str, table: Mapping[str, Any], link: LinkFacts) -> str:
+def written(value: Any, unit: str, table: Mapping[str, Any], link: LinkFacts) -> str:
     """Write a value in a unit; raises CannotSayError."""
     match unit:
         case "us" | "ms" | "s":
@@ -146,7 +161,7 @@ def _written(value: Any, unit: str, table: Mapping[str, Any], link: LinkFacts) -
 
 def _time(value: str, unit: str) -> str:
     per_second = {"us": 1e6, "ms": 1e3, "s": 1.0}[unit]
-    words = {"us": "us", "ms": "ms", "s": ""}
+    words = {"us": "us", "ms": "", "s": ""}
     name = {"us": "whole microseconds", "ms": "whole milliseconds", "s": "whole seconds"}[unit]
     return _whole(_quantity(value)[0] * per_second, name) + words[unit]
 

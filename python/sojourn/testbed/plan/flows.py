@@ -56,6 +56,11 @@ class Flow:
     table: Mapping[str, Any]
 
     @property
+    def ecn(self) -> bool:
+        """Whether its packets say that they can be marked."""
+        return bool(self.table["transport"]["ecn"])
+
+    @property
     def source(self) -> str:
         """Address of the sender."""
         return self.near if self.forward else self.far
@@ -77,7 +82,8 @@ class Flow:
             "start_s": self.start_s,
             "stop_s": self.stop_s,
             "dscp": code_point(self.table["dscp"]),
-            "ecn": bool(self.table["transport"]["ecn"]),
+            # The kernel's TCP is asked by the route to the peer: a socket cannot.
+            "ecn": self.ecn and self.kind != "tcp",
             "seed": random.Random(f"{seed}.{self.id}").getrandbits(63),  # noqa: S311 (no secret)
         }
         near = {"role": "send" if self.forward else "receive", "local": self.near, "peer": self.far}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from sojourn.testbed.plan.express import Expressed, LinkFacts
-from sojourn.testbed.plan.flows import Path, seconds
+from sojourn.testbed.plan.flows import Flow, Path, seconds
 
 Shaper = Literal["htb", "tbf", "device"]
 SHAPERS: tuple[Shaper, ...] = ("htb", "tbf", "device")
@@ -23,15 +23,23 @@ _NETEM = f"netem limit {_NO_LIMIT}"
 _IN_ORDER = "rate 1000gbit"
 
 
-def bottleneck(device: str, shaper: Shaper, queue: Expressed, link: LinkFacts) -> list[str]:
-    """Return the lines that give a device the link's rate and queue."""
+def shapes_itself(queue: Expressed) -> bool:
+    """Tell whether a queue needs no shaper around it."""
+    return queue.name == "cake" and "bandwidth" in queue.words
+
+
+def bottleneck(
+    device: str, shaper: Shaper, queue: Expressed, link: LinkFacts, flows: Sequence[Flow], *, far: bool
+) -> list[str]:
+    """Return the lines that give a device the link's rate and queue.
+
+    `far` tells whether the device leads to the far addresses.
+    """
     inner = " ".join([queue.name, *queue.words])
-    if queue.name == "cake" and "bandwidth" in queue.words:
-        # It is its own shaper, and takes the size from the IP header by itself.
-        words = inner if "overhead" in queue.words else f"{inner} overhead 0"
-        return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {words}"]
-    if queue.name == "cake":
-        inner += " raw"
+    if shapes_itself(queue):
+        # Told of an overhead, it takes the size from the IP header by itself.
+        bare = " overhead 0" if "raw" in queue.words else ""
+        return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {inner}{bare}"]
     rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
     outer = f"qdisc add dev {device} root handle 1: {_AS_IP}"
     if shaper == "tbf":
@@ -43,7 +51,30 @@ def bottleneck(device: str, shaper: Shaper, queue: Expressed, link: LinkFacts) -
             f"class add dev {device} parent 1: classid 1:1 htb rate {rate} burst {burst} cburst {burst} quantum {full}"
         )
         made = [f"{outer} htb default 1", leaf]
-    return [*made, f"qdisc add dev {device} parent 1:1 handle {QUEUE_HANDLE} {inner}"]
+    place = f"qdisc add dev {device} parent 1:1 handle {QUEUE_HANDLE}"
+    if queue.name == "drr":
+        return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
+    return [*made, f"{place} {inner}"]
+
+
+def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -> list[str]:
+    """Return the lines that give each flow a class of drr, and one to all else, which drr would drop."""
+    said = dict(zip(queue.words[::2], queue.words[1::2], strict=True))
+    lines = []
+    for number in range(1, len(flows) + 2):
+        lines += [
+            f"class add dev {device} parent {QUEUE_HANDLE} classid {QUEUE_HANDLE}{number:x} drr quantum {said['quantum']}",
+            f"qdisc add dev {device} parent {QUEUE_HANDLE}{number:x} pfifo limit {said['limit']}",
+        ]
+    match = f"filter add dev {device} parent {QUEUE_HANDLE} protocol ip prio"
+    for number, flow in enumerate(flows, start=1):
+        source, sink = (flow.near, flow.far) if far else (flow.far, flow.near)
+        end = "dport" if flow.forward == far else "sport"
+        lines.append(
+            f"{match} 1 u32 match ip src {source}/32 match ip dst {sink}/32 match ip {end} {flow.port} 0xffff "
+            f"flowid {QUEUE_HANDLE}{number:x}"
+        )
+    return [*lines, f"{match} 2 matchall flowid {QUEUE_HANDLE}{len(flows) + 1:x}"]
 
 
 def delays(
