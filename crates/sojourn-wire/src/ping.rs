@@ -173,7 +173,7 @@ impl Endpoint for Ping {
         if self.next() <= now {
             self.send(now)?;
             while self.next <= now {
-                self.next = self.next + self.interval;
+                self.next += self.interval;
             }
         }
         Ok(())
