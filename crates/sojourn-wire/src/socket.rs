@@ -1,7 +1,7 @@
 //! Opening sockets, with messages that say what is wrong with whose.
 
 use crate::error::WireError;
-use crate::plan::FlowPlan;
+use crate::plan::{FlowPlan, Role};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddrV4;
@@ -84,4 +84,23 @@ pub fn set_control(flow: &FlowPlan, socket: &Socket, name: &str) -> Result<(), W
 fn controls(which: &str) -> String {
     let list = std::fs::read_to_string(format!("/proc/sys/net/ipv4/tcp_{which}_congestion_control"));
     list.map_or_else(|_| "no list of them".to_owned(), |names| names.split_whitespace().collect::<Vec<_>>().join(", "))
+}
+
+/// Whether TCP asks for ECN, and takes it, is a setting of the network namespace (`net.ipv4.tcp_ecn`: 0 neither, 1 both,
+/// 2 takes only), except that a sender whose control needs it asks whatever the setting.
+pub fn check_ecn(flow: &FlowPlan, control: Option<&str>) -> Result<(), WireError> {
+    const NEEDS_IT: &str = "dctcp";
+    let setting = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap_or_default();
+    let setting = setting.trim();
+    let must = match flow.role {
+        Role::Send if control == Some(NEEDS_IT) => return Ok(()),
+        Role::Send if flow.ecn && setting != "1" => "1",
+        Role::Send if !flow.ecn && setting == "1" => "0 or 2",
+        Role::Receive if flow.ecn && setting == "0" => "1 or 2",
+        Role::Send | Role::Receive => return Ok(()),
+    };
+    let (id, ecn) = (flow.id, flow.ecn);
+    Err(WireError::missing(format!(
+        "flow {id}: ecn is {ecn}, and a TCP socket cannot choose: net.ipv4.tcp_ecn of its network namespace is {setting}; it must be {must}"
+    )))
 }

@@ -26,7 +26,9 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
         Kind::Tcp => put("control", &json!("newreno")),
         Kind::Cbr => {}
     }
-    let scenario = json!({"duration": "1 s", "bottleneck": {"rate": "1 Mbit/s"}, "group": [group]});
+    // The path is not there to be described; one that marks lets every control have its way.
+    let bottleneck = json!({"rate": "1 Mbit/s", "queue": {"kind": "red", "ecn": true}});
+    let scenario = json!({"duration": "1 s", "bottleneck": bottleneck, "group": [group]});
     let loaded = Scenario::parse_json(&scenario.to_string(), Some("plan"), &Base::Nowhere, &[])
         .map_err(|problems| WireError::input(problems.to_string()))?;
     let group = loaded.scenario.groups.into_iter().next().expect("the scenario has one group");

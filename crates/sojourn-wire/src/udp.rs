@@ -7,7 +7,7 @@
 //! | 0 | u16: 0x4a53 |
 //! | 2 | u8: 1, the version |
 //! | 3 | u8: 0 SYN, 1 SYN-ACK, 2 data, 3 acknowledgement |
-//! | 4 | u8: bit 0 congestion window reduced (data), bit 1 a mark is echoed (acknowledgement) |
+//! | 4 | u8: bit 0 congestion window reduced (data), bit 1 a mark is echoed (acknowledgement), bit 2 the application has no more for now (data), so that the sender should soon know that all has arrived: acknowledged at once |
 //! | 5 | u8: SACK blocks (acknowledgement), at most 3 |
 //! | 6 | u16: payload bytes (data) |
 //! | 8 | u32: the connection's identifier |
@@ -30,6 +30,6 @@ mod receiver;
 mod sender;
 
 pub use answering::Answering;
-pub use format::{LEAST_BYTES, Message};
+pub use format::{Data, Head, LEAST_BYTES, Message};
 pub use receiver::Receiver;
 pub use sender::Sender;

@@ -24,6 +24,7 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
     if end <= now() {
         return Err(WireError::input(format!("start_at_s is {}: the run lies in the past", plan.start_at_s)));
     }
+    sys::wake_on_time().map_err(|error| WireError::failed(format!("setting up timers: {error}")))?;
     let mut endpoints = endpoints(plan)?;
     let mut set = PollSet::default();
     loop {

@@ -72,6 +72,7 @@ fn each_of_many_transfers_has_a_connection_and_a_time() {
     // 60 are expected in the mean; the numbers are the seed's, so that only those near the end are in doubt.
     assert!((40..90).contains(&completions.len()), "{}", completions.len());
     assert!(completions.iter().all(|completion| completion[1] == 30_000), "{completions:?}");
+    assert!(receiver["flows"][0]["problem"].is_null(), "{receiver}");
     let whole = completions.len() as u64 * 30_000;
     assert!((whole..=whole + 30_000).contains(&delivered(&receiver, 0)), "{}", delivered(&receiver, 0));
 }

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     examples="""
     sojourn testbed doctor         # what this machine can do, and what is missing
     sojourn testbed build-kernel   # once, for exact results in virtual time
+    sojourn testbed build-libutp   # once, for flows over libutp
     """,
 )
 def testbed() -> None:
@@ -126,3 +127,22 @@ def clean() -> None:
     from sojourn.testbed.build import kernels_folder
 
     click.echo(f"{remove() / 1e6:.0f} MB removed from {kernels_folder()}")
+
+
+@testbed.command(
+    "build-libutp",
+    cls=ExampleCommand,
+    examples="""
+    sojourn testbed build-libutp   # npm fetches the source, c++ compiles it
+    """,
+)
+def build_libutp() -> None:
+    """Build libutp, the LEDBAT of BitTorrent, once, into Sojourn's cache.
+
+    Its source (MIT) is fetched by your npm client from the package utp-native.
+    """
+    from sojourn.testbed import utp
+
+    with progress("building libutp") as update:
+        built = utp.build(report=update)
+    click.echo(str(built))

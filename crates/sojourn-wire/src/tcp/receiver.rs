@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, explain, open, set_control, would_wait};
+use crate::socket::{bind, check_ecn, explain, open, set_control, would_wait};
 use socket2::{Socket, Type};
 use sojourn_core::Time;
 use std::io::{Error, Read};
@@ -37,6 +37,7 @@ struct Connection {
 impl Receiver {
     /// Listens for `flow`.
     pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Receiver, WireError> {
+        check_ecn(flow, None)?;
         let listener = open(flow, Type::STREAM, 0)?;
         let failed = |error: Error| explain(flow, "listening", &error);
         listener.set_reuse_address(true).map_err(failed)?;

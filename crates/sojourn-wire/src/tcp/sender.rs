@@ -7,7 +7,7 @@ use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read, can_write};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, connect, explain, open, receiver, set_control, would_wait};
+use crate::socket::{bind, check_ecn, connect, explain, open, receiver, set_control, would_wait};
 use crate::sys::{self, TcpInfo};
 use crate::tables;
 use socket2::{Socket, Type};
@@ -54,6 +54,8 @@ struct Connection {
     answer: Vec<u8>,
     /// Bytes of all its messages.
     total_bytes: u64,
+    /// Whether all of them were received.
+    is_whole: bool,
     timeouts: Timeouts,
     /// The last that was known.
     info: Option<TcpInfo>,
@@ -93,6 +95,7 @@ impl Connection {
         self.length.extend(bytes.to_le_bytes());
         self.left_bytes = if bytes == ENDLESS { ENDLESS } else { bytes - LENGTH_BYTES as u64 };
         self.total_bytes = self.total_bytes.saturating_add(bytes);
+        self.is_whole = false;
     }
 
     /// Looks at what the kernel knows.
@@ -138,6 +141,8 @@ impl Sender {
         }
         let failed = |error: Error| explain(&self.flow, "setting up its socket", &error);
         sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, self.unsent_bytes).map_err(failed)?;
+        // The port is chosen with the peer: so one that a connection to another peer had can be used again at once.
+        sys::set(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).map_err(failed)?;
         // Closing gives up what is under way: a run that is over leaves nothing behind.
         socket.set_linger(Some(std::time::Duration::ZERO)).map_err(failed)?;
         Ok(socket)
@@ -157,6 +162,7 @@ impl Sender {
             paused: false,
             answer: Vec::new(),
             total_bytes: 0,
+            is_whole: false,
             timeouts: Timeouts::default(),
             info: None,
         }))
@@ -166,6 +172,10 @@ impl Sender {
     fn disconnect(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         connection.look();
+        if connection.is_whole {
+            // Nothing is under way: the usual end. If it fails, the connection ends the other way.
+            let _ = connection.socket.set_linger(None);
+        }
         let Some(info) = connection.info else { return };
         self.counters.retransmissions += u64::from(info.retransmissions);
         self.counters.timeouts += info.timeouts.map_or(connection.timeouts.seen, u64::from);
@@ -176,6 +186,7 @@ impl Sender {
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
         match action {
             Action::Nothing => {}
+            Action::Endless if self.is_endless() => self.set_paused(false),
             Action::Endless => self.message(ENDLESS)?,
             Action::Supply { bytes, .. } => {
                 let more = bytes - self.supplied_bytes;
@@ -187,6 +198,7 @@ impl Sender {
                 self.connect()?.supply(bytes.max(LENGTH_BYTES as u64));
             }
             Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
+            // Whether its window is new after a pause is the kernel's to decide: see the module.
             Action::Pause => self.set_paused(true),
             Action::Resume => self.set_paused(false),
         }
@@ -201,6 +213,11 @@ impl Sender {
         };
         connection.supply(bytes);
         Ok(())
+    }
+
+    /// Whether the connection has a message without end.
+    fn is_endless(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| connection.left_bytes == ENDLESS)
     }
 
     fn set_paused(&mut self, paused: bool) {
@@ -258,8 +275,9 @@ impl Sender {
     }
 
     fn on_answer(&mut self, answer: Answer, now: Time) -> Result<(), WireError> {
-        let whole = self.connection.as_ref().is_some_and(|connection| connection.total_bytes == answer.total_bytes);
-        if !whole {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        connection.is_whole = connection.total_bytes == answer.total_bytes;
+        if !connection.is_whole {
             return Ok(());
         }
         let arrived = if self.common_clock { answer.stamp.min(now) } else { now };
@@ -330,25 +348,6 @@ pub(super) fn control_name(flow: &FlowPlan) -> Result<Option<String>, WireError>
             flow.id
         ))),
     }
-}
-
-/// Whether TCP asks for ECN is a setting of the network namespace, except for controls that need it.
-fn check_ecn(flow: &FlowPlan, control: Option<&str>) -> Result<(), WireError> {
-    const NEED_IT: [&str; 1] = ["dctcp"];
-    if control.is_some_and(|name| NEED_IT.contains(&name)) {
-        return Ok(());
-    }
-    let setting = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap_or_default();
-    let asks = setting.trim() == "1";
-    if asks == flow.ecn {
-        return Ok(());
-    }
-    let (is, should) = if flow.ecn { ("asks", "1") } else { ("does not ask", "0 or 2") };
-    Err(WireError::missing(format!(
-        "flow {}: it {is} for ECN, and a TCP socket cannot choose: net.ipv4.tcp_ecn of its network namespace is {}; it must be {should}",
-        flow.id,
-        setting.trim(),
-    )))
 }
 
 impl Endpoint for Sender {

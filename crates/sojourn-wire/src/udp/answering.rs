@@ -1,8 +1,8 @@
 //! Whom a receiver answers, and what: no sockets here.
 
-use super::format::{Head, LEAST_BYTES, Message};
+use super::format::{Data, Head, LEAST_BYTES, Message};
 use sojourn_core::{Stream, Time};
-use sojourn_transport::{Clock, Options, Receiver, Segment, SegmentKind};
+use sojourn_transport::{Arrival, Clock, Options, Receiver, Segment, SegmentKind};
 use std::net::SocketAddrV4;
 
 /// The identifier of the connection `number` of a flow: nobody can guess it without the token.
@@ -72,10 +72,8 @@ impl Answering {
         let from_peer = self.peer == Some(from);
         match Message::read(bytes) {
             Some(Message::Syn { head, token }) => self.on_syn(head, token, from),
-            Some(Message::Data { head, payload_bytes, cwr }) if from_peer => {
-                self.on_data(head, payload_bytes, (cwr, marked), now)
-            }
-            Some(Message::Data { .. } | Message::SynAck { .. } | Message::Ack { .. }) | None => Outcome::default(),
+            Some(Message::Data(data)) if from_peer => self.on_data(data, marked, now),
+            Some(Message::Data(_) | Message::SynAck { .. } | Message::Ack { .. }) | None => Outcome::default(),
         }
     }
 
@@ -98,8 +96,9 @@ impl Answering {
         Outcome { answer: Some(Message::SynAck { head }.to_bytes()), new_bytes: 0, opened }
     }
 
-    fn on_data(&mut self, head: Head, payload_bytes: u16, (cwr, marked): (bool, bool), now: Time) -> Outcome {
+    fn on_data(&mut self, data: Data, marked: bool, now: Time) -> Outcome {
         let window = self.options.receive_window;
+        let Data { head, payload_bytes, cwr, last } = data;
         let Some(connection) = self.connection.as_mut().filter(|open| open.identifier == head.connection) else {
             return Outcome::default();
         };
@@ -109,10 +108,14 @@ impl Answering {
         }
         connection.arrived = now;
         let segment = Segment { cwr, ..Segment::new(SegmentKind::Data, head.number, head.stamp) };
-        let arrival = connection.receiver.on_data(&segment, marked, now);
+        let Arrival { is_new, ack } = connection.receiver.on_data(&segment, marked, now);
+        let ack = match ack {
+            None if last => connection.receiver.on_timer(connection.receiver.deadline()),
+            ack => ack,
+        };
         Outcome {
-            answer: arrival.ack.map(|ack| connection.acknowledge(&ack)),
-            new_bytes: if arrival.is_new { u64::from(payload_bytes) } else { 0 },
+            answer: ack.map(|ack| connection.acknowledge(&ack)),
+            new_bytes: if is_new { u64::from(payload_bytes) } else { 0 },
             opened: false,
         }
     }
@@ -150,7 +153,7 @@ mod tests {
     }
 
     fn data(number: u32, connection: u32) -> Vec<u8> {
-        Message::Data { head: head(number, connection), payload_bytes: 1000, cwr: false }.to_bytes()
+        Message::Data(Data { head: head(number, connection), payload_bytes: 1000, cwr: false, last: false }).to_bytes()
     }
 
     fn now() -> Time {
@@ -192,6 +195,19 @@ mod tests {
         assert_eq!(answering.on_datagram(&data(0, 1), false, PEER, now()).new_bytes, 1000, "it was not taken before");
         assert!(answering.on_datagram(&syn(2, TOKEN), false, OTHER, now()).opened);
         assert_eq!(answering.peer(), Some(OTHER));
+    }
+
+    #[test]
+    fn the_last_segment_is_acknowledged_at_once() {
+        let mut answering = answering();
+        answering.on_datagram(&syn(1, TOKEN), false, PEER, now());
+        let data = |last| Data { head: head(0, 1), payload_bytes: 10, cwr: false, last };
+        assert_eq!(answering.on_datagram(&Message::Data(data(false)).to_bytes(), false, PEER, now()).answer, None);
+        assert!(answering.deadline() > now(), "it waits for a second segment");
+        answering.on_datagram(&syn(2, TOKEN), false, PEER, now());
+        let last = Data { head: head(0, 2), ..data(true) };
+        assert!(answering.on_datagram(&Message::Data(last).to_bytes(), false, PEER, now()).answer.is_some());
+        assert_eq!(answering.deadline(), Time::NEVER);
     }
 
     #[test]

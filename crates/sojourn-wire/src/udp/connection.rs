@@ -1,7 +1,7 @@
 //! A connection's sending end: no sockets here.
 
 use super::answering::connection_identifier;
-use super::format::{Head, Message};
+use super::format::{Data, Head, Message};
 use sojourn_congestion::{Control, EcnUse};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
@@ -102,7 +102,9 @@ impl Connection {
         Some(match self.sender.poll_transmit(now)? {
             Transmit::Syn => (Message::Syn { head: head(self.number), token: self.token }, Ecn::NotEct),
             Transmit::Data { number, payload_bytes, retransmission, cwr } => {
-                let message = Message::Data { head: head(number), payload_bytes: payload_bytes as u16, cwr };
+                let last = number + 1 == self.sender.end();
+                let message =
+                    Message::Data(Data { head: head(number), payload_bytes: payload_bytes as u16, cwr, last });
                 // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
                 (message, if retransmission { Ecn::NotEct } else { self.ecn })
             }

@@ -14,6 +14,7 @@ const ACK_BYTES: usize = HEAD_BYTES + 16;
 const BLOCK_BYTES: usize = 8;
 const CWR: u8 = 1;
 const ECE: u8 = 2;
+const LAST: u8 = 4;
 /// Times and delays beyond this (more than a year) are no clock's since it was started.
 const LONGEST_NANOS: u64 = 1 << 55;
 
@@ -33,6 +34,19 @@ pub struct Head {
     pub stamp: Time,
 }
 
+/// A segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Data {
+    /// Its head.
+    pub head: Head,
+    /// Its payload.
+    pub payload_bytes: u16,
+    /// Whether the sender has reduced its window.
+    pub cwr: bool,
+    /// Whether the application has no more for now.
+    pub last: bool,
+}
+
 /// A datagram.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Message {
@@ -49,14 +63,7 @@ pub enum Message {
         head: Head,
     },
     /// A segment.
-    Data {
-        /// Its head.
-        head: Head,
-        /// Its payload.
-        payload_bytes: u16,
-        /// Whether the sender has reduced its window.
-        cwr: bool,
-    },
+    Data(Data),
     /// An acknowledgement.
     Ack {
         /// Its head.
@@ -87,7 +94,8 @@ impl Message {
             2 => {
                 let payload_bytes = u16::from_le_bytes([fixed[6], fixed[7]]);
                 let whole = rest.len() >= usize::from(payload_bytes);
-                whole.then_some(Message::Data { head, payload_bytes, cwr: flags & CWR != 0 })
+                let (cwr, last) = (flags & CWR != 0, flags & LAST != 0);
+                whole.then_some(Message::Data(Data { head, payload_bytes, cwr, last }))
             }
             3 => {
                 let delay_nanos = long(rest, 0)? as i64;
@@ -105,8 +113,10 @@ impl Message {
         let (kind, flags, blocks, payload_bytes, head) = match self {
             Message::Syn { head, .. } => (0, 0, 0, 0, head),
             Message::SynAck { head } => (1, 0, 0, 0, head),
-            Message::Data { head, payload_bytes, cwr } => (2, if *cwr { CWR } else { 0 }, 0, *payload_bytes, head),
-            Message::Ack { head, ece, blocks, .. } => (3, if *ece { ECE } else { 0 }, blocks.len() as u8, 0, head),
+            Message::Data(Data { head, payload_bytes, cwr, last }) => {
+                (2, flag(CWR, *cwr) | flag(LAST, *last), 0, *payload_bytes, head)
+            }
+            Message::Ack { head, ece, blocks, .. } => (3, flag(ECE, *ece), blocks.len() as u8, 0, head),
         };
         let mut bytes = Vec::with_capacity(LEAST_BYTES.max(HEAD_BYTES + usize::from(payload_bytes)));
         bytes.extend(MAGIC.to_le_bytes());
@@ -126,7 +136,7 @@ impl Message {
                 bytes.resize(LEAST_BYTES, 0);
             }
             Message::SynAck { .. } => {}
-            Message::Data { payload_bytes, .. } => {
+            Message::Data(Data { payload_bytes, .. }) => {
                 bytes.resize(LEAST_BYTES.max(HEAD_BYTES + usize::from(*payload_bytes)), 0);
             }
             Message::Ack { delay_nanos, arrived, blocks, .. } => {
@@ -179,6 +189,10 @@ fn read_blocks(bytes: &[u8], count: u8, number: u32) -> Option<Vec<(u32, u32)>> 
         .collect()
 }
 
+fn flag(bit: u8, is_set: bool) -> u8 {
+    if is_set { bit } else { 0 }
+}
+
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
@@ -208,11 +222,8 @@ mod tests {
         prop_oneof![
             (heads(), any::<u64>()).prop_map(|(head, token)| Message::Syn { head, token }),
             heads().prop_map(|head| Message::SynAck { head }),
-            (heads(), any::<u16>(), any::<bool>()).prop_map(|(head, payload_bytes, cwr)| Message::Data {
-                head,
-                payload_bytes,
-                cwr
-            }),
+            (heads(), any::<u16>(), any::<bool>(), any::<bool>())
+                .prop_map(|(head, payload_bytes, cwr, last)| Message::Data(Data { head, payload_bytes, cwr, last })),
             (
                 heads(),
                 any::<bool>(),
@@ -256,10 +267,10 @@ mod tests {
     #[test]
     fn data_has_the_documented_layout() {
         let head = Head { connection: 0x0403_0201, number: 7, stamp: Time::from_nanos(0x0807_0605_0403_0201) };
-        let bytes = Message::Data { head, payload_bytes: 1448, cwr: true }.to_bytes();
+        let bytes = Message::Data(Data { head, payload_bytes: 1448, cwr: true, last: true }).to_bytes();
         assert_eq!(bytes.len(), 1472, "1500 with IP and UDP");
-        assert_eq!(bytes[..24], [0x53, 0x4a, 1, 2, 1, 0, 0xa8, 5, 1, 2, 3, 4, 7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
-        let short = Message::Data { head, payload_bytes: 1, cwr: false }.to_bytes();
+        assert_eq!(bytes[..24], [0x53, 0x4a, 1, 2, 5, 0, 0xa8, 5, 1, 2, 3, 4, 7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        let short = Message::Data(Data { head, payload_bytes: 1, cwr: false, last: false }).to_bytes();
         assert_eq!(short.len(), LEAST_BYTES);
     }
 }

@@ -15,7 +15,7 @@ use sojourn_congestion::AnyControl;
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_scenario::Group;
-use sojourn_traffic::{Action, Application};
+use sojourn_traffic::{Action, Application, Arrived};
 use sojourn_transport::{Options, SenderCounts};
 use std::io::{Error, ErrorKind};
 
@@ -152,7 +152,7 @@ impl Sender {
     }
 
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
-        if let Action::Connect(bytes) = action {
+        if let Action::Connect { bytes, .. } = action {
             self.supplied_bytes += bytes;
             self.connect()?.supply(bytes, Span::ZERO);
             return Ok(());
@@ -162,7 +162,8 @@ impl Sender {
         }
         let Some(connection) = &mut self.connection else { return Ok(()) };
         match action {
-            Action::Nothing | Action::Connect(_) => {}
+            Action::Nothing | Action::Connect { .. } => {}
+            Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
             Action::Endless => connection.supply_forever(),
             Action::Supply { bytes, idle } => {
                 self.supplied_bytes = bytes;
@@ -192,9 +193,10 @@ impl Sender {
 
     fn on_arrived(&mut self, arrived: AllArrived, now: Time) -> Result<(), WireError> {
         let at = if self.common_clock { arrived.at.min(now) } else { now };
-        let (action, completed) = self.application.on_arrived(at, self.past.0 + arrived.bytes);
-        self.completions.extend(completed.map(|completed| (completed.time.as_secs_f64(), completed.bytes)));
-        self.perform(action)
+        let all = Arrived { connection: 0, delivered_bytes: self.past.0 + arrived.bytes };
+        let Some(answer) = self.application.on_arrived(at, all) else { return Ok(()) };
+        self.completions.extend(answer.completed.map(|completed| (completed.time.as_secs_f64(), completed.bytes)));
+        self.perform(answer.action)
     }
 
     /// Sends all that may be sent now, in as few system calls as can be.

@@ -2,7 +2,7 @@
 //
 // usage: driver send|receive LOCAL PEER PORT RUN_START_S START_S STOP_S END_S BIN_S SIZE TOS
 //
-// Times are seconds of CLOCK_MONOTONIC. SIZE is the number of payload bytes to send, 0 for no end. The report goes to
+// Times are seconds of CLOCK_MONOTONIC. closed_s in the report is when the last byte of a transfer was acknowledged. SIZE is the number of payload bytes to send, 0 for no end. The report goes to
 // standard output, as JSON, when END_S has come. One thread sleeps in ppoll until a packet arrives or libutp's clock,
 // which it wants to be asked every 500 ms, may have something to do; so its cost is that of its system calls.
 
@@ -48,10 +48,11 @@ struct End {
     utp_socket *socket = nullptr;
     bool writable = false;
     bool stopped = false;
+    bool closing = false;
     uint64_t written = 0;
     uint64_t received = 0;
     double run_start_s = 0;
-    double last_byte_s = 0;
+    double closed_s = 0;
     std::vector<uint64_t> bins;
     std::string problem;
 };
@@ -72,7 +73,6 @@ uint64 on_sendto(utp_callback_arguments *arguments) {
 uint64 on_read(utp_callback_arguments *arguments) {
     double now = now_s();
     self.received += arguments->len;
-    self.last_byte_s = now;
     double bin = (now - self.run_start_s) / self.bin_s;
     if (bin >= 0 && bin < static_cast<double>(self.bins.size()) && now < self.end_s) {
         self.bins[static_cast<size_t>(bin)] += arguments->len;
@@ -92,6 +92,7 @@ uint64 on_state(utp_callback_arguments *arguments) {
             break;
         case UTP_STATE_DESTROYING:
             if (arguments->socket == self.socket) self.socket = nullptr;
+            self.closed_s = now_s();
             break;
     }
     return 0;
@@ -124,6 +125,11 @@ void write_all() {
             return;
         }
         self.written += static_cast<uint64_t>(taken);
+    }
+    // All of a transfer was given to libutp, which closes when all has been acknowledged.
+    if (self.sends && self.socket && !self.closing && self.size != 0 && self.written == self.size) {
+        self.closing = true;
+        utp_close(self.socket);
     }
 }
 
@@ -209,9 +215,9 @@ void run() {
 }
 
 void report() {
-    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"last_byte_s\": %.9f, \"problem\": \"%s\", \"bins\": [",
+    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"closed_s\": %.9f, \"problem\": \"%s\", \"bins\": [",
                 static_cast<unsigned long long>(self.written), static_cast<unsigned long long>(self.received),
-                self.last_byte_s, self.problem.c_str());
+                self.closing ? self.closed_s : 0.0, self.problem.c_str());
     for (size_t index = 0; index < self.bins.size(); ++index) {
         std::printf("%s%llu", index ? ", " : "", static_cast<unsigned long long>(self.bins[index]));
     }
