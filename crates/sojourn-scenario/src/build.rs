@@ -29,14 +29,18 @@ fn span(fields: &Fields, key: &str) -> Span {
     fields.span(key).expect(CHECKED)
 }
 
-pub(crate) fn link(fields: &Fields) -> Link {
+fn link(fields: &Fields) -> Link {
+    let params = |key| fields.chosen(key).map(|chosen| chosen.params.clone());
     Link {
         capacity: capacity(fields),
-        framing: fields.chosen("framing").map(|chosen| chosen.params.clone()),
+        framing: params("framing"),
+        medium: params("medium"),
         delay: span(fields, "delay"),
         jitter: fields.table("jitter").map(jitter),
         loss: fields.number("loss").expect(CHECKED),
-        queue: fields.chosen("queue").expect(CHECKED).params.clone(),
+        noise: params("noise"),
+        protection: params("protection"),
+        queue: params("queue").expect(CHECKED),
     }
 }
 

@@ -1,13 +1,15 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
+use crate::access::{PROFILES, Profile, Settings};
 use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Says, Setting, Unit};
 use sojourn_queue::Dscp;
 
-/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "scenarios": [{"name", "summary"}],
-/// "code_points": {NAME: NUMBER}}`, with a list for each family of algorithms and
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
+/// "summary"}], "code_points": {NAME: NUMBER}}`, with a list for each family of algorithms, `PROFILE = {name, summary,
+/// sources, down, up}` with keys of a link and their values as a file has them, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], linux}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
 /// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
@@ -19,9 +21,22 @@ pub fn catalogue() -> Value {
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
     let code_points: Value = Dscp::NAMES.iter().map(|&(name, number)| (name.to_owned(), json!(number))).collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
+    listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
     listed.insert("scenarios".to_owned(), json!(scenarios));
     listed.insert("code_points".to_owned(), code_points);
     Value::Object(listed)
+}
+
+fn profile(profile: &Profile) -> Value {
+    let settings =
+        |settings: Settings| -> Value { settings.iter().map(|&(key, text)| (key.to_owned(), json!(text))).collect() };
+    json!({
+        "name": profile.name,
+        "summary": profile.summary,
+        "sources": profile.sources,
+        "down": settings(profile.down),
+        "up": settings(profile.up),
+    })
 }
 
 fn family(family: &'static Family) -> Vec<Value> {

@@ -97,8 +97,16 @@ fn direction(direction: Direction) -> Item {
 fn link(link: &Link, mut fields: Fields) -> Fields {
     let (key, capacity) = link.capacity.described();
     fields.put(key, capacity);
-    if let Some(framing) = &link.framing {
-        fields.put("framing", params(framing));
+    let parts = [
+        ("framing", &link.framing),
+        ("medium", &link.medium),
+        ("noise", &link.noise),
+        ("protection", &link.protection),
+    ];
+    for (key, part) in parts {
+        if let Some(part) = part {
+            fields.put(key, params(part));
+        }
     }
     fields.put("delay", span(link.delay));
     if let Some(jitter) = &link.jitter {

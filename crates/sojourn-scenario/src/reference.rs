@@ -131,6 +131,8 @@ fn keys(page: &mut String, keys: impl IntoIterator<Item = &'static Key>, exclusi
                 format!("one of {} is required", code_list(exclusive))
             }
             Presence::Optional(meaning) => meaning.to_owned(),
+            Presence::OptionalBeside { key, meaning, reason } => format!("{meaning}; only with `{key}`: {reason}"),
+            Presence::RequiredWithout(other) => format!("required without `{other}`"),
             Presence::RequiredUnless { key, kinds, reason } => {
                 format!("required, except with {key} {}: {reason}", code_list(kinds))
             }

@@ -6,9 +6,11 @@
 mod agenda;
 mod build;
 mod flow;
+mod grants;
 mod line;
 mod link;
 mod meter;
+mod noise;
 mod opportunities;
 mod packets;
 mod record;

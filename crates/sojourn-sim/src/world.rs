@@ -190,7 +190,12 @@ impl World {
             return;
         }
         match self.links[index].line {
-            Some(line) => self.enter_line(line, packet),
+            Some(line) => {
+                if let Some(noise) = &self.links[index].noise {
+                    self.lines[line].hold(noise.held_until());
+                }
+                self.enter_line(line, packet);
+            }
             None => self.go_on(index, packet),
         }
     }

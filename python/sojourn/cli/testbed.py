@@ -109,10 +109,11 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
     from sojourn.testbed.options import read_options
     from sojourn.testbed.source import find_source
 
+    found = find_source(source)
+    if found is not None:
+        click.echo(f"from {found.path} into {build.kernels_folder()}; no step of it needs root", err=True)
     with progress("building the kernel") as update:
-        built = build.build_kernel(
-            find_source(source), read_options(), jobs=jobs or usable_processors(), force=force, report=update
-        )
+        built = build.build_kernel(found, read_options(), jobs=jobs or usable_processors(), force=force, report=update)
     if built.absent:
         click.echo(f"this version of the kernel does not have {', '.join(built.absent)}", err=True)
     if not built.fresh:

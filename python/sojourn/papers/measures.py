@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.gong.world import SEEDS
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check
 from sojourn.summary import CONFIDENCE, student_quantile
@@ -15,6 +14,7 @@ from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 
+SEEDS = 10
 TCP, BACKGROUND = "tcp", "background"
 UTILIZATION = "bottleneck_utilization"
 QUEUE_PACKETS = "bottleneck_queue_packets_mean"
@@ -50,17 +50,6 @@ class Number:
         """
         return f"{scale * self.mean:.{digits}f} ± {scale * self.sd:.{digits}f}"
 
-    @property
-    def half(self) -> float:
-        """Return half of Student's 95 % interval of the mean; not a number for a single run.
-
-        >>> round(Number(2.0, 1.0, 30).half, 3)
-        0.373
-        """
-        if self.runs < 2:
-            return math.nan
-        return student_quantile(0.5 + CONFIDENCE / 2, self.runs - 1) * self.sd / math.sqrt(self.runs)
-
     def above(self, other: "Number") -> bool:
         """Return whether it is larger by more than chance: by two standard errors of the difference.
 
@@ -80,6 +69,16 @@ class Number:
         (1.88, 2.12)
         """
         return self.minus(Number(0.0, 0.0, 1))
+
+    @property
+    def half(self) -> float:
+        """Return half of that interval.
+
+        >>> round(Number(2.0, 1.0, 30).half, 3)
+        0.373
+        """
+        low, high = self.interval()
+        return (high - low) / 2
 
     def minus(self, other: "Number") -> tuple[float, float]:
         """Return Welch's 95 % interval of the difference of means.
@@ -189,12 +188,8 @@ def measure(
     **kept: Any,
 ) -> Results:
     """Run cases, unless the folder holds them already; `kept` is what a sweep file says of time series."""
-    return Results(lab.sweep(name, {**tables(base, cases, seeds), **kept}))
-
-
-def tables(base: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]], seeds: int = SEEDS) -> dict[str, Any]:
-    """Return the sweep of some cases, to which more keys may be added."""
-    return {"base": base, "seeds": seeds, "cases": {label(key): dict(changes) for key, changes in cases.items()}}
+    named = {label(key): dict(changes) for key, changes in cases.items()}
+    return Results(lab.sweep(name, {"base": base, "seeds": seeds, "cases": named, **kept}))
 
 
 def check(claim: str, paper: str, measured: str, *, agrees: bool, why: str = "") -> Check:

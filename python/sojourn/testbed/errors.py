@@ -1,5 +1,6 @@
 """What can go wrong on a real kernel. Each message is a sentence for the user."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,11 +27,15 @@ class Missing:
 def install_command(missing: Sequence[Missing]) -> str | None:
     """Return the one command that installs all that packages can bring; None where they can bring nothing.
 
-    >>> install_command([Missing("tc", "iproute2"), Missing("ip", "iproute2"), Missing("bc", "bc")])
-    'sudo apt-get install bc iproute2'
+    >>> lacks = [Missing("tc", "iproute2"), Missing("ip", "iproute2"), Missing("bc", "bc")]
+    >>> install_command(lacks).removeprefix("sudo ")
+    'apt-get install bc iproute2'
     """
     packages = sorted({item.package for item in missing if item.package})
-    return f"sudo apt-get install {' '.join(packages)}" if packages else None
+    if not packages:
+        return None
+    # Root needs no sudo, and in a container there is often none.
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
 
 
 def advice(missing: Sequence[Missing]) -> str:

@@ -4,12 +4,14 @@ import fcntl
 import mmap
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn.testbed.errors import KernelError
+from sojourn.testbed.kept import Kept
 
 _PREFIX = "sojourn-"
 _LOCK = "lock"
@@ -29,17 +31,28 @@ def cache_folder() -> Path:
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Give a new folder for the files of one job, which has the same path inside a kernel.
+    """Give a new folder for files that kernels see too, under the same path.
 
-    It is the caller's until the context ends, and is removed then. One whose owner was killed together with
-    its keeper is removed by the next call.
+    It is removed when the context ends, or this process does, however that comes.
+    """
+    with keeper_folder() as folder, Kept(folder, ("sleep", "infinity"), signal.SIGKILL):
+        yield folder
+
+
+@contextmanager
+def keeper_folder() -> Iterator[Path]:
+    """Give a new folder for the files of one kept command, whose keeper removes it.
+
+    One whose owner was killed together with its keeper is removed by the next call.
     """
     base = _first_fit((Path(tempfile.gettempdir()), cache_folder()), _unfit_for_work, "the files of a job")
     _remove_orphans(base)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
     try:
-        with (folder / _LOCK).open("w") as lock:
+        with (folder / f".{_LOCK}").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # Seen only when it is held: who removes orphans must not take a new folder for one.
+            (folder / f".{_LOCK}").rename(folder / _LOCK)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

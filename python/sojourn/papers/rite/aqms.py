@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown, tables
-from sojourn.papers.rite.access import LEVELS, QUEUES, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
+from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
+from sojourn.papers.rite.access import LEVELS, QUEUES, RATE_MBPS, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Check, Findings, Item, Table
-from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import POINT
+from sojourn.sweep.rows import POINT, SEED
 
 RUNS = 8
 BIN_S = 5
@@ -21,11 +20,14 @@ _LEVELS = tuple(LEVELS)
 # Criteria, from before the first run. "Often": in more than half of the conditions; "reasonable": at most a tenth.
 _OFTEN = 0.5
 _KEPT_GOODPUT = 0.9
+_LEAST_MBPS = 3.5
 _SLOW = (
     "It averages the queue over a second, and its thresholds are at least five packets, more than the target here; "
     "Linux's averages over a burst of five packets."
 )
-_FEW_FLOWS = "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
+_FEW_FLOWS = (
+    "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
+)
 
 
 def conditions() -> list[tuple[float, str]]:
@@ -44,35 +46,34 @@ def five(results: Results, key: Key) -> Five:
     return Five(*(results.number(key, metric).mean for metric in QUANTILES))
 
 
-def goodputs(dataset: Dataset) -> dict[str, Five]:
+def goodputs(results: Results) -> dict[str, Five]:
     """Return the percentiles of the goodput of all flows together in bins of 5 s, in Mbit/s, by the name of the case."""
     import pyarrow.compute as pc
 
-    runs = dataset.table()
-    names = dict(zip(runs[POINT].to_pylist(), runs[CASE].to_pylist(), strict=True))
-    flows = dataset.table("flows")
+    names = dict(zip(results.column(POINT), results.column(CASE), strict=True))
+    flows = results.dataset.table("flows")
     measured = flows.filter(pc.greater_equal(flows["time_s"], float(WARMUP_S)))
-    sums = measured.group_by([POINT, "seed", "time_s"]).aggregate([("delivered_bytes", "sum")])
+    sums = measured.group_by([POINT, SEED, "time_s"]).aggregate([("delivered_bytes", "sum")])
     values: dict[str, list[float]] = {}
     for point, delivered in zip(sums[POINT].to_pylist(), sums["delivered_bytes_sum"].to_pylist(), strict=True):
         values.setdefault(names[point], []).append(delivered * 8 / BIN_S / 1e6)
     return {name: Five.of(found) for name, found in values.items()}
 
 
-def defaults(lab: Lab) -> Dataset:
+def defaults(lab: Lab) -> Results:
     """Return the runs of all disciplines at a target of 5 ms, with their series."""
     cases: dict[Key, Mapping[str, Any]] = {
         (name, rtt, level): {"bottleneck.queue": queue(TARGET_MS), **place(rtt, level)}
         for name, queue in QUEUES.items()
         for rtt, level in conditions()
     }
-    return lab.sweep("aqms", {**tables(base(), cases, seeds=RUNS), "keep": ["series"], "bin": f"{BIN_S} s"})
+    return measure(lab, "aqms", base(), cases, seeds=RUNS, keep=["series"], bin=f"{BIN_S} s")
 
 
 def delays(lab: Lab) -> Findings:
     """Figures 4.2 and 4.3: delay and goodput at a target of 5 ms."""
-    dataset = defaults(lab)
-    results, throughput = Results(dataset), goodputs(dataset)
+    results = defaults(lab)
+    throughput = goodputs(results)
     found = Findings()
     waits: dict[str, Places] = {}
     rates: dict[str, Places] = {}
@@ -81,7 +82,7 @@ def delays(lab: Lab) -> Findings:
         title = f"base RTT {rtt:g} ms"
         waits[title] = {level: {name: five(results, (name, rtt, level)) for name in QUEUES} for level in LEVELS}
         rates[title] = {
-            level: {name: throughput[", ".join(map(str, (name, rtt, level)))] for name in QUEUES} for level in LEVELS
+            level: {name: throughput[label((name, rtt, level))] for name in QUEUES} for level in LEVELS
         }
         for level in LEVELS:
             for name in QUEUES:
@@ -94,8 +95,9 @@ def delays(lab: Lab) -> Findings:
     )
     found.show(
         "fig4.3",
-        whiskers(rates, across=across, up="goodput [Mbit/s]"),
-        "Goodput in bins of 5 s, all flows together: 10th, 25th, 50th, 75th and 90th percentile",
+        whiskers(rates, across=across, up="goodput [Mbit/s]", bottom=_LEAST_MBPS, top=RATE_MBPS),
+        "Goodput in bins of 5 s, all flows together: 10th, 25th, 50th, 75th and 90th percentile; the axis does not begin "
+        "at 0",
     )
     columns = ("rtt_ms", "congestion", "discipline", *_columns("queue_ms"), *_columns("goodput_mbps"))
     found.tables.append(Table("fig4.2-4.3", "Delay and goodput", columns, tuple(rows)))
@@ -130,7 +132,7 @@ def _tighter(results: Results, ared: str, where: str, keys: Mapping[Any, Key]) -
     both = 0
     for key in keys.values():
         own = spread(results, key)
-        beaten = [other for other in wins if spread(results, (other, *key[1:])).above(own)]
+        beaten = [other for other in wins if spread(results, (other, *key[1:])).surely_above(own)]
         for other in beaten:
             wins[other] += 1
         both += len(beaten) == len(wins)
@@ -227,20 +229,17 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
     def off(name: str, target: float, level: str) -> Number:
         return Number.of([abs(value - target) for value in results.values((name, target, level), QUANTILES[2])])
 
-    wins = 0
-    for at in places:
-        own = off("ARED", *at)
-        wins += all(off(other, *at).above(own) for other in REPORT[1:])
+    nearer = [[other for other in REPORT[1:] if off(other, *at).surely_above(off("ARED", *at))] for at in places]
+    wins = sum(len(others) == len(REPORT[1:]) for others in nearer)
+    each = ", ".join(f"{other} at {sum(other in others for others in nearer)}" for other in REPORT[1:])
     means = {
-        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean
-        for name in QUEUES
-        if name != "ARED of 2001"
+        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean for name in QUEUES if name != "ARED of 2001"
     }
     return [
         check(
             "ARED: median delay closer to the target than CoDel's and PIE's",
             "closer",
-            f"closer than both at {wins} of {len(places)} places",
+            f"closer than both at {wins} of {len(places)} places ({each})",
             agrees=wins > _OFTEN * len(places),
             why="PIE holds its target itself, and its median lies at it; CoDel's target is a floor that the delay only "
             "has to touch once in an interval.",

@@ -71,7 +71,11 @@ class Hours:
 
     def trace(self, key: Key) -> Trace:
         """Return the queueing delay over time of the first run."""
-        return next(iter(self._of(self.delays, key)))
+        return self._of(self.delays, key)[0]
+
+    def base(self, key: Key) -> Trace:
+        """Return the base delay over time of the first run."""
+        return self._of(self.bases, key)[0]
 
     def utilization(self, key: Key) -> Number:
         """Return how much of the link the flow used."""

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
-from sojourn.papers.rite.access import CONSTANTS, LEVELS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
+from sojourn.papers.rite.access import CONSTANTS, LEVELS, PAIRS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.papers.study import Check, Findings, Item, Table
 
@@ -76,7 +76,7 @@ def _cases() -> dict[Key, Mapping[str, Any]]:
 def _change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
     """Compare tail and goodput with and without a change."""
     tail, goodput = (one.mean / other.mean - 1 for one, other in zip(now, then, strict=True))
-    beyond = [one.above(other) or other.above(one) for one, other in zip(now, then, strict=True)]
+    beyond = [one.surely_above(other) or other.surely_above(one) for one, other in zip(now, then, strict=True)]
     return Change(tail, goodput, (beyond[0] and abs(tail) > TAIL_PART) or (beyond[1] and abs(goodput) > GOODPUT_PART))
 
 
@@ -86,7 +86,7 @@ def _two(results: Results, key: Key) -> tuple[Number, Number]:
 
 def sensitivity(lab: Lab) -> Findings:
     """Halve and double each constant of each discipline."""
-    results, usual = measure(lab, "aqm-constants", base(), _cases(), seeds=RUNS), Results(defaults(lab))
+    results, usual = measure(lab, "aqm-constants", base(), _cases(), seeds=RUNS), defaults(lab)
     found = Findings()
     all_of_them = [
         Sensitivity(
@@ -114,7 +114,7 @@ def sensitivity(lab: Lab) -> Findings:
     found.verdict = f"Parameters in disguise, beside the target: {', '.join(hidden) or 'none'}."
     found.text = (
         f"A constant counts at a place if halving or doubling it moves the 90th percentile of delay by more than "
-        f"{100 * TAIL_PART:.0f} % or the goodput by more than {100 * GOODPUT_PART:.0f} %, beyond two standard errors; it "
+        f"{100 * TAIL_PART:.0f} % or the goodput by more than {100 * GOODPUT_PART:.0f} %, beyond chance; it "
         f"is called a parameter if it counts at a third or more of the {len(conditions())} places. The target is an open "
         "parameter of all of them, and shown for comparison."
     )
@@ -133,7 +133,11 @@ def _table(found: Sequence[Sensitivity]) -> Table:
         rows.append(
             (
                 *(one.discipline, one.constant.name, one.constant.default, one.places, called),
-                *(part for what, at in worst.items() for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")),
+                *(
+                    part
+                    for what, at in worst.items()
+                    for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")
+                ),
             )
         )
     return Table("sensitivity", "Sensitivity to each constant, halved and doubled", columns, tuple(rows))
@@ -146,11 +150,20 @@ def _insensitive(name: str, found: Sequence[Sensitivity]) -> Check:
         "claimed by its authors, asked by the report",
         "; ".join(f"{one.constant.name} counts at {one.places} of {len(one.changes)} places" for one in inside),
         agrees=not any(one.is_parameter for one in inside),
-        why=_WHY[name],
+        why=_WHY.get(name, ""),
     )
 
 
-_WHY = dict.fromkeys(CONSTANTS, "Open.")
+_INTERVAL = (
+    "The interval is how long CoDel waits before its first drop, and the time between the first two: by RFC 8289 about the "
+    "longest usual round-trip time, which makes it a parameter of the network. Where many flows need many drops, it "
+    "decides how soon there are enough."
+)
+_WHY = {
+    "CoDel": _INTERVAL,
+    "CAKE": _INTERVAL,
+    "FQ-CoDel": f"{_INTERVAL} The quantum decides how often flows take turns, and so how long a packet waits for its own.",
+}
 
 
 def _figure(found: Sequence[Sensitivity]) -> Figure:
@@ -172,15 +185,20 @@ def _figure(found: Sequence[Sensitivity]) -> Figure:
             for row, column in np.ndindex(values.shape):
                 value = float(values[row, column])
                 ink = "white" if abs(value) > 0.7 * limit else "black"
-                axes.text(column, row, f"{value:+.0f}", ha="center", va="center", fontsize=6, color=ink)
+                axes.text(column, row, f"{round(value):+d}", ha="center", va="center", fontsize=6, color=ink)
             axes.set_title(f"change of {title}")
-            axes.set_xticks(range(len(places)), [str(4 * LEVELS[level]) for _, level in places])
-            axes.set_xlabel("\n" + "flows, at base RTTs of " + ", ".join(f"{rtt:g}" for rtt in RTTS_MS) + " ms")
+            axes.set_xticks(range(len(places)), [_tick(*at) for at in places])
+            axes.set_xlabel("flows, and base round-trip time")
             for border in range(1, len(RTTS_MS)):
                 axes.axvline(border * len(LEVELS) - 0.5, color="black", linewidth=0.8)
             axes.tick_params(length=0)
         panels[0].set_yticks(range(len(found)), [one.name for one in found])
     return figure
+
+
+def _tick(rtt_ms: float, level: str) -> str:
+    """Return the number of flows, and in the middle of three the round-trip time."""
+    return f"{PAIRS * LEVELS[level]}" + (f"\n{rtt_ms:g} ms" if level == "moderate" else "")
 
 
 ITEMS = (

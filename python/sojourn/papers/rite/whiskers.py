@@ -44,15 +44,15 @@ Places = Mapping[str, Mapping[str, Five]]
 """Whiskers by place on the axis and by what is compared there."""
 
 
-def whiskers(rows: Mapping[str, Places], *, across: str, up: str, bottom: float = 0.0) -> Figure:
-    """Return a panel for each row, one below the other, with one legend; values begin at `bottom`."""
+def whiskers(rows: Mapping[str, Places], *, across: str, up: str, bottom: float = 0.0, top: float | None = None) -> Figure:
+    """Return a panel for each row, one below the other, with one legend; values from `bottom` to `top`."""
     names = list(dict.fromkeys(name for places in rows.values() for place in places.values() for name in place))
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, 0.6 + _ROW_IN * len(rows)), layout="constrained")
         panels = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
         for axes, (title, places) in zip(panels, rows.items(), strict=True):
             _row(axes, places, names)
-            axes.set_ylim(bottom=bottom)
+            axes.set_ylim(bottom, top)
             axes.set_title(title)
             axes.set_ylabel(up)
         panels[-1].set_xlabel(across)
