@@ -95,6 +95,8 @@ def run(  # noqa: PLR0913 (one for each option)
             shaper=shaper or "htb",
             progress=update,
         )
+    for remark in result.runs[0].get("kernel", {}).get("remarks", []):
+        click.echo(f"note: {remark}", err=True)
     if out is not None:
         result.save(out, force=force, pcap=pcap)
     if plot is not None:
