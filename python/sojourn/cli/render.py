@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.catalogue import Entry, Parameter
+from sojourn.catalogue import Entry, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
@@ -58,6 +58,22 @@ def print_entry(kind: str, entry: Entry) -> None:
             *_section("Holds", [[HOLDS[entry["holds"]]]] if entry["holds"] else []),
             *_section("Of each class: default, meaning [allowed]", _parameters(entry["class_parameters"])),
             *_section("Presets: whose, what differs from the defaults", presets),
+        )
+    )
+
+
+def print_profile(profile: Profile) -> None:
+    """Print what an access line sets in each direction."""
+    from rich.console import Group
+    from rich.text import Text
+
+    _print(
+        Group(
+            Text(f"{profile['name']} (access)", style="bold"),
+            Text(profile["summary"]),
+            *_section("Sources", [[source] for source in profile["sources"]]),
+            *_section("Down, to the home", [list(setting) for setting in profile["down"].items()]),
+            *_section("Up, from the home", [list(setting) for setting in profile["up"].items()]),
         )
     )
 

@@ -94,7 +94,8 @@ fn a_backlogged_link_loses_nothing_to_its_grants() {
 #[test]
 fn the_grant_is_part_of_the_round_trip() {
     let rtt = |medium: &str| {
-        let tcp = "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = { receive_window = \"2 packets\" }";
+        let tcp =
+            "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = { receive_window = \"2 packets\" }";
         let record = run(&dumbbell("20 s", &format!("rate = \"100 Mbit/s\"\n{medium}"), &[tcp]));
         group(&record, "a").rtt_ms.mean.unwrap()
     };
