@@ -97,6 +97,7 @@ class Scenario:
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
         probes: bool = False,
+        transfers: bool = False,
         backend: Backend = "sim",
         progress: Progress | None = None,
     ) -> "Result":
@@ -114,6 +115,8 @@ class Scenario:
             Whether to keep one row for each packet at the bottleneck.
         probes
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
+        transfers
+            Whether to keep one row for each transfer, or object of a web page, that ended.
         backend
             The world to run in: the packet-level simulation, or the fluid model, which has neither packets nor
             randomness and refuses what it does not know.
@@ -144,10 +147,12 @@ class Scenario:
                 raise reading.input_error("the fluid model has no packets", key="packets")
             if probes:
                 raise reading.input_error("the fluid model has no probes", key="probes")
+            if transfers:
+                raise reading.input_error("the fluid model has no transfers", key="transfers")
             done = world.run(resolved, seeds, kept_bin_s, progress)
         else:
-            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes), progress)
-        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
+            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
+        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}

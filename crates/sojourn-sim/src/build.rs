@@ -10,13 +10,13 @@ use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
 use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
+use crate::traffic::{Application, Datagrams, Padding, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
+use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Reach, Scenario, Traffic, Voip};
 use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
@@ -77,6 +77,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
             rtt: Times::default(),
             fct: Times::default(),
             fct_nanos: 0,
+            waited: 0,
             fct_by_size: BTreeMap::new(),
             page: Times::default(),
             page_nanos: 0,
@@ -86,7 +87,20 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
-    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
+    let transfers = wanted.transfers.then(Vec::new);
+    World {
+        now: Time::ZERO,
+        events: 0,
+        transfers,
+        agenda,
+        links,
+        lines,
+        flows,
+        groups,
+        entrances,
+        recorder,
+        measuring: false,
+    }
 }
 
 impl Builder<'_> {
@@ -205,6 +219,7 @@ impl Builder<'_> {
                 direction: group.direction,
                 lines,
                 access,
+                dies_past: dies_past(group),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(options, &endpoints),
@@ -244,6 +259,7 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
@@ -305,7 +321,7 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) => Protocol::Udp,
+        Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
     };
     FlowKey {
         source: host(group.hosts),
@@ -316,6 +332,13 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     }
 }
 
+/// The link past which datagrams of the group die, where they do not reach the receiver.
+fn dies_past(group: &Group) -> Option<usize> {
+    let Traffic::Padding(padding) = &group.traffic else { return None };
+    // The return link stands next to the bottleneck.
+    (padding.reach == Reach::Bottleneck).then_some(BOTTLENECK + usize::from(group.direction == Direction::Reverse))
+}
+
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
@@ -323,7 +346,7 @@ fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
             EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
             EcnUse::Scalable => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Padding(_) => Ecn::NotEct,
     }
 }
 
@@ -334,6 +357,7 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
+        Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)

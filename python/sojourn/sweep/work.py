@@ -56,7 +56,7 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (BIN_S if "series" in plan.keep else None, "packets" in plan.keep, False)
+    keep = (BIN_S if "series" in plan.keep else None, "packets" in plan.keep, False, False)
     return scenario.run(seeds, 1, keep, progress)
 
 

@@ -8,6 +8,7 @@ mod flows;
 mod instruments;
 mod ledbat;
 mod links;
+mod padding;
 mod random;
 mod traffic;
 mod web;
