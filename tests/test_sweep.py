@@ -1,5 +1,6 @@
 """Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
 
+import json
 import math
 import signal
 import subprocess
@@ -118,6 +119,28 @@ def test_the_same_bytes_at_any_number_of_processors_and_after_an_interruption(ba
     assert {name: (again.folder / name).stat().st_mtime_ns for name in kept} == kept
 
 
+def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path: Path) -> None:
+    narrow = plan_of(base, keep=["series"])
+    plan = plan_of(base, keep=["series", "probes"], bin="500 ms")
+    assert plan.fingerprint() != plan_of(base, keep=["series", "probes"], bin="1 s").fingerprint()
+    dataset = ran(plan, tmp_path / "wide")
+    assert dataset.tables == ["flow_probes", "flows", "queue", "queue_probes", "runs"]
+    both = (dataset, ran(narrow, tmp_path / "narrow"))
+    times = [sorted(set(one.table("queue")["time_s"].to_pylist())) for one in both]
+    assert times[0] == times[1][::5]
+    assert set(dataset.table("flow_probes")["point"].to_pylist()) == {0, 1, 2, 3}
+    assert "ssthresh_segments" in dataset.table("flow_probes")["name"].to_pylist()
+
+
+def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
+    flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
+    (record,) = plan.scenario(plan.point(0)).run([1], 1)
+    assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
+    delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
+    assert sum(row["delivered_bytes"] for row in flows) == delivered
+
+
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal: signal.Signals) -> None:
     sweep = tmp_path / "sweep.toml"
@@ -168,7 +191,12 @@ REFUSED = {
     "unequal lengths": ({"zip": {"seed": [1, 2], "runs": [1]}}, "2 values of seed, 1 values of runs"),
     "two axes for a key": ({"zip": {"bottleneck.rate": ["1 Mbit/s"]}}, "given by 2 axes"),
     "no seeds": ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
-    "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'packets'"),
+    "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'probes', 'packets'"),
+    "probes without bins": ({"keep": ["probes"]}, "'probes' beside 'series'"),
+    "bins of nothing": ({"bin": "1 s"}, "bin: '1 s'; allowed: only with keep = ['series']"),
+    "bins of no time": ({"keep": ["series"], "bin": "0 s"}, "bin: '0 s'; allowed: a time above zero, such as '10 s'"),
+    "bins of a number": ({"keep": ["series"], "bin": 10}, "bin: 10; allowed: a time above zero"),
+    "bins of another kind": ({"keep": ["series"], "bin": "10 B"}, "bin: '10 B'; allowed: a time above zero"),
     "no base": ({"base": 3}, "base: 3; allowed: a file relative to the sweep's"),
     "a range of two units": (
         {"axes": {"bottleneck.rate": {"from": "1 Mbit/s", "to": "1 Gbit/s", "count": 2}}},

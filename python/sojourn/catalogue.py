@@ -5,7 +5,7 @@ All of it is declared once, beside each algorithm in the engine; nothing is repe
 
 import functools
 import json
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from sojourn import _native
 
@@ -39,6 +39,7 @@ class Entry(TypedDict):
     presets: list[Preset]
     holds: str | None
     class_parameters: list[Parameter]
+    linux: dict[str, Any]
 
 
 class ReadyScenario(TypedDict):
@@ -70,6 +71,7 @@ class Catalogue(TypedDict):
     protections: list[Entry]
     access: list[Profile]
     scenarios: list[ReadyScenario]
+    code_points: dict[str, int]
 
 
 @functools.cache

@@ -79,6 +79,7 @@ fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
         SegmentKind::SynAck => (0, 1, SYN | ACK),
         SegmentKind::Data | SegmentKind::Datagram => (at(body.number), 1, ACK),
         SegmentKind::Ack => (1, at(body.number), ACK),
+        SegmentKind::Request => (1, 1, ACK),
     };
     flags |= if body.ece { ECE } else { 0 } | if body.cwr { CWR } else { 0 };
     bytes.extend(packet.key.source_port.to_be_bytes());
@@ -108,7 +109,7 @@ fn timestamps(bytes: &mut Vec<u8>, body: &Segment) {
             let arrived = body.stamp.as_nanos().saturating_add_signed(body.delay_nanos);
             (millis(Time::from_nanos(arrived)), millis(body.stamp))
         }
-        SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram => (millis(body.stamp), 0),
+        SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Request => (millis(body.stamp), 0),
     };
     bytes.extend([NOP, NOP, TIMESTAMPS, 10]);
     bytes.extend(value.to_be_bytes());

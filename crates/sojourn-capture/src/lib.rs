@@ -38,7 +38,7 @@ fn flow_headers(scenario: &Scenario) -> Vec<FlowHeaders> {
             header_bytes: options.header_bytes,
             timestamps: options.timestamps && is_tcp,
         };
-        std::iter::repeat_n(flow, group.flows as usize)
+        std::iter::repeat_n(flow, (group.flows * group.traffic.connections()) as usize)
     };
     scenario.groups.iter().flat_map(of_group).collect()
 }

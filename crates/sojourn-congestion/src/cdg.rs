@@ -59,6 +59,8 @@ pub struct Cdg {
     queue: Queue,
     /// Back-offs, also ignored ones, since the queue last fell.
     backoffs: u64,
+    /// Back-offs that reduced the window, since the start.
+    answered: u64,
     hystart: HyStart,
     random: Stream,
     settings: Settings,
@@ -157,6 +159,7 @@ impl Cdg {
             easing: false,
             queue: Queue::Unknown,
             backoffs: 0,
+            answered: 0,
             hystart: HyStart::default(),
             random,
             settings,
@@ -259,6 +262,7 @@ impl Cdg {
         self.reno.window = (self.reno.window * self.settings.backoff).max(least);
         self.reno.threshold = self.reno.window;
         self.easing = true;
+        self.answered += 1;
         true
     }
 
@@ -381,5 +385,6 @@ impl Control for Cdg {
         visit("gradient_least_ms", sum.least as f64 / count / 1e6);
         visit("gradient_greatest_ms", sum.greatest as f64 / count / 1e6);
         visit("shadow_window", self.shadow);
+        visit("backoffs", self.answered as f64);
     }
 }

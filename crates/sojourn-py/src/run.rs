@@ -131,13 +131,17 @@ fn group_names(scenario: &Scenario) -> impl Iterator<Item = &str> {
     scenario.groups.iter().map(|group| group.name.as_str())
 }
 
-/// Group and index within it of each flow, by the simulator's flow number.
+/// Group and index within it of the flow of each connection, by the simulator's number.
 fn flow_places(scenario: &Scenario) -> Vec<(u32, u32)> {
     let groups = scenario.groups.iter().zip(0..);
-    groups.flat_map(|(group, number)| (0..group.flows).map(move |index| (number, index))).collect()
+    let places = groups.flat_map(|(group, number)| {
+        let connections = 0..group.traffic.connections();
+        (0..group.flows).flat_map(move |index| connections.clone().map(move |_| (number, index)))
+    });
+    places.collect()
 }
 
-const KINDS: [&str; 5] = ["data", "ack", "syn", "syn-ack", "datagram"];
+const KINDS: [&str; 6] = ["data", "ack", "syn", "syn-ack", "datagram", "request"];
 
 fn kind_code(kind: SegmentKind) -> u8 {
     match kind {
@@ -146,5 +150,6 @@ fn kind_code(kind: SegmentKind) -> u8 {
         SegmentKind::Syn => 2,
         SegmentKind::SynAck => 3,
         SegmentKind::Datagram => 4,
+        SegmentKind::Request => 5,
     }
 }

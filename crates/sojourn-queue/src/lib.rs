@@ -36,6 +36,7 @@ pub mod pi2;
 pub mod pie;
 pub mod prio;
 pub mod red;
+pub mod replay;
 pub mod sfb;
 pub mod sfq;
 pub mod sqf;

@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::{Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
-use crate::{Sizes, Traffic, Video, Voip};
+use crate::{Sizes, Traffic, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use std::sync::Arc;
@@ -120,7 +120,11 @@ fn traffic(fields: &Fields) -> Traffic {
     match fields.section.name {
         "bulk" => Traffic::Bulk { size_bytes: fields.bytes("size") },
         "on-off" if span(fields, "off").is_zero() => Traffic::Bulk { size_bytes: None },
-        "on-off" => Traffic::OnOff { on: span(fields, "on"), off: span(fields, "off") },
+        "on-off" => Traffic::OnOff {
+            on: span(fields, "on"),
+            off: span(fields, "off"),
+            restart: fields.boolean("restart").expect(CHECKED),
+        },
         "cbr" => Traffic::Cbr {
             rate: fields.rate("rate").expect(CHECKED),
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
@@ -130,7 +134,9 @@ fn traffic(fields: &Fields) -> Traffic {
         "transfers" => Traffic::Transfers {
             interval: span(fields, "interval"),
             sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+            connections: fields.integer("connections").expect(CHECKED) as u32,
         },
+        "web" => Traffic::Web(web(fields)),
         other => unreachable!("no traffic is called {other}"),
     }
 }
@@ -169,6 +175,34 @@ pub(crate) fn sizes(fields: &Fields) -> Option<Sizes> {
         },
         other => unreachable!("no sizes are called {other}"),
     })
+}
+
+/// The numbers of things that `fields` describe, where they are valid.
+pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
+    Some(match fields.section.name {
+        "fixed" => Sizes::Fixed(fields.integer("count")?),
+        "pareto" => {
+            Sizes::Pareto { min: fields.integer("min")?, max: fields.integer("max")?, shape: fields.number("shape")? }
+        }
+        "log-normal" => Sizes::LogNormal {
+            median: fields.integer("median")?,
+            sigma: fields.number("sigma")?,
+            max: fields.integer("max")?,
+        },
+        "zipf" => Sizes::Zipf { unit: 1, most: fields.integer("most")?, exponent: fields.number("exponent")? },
+        other => unreachable!("no counts are called {other}"),
+    })
+}
+
+fn web(fields: &Fields) -> Web {
+    Web {
+        objects: fields.table("objects").and_then(counts).expect(CHECKED),
+        sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+        connections: fields.integer("connections").expect(CHECKED) as u32,
+        reuse: fields.boolean("reuse").expect(CHECKED),
+        request_bytes: fields.bytes("request").expect(CHECKED) as u32,
+        think: span(fields, "think"),
+    }
 }
 
 fn video(fields: &Fields) -> Video {

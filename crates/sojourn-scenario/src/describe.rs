@@ -210,10 +210,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::OnOff { on, off } => {
+        Traffic::OnOff { on, off, restart } => {
             let mut fields = kind("on-off");
             fields.put("on", span(*on));
             fields.put("off", span(*off));
+            fields.put("restart", Item::Value(Value::Boolean(*restart)));
             fields
         }
         Traffic::Cbr { rate, packet_bytes } => {
@@ -237,11 +238,24 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::Transfers { interval, sizes } => {
+        Traffic::Transfers { interval, sizes, connections } => {
             let mut fields = kind("transfers");
             fields.put("interval", span(*interval));
             let sizes = self::sizes(sizes, fields.section);
             fields.put("size", Item::Table(sizes));
+            fields.put("connections", integer(u64::from(*connections)));
+            fields
+        }
+        Traffic::Web(web) => {
+            let mut fields = kind("web");
+            let objects = counts(&web.objects, fields.section);
+            fields.put("objects", Item::Table(objects));
+            let sizes = self::sizes(&web.sizes, fields.section);
+            fields.put("size", Item::Table(sizes));
+            fields.put("connections", integer(u64::from(web.connections)));
+            fields.put("reuse", Item::Value(Value::Boolean(web.reuse)));
+            fields.put("request", Item::Bytes(u64::from(web.request_bytes)));
+            fields.put("think", span(web.think));
             fields
         }
         Traffic::Video(video) => {
@@ -282,6 +296,37 @@ fn sizes(sizes: &Sizes, section: &Section) -> Fields {
         Sizes::Zipf { unit, most, exponent } => {
             let mut fields = kind("zipf");
             fields.put("unit", Item::Bytes(unit));
+            fields.put("most", integer(most));
+            fields.put("exponent", number(exponent));
+            fields
+        }
+    }
+}
+
+fn counts(counts: &Sizes, section: &Section) -> Fields {
+    let kind = |name| new_kind(section, "objects", name);
+    match *counts {
+        Sizes::Fixed(count) => {
+            let mut fields = kind("fixed");
+            fields.put("count", integer(count));
+            fields
+        }
+        Sizes::Pareto { min, max, shape } => {
+            let mut fields = kind("pareto");
+            fields.put("min", integer(min));
+            fields.put("max", integer(max));
+            fields.put("shape", number(shape));
+            fields
+        }
+        Sizes::LogNormal { median, sigma, max } => {
+            let mut fields = kind("log-normal");
+            fields.put("median", integer(median));
+            fields.put("sigma", number(sigma));
+            fields.put("max", integer(max));
+            fields
+        }
+        Sizes::Zipf { most, exponent, .. } => {
+            let mut fields = kind("zipf");
             fields.put("most", integer(most));
             fields.put("exponent", number(exponent));
             fields

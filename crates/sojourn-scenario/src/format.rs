@@ -8,6 +8,7 @@ mod access;
 mod group;
 mod link;
 mod queue;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -20,7 +21,7 @@ use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
-pub(crate) use traffic::UNRESPONSIVE;
+pub(crate) use traffic::{UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]

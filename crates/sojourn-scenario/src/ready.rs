@@ -76,11 +76,14 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "video",
     "traffic-mix",
     "short-transfers",
+    "web-pages",
 };
 
 /// One line for each file in `scenarios/traces/`.
 static TRACES: &[(&str, &str)] = traces! {
     "synthetic-lte",
+    "synthetic-umts",
+    "synthetic-evdo",
 };
 
 /// All scenarios that come with Sojourn.

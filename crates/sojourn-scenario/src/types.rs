@@ -79,7 +79,11 @@ impl Group {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Video(_)
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_) => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes
             }

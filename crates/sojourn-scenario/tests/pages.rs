@@ -6,8 +6,8 @@ use sojourn_scenario::{catalogue, ready, reference_markdown, schema};
 use std::path::{Path, PathBuf};
 
 #[allow(dead_code)]
-#[path = "../examples/synthetic_lte.rs"]
-mod synthetic_lte;
+#[path = "../examples/synthetic_links.rs"]
+mod synthetic_links;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -42,10 +42,52 @@ fn every_scenario_in_the_folder_comes_along() {
 }
 
 #[test]
-fn the_synthetic_trace_is_what_its_generator_makes() {
-    let written = std::fs::read_to_string(root().join("scenarios/traces/synthetic-lte")).expect("it is there");
-    let made: String = synthetic_lte::opportunities().iter().map(|time| format!("{time}\n")).collect();
-    assert!(written == made, "cargo run --example synthetic_lte writes the trace");
+fn the_synthetic_links_are_what_their_generator_makes() {
+    let mut names: Vec<_> = std::fs::read_dir(root().join("scenarios/traces"))
+        .expect("the folder is there")
+        .map(|entry| entry.expect("it can be listed").file_name().into_string().expect("a name"))
+        .filter(|name| name != "README.md")
+        .collect();
+    names.sort();
+    let mut known: Vec<_> = synthetic_links::LINKS.iter().map(|link| link.name).collect();
+    known.sort_unstable();
+    assert_eq!(names, known);
+    for link in &synthetic_links::LINKS {
+        let written = std::fs::read_to_string(root().join("scenarios/traces").join(link.name)).expect("it is there");
+        let made: String = link.opportunities().iter().map(|time| format!("{time}\n")).collect();
+        assert!(written == made, "cargo run --example synthetic_links {} writes the trace", link.name);
+    }
+}
+
+/// The statistics that scenarios/traces/README.md gives.
+#[test]
+fn the_synthetic_links_have_the_statistics_that_their_page_gives() {
+    let page = std::fs::read_to_string(root().join("scenarios/traces/README.md")).expect("it is there");
+    for link in &synthetic_links::LINKS {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{}`", link.name)));
+        assert_eq!(row, Some(statistics(link.name, &link.opportunities()).as_str()));
+    }
+}
+
+/// A row of the page: length, mean rate, quantiles of the means of single seconds, part of the time in gaps of more than
+/// 200 ms, longest gap.
+fn statistics(name: &str, times_ms: &[u64]) -> String {
+    const MEGABITS: f64 = 1500.0 * 8.0 / 1e6;
+    let seconds = *times_ms.last().expect("there are some") / 1000;
+    let mut rates = vec![0.0; seconds as usize + 1];
+    times_ms.iter().for_each(|&ms| rates[(ms / 1000) as usize] += MEGABITS);
+    rates.truncate(seconds as usize);
+    rates.sort_by(f64::total_cmp);
+    let quantiles = [0.1, 0.25, 0.5, 0.75, 0.9].map(|part| rates[(part * (seconds - 1) as f64).round() as usize]);
+    let quantiles = quantiles.map(|rate| format!("{rate:.2}")).join(", ");
+    let gaps: Vec<u64> = times_ms.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let idle: u64 = gaps.iter().filter(|&&gap| gap > 200).sum();
+    format!(
+        "| `{name}` | {seconds} | {:.2} | {quantiles} | {:.0} | {:.1} |",
+        times_ms.len() as f64 * MEGABITS / seconds as f64,
+        idle as f64 / seconds as f64 / 10.0,
+        *gaps.iter().max().expect("there are some") as f64 / 1000.0,
+    )
 }
 
 /// Follows all references of `value` into `$defs` of `schema`.

@@ -11,8 +11,6 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
@@ -21,7 +19,9 @@ use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Scenario, Traffic, Voip,
 };
-use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use sojourn_traffic::voip::Call;
+use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -46,11 +46,26 @@ struct Builder<'a> {
     lines: Vec<Line>,
     /// Lines that flows share: one per direction of travel and delay.
     shared: HashMap<(Direction, Span), usize>,
+    /// Flows so far.
+    numbered: u32,
+}
+
+/// Where a flow stands.
+struct FlowPlace {
+    /// Its group's index.
+    group: usize,
+    /// Its place in the group.
+    index: u32,
+    /// Its place among all flows.
+    number: u32,
+    /// The number of its first connection.
+    lead: usize,
 }
 
 /// The world of `scenario` with seed `seed` before its first event.
 pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
-    let mut builder = Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new() };
+    let mut builder =
+        Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new(), numbered: 0 };
     builder.add_links();
     let entrances = builder.chain_links();
     let flows = builder.flows();
@@ -67,6 +82,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
             fct: Times::default(),
             fct_nanos: 0,
             fct_by_size: BTreeMap::new(),
+            page: Times::default(),
+            page_nanos: 0,
             delay: Times::default(),
             dialer: Dialer::new(group, &options(group), seed),
         })
@@ -158,8 +175,10 @@ impl Builder<'_> {
                 None => vec![Time::NEVER; group.flows as usize],
             };
             for (index, life) in starts.into_iter().zip(stops).enumerate() {
-                let number = flows.len();
-                flows.push(self.flow(group_index, index as u32, number, life, &options));
+                let place =
+                    FlowPlace { group: group_index, index: index as u32, number: self.numbered, lead: flows.len() };
+                self.numbered += 1;
+                self.connections(&place, life, &options, &mut flows);
             }
         }
         flows
@@ -177,9 +196,10 @@ impl Builder<'_> {
         }
     }
 
-    fn flow(&mut self, group_index: usize, index: u32, number: usize, life: (Time, Time), options: &Options) -> Flow {
-        let group = &self.scenario.groups[group_index];
-        let rtt = group.rtt[index as usize];
+    /// The connections of the flow at `place`, which lives from one time to another.
+    fn connections(&mut self, place: &FlowPlace, life: (Time, Time), options: &Options, flows: &mut Vec<Flow>) {
+        let group = &self.scenario.groups[place.group];
+        let rtt = group.rtt[place.index as usize];
         let (there, back) = (rtt / 2, rtt - rtt / 2);
         let of = |direction| if direction == group.direction { there } else { back };
         let lines = [Direction::Forward, Direction::Reverse].map(|travel| self.shared_line(travel, of(travel)));
@@ -187,30 +207,35 @@ impl Builder<'_> {
             self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
             self.lines.len() - 1
         });
-        let endpoints = self.endpoints(group, index, options);
-        let stream = |name: &str| self.stream(&format!("group.{}.{index}.{name}", group.name));
+        let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
         let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
-        let application = Application::new(&group.traffic, about, life, stream);
-        Flow {
-            group: group_index,
-            index,
-            direction: group.direction,
-            lines,
-            access,
-            key: flow_key(group, index, number, &endpoints),
-            dscp: group.dscp,
-            ecn: codepoint(options, &endpoints),
-            header_bytes: header_bytes(group, options),
-            application,
-            call: call(&group.traffic),
-            endpoints,
-            sojourn: Coarse::default(),
-            counts: Counts::default(),
-            base: Counts::default(),
-            past_sender: SenderCounts::default(),
-            base_sender: SenderCounts::default(),
-            connections: 0,
-            armed: Time::NEVER,
+        let mut application = Some(Application::new(&group.traffic, about, life, stream));
+        for _ in 0..group.traffic.connections() {
+            let endpoints = self.endpoints(group, place.index, options);
+            flows.push(Flow {
+                group: place.group,
+                index: place.index,
+                lead: place.lead,
+                direction: group.direction,
+                lines,
+                access,
+                key: flow_key(group, place, &endpoints),
+                dscp: group.dscp,
+                ecn: codepoint(options, &endpoints),
+                header_bytes: header_bytes(group, options),
+                application: application.take(),
+                request: None,
+                requests: 0,
+                call: call(&group.traffic),
+                endpoints,
+                sojourn: Coarse::default(),
+                counts: Counts::default(),
+                base: Counts::default(),
+                past_sender: SenderCounts::default(),
+                base_sender: SenderCounts::default(),
+                connections: 0,
+                armed: Time::NEVER,
+            });
         }
     }
 
@@ -236,7 +261,11 @@ impl Builder<'_> {
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {}
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Video(_)
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_) => {}
         }
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
         Endpoints::Transport(sender, receiver)
@@ -268,12 +297,13 @@ impl Dialer {
     pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
         let options = &self.options;
         let control = self.control.as_ref().expect("responsive traffic has a control");
-        let mut name = format!("group.{}.{index}.control", self.group);
-        if number > 0 {
-            name += &format!(".{number}");
+        let connection = if number > 0 { format!(".{number}") } else { String::new() };
+        let stream = |name: &str| Stream::new(self.seed, &format!("group.{}.{index}.{name}{connection}", self.group));
+        let control = AnyControl::build(control, &options.path(), stream("control"));
+        let mut sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
+        if !options.send_jitter.is_zero() {
+            sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
         }
-        let control = AnyControl::build(control, &options.path(), Stream::new(self.seed, &name));
-        let sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
         (sender, Receiver::new(options, self.clock))
     }
 }
@@ -285,8 +315,8 @@ fn call(traffic: &Traffic) -> Option<Box<Call>> {
 
 /// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
 /// flow of a sending host has another port there.
-fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> FlowKey {
-    let first = number as u32 - index;
+fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoints: &Endpoints) -> FlowKey {
+    let first = number - index;
     let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
@@ -304,9 +334,9 @@ fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> 
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
-            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
-            EcnUse::Scalable => Ecn::Ect1,
+        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
+            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
         Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
     }
@@ -319,9 +349,11 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
-            options.header_bytes
-        }
+        Traffic::Bulk { .. }
+        | Traffic::OnOff { .. }
+        | Traffic::Video(_)
+        | Traffic::Transfers { .. }
+        | Traffic::Web(_) => options.header_bytes,
     }
 }
 

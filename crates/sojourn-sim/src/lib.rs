@@ -17,7 +17,6 @@ mod record;
 mod runs;
 mod series;
 mod times;
-mod traffic;
 mod world;
 
 pub use build::named_links;

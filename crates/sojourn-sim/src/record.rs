@@ -1,9 +1,9 @@
 //! The run record: what every world answers with, in the same names and units.
 
 use crate::times::{Coarse, Times};
-use crate::traffic::{e_model, video, voip};
 use serde::Serialize;
 use sojourn_core::Span;
+use sojourn_traffic::{e_model, video, voip};
 use std::collections::BTreeMap;
 
 /// The result of one run. A value that could not be had is `None`, never zero.
@@ -88,8 +88,14 @@ pub struct MeanMax {
 pub struct QueueMs {
     /// Mean.
     pub mean: Option<f64>,
+    /// 10th percentile.
+    pub p10: Option<f64>,
+    /// Lower quartile.
+    pub p25: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
+    /// Upper quartile.
+    pub p75: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
     /// 99th percentile.
@@ -109,15 +115,17 @@ pub struct Milliseconds {
     pub p99: Option<f64>,
 }
 
-/// Completion times of finite transfers in ms.
+/// Completion times of finite transfers, or of pages, in ms.
 #[derive(Clone, Copy, Serialize, Debug)]
 pub struct Fct {
-    /// Transfers that ended in the measured part.
+    /// Transfers, or pages, that ended in the measured part.
     pub count: u64,
     /// Mean.
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
 }
@@ -149,6 +157,9 @@ pub struct GroupRecord {
     /// The same by size, under the smallest size of each power of ten, where there are any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fct_by_size_ms: BTreeMap<String, Fct>,
+    /// Times of its pages from the first request to the last byte, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_ms: Option<Fct>,
     /// Quality of its calls, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
@@ -230,30 +241,28 @@ pub struct FlowRecord {
 impl QueueMs {
     /// The distribution `times`, with exact sum and maximum.
     pub fn new(times: &Times, sum_nanos: u128, max: Span) -> QueueMs {
-        if times.count() == 0 {
-            return QueueMs::default();
-        }
-        QueueMs {
-            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
-            p50: quantile_ms(times, 0.5),
-            p90: quantile_ms(times, 0.9),
-            p99: quantile_ms(times, 0.99),
-            max: Some(max.as_millis_f64()),
-        }
+        QueueMs::from_parts(times.count(), sum_nanos, max, |fraction| times.quantile(fraction))
     }
 
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> QueueMs {
-        if times.count() == 0 {
+        QueueMs::from_parts(times.count(), times.nanos(), times.max(), |fraction| times.quantile(fraction))
+    }
+
+    fn from_parts(count: u64, sum_nanos: u128, max: Span, quantile: impl Fn(f64) -> Option<Span>) -> QueueMs {
+        if count == 0 {
             return QueueMs::default();
         }
-        let quantile = |fraction| times.quantile(fraction).map(Span::as_millis_f64);
+        let quantile = |fraction| quantile(fraction).map(Span::as_millis_f64);
         QueueMs {
-            mean: Some(times.nanos() as f64 / times.count() as f64 / 1e6),
+            mean: Some(sum_nanos as f64 / count as f64 / 1e6),
+            p10: quantile(0.1),
+            p25: quantile(0.25),
             p50: quantile(0.5),
+            p75: quantile(0.75),
             p90: quantile(0.9),
             p99: quantile(0.99),
-            max: Some(times.max().as_millis_f64()),
+            max: Some(max.as_millis_f64()),
         }
     }
 }
@@ -314,14 +323,14 @@ impl VideoRecord {
 impl Fct {
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> Fct {
-        let QueueMs { mean, p50, p99, .. } = QueueMs::of(times);
-        Fct { count: times.count(), mean, p50, p99 }
+        let QueueMs { mean, p50, p90, p99, .. } = QueueMs::of(times);
+        Fct { count: times.count(), mean, p50, p90, p99 }
     }
 
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
         let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);
-        Fct { count: times.count(), mean, p50, p99 }
+        Fct { count: times.count(), mean, p50, p90: quantile_ms(times, 0.9), p99 }
     }
 }
 

@@ -3,16 +3,16 @@
 use crate::Packet;
 use crate::agenda::Agenda;
 use crate::build::Dialer;
-use crate::flow::{Endpoints, Flow};
+use crate::flow::{Endpoints, FIRST_PORT, Flow, Request};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::{Action, Completed};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
-use sojourn_transport::{Segment, SegmentKind, Transmit};
+use sojourn_traffic::{Action, Arrived, Completed, Fetch};
+use sojourn_transport::{Segment, SegmentKind, Sender, Transmit};
 use std::collections::BTreeMap;
 
 /// Everything that exists in a run.
@@ -26,7 +26,7 @@ pub struct World {
     pub links: Vec<Link>,
     /// All delay lines.
     pub lines: Vec<Line>,
-    /// All flows.
+    /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.
     pub groups: Vec<GroupMeter>,
@@ -51,6 +51,10 @@ pub struct GroupMeter {
     pub fct_nanos: u128,
     /// Completion times by the power of ten that the transfer's bytes reach.
     pub fct_by_size: BTreeMap<u32, Coarse>,
+    /// Times of pages.
+    pub page: Times,
+    /// Sum of times of pages, in ns.
+    pub page_nanos: u128,
     /// One-way delays of packets of calls.
     pub delay: Times,
     /// Makes the connections of its flows.
@@ -63,6 +67,12 @@ impl GroupMeter {
         self.fct.record(completed.time);
         self.fct_nanos += u128::from(completed.time.as_nanos());
         self.fct_by_size.entry(completed.bytes.ilog10()).or_default().record(completed.time);
+    }
+
+    /// A page has ended.
+    fn on_page(&mut self, time: Span) {
+        self.page.record(time);
+        self.page_nanos += u128::from(time.as_nanos());
     }
 }
 
@@ -232,6 +242,7 @@ impl World {
             SegmentKind::Syn => self.on_syn(index, &packet.body),
             SegmentKind::SynAck => self.on_syn_ack(index),
             SegmentKind::Datagram => self.on_datagram(index, &packet),
+            SegmentKind::Request => self.on_request(index, packet.body.number),
         }
     }
 
@@ -245,30 +256,35 @@ impl World {
         flow.counts.on_delay(now.since(packet.body.stamp));
         if arrival.is_new {
             flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
-            if finished {
-                self.on_arrived(index);
-            }
         }
         match arrival.ack {
-            Some(ack) => self.send_back(index, ack),
+            Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
+        }
+        // After the acknowledgement, which belongs to this connection and not to one that may replace it.
+        if arrival.is_new && finished {
+            self.on_arrived(index);
         }
     }
 
-    /// All that the application has supplied has arrived.
+    /// All that the application has supplied to a connection has arrived.
     fn on_arrived(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        let (action, completed) = flow.application.on_arrived(self.now, flow.counts.delivered_bytes);
-        if let Some(completed) = completed
-            && self.measuring
-        {
-            self.groups[flow.group].on_completed(completed);
+        let lead = self.flows[index].lead;
+        let delivered_bytes = self.flows[index].counts.delivered_bytes;
+        let flow = &mut self.flows[lead];
+        let application = flow.application.as_mut().expect("the first connection has the application");
+        let arrived = Arrived { connection: (index - lead) as u32, delivered_bytes };
+        let Some(answer) = application.on_arrived(self.now, arrived) else { return };
+        if self.measuring {
+            let meter = &mut self.groups[flow.group];
+            answer.completed.into_iter().for_each(|completed| meter.on_completed(completed));
+            answer.page.into_iter().for_each(|time| meter.on_page(time));
         }
-        if action != Action::Nothing {
-            self.perform(index, action);
-            self.transmit(index);
+        if answer.action != Action::Nothing {
+            let acted = self.perform(lead, answer.action);
+            self.transmit(acted);
         }
-        self.arm(index);
+        self.arm(lead);
     }
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
@@ -302,7 +318,17 @@ impl World {
             unreachable!("a SYN needs a receiver")
         };
         let answer = receiver.on_syn(syn);
-        self.send_back(index, answer);
+        self.send_back(index, answer, 0);
+    }
+
+    /// A request has come to the sender.
+    fn on_request(&mut self, index: usize, number: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let Some(Request { fetch, .. }) = flow.request.take_if(|request| request.number == number) else { return };
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
+        supply(sender, fetch.bytes, fetch.idle_since.map_or(Span::ZERO, |since| now.since(since)));
+        self.transmit(index);
     }
 
     fn on_syn_ack(&mut self, index: usize) {
@@ -321,50 +347,114 @@ impl World {
             return;
         }
         self.flows[index].armed = Time::NEVER;
-        if self.flows[index].application.next <= now {
-            let action = self.flows[index].application.act(now);
-            self.perform(index, action);
+        if let Some(application) = self.flows[index].application.as_mut().filter(|application| application.next <= now)
+        {
+            let action = application.act(now);
+            let acted = self.perform(index, action);
+            if acted != index {
+                self.transmit(acted);
+            }
+        }
+        if let Some(request) = self.flows[index].request.as_mut().filter(|request| request.again <= now) {
+            request.repeat(now);
+            self.send_request(index);
         }
         if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
             sender.on_timer(now);
             if let Some(ack) = receiver.on_timer(now) {
-                self.send_back(index, ack);
+                self.send_back(index, ack, 0);
             }
         }
         self.transmit(index);
     }
 
-    /// Does what an application asks, up to sending.
-    fn perform(&mut self, index: usize, action: Action) {
+    /// Does what the application of the flow that begins with connection `lead` asks, up to sending. The connection
+    /// that it was about.
+    fn perform(&mut self, lead: usize, action: Action) -> usize {
+        match action {
+            Action::Connect { connection, bytes } => return self.connect(lead + connection as usize, bytes),
+            Action::Fetch(fetch) => return self.fetch(lead, fetch),
+            Action::Pause => {
+                self.pause(lead);
+                return lead;
+            }
+            Action::Nothing | Action::Endless | Action::Supply { .. } | Action::Resume => {}
+        }
         let now = self.now;
-        match &mut self.flows[index].endpoints {
+        match &mut self.flows[lead].endpoints {
             Endpoints::Transport(sender, _) => match action {
-                Action::Nothing => {}
                 Action::Endless => sender.supply_forever(),
-                Action::Supply { bytes, idle } => {
-                    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
-                    if idle > sender.rtt().timeout() {
-                        sender.restart();
-                    }
-                    sender.supply(bytes);
-                }
-                Action::Connect(bytes) => self.connect(index, bytes),
-                Action::Pause => sender.stop_supply(),
+                Action::Supply { bytes, idle } => supply(sender, bytes, idle),
                 Action::Resume => {
                     sender.restart();
                     sender.supply_forever();
                 }
+                Action::Nothing | Action::Connect { .. } | Action::Fetch(_) | Action::Pause => {}
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
         }
+        lead
+    }
+
+    /// Nothing new is sent on any connection of a flow.
+    fn pause(&mut self, lead: usize) {
+        let now = self.now;
+        for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead == lead) {
+            flow.request = None;
+            match &mut flow.endpoints {
+                Endpoints::Transport(sender, _) => sender.stop_supply(),
+                Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
+            }
+        }
+    }
+
+    /// Replaces a connection by a fresh one.
+    fn dial(&mut self, index: usize) {
+        let lead = self.flows[index].lead;
+        self.flows[lead].connections += 1;
+        let number = self.flows[lead].connections;
+        let mut port = FIRST_PORT.wrapping_add(number as u16);
+        // After 2^16 connections ports come again: not one that another connection of the flow has.
+        while number > u64::from(u16::MAX) && self.has_port(lead, port) {
+            port = port.wrapping_add(1);
+        }
+        let flow = &mut self.flows[index];
+        let (sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, number);
+        flow.connect(Endpoints::Transport(sender, receiver), port);
+    }
+
+    fn has_port(&self, lead: usize, port: u16) -> bool {
+        let mut connections = self.flows[lead..].iter().take_while(|flow| flow.lead == lead);
+        connections.any(|flow| flow.key.destination_port == port)
     }
 
     /// Sends `bytes` over a fresh connection.
-    fn connect(&mut self, index: usize, bytes: u64) {
+    fn connect(&mut self, index: usize, bytes: u64) -> usize {
+        self.dial(index);
+        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+            sender.supply(bytes);
+        }
+        index
+    }
+
+    /// The receiver asks for what `fetch` says.
+    fn fetch(&mut self, lead: usize, fetch: Fetch) -> usize {
+        let index = lead + fetch.connection as usize;
+        if fetch.idle_since.is_none() {
+            self.dial(index);
+        }
         let flow = &mut self.flows[index];
-        let (mut sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, flow.connections + 1);
-        sender.supply(bytes);
-        flow.connect(Endpoints::Transport(sender, receiver));
+        flow.requests = flow.requests.wrapping_add(1);
+        flow.request = Some(Request::new(flow.requests, fetch, self.now));
+        self.send_request(index);
+        index
+    }
+
+    /// Sends the request that a connection has.
+    fn send_request(&mut self, index: usize) {
+        let Some(request) = self.flows[index].request else { return };
+        let segment = Segment::new(SegmentKind::Request, request.number, self.now);
+        self.send_back(index, segment, request.fetch.request_bytes);
     }
 
     /// Sends all that a flow may send now.
@@ -404,12 +494,12 @@ impl World {
         }
     }
 
-    /// The receiver of a flow answers.
+    /// The receiver of a flow sends `segment` with `payload_bytes`.
     #[inline]
-    fn send_back(&mut self, index: usize, segment: Segment) {
+    fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
-        let mut packet = flow.packet(index as u32, segment, 0);
+        let mut packet = flow.packet(index as u32, segment, payload_bytes);
         packet.key = packet.key.reversed();
         self.enter(direction, packet);
     }
@@ -434,7 +524,9 @@ impl World {
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
-            flow.application.begin_measuring(self.now);
+            if let Some(application) = &mut flow.application {
+                application.begin_measuring(self.now);
+            }
             if let Some(call) = &mut flow.call {
                 call.begin_measuring();
             }
@@ -465,6 +557,15 @@ impl World {
         let in_lines: usize = self.lines.iter().map(Line::packets).sum();
         assert_eq!(in_flight, (in_links + in_lines) as u64, "packets in the network at {:?}", self.now);
     }
+}
+
+/// Gives `sender` something to send: so many bytes since its connection began, after nothing was left for `idle`.
+fn supply(sender: &mut Sender, bytes: u64, idle: Span) {
+    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
+    if idle > sender.rtt().timeout() {
+        sender.restart();
+    }
+    sender.supply(bytes);
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
 use sojourn_congestion::{Ack, AnyControl, Congestion, Control, RateSample, Signal};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Span, Stream, Time};
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -48,6 +48,23 @@ pub enum Transmit {
         /// Whether it tells the receiver that the window was reduced (RFC 3168).
         cwr: bool,
     },
+}
+
+/// Random pauses of the sending host.
+#[derive(Debug)]
+struct Jitter {
+    longest: Span,
+    random: Stream,
+    /// When data was last sent; `None` while a pause lasts, and until something is sent after it.
+    burst: Option<Time>,
+}
+
+impl Jitter {
+    /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
+    fn pause(&mut self, now: Time) -> Option<Span> {
+        self.burst.take_if(|burst| *burst < now)?;
+        Some(self.longest.mul_f64(self.random.uniform()))
+    }
 }
 
 /// Counters of a sender's life.
@@ -96,6 +113,7 @@ pub struct Sender {
     retransmission_at: Time,
     timed_out_at: Option<u32>,
     next_send_at: Time,
+    jitter: Option<Box<Jitter>>,
     window_limited: bool,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
     ecn_recover: Option<u32>,
@@ -136,6 +154,7 @@ impl Sender {
             retransmission_at: Time::NEVER,
             timed_out_at: None,
             next_send_at: Time::ZERO,
+            jitter: None,
             window_limited: false,
             ecn_recover: None,
             owes_cwr: false,
@@ -143,6 +162,13 @@ impl Sender {
             syn_due: options.handshake,
             counts: SenderCounts::default(),
         }
+    }
+
+    /// The same with random pauses of at most `longest` before data is sent.
+    #[must_use]
+    pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
+        self.jitter = Some(Box::new(Jitter { longest, random, burst: None }));
+        self
     }
 
     /// The application has endless data.
@@ -174,6 +200,12 @@ impl Sender {
     #[inline]
     pub fn end(&self) -> u32 {
         self.end
+    }
+
+    /// One past the highest segment that was sent.
+    #[inline]
+    pub fn sent(&self) -> u32 {
+        self.board.next()
     }
 
     /// The congestion control.
@@ -511,10 +543,18 @@ impl Sender {
             self.window_limited = true;
             return None;
         }
+        if let Some(jitter) = &mut self.jitter
+            && let Some(pause) = jitter.pause(now)
+        {
+            self.next_send_at = self.next_send_at.max(now + pause);
+        }
         if now < self.next_send_at {
             return None;
         }
         let choice = self.choose(now)?;
+        if let Some(jitter) = &mut self.jitter {
+            jitter.burst = Some(now);
+        }
         self.pace(now, window);
         Some(choice)
     }

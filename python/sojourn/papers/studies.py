@@ -2,6 +2,7 @@
 
 from sojourn.papers.fluid import FLUID
 from sojourn.papers.gong import GONG
+from sojourn.papers.rite import RITE
 from sojourn.papers.study import Study
 
-STUDIES: tuple[Study, ...] = (GONG, FLUID)
+STUDIES: tuple[Study, ...] = (GONG, FLUID, RITE)

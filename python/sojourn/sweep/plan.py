@@ -14,8 +14,10 @@ from sojourn import _native
 from sojourn.reading import Source, find, input_error, read_text, toml_value, unknown_name
 from sojourn.sweep.axis import AxisError, read_range, values
 
-KEYS = ("name", "base", "seeds", "keep", "set", "axes", "zip", "sample", "cases")
-KEPT = ("series", "packets")
+KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
+SERIES, PROBES, PACKETS = "series", "probes", "packets"
+KEPT = (SERIES, PROBES, PACKETS)
+BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
 _METHODS = ("latin-hypercube", "random")
@@ -65,6 +67,8 @@ class Plan:
     base: Source
     seeds: int
     keep: tuple[str, ...]
+    bin_s: float
+    """Width of the bins of the time series."""
     fixed: dict[str, Any]
     axes: tuple[Axis, ...]
 
@@ -119,7 +123,8 @@ class Plan:
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan."""
-        content = [self.name, self.seeds, self.keep, self.fixed, [(axis.names, axis.rows) for axis in self.axes]]
+        axes = [(axis.names, axis.rows) for axis in self.axes]
+        content = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
         scenario = self.base.text or self.base.name
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
 
@@ -150,11 +155,13 @@ class _Reader:
         for name in names:
             if names.count(name) > 1:
                 raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
+        keep = self._keep()
         plan = Plan(
             name=str(self.tables.get("name", self.name)),
             base=self._base(),
             seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
-            keep=self._keep(),
+            keep=keep,
+            bin_s=self._bin_s(keep),
             fixed=fixed,
             axes=axes,
         )
@@ -180,7 +187,20 @@ class _Reader:
         keep = self.tables.get("keep", [])
         if not isinstance(keep, list) or any(one not in KEPT for one in keep):
             raise self._error("keep", repr(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
+        if PROBES in keep and SERIES not in keep:
+            raise self._error("keep", repr(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
+
+    def _bin_s(self, keep: tuple[str, ...]) -> float:
+        found = self.tables.get("bin")
+        if found is None:
+            return BIN_S
+        if SERIES not in keep:
+            raise self._error("bin", repr(found), f"only with keep = [{SERIES!r}], whose bins these are")
+        quantity = _native.quantity(found) if isinstance(found, str) else None
+        if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
+            raise self._error("bin", repr(found), "a time above zero, such as '10 s'")
+        return quantity[0]
 
     def _base(self) -> Source:
         base = self.tables.get("base")

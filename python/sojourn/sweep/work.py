@@ -5,14 +5,15 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
-from sojourn.sweep.plan import Plan, Point
+from sojourn.sweep.plan import PACKETS, PROBES, SERIES, Plan, Point
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 RUNS = "runs"
-BIN_S = 0.1
+# The tables of what a plan keeps.
+_TABLES = {SERIES: ("queue", "flows"), PROBES: ("queue_probes", "flow_probes"), PACKETS: ("packets",)}
 
 Progress = Callable[[float], None]
 
@@ -56,7 +57,7 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (BIN_S if "series" in plan.keep else None, "packets" in plan.keep, False)
+    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep)
     return scenario.run(seeds, 1, keep, progress)
 
 
@@ -71,7 +72,7 @@ def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "
 def _finished(plan: Plan, point: Point, run: _native.Run) -> "tuple[list[Row], dict[str, pa.Table]]":
     from sojourn.tables import arrow_table
 
-    names = [*(("queue", "flows") if "series" in plan.keep else ()), *(("packets",) if "packets" in plan.keep else ())]
+    names = (name for kept in plan.keep for name in _TABLES[kept])
     tables = {name: _at(point, arrow_table([run], name)) for name in names}
     return list(rows_of_run(point, Record.parse(run.record()))), tables
 

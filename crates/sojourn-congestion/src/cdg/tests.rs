@@ -160,6 +160,32 @@ fn the_probability_is_exponential() {
     }
 }
 
+/// Why the probability is exponential: whether a flow has backed off by the end of a rise depends on how much the delay
+/// rose, not on how many round trips it took. Over 3 ms a flow with G = 3 ms holds out with probability 1/e.
+#[test]
+fn the_probability_over_a_rise_does_not_depend_on_the_round_trip_time() {
+    const FLOWS: u64 = 1000;
+    const RISE_US: u64 = 3_000;
+    let path = Path { mss_bytes: 1460, initial_window: 20.0, sack: true };
+    let parameters = params(&DESCRIPTOR, "paper", &[]);
+    for (base_us, rounds) in [(5_000, 30), (50_000, 3), (150_000, 1)] {
+        let mut held_out = 0;
+        for seed in 0..FLOWS {
+            let control = AnyControl::build(&parameters, &path, Stream::new(seed, "cdg")).unwrap();
+            let mut script = Script { control, now: Time::ZERO + Span::from_secs(1) };
+            script.congestion(Signal::Ecn);
+            begin(&mut script);
+            // The average of eight gradients knows of the rise until eight rounds later.
+            for number in 0..=rounds + 8 {
+                round(&mut script, &[base_us + RISE_US * number.min(rounds) / rounds]);
+            }
+            held_out += u64::from(shown(&script, "backoffs") == 0.0);
+        }
+        let share = held_out as f64 / FLOWS as f64;
+        assert!((share - (-1.0f64).exp()).abs() < 0.05, "{rounds} round trips of {base_us} us: {share}");
+    }
+}
+
 /// After a back-off the next round is not compared; the one after it is, with that round.
 #[test]
 fn a_back_off_leaves_a_round_out() {
@@ -230,6 +256,7 @@ fn ineffective_back_offs_stop() {
             let expected = (20.0 * libm::pow(left, f64::from(count))).max(2.0);
             let found = rise(&mut script, &mut level);
             assert!((found - expected).abs() < 1e-9, "{preset}: {found} after {count}, not {expected}");
+            assert_eq!(shown(&script, "backoffs"), f64::from(count), "{preset}: only what is answered counts");
         }
         let last = script.window();
         if preset == "linux" {

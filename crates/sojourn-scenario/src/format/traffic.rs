@@ -1,5 +1,6 @@
 //! What applications send.
 
+use super::sizes::{COUNTS, SIZES};
 use super::{Form, Key, LONGEST, MOMENT, Presence, Section, Select};
 use crate::traffic::{CODEC_NAMES, MOST_RUNGS};
 use sojourn_core::Span;
@@ -8,7 +9,17 @@ use sojourn_core::registry::Kind;
 /// Kinds of traffic that do not respond to congestion, and so have no control.
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip"];
 
-pub(super) static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS], short: None };
+pub(super) static TRAFFIC: Select =
+    Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS, &WEB], short: None };
+
+/// How many connections a flow with traffic of this kind may have at once where a file does not say so.
+pub(crate) fn default_connections(kind: &str) -> u32 {
+    let key = TRAFFIC.kind(kind).and_then(|section| section.key("connections"));
+    match key.map(|key| &key.presence) {
+        Some(Presence::Default(number)) => number.parse().expect("a default is a number"),
+        _ => 1,
+    }
+}
 
 static BULK: Section = Section {
     name: "bulk",
@@ -26,7 +37,7 @@ static BULK: Section = Section {
 
 static ON_OFF: Section = Section {
     name: "on-off",
-    description: "exponential on and off times; sends as bulk while on, and starts with a new window after an off time",
+    description: "exponential on and off times; sends as bulk while on",
     own: &[
         Key {
             name: "on",
@@ -41,6 +52,13 @@ static ON_OFF: Section = Section {
             presence: Presence::Default("1 s"),
             description: "mean of the off times; with zero the flow is always on, which is bulk",
             example: "1 s",
+        },
+        Key {
+            name: "restart",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Default("true"),
+            description: "whether the flow starts with a new window after an off time, or goes on with the one it had",
+            example: "false",
         },
     ],
     base: None,
@@ -190,9 +208,9 @@ static VIDEO: Section = Section {
 
 static TRANSFERS: Section = Section {
     name: "transfers",
-    description: "transfers that arrive as a Poisson process of each flow, every one over a fresh connection; a flow has one \
-                  connection at a time, and what arrives meanwhile waits, so give a group far more flows than transfers are \
-                  under way at once. Completion times, from the arrival on, are recorded by size",
+    description: "transfers that arrive as a Poisson process of each flow, every one over a fresh connection; what arrives when \
+                  all connections of the flow are busy waits for the first that is not. Completion times, from the \
+                  arrival on, are recorded by size",
     own: &[
         Key {
             name: "interval",
@@ -208,90 +226,71 @@ static TRANSFERS: Section = Section {
             description: "payload bytes of a transfer: a size, or a table with `kind` and its keys",
             example: "{ kind = \"pareto\", min = \"10 kB\", max = \"10 MB\", shape = 1.2 }",
         },
-    ],
-    base: None,
-    one_of: &[],
-};
-
-static SIZES: Select = Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], short: Some(("fixed", "size")) };
-
-/// Largest transfer, as that of a bulk flow.
-const SIZE: Form = Form::Bytes { min: 1, max: 1_000_000_000_000 };
-
-static FIXED: Section = Section {
-    name: "fixed",
-    description: "all of the same size",
-    own: &[Key { name: "size", form: SIZE, presence: Presence::Required, description: "that size", example: "100 kB" }],
-    base: None,
-    one_of: &[],
-};
-
-static PARETO: Section = Section {
-    name: "pareto",
-    description: "Pareto between two bounds; the upper one decides the mean where the shape is near 1",
-    own: &[
-        Key { name: "min", form: SIZE, presence: Presence::Required, description: "smallest size", example: "10 kB" },
-        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
         Key {
-            name: "shape",
-            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
-            presence: Presence::Required,
-            description: "exponent of the tail: the share above x falls as x^-shape",
-            example: "1.2",
+            name: "connections",
+            form: Form::Value(AT_ONCE),
+            presence: Presence::Default("1"),
+            description: "how many connections a flow may have at once; a hundred are enough for nearly any load that the \
+                          link can carry",
+            example: "100",
         },
     ],
     base: None,
     one_of: &[],
 };
 
-static LOG_NORMAL: Section = Section {
-    name: "log-normal",
-    description: "log-normal; what lies above the largest size has that size",
-    own: &[
-        Key {
-            name: "median",
-            form: SIZE,
-            presence: Presence::Required,
-            description: "half of the transfers are smaller",
-            example: "20 kB",
-        },
-        Key {
-            name: "sigma",
-            form: Form::Value(Kind::Number { min: 0.0, max: 10.0 }),
-            presence: Presence::Required,
-            description: "standard deviation of the natural logarithm",
-            example: "1.5",
-        },
-        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
-    ],
-    base: None,
-    one_of: &[],
-};
+/// How many connections a flow may have at once.
+const AT_ONCE: Kind = Kind::Integer { min: 1, max: 10_000 };
 
-static ZIPF: Section = Section {
-    name: "zipf",
-    description: "k units, k from 1 to the largest number, with a probability that falls as k^-exponent",
+static WEB: Section = Section {
+    name: "web",
+    description: "pages of a browser, one after the other: the first object of a page comes alone, then the others over as many \
+                  connections as are allowed; every object is asked for by a packet that crosses the network to the sender. \
+                  Page times, from the first request to the last byte, and those of the objects are recorded",
     own: &[
         Key {
-            name: "unit",
-            form: SIZE,
-            presence: Presence::Default("1448 B"),
-            description: "bytes of a unit",
-            example: "1448 B",
+            name: "objects",
+            form: Form::Select(&COUNTS),
+            presence: Presence::Required,
+            description: "how many objects a page has: a number, or a table with `kind` and its keys",
+            example: "10",
         },
         Key {
-            name: "most",
-            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000_000 }),
+            name: "size",
+            form: Form::Select(&SIZES),
             presence: Presence::Required,
-            description: "largest number of units; it decides the mean where the exponent is below 2",
-            example: "10000",
+            description: "payload bytes of an object: a size, or a table with `kind` and its keys",
+            example: "{ kind = \"log-normal\", median = \"10 kB\", sigma = 1.5, max = \"5 MB\" }",
         },
         Key {
-            name: "exponent",
-            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
-            presence: Presence::Required,
-            description: "how fast the probability falls",
-            example: "1.7",
+            name: "connections",
+            form: Form::Value(AT_ONCE),
+            presence: Presence::Default("6"),
+            description: "how many connections fetch objects at once; with 1 they come in sequence",
+            example: "1",
+        },
+        Key {
+            name: "reuse",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Default("true"),
+            description: "whether a connection is kept for further objects of its page, which then fill whole packets; if not \
+                          every object has a fresh one",
+            example: "false",
+        },
+        Key {
+            name: "request",
+            form: Form::Bytes { min: 0, max: 60_000 },
+            presence: Presence::Default("400 B"),
+            description: "payload bytes of a request",
+            example: "700 B",
+        },
+        Key {
+            name: "think",
+            form: Form::Value(MOMENT),
+            presence: Presence::Default("0 s"),
+            description: "mean of the exponential times between the end of a page and the first request of the next; with zero \
+                          pages come back to back",
+            example: "5 s",
         },
     ],
     base: None,

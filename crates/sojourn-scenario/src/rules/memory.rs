@@ -2,7 +2,7 @@
 
 use super::element_path;
 use super::links::{Held, held, mean_rate, packet_bytes};
-use super::traffic::steady;
+use super::traffic::{connections, steady};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -60,7 +60,7 @@ fn queue(queue: &Held<'_>, rate: Rate, full: f64, reporter: &mut Reporter<'_>) {
 }
 
 fn first_windows(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(flows), Some(chosen)) = (group.integer("flows"), group.chosen("transport")) else { return };
+    let (Some(flows), Some(chosen)) = (connections(group), group.chosen("transport")) else { return };
     let Ok(options) = Options::new(&chosen.params) else { return };
     let burst = flows as f64 * f64::from(options.initial_window);
     if burst > MOST_PACKETS {

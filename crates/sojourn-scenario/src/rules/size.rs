@@ -4,7 +4,7 @@ use super::element_path;
 use super::groups::is_unresponsive;
 use super::links::mean_rate;
 use super::traffic::steady;
-use crate::build::sizes;
+use crate::build::{counts, sizes};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item, as_rate};
@@ -87,6 +87,11 @@ fn at_once(traffic: &Fields) -> Option<(&'static str, f64)> {
     match traffic.section.name {
         "bulk" => Some(("size", traffic.bytes("size")? as f64)),
         "transfers" => Some(("size", sizes(traffic.table("size")?)?.largest() as f64)),
+        // All objects of a page may come over one connection.
+        "web" => {
+            let objects = counts(traffic.table("objects")?)?.largest() as f64;
+            Some(("objects", objects * sizes(traffic.table("size")?)?.largest() as f64))
+        }
         "video" => match traffic.item("ladder")? {
             Item::Values(rates) => {
                 let bytes = as_rate(*rates.last()?).bytes_in(traffic.span("segment")?);

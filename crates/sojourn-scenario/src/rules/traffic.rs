@@ -3,7 +3,7 @@
 use super::element_path;
 use super::links::mean_rate;
 use crate::Sizes;
-use crate::build::{sizes, voip};
+use crate::build::{counts, sizes, voip};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -33,6 +33,15 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
     }
 }
 
+/// How many connections the flows of a group may have at once, all together.
+pub(super) fn connections(group: &Fields) -> Option<u64> {
+    let of_flow = match group.table("traffic") {
+        Some(traffic) if traffic.section.key("connections").is_some() => traffic.integer("connections")?,
+        _ => 1,
+    };
+    Some(group.integer("flows")?.saturating_mul(of_flow))
+}
+
 /// Checks the traffic of all groups.
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, group) in scenario.tables("group").iter().enumerate() {
@@ -51,6 +60,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
                 bounds(traffic, &path, reporter);
                 arrivals(scenario, group, traffic, &path, reporter);
             }
+            "web" => bounds(traffic, &path, reporter),
             _ => {}
         }
     }
@@ -85,17 +95,27 @@ fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// The smallest or middle size of a distribution must be below its largest.
-fn bounds(transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let Some((size, sizes)) = transfers.table("size").and_then(|size| Some((size, sizes(size)?))) else { return };
+/// The smallest or middle size of a distribution must be below its largest, and so must numbers of things.
+fn bounds(traffic: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    if let Some(size) = traffic.table("size") {
+        ascending(size, sizes(size), &join(path, "size"), "size", " B", reporter);
+    }
+    if traffic.section.key("objects").is_some()
+        && let Some(objects) = traffic.table("objects")
+    {
+        ascending(objects, counts(objects), &join(path, "objects"), "number", "", reporter);
+    }
+}
+
+fn ascending(fields: &Fields, sizes: Option<Sizes>, path: &str, noun: &str, unit: &str, reporter: &mut Reporter<'_>) {
     let (key, low, high) = match sizes {
-        Sizes::Pareto { min, max, .. } => ("min", min, max),
-        Sizes::LogNormal { median, max, .. } => ("median", median, max),
-        Sizes::Fixed(_) | Sizes::Zipf { .. } => return,
+        Some(Sizes::Pareto { min, max, .. }) => ("min", min, max),
+        Some(Sizes::LogNormal { median, max, .. }) => ("median", median, max),
+        Some(Sizes::Fixed(_) | Sizes::Zipf { .. }) | None => return,
     };
     if low >= high {
-        let found = Fault::new(format!("{low} B with a max of {high} B"));
-        reporter.error(size.origin_of(key), &join(path, &format!("size.{key}")), found, "a size below max");
+        let found = Fault::new(format!("{low}{unit} with a max of {high}{unit}"));
+        reporter.error(fields.origin_of(key), &join(path, key), found, format!("a {noun} below max"));
     }
 }
 

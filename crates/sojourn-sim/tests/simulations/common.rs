@@ -18,7 +18,11 @@ pub fn dumbbell(duration: &str, bottleneck: &str, groups: &[&str]) -> Scenario {
 
 /// As [`dumbbell`], over a recorded link.
 pub fn over_trace(duration: &str, opportunities_ms: &[u64], groups: &[&str]) -> Scenario {
-    let mut scenario = dumbbell(duration, "rate = \"1 Mbit/s\"", groups);
+    recorded(dumbbell(duration, "rate = \"1 Mbit/s\"", groups), opportunities_ms)
+}
+
+/// The scenario with a recorded link as its bottleneck.
+pub fn recorded(mut scenario: Scenario, opportunities_ms: &[u64]) -> Scenario {
     let trace = Trace { name: "test".into(), opportunities_ms: opportunities_ms.to_vec() };
     scenario.bottleneck.capacity = Capacity::Recorded(Arc::new(trace));
     scenario

@@ -81,7 +81,8 @@ fn is_distribution_of(found: &QueueMs, times: &[f64], precision: f64) {
     let at = |fraction: f64| sorted[(sorted.len() as f64 * fraction).ceil() as usize - 1];
     close(found.mean.unwrap(), sorted.iter().sum::<f64>() / sorted.len() as f64, 1e-6);
     close(found.max.unwrap(), at(1.0), 1e-9);
-    for (found, fraction) in [(found.p50, 0.5), (found.p90, 0.9), (found.p99, 0.99)] {
+    let low = [(found.p10, 0.1), (found.p25, 0.25), (found.p50, 0.5)];
+    for (found, fraction) in low.into_iter().chain([(found.p75, 0.75), (found.p90, 0.9), (found.p99, 0.99)]) {
         close(found.unwrap(), at(fraction), at(fraction) / precision + 1e-4);
     }
 }

@@ -1,6 +1,8 @@
 //! Links: traces, chains, return paths, access links, jitter, loss, limits.
 
-use crate::common::{close, dumbbell, group, outcome, over_trace, run, scenario, series};
+use crate::common::{close, dumbbell, group, outcome, over_trace, recorded, run, scenario, series};
+use sojourn_core::registry::Holds;
+use sojourn_queue::DESCRIPTORS;
 use sojourn_sim::Wanted;
 
 const OVERLOAD: &str = "name = \"a\"\nrtt = \"20 ms\"\ntraffic = { kind = \"cbr\", rate = \"50 Mbit/s\" }";
@@ -56,6 +58,40 @@ fn a_trace_repeats() {
     }
     assert!(counts[3] >= 2 * counts[0] - 2 && counts[0] > 140, "{counts:?}");
     assert_eq!([1, 2, 4, 5, 6].map(|place| counts[place]), [0; 5]);
+}
+
+/// An overloaded recorded link of 10 s under each discipline that stands alone, with a timer or an estimate of the rate
+/// or without.
+fn under_each_discipline(opportunities_ms: &[u64], check: impl Fn(&str, &sojourn_sim::Record)) {
+    for queue in DESCRIPTORS.iter().filter(|queue| matches!(queue.holds, Holds::Nothing)) {
+        let link = format!("rate = \"1 Mbit/s\"\nqueue = \"{}\"", queue.name);
+        let tcp = "name = \"tcp\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"";
+        check(queue.name, &run(&recorded(dumbbell("10 s", &link, &[OVERLOAD, tcp]), opportunities_ms)));
+    }
+}
+
+/// All chances of a minute at its end: one packet waits on the wire and all others behind it, so that there is neither a
+/// delay nor a use of what could not be used.
+#[test]
+fn a_link_without_any_capacity_has_no_quantiles() {
+    under_each_discipline(&[60_000; 1000], |name, record| {
+        let link = &record.bottleneck;
+        assert!(link.arrivals > 0 && link.departures <= 1, "{name}: {link:?}");
+        assert_eq!(link.utilization, None, "{name}");
+        let ms = &record.groups["tcp"].queue_ms;
+        assert_eq!([ms.mean, ms.p10, ms.p25, ms.p50, ms.p75, ms.p90, ms.p99, ms.max], [None; 8], "{name}");
+    });
+}
+
+/// Four seconds of 1.2 Mbit/s, five of nothing: it goes on after the pause, and the recording begins anew after its end.
+#[test]
+fn a_link_may_pause_for_seconds() {
+    let times: Vec<u64> = (0..400).map(|number| 10 * number).chain([9_000]).collect();
+    under_each_discipline(&times, |name, record| {
+        let link = &record.bottleneck;
+        close(link.utilization.unwrap(), 1.0, 0.05);
+        assert!(link.queue_ms.max.unwrap() < 10e3 && link.queue_ms.mean.unwrap().is_finite(), "{name}: {link:?}");
+    });
 }
 
 /// Each link of a direction has its own queue, and the slowest has all of it.

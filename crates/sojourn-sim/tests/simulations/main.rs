@@ -11,4 +11,5 @@ mod ledbat;
 mod links;
 mod random;
 mod traffic;
+mod web;
 mod worked;

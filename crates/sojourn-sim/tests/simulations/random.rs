@@ -39,11 +39,14 @@ fn check_link(name: &str, link: &LinkRecord, slack: f64) {
     assert!(link.queue_packets.mean <= link.queue_packets.max as f64 + 1e-9);
     assert!(link.queue_bytes.mean <= link.queue_bytes.max as f64 + 1e-6);
     let ms = &link.queue_ms;
-    if let (Some(p50), Some(p90), Some(p99), Some(max)) = (ms.p50, ms.p90, ms.p99, ms.max) {
-        assert!(p50 <= p90 && p90 <= p99 && p99 <= max * 1.001 + 1e-6, "{ms:?}");
+    let quantiles = [ms.p10, ms.p25, ms.p50, ms.p75, ms.p90, ms.p99];
+    if let Some(max) = ms.max {
+        assert!(quantiles.is_sorted() && ms.p99.unwrap() <= max * 1.001 + 1e-6, "{ms:?}");
         assert!(ms.mean.unwrap() <= max + 1e-9);
     }
-    assert_eq!(ms.mean.is_some(), link.departures > 0);
+    for value in quantiles.into_iter().chain([ms.mean, ms.max]) {
+        assert_eq!(value.is_some(), link.departures > 0, "a quantile of no packets is null: {ms:?}");
+    }
 }
 
 fn check(scenario: &Scenario, record: &Record) {

@@ -4,7 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-SEEDS = 10
+from sojourn.papers import measures
+
+SEEDS = measures.SEEDS
 PACKETS = 400
 RATE_MBPS = 4.0
 

@@ -2,7 +2,7 @@
 
 use super::network::{Network, network};
 use sojourn_core::registry::Value;
-use sojourn_core::{Amount, Span};
+use sojourn_core::{Amount, Span, Stream};
 
 fn sends(path: &Network) -> Vec<u64> {
     let millis = |line: &String| line.trim().split(' ').next().unwrap().parse().unwrap();
@@ -66,6 +66,42 @@ fn pacing() {
     assert_eq!(sends(&path)[1..], [100, 105, 110, 115, 120, 125, 130, 135, 140, 145], "{}", path.table());
     path.run(3000);
     assert!(path.window() > 100.0, "a paced flow grows");
+}
+
+/// Random pauses: the first acknowledgement after a burst begins one of 0 to 40 ms, and at its end goes all that the window
+/// allows. A lost segment is sent again at once.
+#[test]
+fn random_pauses() {
+    let mut path = network(&[("receive_window", Value::Amount(Amount::Packets(20.0)))], &[]);
+    path.sender = path.sender.with_jitter(Span::from_millis(40), Stream::new(1, "jitter"));
+    path.drops = Box::new(|number, nth| (number, nth) == (100, 0));
+    path.send_forever().run(20_000);
+    let at = |line: &String| line.trim().split(' ').next().unwrap().parse::<u64>().unwrap();
+    let times = sends(&path);
+    assert_eq!(times[..11], [[0; 10].as_slice(), &times[10..11]].concat(), "nothing is sent before the pause is over");
+    let bursts: Vec<u64> = path.log.iter().filter(|line| line.contains("timer")).map(at).collect();
+    assert!(bursts.len() > 100, "{}", path.table());
+    let acks: Vec<u64> = path.log.iter().filter(|line| line.contains("ack ")).map(at).collect();
+    let mut pauses = Vec::new();
+    for pair in bursts.windows(2) {
+        let heard = acks[acks.partition_point(|&ack| ack <= pair[0])];
+        pauses.push((pair[1] - heard.min(pair[1])) as f64);
+    }
+    let mean = pauses.iter().sum::<f64>() / pauses.len() as f64;
+    assert!((mean - 20.0).abs() < 3.0, "{mean}");
+    assert!(pauses.iter().all(|&pause| pause <= 41.0), "{pauses:?}");
+    let answered = path.log.iter().find(|line| line.contains("ack ") && !line.contains(": |"));
+    assert!(answered.is_some_and(|line| line.contains(": 100again ")), "{answered:?}");
+}
+
+/// Without data to send after it there is one pause, not one after the other.
+#[test]
+fn one_pause_without_data() {
+    let mut path = network(&[], &[]);
+    path.sender = path.sender.with_jitter(Span::from_millis(40), Stream::new(1, "jitter"));
+    path.send_segments(5).run(10_000);
+    path.assert_complete(5);
+    assert_eq!(path.log.iter().filter(|line| line.contains("timer")).count(), 1, "{}", path.table());
 }
 
 /// An application that stops: what is out is still repaired, and it may come back.

@@ -1,0 +1,68 @@
+//! Packets at a constant rate, whatever happens to them.
+
+use super::Action;
+use sojourn_core::{Serializer, Span, Time};
+
+/// A source of packets of one size.
+#[derive(Debug)]
+pub struct Datagrams {
+    spacing: Spacing,
+    packet_bytes: u32,
+    next: Time,
+    number: u32,
+}
+
+/// What lies between two packets.
+#[derive(Debug)]
+pub enum Spacing {
+    /// The time that one takes at a rate; the remainder of each division goes into the next.
+    Rate(Serializer),
+    /// So much time.
+    Every(Span),
+}
+
+impl Datagrams {
+    /// A source of packets of `packet_bytes` on the wire that is silent as yet.
+    pub fn new(spacing: Spacing, packet_bytes: u32) -> Datagrams {
+        Datagrams { spacing, packet_bytes, next: Time::NEVER, number: 0 }
+    }
+
+    /// Bytes of each packet on the wire.
+    #[inline]
+    pub fn packet_bytes(&self) -> u32 {
+        self.packet_bytes
+    }
+
+    /// When the next packet is sent.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Does what the application asks.
+    pub fn perform(&mut self, action: Action, now: Time) {
+        self.next = match action {
+            Action::Nothing => return,
+            Action::Pause => Time::NEVER,
+            Action::Endless | Action::Resume => now,
+            Action::Supply { .. } | Action::Connect { .. } | Action::Fetch(_) => {
+                unreachable!("datagrams come at a rate, not in transfers")
+            }
+        };
+    }
+
+    /// The number of the packet that is due, if one is.
+    #[inline]
+    pub fn due(&mut self, now: Time) -> Option<u32> {
+        if self.next > now {
+            return None;
+        }
+        self.next = now
+            + match &mut self.spacing {
+                Spacing::Rate(serializer) => serializer.transmit(self.packet_bytes),
+                Spacing::Every(span) => *span,
+            };
+        self.number += 1;
+        Some(self.number - 1)
+    }
+}

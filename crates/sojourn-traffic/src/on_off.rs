@@ -1,0 +1,40 @@
+//! Exponential on and off times.
+
+use super::{Action, Activity, Answer};
+use sojourn_core::{Span, Stream, Time};
+
+/// Sends without end while on, and nothing while off.
+#[derive(Debug)]
+pub struct OnOff {
+    on: Span,
+    off: Span,
+    /// What an off time is followed by.
+    again: Action,
+    random: Stream,
+    is_on: bool,
+}
+
+impl OnOff {
+    /// On and off times with these means; whether an off time is followed by a new window.
+    pub fn new(on: Span, off: Span, restart: bool, random: Stream) -> OnOff {
+        let again = if restart { Action::Resume } else { Action::Endless };
+        OnOff { on, off, again, random, is_on: false }
+    }
+
+    /// Goes on or off and draws for how long.
+    fn turn(&mut self, is_on: bool, action: Action, now: Time) -> Answer {
+        self.is_on = is_on;
+        let mean = if is_on { self.on } else { self.off };
+        Answer::new(action, now + Span::from_secs_f64(self.random.exponential(mean.as_secs_f64())))
+    }
+}
+
+impl Activity for OnOff {
+    fn start(&mut self, now: Time) -> Answer {
+        self.turn(true, Action::Endless, now)
+    }
+
+    fn on_time(&mut self, now: Time) -> Answer {
+        if self.is_on { self.turn(false, Action::Pause, now) } else { self.turn(true, self.again, now) }
+    }
+}
