@@ -70,7 +70,6 @@ impl Ping {
             Err(error) => return Err(explain(&self.plan, "sending", &error)),
         }
         self.probes.push((now, None));
-        self.next = self.next + self.interval;
         Ok(())
     }
 
@@ -170,8 +169,12 @@ impl Endpoint for Ping {
         if ready.iter().any(can_read) {
             self.receive(now)?;
         }
-        while self.next() <= now {
+        // One who wakes late sends one request, and none to make up for those it has missed.
+        if self.next() <= now {
             self.send(now)?;
+            while self.next <= now {
+                self.next += self.interval;
+            }
         }
         Ok(())
     }

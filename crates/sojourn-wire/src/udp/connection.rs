@@ -209,7 +209,7 @@ mod tests {
             let mut connection = connection(control);
             let mut now = Time::from_nanos(100);
             for (answer, millis) in answers {
-                now = now + Span::from_millis(millis);
+                now += Span::from_millis(millis);
                 connection.on_datagram(&answer.to_bytes(), now);
                 connection.on_timer(now);
                 // A bound, as the plan's: a control that was lied to may want to send very much.
