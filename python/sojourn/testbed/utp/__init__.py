@@ -67,7 +67,7 @@ def build(*, report: Report | None = None) -> Path:
         return target
     lacks = missing_tools(UTP_TOOLS)
     if lacks:
-        raise NotInstalledError("libutp, to be built,", lacks)
+        raise NotInstalledError("building libutp", lacks)
     told = report or (lambda _part, _note: None)
     with work_folder() as folder:
         told(0.0, f"npm fetches {PACKAGE}")
