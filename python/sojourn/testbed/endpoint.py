@@ -20,8 +20,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from sojourn import _native
-from sojourn.testbed.errors import NotInstalledError
-from sojourn.testbed.utp import Flow, missing
+from sojourn.testbed.utp import Flow, NoLibutpError, missing
 
 DRIVER_PATIENCE_S = 5.0
 USAGE = "usage: python -m sojourn.testbed.endpoint PLAN REPORT"
@@ -36,7 +35,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         text = run(plan.read_text(encoding="utf-8"))
-    except (_native.WireError, NotInstalledError, DriverError, ValueError, OSError) as error:
+    except (_native.WireError, NoLibutpError, DriverError, ValueError, OSError) as error:
         return _fail(report, _kind(error), f"the plan {plan}: {error}" if isinstance(error, OSError) else str(error))
     except KeyboardInterrupt:
         return 130
@@ -56,7 +55,7 @@ def run(text: str) -> str:
     if not flows:
         return _native.wire(text)
     if any("driver" not in flow.entry for flow in flows) and missing():
-        raise NotInstalledError("host", missing())
+        raise NoLibutpError("a flow over utp needs", missing())
     with _drivers(flows, plan) as drivers:
         others = plan | {"flows": [entry for entry in entries if entry.get("kind") != "utp"]}
         report = json.loads(_native.wire(json.dumps(others)))
@@ -101,7 +100,7 @@ def _kind(error: Exception) -> str:
     match error:
         case _native.WireError():
             return error.fault
-        case NotInstalledError():
+        case NoLibutpError():
             return "missing"
         case DriverError():
             return "failed"
