@@ -9,7 +9,7 @@ from tests.conftest import Command
 from tests.testbed_fakes import FakeKernel
 
 from sojourn.cli.testbed import doctor_text
-from sojourn.testbed import doctor
+from sojourn.testbed import doctor, utp
 from sojourn.testbed.errors import KernelError, Missing
 from sojourn.testbed.kernels import Kernel
 from sojourn.testbed.options import read_options
@@ -71,20 +71,23 @@ def test_a_person_reads_what_works_what_is_missing_and_the_one_command() -> None
     ]
     assert "  ethtool      missing (package ethtool)  to switch offloads off" in text
     assert (
-        "  missing: bison (to build a kernel with virtual time), a kernel's source (package linux-source, or --source)"
-        in text
-    )
+        "  uml-virtual  cannot be built: needs bison (to build a kernel with virtual time), "
+        "a kernel's source (package linux-source, or --source)\n"
+        "  libutp       sojourn testbed build-libutp\n"
+    ) in text
     assert text.endswith("To install what is missing\n  sudo apt-get install bison ethtool linux-source")
 
 
 def test_a_machine_that_has_all_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name, **_rest: f"/usr/bin/{name}")
     monkeypatch.setattr(doctor, "find_source", lambda _given: object())
+    utp.program().parent.mkdir(parents=True)
+    utp.program().touch()
     text = doctor_text(doctor.diagnose([FakeKernel("uml", job=answering(OPTIONS.qdiscs, OPTIONS.controls))]))
     assert f"all {len(OPTIONS.qdiscs)} disciplines" in text
     assert f"all {len(OPTIONS.controls)} controls" in text
     assert "missing" not in text
-    assert text.endswith("all is there: sojourn testbed build-kernel")
+    assert text.endswith("  uml-virtual  sojourn testbed build-kernel\n  libutp       built")
 
 
 @pytest.mark.parametrize(("fakes", "code"), [(FEW, 0), (FEW[:2], 1)])
@@ -99,6 +102,7 @@ def test_the_exit_code_says_whether_any_kernel_works(
     assert [kernel["name"] for kernel in told["kernels"]] == [kernel.name for kernel in fakes]
     assert told["kernels"][0]["missing"][0]["advice"] == "To build it: so and so"
     assert told["kernels"][1]["error"].startswith("the kernel uml panicked")
+    assert [(build["name"], build["built"]) for build in told["builds"]] == [("uml-virtual", False), ("libutp", False)]
     assert told["install"] == "sudo apt-get install bison ethtool linux-source"
     assert {"name": "tc", "path": "/usr/bin/tc", "package": "iproute2", "purpose": "to set queue disciplines"} in told[
         "tools"

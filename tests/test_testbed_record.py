@@ -85,9 +85,9 @@ def read(folder: Path, **keys: Any) -> Observed:
 
 
 def test_a_report_becomes_the_record(folder: Path) -> None:
-    found = json.loads(record.record(read(folder), 3, "uml-virtual"))
+    found = json.loads(record.record(read(folder), 3, "uml-virtual", 2.5))
     link = found["bottleneck"]
-    assert found["seed"] == 3
+    assert (found["seed"], found["wall_s"]) == (3, 2.5)
     assert (link["arrivals"], link["departures"], link["drops"], link["marks"]) == (6, 3, 1, 1)
     assert link["drop_rate"] == pytest.approx(1 / 6)
     assert link["utilization"] == pytest.approx(3 * FULL * 8 / 120e3)
@@ -110,7 +110,7 @@ def test_a_report_becomes_the_record(folder: Path) -> None:
 
 
 def test_the_warm_up_counts_for_nothing(folder: Path) -> None:
-    found = json.loads(record.record(read(folder, warmup="0.3 s"), 1, "uml-virtual"))
+    found = json.loads(record.record(read(folder, warmup="0.3 s"), 1, "uml-virtual", 2.5))
     link = found["bottleneck"]
     assert (link["arrivals"], link["departures"], link["marks"]) == (3, 1, 1)
     # The counter of drops rose before.
@@ -142,7 +142,7 @@ def test_the_tables_have_the_columns_of_every_world(folder: Path) -> None:
     assert columns["drops"].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     assert columns["queue_ms"][:2].tolist() == pytest.approx([0, 100])
     with pytest.raises(ValueError, match="no table is called 'packets'"):
-        LinuxRun(1, seen, "host").table("packets")
+        LinuxRun(1, seen, "host", 2.5).table("packets")
 
 
 def test_a_capture_with_gaps_is_no_measurement(folder: Path) -> None:

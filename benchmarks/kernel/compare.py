@@ -22,8 +22,6 @@ class Fates:
     left_ns: NDArray[np.int64]
     """When; -1 where it was dropped."""
     marked: NDArray[np.bool_]
-    waits: int = 0
-    """Packets that are still in the queue after the last departure."""
 
 
 def recorded(recording: Recording) -> Fates:
@@ -33,42 +31,41 @@ def recorded(recording: Recording) -> Fates:
     return Fates(place >= 0, place, left_ns, recording.marked())
 
 
-def replayed(case: Case, recording: Recording, seed: int = 1) -> Fates:
-    """Return the fates in Sojourn's queue.
+class Replayer:
+    """Sojourn's queue, to be led through one recording again and again.
 
-    It is asked for packets when the kernel's was, or, where chance decides, when the packet before has been sent.
+    It is asked for packets when the kernel's was, or, where chance decides, as the case's link asks.
     """
-    start = int(recording.arrived_ns[0])
-    opportunities = None
-    if not case.random:
-        opportunities = (recording.left_ns.tolist(), recording.before.tolist())
-    columns = _native.replay(_scenario(case), _packets(recording), opportunities, seed)
-    ends, times, places, marks = (np.frombuffer(column[2], dtype=column[1]) for column in columns)
-    codes = {name: code for code, name in enumerate(columns[0][3] or [])}
-    left = ends == codes["left"]
-    assert start >= 0
-    return Fates(
-        left=left,
-        place=np.where(left, places.astype(np.int64), -1),
-        left_ns=np.where(left, times.astype(np.int64), -1),
-        marked=(marks == 1) & left,
-        waits=int(np.count_nonzero(ends == codes["waits"])),
-    )
 
+    def __init__(self, case: Case, recording: Recording) -> None:
+        self._scenario = _native.load_json(json.dumps(case.scenario()))
+        columns = (recording.arrived_ns, recording.flow, recording.bytes, recording.tos)
+        times, flows, sizes, tos = (column.tolist() for column in columns)
+        self._packets = (times, flows, sizes, tos)
+        recorded_moments = (recording.left_ns.tolist(), recording.before.tolist())
+        self._service = case.link if case.random else recorded_moments
 
-def _packets(recording: Recording) -> tuple[list[int], list[int], list[int], list[int]]:
-    columns = (recording.arrived_ns, recording.flow, recording.bytes, recording.tos)
-    times, flows, sizes, tos = (column.tolist() for column in columns)
-    return times, flows, sizes, tos
-
-
-def _scenario(case: Case) -> _native.Scenario:
-    return _native.load_json(json.dumps(case.scenario()))
+    def fates(self, seed: int = 1) -> Fates:
+        """Return the fates in Sojourn's queue, which draws its lots from `seed`."""
+        columns = _native.replay(self._scenario, self._packets, self._service, seed)
+        ends, times, places, marks = (np.frombuffer(column[2], dtype=column[1]) for column in columns)
+        codes = {name: code for code, name in enumerate(columns[0][3] or [])}
+        left = ends == codes["left"]
+        return Fates(
+            left=left,
+            place=np.where(left, places.astype(np.int64), -1),
+            left_ns=np.where(left, times.astype(np.int64), -1),
+            marked=(marks == 1) & left,
+        )
 
 
 def exact(case: Case, recording: Recording) -> dict[str, Any]:
-    """Return how far each packet's fate and the order of departures agree."""
-    kernel, ours = recorded(recording), replayed(case, recording)
+    """Return how far each packet's fate and the order of departures agree, as fractions.
+
+    A fate is whether a packet left, and whether marked. The order agrees as far as packets that left in both need not
+    be moved. Packets that wait yet when the kernel's last one left count as dropped.
+    """
+    kernel, ours = recorded(recording), Replayer(case, recording).fates()
     same = (kernel.left == ours.left) & (kernel.marked == ours.marked)
     both = kernel.left & ours.left
     in_order = _longest_rising(ours.place[both][np.argsort(kernel.place[both])])
@@ -80,8 +77,8 @@ def exact(case: Case, recording: Recording) -> dict[str, Any]:
         "dropped": int(np.count_nonzero(~ours.left)),
         "marked": int(np.count_nonzero(ours.marked)),
         "same_fate": float(np.mean(same)),
-        "same_order": in_order / max(1, np.count_nonzero(both)),
-        "same_moment": float(np.mean(kernel.left_ns[both] == ours.left_ns[both])) if both.any() else 1.0,
+        "same_order": in_order / max(1, int(np.count_nonzero(both))),
+        "same_moment": float(np.mean(kernel.left_ns[both] == ours.left_ns[both])),
         "first_difference": int(different[0]) if len(different) else None,
     }
 

@@ -6,7 +6,6 @@ likely, so a kernel's run further out than nearly all replays is a disagreement.
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.kernel.cases import Case
-from benchmarks.kernel.compare import Fates, recorded, replayed
+from benchmarks.kernel.compare import Fates, Replayer, recorded
 from benchmarks.kernel.recording import Recording
 
 REPLAYS = 499
 """Seeds of Sojourn's side."""
 
-LEAST_RANK = 0.002
+LEAST_RANK = 1 / (1 + REPLAYS)
 """The smallest p that a rank among so many replays can have: further out than all of them."""
 
 _BIN_S = 2.0
@@ -104,8 +103,8 @@ def statistics(case: Case) -> list[Statistic]:
 def compare(case: Case, recording: Recording, replays: int = REPLAYS) -> dict[str, Any]:
     """Return for each statistic the kernel's value, that of the replays, and the rank."""
     kernel = recorded(recording)
-    with ThreadPoolExecutor(2) as pool:
-        ours = list(pool.map(lambda seed: replayed(case, recording, seed), range(1, replays + 1)))
+    replayer = Replayer(case, recording)
+    ours = [replayer.fates(seed) for seed in range(1, replays + 1)]
     rows = [_row(statistic, case, recording, kernel, ours) for statistic in statistics(case)]
     return {"packets": recording.packets, "replays": replays, "statistics": rows}
 
@@ -114,9 +113,9 @@ def _row(statistic: Statistic, case: Case, recording: Recording, kernel: Fates, 
     value = statistic.of(case, recording, kernel)
     values = [statistic.of(case, recording, fates) for fates in ours]
     distance = _sample_distances(value, values) if statistic.is_sample else _distances(value, np.array(values))
-    row = {"name": statistic.name, "unit": statistic.unit, "p": float(np.mean(distance[1:] >= distance[0]))}
     # The kernel's run is one of the runs that are ranked.
-    row["p"] = (1 + int(np.count_nonzero(distance[1:] >= distance[0]))) / (1 + len(ours))
+    rank = (1 + int(np.count_nonzero(distance[1:] >= distance[0]))) / (1 + len(ours))
+    row: dict[str, Any] = {"name": statistic.name, "unit": statistic.unit, "p": rank}
     if len(value) == 1:
         row |= {"kernel": float(value[0]), "mean": float(np.mean(values)), "sd": float(np.std(values))}
     else:

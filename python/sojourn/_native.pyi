@@ -57,17 +57,18 @@ def quantity(text: str) -> tuple[float, str] | None:
 def replay(
     scenario: Scenario,
     packets: tuple[list[int], list[int], list[int], list[int]],
-    opportunities: tuple[list[int], list[int]] | None,
+    service: tuple[list[int], list[int]] | str,
     seed: int,
 ) -> list[tuple[str, str, bytes, list[str] | None]]:
     """Send recorded packets through the bottleneck's queue and return what became of each.
 
     `packets` are times (ns, never falling), flows (0 to 65535, each with a 5-tuple of its own), bytes on the wire and
-    TOS bytes. `opportunities` are the times (ns) at which the link asked for a packet, and how many packets had arrived
-    before; None lets it ask when the packet before has been sent at the bottleneck's rate. Chance is drawn from `seed`.
+    TOS bytes. `service` is the times (ns) at which the link asked for a packet, and how many packets had arrived
+    before. Or it is a kind of link, which asks when the packet before has been sent at the bottleneck's rate: "device",
+    also where nothing waits, or "shaper", only where something does, as HTB. Chance is drawn from `seed`.
     The columns are end (a code into its categories: waits, left, overflow, early, redundant), time_ns, place (how many
     left before) and marked; where there is no time or place it is the largest number. Raises ValueError where
-    columns differ in length or go back.
+    columns differ in length or go back, or no such link is known.
     """
 
 class Scenario:
@@ -96,14 +97,14 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        keep: tuple[float | None, bool, bool],
+        keep: tuple[float | None, bool, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
         `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
         none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
-        every bin. `progress` is told the done fraction, 0 to 1, a few times a second.
+        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few times a second.
         """
 
 class Run:
@@ -115,7 +116,7 @@ class Run:
         """Return the run record as JSON."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes" or "packets".
+        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes", "packets" or "transfers".
 
         Each is (name, dtype in numpy notation, little-endian values, categories); where there are
         categories the values are codes into them. NaN stands for "no value".

@@ -49,6 +49,16 @@ class ReadyScenario(TypedDict):
     summary: str
 
 
+class Profile(TypedDict):
+    """An access line: keys of a link and their values, written as in a file, for each of its directions."""
+
+    name: str
+    summary: str
+    sources: list[str]
+    down: dict[str, str]
+    up: dict[str, str]
+
+
 class Catalogue(TypedDict):
     """Everything that has a name."""
 
@@ -56,6 +66,10 @@ class Catalogue(TypedDict):
     controls: list[Entry]
     transports: list[Entry]
     framings: list[Entry]
+    media: list[Entry]
+    noises: list[Entry]
+    protections: list[Entry]
+    access: list[Profile]
     scenarios: list[ReadyScenario]
     code_points: dict[str, int]
 
@@ -72,12 +86,15 @@ def catalogue() -> Catalogue:
 
 
 def entries() -> list[tuple[str, Entry]]:
-    """Return everything with parameters, with its kind: "queue", "control", "transport", "framing"."""
+    """Return everything with parameters and what it is: "queue", "control", "transport", "framing", "medium" ..."""
     known = catalogue()
     kinds = (
         ("queue", known["queues"]),
         ("control", known["controls"]),
         ("transport", known["transports"]),
         ("framing", known["framings"]),
+        ("medium", known["media"]),
+        ("noise", known["noises"]),
+        ("protection", known["protections"]),
     )
     return [(kind, entry) for kind, listed in kinds for entry in listed]

@@ -11,23 +11,40 @@ use sojourn_queue::{DropReason, Dscp, Ecn, Queue};
 /// How packets end, in the order of the codes.
 const ENDS: [&str; 5] = ["waits", "left", "overflow", "early", "redundant"];
 
+/// When the link asks: at these times, when so many packets had come before, or as a kind of link does.
+#[derive(FromPyObject)]
+pub enum Asks {
+    Recorded((Vec<u64>, Vec<usize>)),
+    Link(String),
+}
+
 /// Times, flows, bytes and TOS bytes of packets.
 type Packets = (Vec<u64>, Vec<u16>, Vec<u32>, Vec<u8>);
 
 #[pyfunction]
-#[pyo3(signature = (scenario, packets, opportunities, seed))]
+#[pyo3(signature = (scenario, packets, service, seed))]
 pub fn replay<'py>(
     py: Python<'py>,
     scenario: &Scenario,
     packets: Packets,
-    opportunities: Option<(Vec<u64>, Vec<usize>)>,
+    service: Asks,
     seed: u64,
 ) -> PyResult<Vec<Column<'py>>> {
     let scenario = scenario.resolved();
     let arrivals = arrivals(&packets)?;
-    let opportunities = opportunities.map(|(times, before)| recorded(&times, &before, arrivals.len())).transpose()?;
     let link = scenario.bottleneck.properties(scenario.largest_packet_bytes());
-    let service = opportunities.as_deref().map_or(Service::Wire(link.rate), Service::Recorded);
+    let opportunities;
+    let service = match &service {
+        Asks::Recorded((times, before)) => {
+            opportunities = recorded(times, before, arrivals.len())?;
+            Service::Recorded(&opportunities)
+        }
+        Asks::Link(name) if name == "device" => Service::Device(link.rate),
+        Asks::Link(name) if name == "shaper" => Service::Shaper(link.rate),
+        Asks::Link(name) => {
+            return Err(PyValueError::new_err(format!("service: found {name:?}; allowed: device, shaper")));
+        }
+    };
     let mut queue = Queue::build(&scenario.bottleneck.queue, &link, Stream::new(seed, "replay"))
         .map_err(|error| PyValueError::new_err(format!("{}: {}", error.parameter, error.rule)))?;
     let fates = py.detach(|| sojourn_queue::replay::replay(&mut queue, &arrivals, service));

@@ -5,8 +5,9 @@
 //! as it rose instead of being forgotten. BLUE adds a probability of dropping that rises with overflows and falls when
 //! the queue runs empty, for flows that answer to nothing else. `law` is the algorithm.
 //!
-//! The kernel keeps 1/sqrt(count) in fixed point of 32 bits, exact for counts below 16 and by Newton steps above, which
-//! are exact enough that they are not followed here. ns-3's threshold for ECT(1) packets is not here.
+//! 1/sqrt(count) is kept in fixed point of 32 bits, exact for counts below 16 and by Newton steps above. In Linux it is
+//! zero in a new queue instead of one, so that the first signal does not wait for an interval (`first_signal`), although
+//! a comment there says that it should. ns-3's threshold for ECT(1) packets is not here.
 
 pub(crate) mod law;
 #[cfg(test)]
@@ -78,6 +79,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "delay above which BLUE's probability rises as with an overflow (ns-3 BlueThreshold); auto is never",
         },
         Parameter {
+            name: "first_signal",
+            kind: Kind::Choice(&["next-packet", "interval"]),
+            default: Value::Choice("next-packet"),
+            description: "when a queue that has never signalled does so: with the next packet after the first above target (Linux), or after interval (ns-3)",
+        },
+        Parameter {
             name: "spare_last",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
@@ -95,6 +102,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("slow_links", Value::Choice("ignore")),
                 ("ecn", Value::Boolean(false)),
                 ("blue_above", Value::Span(Span::from_millis(400))),
+                ("first_signal", Value::Choice("interval")),
                 ("spare_last", Value::Boolean(false)),
             ],
         },

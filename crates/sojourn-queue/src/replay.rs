@@ -40,8 +40,11 @@ pub struct Opportunity {
 pub enum Service<'a> {
     /// When it was recorded.
     Recorded(&'a [Opportunity]),
-    /// When the packet before has been sent at this rate; arrivals of the same time come first.
-    Wire(Rate),
+    /// When the packet before has been sent at this rate, as a device does: also where nothing waits, once. Arrivals of
+    /// the same time come first.
+    Device(Rate),
+    /// As a device, but only where something waits: so does HTB.
+    Shaper(Rate),
 }
 
 /// What became of a packet.
@@ -87,7 +90,8 @@ pub fn replay(queue: &mut Queue<Number>, arrivals: &[Arrival], service: Service<
         Run { queue, arrivals, arrived: 0, sent: 0, record: Record(vec![unknown; arrivals.len()], Time::ZERO) };
     match service {
         Service::Recorded(opportunities) => run.recorded(opportunities),
-        Service::Wire(rate) => run.wire(rate),
+        Service::Device(rate) => run.wire(rate, true),
+        Service::Shaper(rate) => run.wire(rate, false),
     }
     run.record.0
 }
@@ -126,18 +130,22 @@ impl Run<'_> {
         }
     }
 
-    fn wire(&mut self, rate: Rate) {
+    /// A wire that sends one packet after the other; `asks_in_vain` when it falls free and nothing waits.
+    fn wire(&mut self, rate: Rate, asks_in_vain: bool) {
         let mut serializer = Serializer::new(rate);
         let mut free_at = Time::ZERO;
+        let mut knows_empty = true;
         loop {
             let next = self.arrivals.get(self.arrived).map(|arrival| arrival.at);
-            let ready = self.queue.ready_at(free_at.max(self.record.1)).map(|at| at.max(free_at));
+            let from = free_at.max(self.record.1);
+            let asks = self.queue.packets() > 0 || (asks_in_vain && !knows_empty);
+            let ready = asks.then(|| self.queue.ready_at(from).unwrap_or(from).max(free_at));
             match (next, ready) {
                 (Some(at), ready) if ready.is_none_or(|ready| at <= ready) => self.arrive(),
                 (_, Some(at)) => {
-                    if let Some(bytes) = self.ask(at) {
-                        free_at = at + serializer.transmit(bytes);
-                    }
+                    let sent = self.ask(at);
+                    knows_empty = sent.is_none();
+                    free_at = sent.map_or(free_at, |bytes| at + serializer.transmit(bytes));
                 }
                 (_, None) => return,
             }

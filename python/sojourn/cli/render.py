@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.catalogue import Entry, Parameter
+from sojourn.catalogue import Entry, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
@@ -85,6 +85,22 @@ def _said(setting: Mapping[str, Any]) -> str:
     if "words" in setting:
         return ", ".join(f"{choice}: {word or 'nothing'}" for choice, word in setting["words"].items())
     return f"{setting['word']} [{setting['unit']}]"
+
+
+def print_profile(profile: Profile) -> None:
+    """Print what an access line sets in each direction."""
+    from rich.console import Group
+    from rich.text import Text
+
+    _print(
+        Group(
+            Text(f"{profile['name']} (access)", style="bold"),
+            Text(profile["summary"]),
+            *_section("Sources", [[source] for source in profile["sources"]]),
+            *_section("Down, to the home", [list(setting) for setting in profile["down"].items()]),
+            *_section("Up, from the home", [list(setting) for setting in profile["up"].items()]),
+        )
+    )
 
 
 def _parameters(parameters: Sequence[Parameter]) -> list[list[str]]:

@@ -60,9 +60,11 @@ def doctor_text(diagnosis: "Diagnosis") -> str:
     for tool in diagnosis.tools:
         where = tool["path"] or f"missing (package {tool['package']})"
         lines.append(f"  {tool['name']:<12} {where}  {tool['purpose']}")
-    lines += ["", "To build uml-virtual"]
-    lacks = ", ".join(item.what for item in diagnosis.build_missing)
-    lines.append(f"  missing: {lacks}" if lacks else "  all is there: sojourn testbed build-kernel")
+    lines += ["", "Built once, on request"]
+    for build in diagnosis.builds:
+        lacks = ", ".join(item.what for item in build.missing)
+        state = "built" if build.built else f"cannot be built: needs {lacks}" if lacks else build.command
+        lines.append(f"  {build.name:<12} {state}")
     if diagnosis.install:
         lines += ["", "To install what is missing", f"  {diagnosis.install}"]
     return "\n".join(lines)
@@ -123,11 +125,13 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
 
 @testbed.command(cls=ExampleCommand, examples="sojourn testbed clean")
 def clean() -> None:
-    """Remove the kernels that were built, and builds that were not finished."""
-    from sojourn.testbed.build import clean as remove
+    """Remove what was built, kernels and libutp, and builds that were not finished."""
+    from sojourn.testbed import utp
     from sojourn.testbed.build import kernels_folder
+    from sojourn.testbed.places import remove
 
-    click.echo(f"{remove() / 1e6:.0f} MB removed from {kernels_folder()}")
+    for folder in (kernels_folder(), utp.folder()):
+        click.echo(f"{remove(folder) / 1e6:.1f} MB removed from {folder}")
 
 
 @testbed.command(

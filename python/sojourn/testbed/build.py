@@ -91,16 +91,6 @@ def build_kernel(source: Source | None, options: Options, *, jobs: int, force: b
     return Built(folder, absent, fresh=True)
 
 
-def clean(folder: Path | None = None) -> int:
-    """Remove all kernels and unfinished builds; return the bytes that became free."""
-    place = folder or kernels_folder()
-    if not place.is_dir():
-        return 0
-    size = sum(path.lstat().st_blocks * 512 for path in place.rglob("*"))
-    shutil.rmtree(place)
-    return size
-
-
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
     with (folder / "lock").open("w") as file:

@@ -15,6 +15,8 @@ from sojourn.testbed.kept import Kept
 
 _PREFIX = "sojourn-"
 _LOCK = "lock"
+# The unit of st_blocks, whatever the file system has.
+_BLOCK_BYTES = 512
 # A boot parameter ends at a space, and quotes have a meaning in it.
 _UNFIT = set(" \t\n\"'\\,")
 # Inside a kernel these hold something else than outside.
@@ -27,6 +29,15 @@ def cache_folder() -> Path:
     # The specification has relative paths ignored.
     base = Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
     return base / "sojourn"
+
+
+def remove(folder: Path) -> int:
+    """Remove a folder of the cache, if it is there; return the bytes that became free."""
+    if not folder.is_dir():
+        return 0
+    size = sum(path.lstat().st_blocks * _BLOCK_BYTES for path in folder.rglob("*"))
+    shutil.rmtree(folder)
+    return size
 
 
 @contextmanager

@@ -13,7 +13,7 @@ _QUANTILES = (50, 90, 99)
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
-def record(seen: Observed, seed: int, kernel: str) -> str:
+def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
     """Return the record as JSON; what a kernel does not tell is null."""
     flows = [_flow(seen, flow) for flow in seen.job.flows]
     members = {group: [flow for flow in seen.job.flows if flow.group == group] for group in _groups(seen)}
@@ -22,8 +22,8 @@ def record(seen: Observed, seed: int, kernel: str) -> str:
         "duration_s": seen.duration_s,
         "measured_from_s": seen.warmup_s,
         "events": None,
-        "wall_s": None,
-        "kernel": {"name": kernel, "release": seen.report.kernel},
+        "wall_s": wall_s,
+        "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": list(seen.job.fit.remarks)},
         "bottleneck": {**_link(seen, "bottleneck"), **_probe(seen)},
         **({"reverse": _link(seen, "reverse")} if "reverse" in seen.crossings else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},

@@ -35,6 +35,10 @@ BUILD_TOOLS = tuple(
         ("xz", "xz-utils"),
     )
 )
+UTP_TOOLS = (
+    Tool("npm", "npm", "to fetch the source of libutp"),
+    Tool("c++", "g++", "to build libutp"),
+)
 JOB_TOOLS = (
     Tool("ip", "iproute2", "to make networks"),
     Tool("tc", "iproute2", "to set queue disciplines"),
@@ -48,8 +52,7 @@ TOOLS = (
     MODPROBE,
     UNSHARE,
     *BUILD_TOOLS,
-    Tool("npm", "npm", "to fetch the source of libutp"),
-    Tool("c++", "g++", "to build libutp"),
+    *UTP_TOOLS,
 )
 
 

@@ -1,6 +1,7 @@
 """From a scenario to jobs for a kernel, and from their reports to runs as every world gives them."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,12 +11,14 @@ from typing import Any
 from sojourn import _native
 from sojourn.record import Record
 from sojourn.tables import Column
-from sojourn.testbed import record, series
-from sojourn.testbed.kernels import AUTO, choose
+from sojourn.testbed import record, series, utp
+from sojourn.testbed.kernels import AUTO, Kernel, choose
 from sojourn.testbed.kernels.job import PLAN
+from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.places import work_folder
-from sojourn.testbed.plan import Shaper, job
+from sojourn.testbed.plan import Job, Shaper, job
+from sojourn.testbed.plan.check import UTP
 from sojourn.testbed.pool import run_all
 
 DEFAULT_BIN_S = 0.1
@@ -39,6 +42,7 @@ class LinuxRun:
     seed: int
     seen: Observed
     kernel: str
+    wall_s: float
 
     def record(self) -> str:
         """Return the run record as JSON; what the kernel does not tell is null."""
@@ -53,7 +57,23 @@ class LinuxRun:
 
     @cached_property
     def _record(self) -> str:
-        return record.record(self.seen, self.seed, self.kernel)
+        return record.record(self.seen, self.seed, self.kernel, self.wall_s)
+
+
+class _Timed:
+    """A kernel that remembers how long each job took."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.name, self.summary, self.virtual_time = kernel.name, kernel.summary, kernel.virtual_time
+        self.missing, self.version = kernel.missing, kernel.version
+        self.wall_s: dict[Path, float] = {}
+        self._kernel = kernel
+
+    def run(self, folder: Path, **options: Any) -> None:
+        """Run a job; see Kernel."""
+        began = time.monotonic()
+        self._kernel.run(folder, **options)
+        self.wall_s[folder] = time.monotonic() - began
 
 
 def run(
@@ -71,7 +91,8 @@ def run(
     """
     resolved: dict[str, Any] = Record.parse(scenario.to_json())
     planned = [job(resolved, seed, shaper=how.shaper, bin_s=bin_s or DEFAULT_BIN_S) for seed in seeds]
-    kernel = choose(how.kernel)
+    _check_programs(planned)
+    kernel = _Timed(choose(how.kernel))
     with work_folder() as place:
         folders = {place / f"seed-{seed}": one for seed, one in zip(seeds, planned, strict=True)}
         for folder, one in folders.items():
@@ -81,8 +102,15 @@ def run(
 
         def done(folder: Path) -> None:
             seed = seeds[list(folders).index(folder)]
-            runs[folder] = LinuxRun(seed, Observed.read(folder, folders[folder]), kernel.name)
+            runs[folder] = LinuxRun(seed, Observed.read(folder, folders[folder]), kernel.name, kernel.wall_s[folder])
 
         timeout_s = _BOOT_S + _SLOWEST * scenario.duration_s
         run_all(kernel, list(folders), timeout_s=timeout_s, jobs=jobs, progress=progress, done=done)
         return [runs[folder] for folder in folders]
+
+
+def _check_programs(planned: Sequence[Job]) -> None:
+    """Refuse a job whose programs are not there, before a kernel is started."""
+    lacks = utp.missing() if any(flow.kind == UTP for one in planned for flow in one.flows) else []
+    if lacks:
+        raise NotInstalledError("linux, for control libutp,", lacks)

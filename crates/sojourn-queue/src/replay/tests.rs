@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{limit, link, params};
-use crate::{DESCRIPTORS, codel, droptail};
+use crate::{DESCRIPTORS, codel, droptail, red};
 use proptest::prelude::*;
 use sojourn_core::registry::{Descriptor, Value};
 use sojourn_core::{Amount, Span, Stream};
@@ -31,7 +31,7 @@ fn overflow(at: Time) -> Fate {
 fn a_wire_asks_when_the_packet_before_is_sent() {
     let mut two = queue(&droptail::DESCRIPTOR, &[limit(Amount::Packets(2.0))]);
     let arrivals = [0, 0, 0, 0, 1, 7].map(|at| arrival(millis(at)));
-    let fates = replay(&mut two, &arrivals, Service::Wire(link(8_000).rate));
+    let fates = replay(&mut two, &arrivals, Service::Shaper(link(8_000).rate));
     let (gone, early) = (overflow(millis(0)), left(millis(0), 0));
     assert_eq!(fates, [early, left(millis(1), 1), gone, gone, left(millis(2), 2), left(millis(7), 3)]);
 }
@@ -62,6 +62,23 @@ fn marks_belong_to_the_packet() {
     assert_eq!(fates[60].end, End::Waits);
 }
 
+/// RED's average ages over an idle time that it learns of by being asked in vain: a device asks, a shaper does not.
+#[test]
+fn only_a_device_asks_in_vain() {
+    let average = |service| {
+        let mut red = queue(&red::DESCRIPTOR, &[("weight", Value::Number(0.5))]);
+        let burst = (0..20).map(|_| arrival(millis(0)));
+        let arrivals: Vec<_> = burst.chain([arrival(millis(1000))]).collect();
+        replay(&mut red, &arrivals, service);
+        let mut average = f64::NAN;
+        red.probe(&mut |name, value| average = if name == "average_packets" { value } else { average });
+        average
+    };
+    let (device, shaper) = (average(Service::Device(link(8_000).rate)), average(Service::Shaper(link(8_000).rate)));
+    assert!(device < 1e-6, "{device}");
+    assert!((shaper - 9.0).abs() < 1.0, "half of the 18 that the last of the burst found on average: {shaper}");
+}
+
 fn recordings() -> impl Strategy<Value = (Vec<Arrival>, Vec<Opportunity>)> {
     let arrival = (0u64..3_000, 0u16..5, 64u32..1500, prop::sample::select(vec![Ecn::NotEct, Ecn::Ect0, Ecn::Ect1]));
     prop::collection::vec((arrival, prop::option::of(0u64..3_000)), 1..400).prop_map(|steps| {
@@ -83,10 +100,12 @@ proptest! {
 
     /// Every packet has one fate, places are given once each, nobody leaves before it came, and the queue holds the rest.
     #[test]
-    fn packets_are_conserved((arrivals, opportunities) in recordings(), recorded in any::<bool>()) {
+    fn packets_are_conserved((arrivals, opportunities) in recordings(), kind in 0usize..3) {
         for descriptor in DESCRIPTORS {
             let mut queue = queue(descriptor, &[]);
-            let service = if recorded { Service::Recorded(&opportunities) } else { Service::Wire(link(8_000).rate) };
+            let rate = link(8_000).rate;
+            let service = [Service::Recorded(&opportunities), Service::Device(rate), Service::Shaper(rate)][kind];
+            let recorded = kind == 0;
             let fates = replay(&mut queue, &arrivals, service);
             prop_assert_eq!(fates.len(), arrivals.len());
             let mut places = Vec::new();

@@ -149,6 +149,22 @@ pub static PROFILES: &[Profile] = &[
         ],
     },
     Profile {
+        name: "docsis-3.1",
+        summary: "cable: a DOCSIS 3.1 modem, which has DOCSIS-PIE on its upstream queue",
+        sources: &[OURS, "CableLabs MULPI", "RFC 8034 (DOCSIS-PIE)", NETALYZR],
+        down: &[
+            ("rate", "500 Mbit/s"),
+            ("framing", "docsis"),
+            ("queue", "{ kind = \"droptail\", limit = \"1000 packets\" }"),
+        ],
+        up: &[
+            ("rate", "50 Mbit/s"),
+            ("framing", "docsis"),
+            ("medium", "docsis"),
+            ("queue", "{ kind = \"pie\", preset = \"docsis\", limit = \"256 KiB\" }"),
+        ],
+    },
+    Profile {
         name: "gpon",
         summary: "fibre: an ONU alone on a passive optical network, bandwidth allocated by status reports",
         sources: &[OURS, "ITU-T G.984.3", "the buffers are Sojourn's default"],
@@ -249,9 +265,15 @@ mod tests {
     use crate::{Base, Scenario};
 
     fn scenario(keys: &str) -> Scenario {
+        overridden(keys, "seed=1")
+    }
+
+    fn overridden(keys: &str, set: &str) -> Scenario {
         let text =
             format!("{keys}\nduration = \"1 s\"\ngroup = [{{ name = \"a\", control = \"newreno\", rtt = \"1 ms\" }}]");
-        Scenario::parse(&text, None, &Base::Nowhere, &[]).unwrap_or_else(|problems| panic!("{problems}")).scenario
+        Scenario::parse(&text, None, &Base::Nowhere, &[set.to_owned()])
+            .unwrap_or_else(|problems| panic!("{problems}"))
+            .scenario
     }
 
     /// No half of a direction: each has a rate, a framing, a buffer and all that the other has, but a shared medium.
@@ -298,6 +320,19 @@ mod tests {
         assert_eq!(queue(""), ("droptail", "30 packets".to_owned()));
         assert_eq!(queue("bottleneck.queue.limit = \"9 packets\""), ("droptail", "9 packets".to_owned()));
         assert_eq!(queue("bottleneck.queue = { kind = \"pie\" }"), ("pie", "1000 packets".to_owned()));
+    }
+
+    /// An override changes what the profile has filled, also where it names the profile.
+    #[test]
+    fn an_override_keeps_the_rest_of_the_profile() {
+        let queue = |keys: &str, set: &str| {
+            let queue = overridden(keys, set).bottleneck.queue;
+            (queue.descriptor().name, queue.get("limit").to_string())
+        };
+        let cable = "access.profile = \"docsis-3.1\"";
+        assert_eq!(queue(cable, "bottleneck.queue.limit=99packets"), ("pie", "99 packets".to_owned()));
+        assert_eq!(queue(cable, "access.bottleneck=down"), ("droptail", "1000 packets".to_owned()));
+        assert_eq!(queue(cable, "access.profile=adsl"), ("droptail", "30 packets".to_owned()));
     }
 
     /// What is written out needs no profile any more.

@@ -12,7 +12,8 @@ from sojourn.testbed.plan.shaping import MOST_DELAYS
 
 _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
-_DATAGRAMS = ("cbr",)
+_DATAGRAMS = ("cbr", "voip")
+_UTP_TRAFFIC = ("bulk",)
 UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
 
 
@@ -117,9 +118,13 @@ def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
         if group[clock] != still:
             yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")
     kind, traffic = endpoint_kind(group), group["traffic"]["kind"]
-    fitting = _DATAGRAMS if kind == CBR else _TCP_TRAFFIC
+    fitting = {CBR: _DATAGRAMS, UTP: _UTP_TRAFFIC}.get(kind, _TCP_TRAFFIC)
     if traffic not in fitting:
-        yield Refusal(f"{key}.traffic.kind", traffic, " or ".join((*_TCP_TRAFFIC, *_DATAGRAMS)), who="the testbed")
+        allowed = " or ".join(fitting) + (" with libutp" if kind == UTP else "")
+        yield Refusal(f"{key}.traffic.kind", traffic, allowed, who="the testbed")
+    if group["traffic"].get("connections", 1) != 1:
+        found = f"{group['traffic']['connections']} connections at once"
+        yield Refusal(f"{key}.traffic.connections", found, "1", who="the testbed")
     if kind != TCP:
         return
     said = express.control(group["control"], f"{key}.control")

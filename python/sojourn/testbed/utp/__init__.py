@@ -17,7 +17,7 @@ from typing import Any
 from sojourn import _native
 from sojourn.testbed.errors import BuildError, Missing, TestbedError, advice
 from sojourn.testbed.places import cache_folder, work_folder
-from sojourn.testbed.tools import TOOLS, missing_tools
+from sojourn.testbed.tools import UTP_TOOLS, missing_tools
 
 PACKAGE = "utp-native@2.5.3"
 # Of the package's file: what was compiled here is what was compiled anywhere.
@@ -47,7 +47,12 @@ class NoLibutpError(TestbedError):
 def program() -> Path:
     """Return where the driver of this version is, or will be when it was built."""
     name = hashlib.sha256(SHA256.encode() + DRIVER.read_bytes()).hexdigest()[:16]
-    return cache_folder() / "libutp" / name / "driver"
+    return folder() / name / "driver"
+
+
+def folder() -> Path:
+    """Return where all that was built is kept."""
+    return cache_folder() / "libutp"
 
 
 def missing() -> list[Missing]:
@@ -68,7 +73,7 @@ def build(*, report: Report | None = None) -> Path:
     target = program()
     if target.exists():
         return target
-    lacks = missing_tools(tool for tool in TOOLS if tool.name in {"npm", "c++"})
+    lacks = missing_tools(UTP_TOOLS)
     if lacks:
         raise NoLibutpError("to build libutp takes", lacks)
     told = report or (lambda _part, _note: None)
