@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.gong.world import SEEDS
 from sojourn.papers.lab import Lab
 from sojourn.papers.study import Check
 from sojourn.summary import CONFIDENCE, student_quantile
@@ -15,6 +14,8 @@ from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 
+# Runs of a case, where a study does not want another number.
+SEEDS = 10
 TCP, BACKGROUND = "tcp", "background"
 UTILIZATION = "bottleneck_utilization"
 QUEUE_PACKETS = "bottleneck_queue_packets_mean"

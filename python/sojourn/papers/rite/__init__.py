@@ -8,5 +8,12 @@ RITE = Study(
     title="Network systems analysis and preliminary development report",
     source="RITE (Reducing Internet Transport Latency, EU FP7 317700), deliverable D2.1, November 2013",
     items=(*drift.ITEMS, *cures.ITEMS, *short.ITEMS, *web.ITEMS, *gradient.ITEMS),
-    pictures=(("drift", "drift"), ("cures", "cures"), ("short", "short"), ("short", "aqm"), ("web", "web"), ("cdg-backoff", "backoffs")),
+    pictures=(
+        ("drift", "drift"),
+        ("cures", "cures"),
+        ("short", "short"),
+        ("short", "aqm"),
+        ("web", "web"),
+        ("cdg-backoff", "backoffs"),
+    ),
 )

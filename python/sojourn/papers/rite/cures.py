@@ -9,7 +9,17 @@ from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Key, check, shown
 from sojourn.papers.rite.drawing import line, panels, points
 from sojourn.papers.rite.drift import ABOUT
-from sojourn.papers.rite.lone import BUFFER_MS, HISTORY_MIN, SETTLED_S, TARGET_MS, WORDS, Changes, Hours, control
+from sojourn.papers.rite.lone import (
+    BUFFER_MS,
+    HISTORY_MIN,
+    SETTLED_S,
+    TARGET_MS,
+    WORDS,
+    Changes,
+    Hours,
+    control,
+    until_full,
+)
 from sojourn.papers.study import Check, Findings, Item, Table
 
 CURE_HOURS, SKEW_HOURS = 6, 2
@@ -66,6 +76,8 @@ OTHERS = {
     "CoDel": Try({"bottleneck.queue": "codel"}),
 }
 TRIES = SLOWER | OTHERS
+# The same line twice is none to see.
+DRAWN = tuple(name for name in SLOWER if name != "libutp without clock logic")
 CLOCKS = {
     "RFC 6817": control(),
     "libutp": control("libutp"),
@@ -81,14 +93,15 @@ def cures(lab: Lab) -> Findings:
     cured = {name: hours.last_hour((name,)).interval()[1] <= KEPT * one.target_ms for name, one in TRIES.items()}
 
     def draw(index: int, axes: Axes) -> None:
-        for position, name in enumerate((SLOWER, OTHERS)[index]):
+        for position, name in enumerate((DRAWN, OTHERS)[index]):
             times, delays = hours.trace((name,))
-            axes.plot([time / 3600 for time in times], delays, label=name, **line(position))
+            end = len(times) if index else until_full(delays)
+            axes.plot([time / 3600 for time in times[:end]], delays[:end], label=name, **line(position))
         axes.set_xlabel("time [h]")
         axes.set_ylabel("queueing delay [ms]")
         axes.set_ylim(0, (1.1, 0.5)[index] * BUFFER_MS)
 
-    figure = panels(["the climb, and what only slows it", "what may stop it"], draw, height_in=4.0)
+    figure = panels(["until the buffer is full: what only slows it", "what may stop it"], draw, height_in=4.0)
     found.show(
         "cures", figure, "Queueing delay of one flow alone under changes of LEDBAT, of the sender and of the queue"
     )
@@ -114,7 +127,7 @@ def cures(lab: Lab) -> Findings:
         "three times the mean; the window is kept. Without its slowdowns LEDBAT++ still climbs, but slowly: its decrease is "
         "a share of the window, overshoots at times, and so sees delays below the target; fLEDBAT is alike. A target "
         "below the time of a packet leaves most of the link unused. A buffer below the target makes LEDBAT a loss-based "
-        "flow, whose halvings empty the queue; one of 1.5 targets fills as the large one does."
+        "flow, whose halvings empty the queue; one of 1.5 targets is full at 1.5 targets."
     )
     return found
 

@@ -63,7 +63,7 @@ UNDER_LOSS: dict[str, dict[str, Any]] = {
     "CUBIC": {"kind": "cubic"},
     "Westwood+": {"kind": "westwood"},
 }
-AQMS = ("codel", "pie")
+AQMS = {"CoDel": "codel", "PIE": "pie"}
 
 
 def _base(groups: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
@@ -366,7 +366,7 @@ def marks(lab: Lab) -> Findings:
         (name, aqm, ecn): {
             f"group.{BACKGROUND}.control": UNDER_LOSS[name],
             f"group.{BACKGROUND}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": aqm, "ecn": ecn},
+            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
         }
         for name in names
         for aqm in AQMS
@@ -377,7 +377,7 @@ def marks(lab: Lab) -> Findings:
             f"group.{BACKGROUND}.control": UNDER_LOSS[PAPER],
             f"group.{BACKGROUND}.transport": {"ecn": ecn},
             f"group.{TCP}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": aqm, "ecn": ecn},
+            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
         }
         for aqm in AQMS
         for ecn in (False, True)
@@ -413,7 +413,7 @@ def marks(lab: Lab) -> Findings:
 
     found.show("marks", panels(["delay", "drops"], draw), "Four flows alone under AQMs that drop or mark")
     found.checks += _mark_checks(alone, shared)
-    drop, mark = (alone.number((PAPER, "codel", ecn), LINK_DROP_RATE, BACKGROUND) for ecn in (False, True))
+    drop, mark = (alone.number((PAPER, "CoDel", ecn), LINK_DROP_RATE, BACKGROUND) for ecn in (False, True))
     found.verdict = (
         f"CoDel drops {drop.text(2, 100)} % of CDG's packets, and {mark.text(2, 100)} % where it may mark them instead."
     )

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, check, measure, shown
-from sojourn.papers.rite.drawing import line, panels
+from sojourn.papers.rite.drawing import line, panels, seconds
 from sojourn.papers.rite.short import (
     ABOUT,
     DROPTAIL,
@@ -55,7 +55,13 @@ def _name(number: int) -> str:
 
 def _browser(number: int) -> dict[str, Any]:
     start = f"{WARMUP_S + 1 + APART_S * number:.2f} s"
-    return {"name": _name(number), "control": "newreno", "rtt": f"{RTT_MS:g} ms", "start": start, "traffic": _pages(OBJECTS)}
+    return {
+        "name": _name(number),
+        "control": "newreno",
+        "rtt": f"{RTT_MS:g} ms",
+        "start": start,
+        "traffic": _pages(OBJECTS),
+    }
 
 
 def _pages(objects: int, size: str | Mapping[str, Any] = SIZES) -> dict[str, Any]:
@@ -100,9 +106,7 @@ def web(lab: Lab) -> Findings:
         )
     )
     rows = tuple(
-        (queue, name, time)
-        for queue, name in cases
-        for time in sorted(times_ms(results, (queue, name), PAGES))
+        (queue, name, time) for queue, name in cases for time in sorted(times_ms(results, (queue, name), PAGES))
     )
     found.tables.append(Table("pages", "Every page", ("discipline", "beside", "page_ms"), rows))
     found.checks += [*_law(found, objects), *_orders(means)]
@@ -139,7 +143,7 @@ def _draw(found: Findings, results: Results) -> None:
             curve(axes, (DROPTAIL, NOBODY), f"{DROPTAIL}, {NOBODY}", 0)
             for position, queue in enumerate(QUEUES):
                 curve(axes, (queue, "LEDBAT"), f"{queue}, LEDBAT", position + 1)
-        axes.set_xscale("log")
+        seconds(axes)
         axes.set_xlabel("page time [s]")
         axes.set_ylabel("part of all pages")
         axes.set_ylim(0, 1.02)
@@ -149,7 +153,9 @@ def _draw(found: Findings, results: Results) -> None:
 
 
 def _law(found: Findings, results: Results) -> list[Check]:
-    means = {(name, count): _mean(results, (name, count), SMALL_PAGES) for name in (NOBODY, "LEDBAT") for count in COUNTS}
+    means = {
+        (name, count): _mean(results, (name, count), SMALL_PAGES) for name in (NOBODY, "LEDBAT") for count in COUNTS
+    }
     more = {count: means["LEDBAT", count].mean - means[NOBODY, count].mean for count in COUNTS}
     rows = tuple(
         (count, means[NOBODY, count].mean, means["LEDBAT", count].mean, more[count], more[count] / TARGET_MS)
@@ -174,9 +180,7 @@ def _orders(means: Mapping[Key, Number]) -> list[Check]:
     tail = {name: means[DROPTAIL, name] for name in (NOBODY, *OTHERS)}
     ranked = sorted(tail, key=lambda name: tail[name].mean)
     aqms = [queue for queue in QUEUES if queue != DROPTAIL]
-    protected = {
-        queue: [name for name in OTHERS if tail[name].surely_above(means[queue, name])] for queue in aqms
-    }
+    protected = {queue: [name for name in OTHERS if tail[name].surely_above(means[queue, name])] for queue in aqms}
     innocuous = [name for name in SCAVENGERS if not tail[name].surely_above(tail[NOBODY])]
     return [
         check(
