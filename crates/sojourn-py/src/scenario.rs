@@ -152,6 +152,13 @@ impl Scenario {
     }
 }
 
+impl Scenario {
+    /// The scenario itself.
+    pub fn resolved(&self) -> &sojourn_scenario::Scenario {
+        &self.inner
+    }
+}
+
 /// Raises what signals ask for, and tells the progress.
 fn look(py: Python<'_>, part: f64, progress: Option<&Py<PyAny>>) -> PyResult<()> {
     py.check_signals()?;

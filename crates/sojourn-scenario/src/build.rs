@@ -30,12 +30,17 @@ fn span(fields: &Fields, key: &str) -> Span {
 }
 
 fn link(fields: &Fields) -> Link {
+    let params = |key| fields.chosen(key).map(|chosen| chosen.params.clone());
     Link {
         capacity: capacity(fields),
+        framing: params("framing"),
+        medium: params("medium"),
         delay: span(fields, "delay"),
         jitter: fields.table("jitter").map(jitter),
         loss: fields.number("loss").expect(CHECKED),
-        queue: fields.chosen("queue").expect(CHECKED).params.clone(),
+        noise: params("noise"),
+        protection: params("protection"),
+        queue: params("queue").expect(CHECKED),
     }
 }
 

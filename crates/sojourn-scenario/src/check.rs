@@ -61,9 +61,10 @@ impl Checker<'_, '_> {
                 }
                 (&entry.value, entry_origin(entry))
             }
-            (None, Presence::Optional(_)) => return,
+            (None, Presence::Optional(_) | Presence::OptionalBeside { .. }) => return,
+            (None, Presence::RequiredWithout(other)) if table.get(other).is_some() => return,
             (None, Presence::RequiredUnless { .. }) if unneeded.is_some() => return,
-            (None, Presence::Required | Presence::RequiredUnless { .. }) => {
+            (None, Presence::Required | Presence::RequiredWithout(_) | Presence::RequiredUnless { .. }) => {
                 self.reporter.error(origin, &path, Fault::new("nothing"), format!("{} (required)", allowed(&key.form)));
                 return;
             }
@@ -322,10 +323,15 @@ pub(crate) struct Element<'n> {
 impl Presence {
     /// Why the key must be absent, where something else in `table` says so.
     fn unneeded_reason(&self, table: &Table) -> Option<&'static str> {
-        let Presence::RequiredUnless { key, kinds, reason } = self else { return None };
-        let other = table.get(key)?;
-        let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
-        kinds.contains(&word?).then_some(reason)
+        match self {
+            Presence::RequiredUnless { key, kinds, reason } => {
+                let other = table.get(key)?;
+                let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
+                kinds.contains(&word?).then_some(reason)
+            }
+            Presence::OptionalBeside { key, reason, .. } => table.get(key).is_none().then_some(reason),
+            _ => None,
+        }
     }
 }
 

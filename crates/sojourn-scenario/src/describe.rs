@@ -97,6 +97,17 @@ fn direction(direction: Direction) -> Item {
 fn link(link: &Link, mut fields: Fields) -> Fields {
     let (key, capacity) = link.capacity.described();
     fields.put(key, capacity);
+    let parts = [
+        ("framing", &link.framing),
+        ("medium", &link.medium),
+        ("noise", &link.noise),
+        ("protection", &link.protection),
+    ];
+    for (key, part) in parts {
+        if let Some(part) = part {
+            fields.put(key, params(part));
+        }
+    }
     fields.put("delay", span(link.delay));
     if let Some(jitter) = &link.jitter {
         let described = self::jitter(jitter, fields.section);

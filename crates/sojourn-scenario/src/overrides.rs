@@ -13,9 +13,9 @@ enum Level {
     Family(&'static Family),
 }
 
-/// Applies each of `overrides` to the scenario `root`, in order.
-pub(crate) fn apply(root: &mut Node, overrides: &[String], reporter: &mut Reporter<'_>) {
-    for (index, text) in overrides.iter().enumerate() {
+/// Applies each of `overrides` that is `wanted` to the scenario `root`, in order.
+pub(crate) fn apply(root: &mut Node, overrides: &[String], wanted: impl Fn(&str) -> bool, reporter: &mut Reporter<'_>) {
+    for (index, text) in overrides.iter().enumerate().filter(|(_, text)| wanted(text)) {
         let origin = Origin::Override(index);
         let Some((key, value)) = text.split_once('=') else {
             reporter.error(origin, "", Fault::new(quote(text)), "KEY=VALUE, such as bottleneck.rate=4Mbit/s");

@@ -1,6 +1,6 @@
 //! The reference page of the scenario file, for the user guide.
 
-use crate::format::{CONTROLS, Family, Form, Key, Presence, QUEUES, SCENARIO, Section, Select, TRANSPORTS};
+use crate::format::{FAMILIES, Family, Form, Key, Presence, SCENARIO, Section, Select};
 use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME, unit_names};
 use crate::{ready, source, value, write};
 use sojourn_core::registry::Descriptor;
@@ -13,9 +13,9 @@ pub fn reference_markdown() -> String {
     quantities(&mut page);
     let mut done = Vec::new();
     section(&mut page, &SCENARIO, "The top of the file", &mut done);
-    family(&mut page, &QUEUES, "Queue disciplines");
-    family(&mut page, &CONTROLS, "Congestion controls");
-    family(&mut page, &TRANSPORTS, "Transport");
+    for all in FAMILIES {
+        family(&mut page, all);
+    }
     page
 }
 
@@ -131,6 +131,8 @@ fn keys(page: &mut String, keys: impl IntoIterator<Item = &'static Key>, exclusi
                 format!("one of {} is required", code_list(exclusive))
             }
             Presence::Optional(meaning) => meaning.to_owned(),
+            Presence::OptionalBeside { key, meaning, reason } => format!("{meaning}; only with `{key}`: {reason}"),
+            Presence::RequiredWithout(other) => format!("required without `{other}`"),
             Presence::RequiredUnless { key, kinds, reason } => {
                 format!("required, except with {key} {}: {reason}", code_list(kinds))
             }
@@ -189,8 +191,8 @@ fn brief(form: &Form) -> String {
     }
 }
 
-fn family(page: &mut String, family: &'static Family, title: &str) {
-    let _ = writeln!(page, "\n## {title}");
+fn family(page: &mut String, family: &'static Family) {
+    let _ = writeln!(page, "\n## {}", family.title);
     if let Some(nested) = family.nested {
         page.push_str("\nSome hold others, under a key that is not a parameter:\n");
         keys(page, [&nested.child, &nested.class], &[]);

@@ -2,22 +2,26 @@
 
 use crate::agenda::Agenda;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
+use crate::grants::Grants;
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
+use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
-use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use sojourn_scenario::{
+    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Scenario, Traffic, Voip,
+};
+use sojourn_traffic::voip::Call;
+use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -114,6 +118,13 @@ impl Builder<'_> {
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
         };
         let mut link = Link::new(direction, queue, service);
+        link.framing = spec.framing();
+        link.grants = spec.medium().map(Grants::new);
+        if let Some(noise) = spec.noise() {
+            let random = self.stream(&format!("link.{name}.noise"));
+            let wire = NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random);
+            link.noise = wire.map(Box::new);
+        }
         link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
         link
     }
@@ -121,10 +132,13 @@ impl Builder<'_> {
     /// The line for a link's own delay and jitter, where it has any.
     fn link_line(&mut self, name: &str, spec: &scenario::Link) -> Option<usize> {
         let end = LineEnd::Beyond(self.links.len());
+        let delay = spec.latency();
+        let retransmits = spec.noise.is_some() && matches!(spec.protection(), Some(Protection::Retransmission { .. }));
         let line = match spec.jitter {
-            Some(jitter) => Line::jittery(spec.delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
-            None if spec.delay.is_zero() => return None,
-            None => Line::constant(spec.delay, end),
+            Some(jitter) => Line::jittery(delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
+            None if retransmits => Line::in_order(delay, end),
+            None if delay.is_zero() => return None,
+            None => Line::constant(delay, end),
         };
         self.lines.push(line);
         Some(self.lines.len() - 1)
@@ -229,7 +243,7 @@ impl Builder<'_> {
     fn links_delay(&self, group: &Group) -> Span {
         let back = group.direction.opposite();
         let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
-        links.map(|(_, _, link)| link.delay).fold(Span::ZERO, |sum, delay| sum + delay)
+        links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
@@ -320,9 +334,9 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
-            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
-            EcnUse::Scalable => Ecn::Ect1,
+        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
+            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
         Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
     }

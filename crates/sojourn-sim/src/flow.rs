@@ -2,11 +2,11 @@
 
 use crate::Packet;
 use crate::times::Coarse;
-use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Fetch};
 use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
+use sojourn_traffic::voip::Call;
+use sojourn_traffic::{Application, Datagrams, Fetch};
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
 /// The receiver's port in the first connection; the next ones count up from here.

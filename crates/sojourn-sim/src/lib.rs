@@ -6,16 +6,17 @@
 mod agenda;
 mod build;
 mod flow;
+mod grants;
 mod line;
 mod link;
 mod meter;
+mod noise;
 mod opportunities;
 mod packets;
 mod record;
 mod runs;
 mod series;
 mod times;
-mod traffic;
 mod world;
 
 pub use build::named_links;

@@ -1,9 +1,9 @@
 //! The run record: what every world answers with, in the same names and units.
 
 use crate::times::{Coarse, Times};
-use crate::traffic::{e_model, video, voip};
 use serde::Serialize;
 use sojourn_core::Span;
+use sojourn_traffic::{e_model, video, voip};
 use std::collections::BTreeMap;
 
 /// The result of one run. A value that could not be had is `None`, never zero.

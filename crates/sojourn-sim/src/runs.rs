@@ -10,10 +10,10 @@ use crate::record::{
 };
 use crate::series::{Recorder, Series};
 use crate::times::{Coarse, Times};
-use crate::traffic::voip;
 use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
+use sojourn_traffic::voip;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;

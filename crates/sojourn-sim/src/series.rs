@@ -73,7 +73,7 @@ pub struct QueueSeries {
     pub drops: Vec<u64>,
     /// Packets marked.
     pub marks: Vec<u64>,
-    /// Bytes sent on the link.
+    /// Bytes sent on the link, its framing included.
     pub sent_bytes: Vec<u64>,
 }
 

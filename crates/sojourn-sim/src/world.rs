@@ -8,10 +8,10 @@ use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::{Action, Arrived, Completed, Fetch};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
+use sojourn_traffic::{Action, Arrived, Completed, Fetch};
 use sojourn_transport::{Segment, SegmentKind, Sender, Transmit};
 use std::collections::BTreeMap;
 
@@ -190,7 +190,12 @@ impl World {
             return;
         }
         match self.links[index].line {
-            Some(line) => self.enter_line(line, packet),
+            Some(line) => {
+                if let Some(noise) = &self.links[index].noise {
+                    self.lines[line].hold(noise.held_until());
+                }
+                self.enter_line(line, packet);
+            }
             None => self.go_on(index, packet),
         }
     }

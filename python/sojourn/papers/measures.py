@@ -71,6 +71,16 @@ class Number:
         """
         return self.minus(Number(0.0, 0.0, 1))
 
+    @property
+    def half(self) -> float:
+        """Return half of that interval.
+
+        >>> round(Number(2.0, 1.0, 30).half, 3)
+        0.373
+        """
+        low, high = self.interval()
+        return (high - low) / 2
+
     def minus(self, other: "Number") -> tuple[float, float]:
         """Return Welch's 95 % interval of the difference of means.
 

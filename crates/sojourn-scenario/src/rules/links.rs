@@ -1,14 +1,15 @@
 //! Rules of links.
 
-use super::element_path;
 use super::groups::{is_unresponsive, parameter_error, unwise};
 use super::traffic::steady;
+use super::{access, element_path};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass, Fields, Item};
 use crate::node::Origin;
 use crate::value::FASTEST;
-use sojourn_core::{Rate, Span, Stream};
+use sojourn_core::{Rate, Stream};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
 
@@ -66,8 +67,11 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
         let found = format!("a loss of {}", link.number("loss").unwrap_or_default());
         reporter.warning(link.origin_of("loss"), &join(path, "loss"), found, "hardly anything gets through");
     }
+    access::check(link, path, reporter);
     let Some(chosen) = link.chosen("queue") else { return };
-    let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
+    let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
+    let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+    let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes };
     queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
 }
 

@@ -131,14 +131,22 @@ fn shares_are_of_a_direction() {
     close(share("c"), 1.0, 0.0);
 }
 
-/// A queue that marks ECT(1) only marks a scalable control's data, and not that of another that needs marks too.
+/// A queue that marks ECT(1) only marks a scalable control's data, and not that of another that needs marks too, unless
+/// the group says what its data carry.
 #[test]
-fn scalable_controls_send_ect1() {
+fn scalable_controls_and_those_who_say_so_send_ect1() {
     let queue = "rate = \"10 Mbit/s\"\nqueue = { kind = \"codel\", ecn = false, ce_threshold = \"1 ms\", ce_threshold_for = \"ect1\" }";
-    for (control, marked) in [("prague", true), ("dctcp", false)] {
-        let transport = "transport = { ecn = true, ecn_feedback = \"accurate\" }";
+    for (control, ect, marked) in [
+        ("prague", "control", true),
+        ("prague", "ect0", false),
+        ("dctcp", "control", false),
+        ("newreno", "control", false),
+        ("newreno", "ect0", false),
+        ("newreno", "ect1", true),
+    ] {
+        let transport = format!("transport = {{ ecn = true, ecn_feedback = \"accurate\", ect = \"{ect}\" }}");
         let flow = format!("name = \"a\"\ncontrol = \"{control}\"\nrtt = \"20 ms\"\n{transport}");
         let record = run(&dumbbell("5 s", queue, &[&flow]));
-        assert_eq!(record.bottleneck.marks > 0, marked, "{control}");
+        assert_eq!(record.bottleneck.marks > 0, marked, "{control}, {ect}");
     }
 }

@@ -1,5 +1,6 @@
 //! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
 
+mod access;
 mod bbr;
 mod classes;
 mod common;

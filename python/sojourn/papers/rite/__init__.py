@@ -1,13 +1,22 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
-from sojourn.papers.rite import cures, drift, gradient, short, web
+from sojourn.papers.rite import aqms, cures, drift, early, gradient, sensitivity, short, web
 from sojourn.papers.study import Study
 
 RITE = Study(
     name="rite",
     title="Network systems analysis and preliminary development report",
     source="RITE (Reducing Internet Transport Latency, EU FP7 317700), deliverable D2.1, November 2013",
-    items=(*drift.ITEMS, *cures.ITEMS, *short.ITEMS, *web.ITEMS, *gradient.ITEMS),
+    items=(
+        *drift.ITEMS,
+        *cures.ITEMS,
+        *short.ITEMS,
+        *web.ITEMS,
+        *gradient.ITEMS,
+        *aqms.ITEMS,
+        *sensitivity.ITEMS,
+        *early.ITEMS,
+    ),
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),
@@ -15,5 +24,10 @@ RITE = Study(
         ("short", "aqm"),
         ("web", "web"),
         ("cdg-backoff", "backoffs"),
+        ("fig4.2", "fig4.2"),
+        ("fig4.4", "fig4.4"),
+        ("sensitivity", "sensitivity"),
+        ("table4.1", "table4.1"),
+        ("aggressive", "aggressive"),
     ),
 )

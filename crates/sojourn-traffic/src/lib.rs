@@ -1,4 +1,4 @@
-//! What applications do: one file for each kind.
+//! What applications do: one file for each kind. They know neither the simulator nor a socket.
 //!
 //! An application is told when the time it named has come and when all it supplied has arrived, and answers with
 //! what it asks of its sender and when it wants to be told next. Its own start and stop are looked after here.
