@@ -1,6 +1,10 @@
 """The RITE study's measures on worked numbers, and its items with few seeds and short runs."""
 
 import math
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -49,7 +53,7 @@ def test_a_climb_ends_where_the_buffer_is_full() -> None:
     assert math.isnan(lone.climb_ms_per_min(times[:1], stairs[:1]))
 
 
-def test_the_queue_climbs_and_a_pause_as_long_as_it_stops_that(tmp_path: Path) -> None:
+def test_the_queue_climbs_and_long_pauses_or_jitter_stop_that(tmp_path: Path) -> None:
     """Minutes of a second each: what hours show, in minutes."""
     fast = {"base_period": "1 s", "target": "50 ms"}
     pauses = cures._pauses(300)
@@ -57,14 +61,16 @@ def test_the_queue_climbs_and_a_pause_as_long_as_it_stops_that(tmp_path: Path) -
     cases = {
         ("plain",): lone.control(**fast),
         ("pauses",): {**lone.control(**fast), f"group.{BACKGROUND}.traffic": traffic},
+        ("jitter",): {**lone.control(preset="ns2", **fast), f"group.{BACKGROUND}.transport.send_jitter": "100 ms"},
     }
     kept = {"keep": ["series", "probes"], "bin": "5 s"}
     results = measure(Lab(tmp_path, 1), "fast", lone.base(0.1), cases, seeds=2, **kept)
     queues = {key: results.number(key, "bottleneck_queue_ms_max", BACKGROUND) for key in cases}
     assert queues["plain",].mean > 900
     assert queues["pauses",].mean < 300
+    assert queues["jitter",].mean < 300
     bases = results.traces("flow_probes", "value", name="base_delay_ms")
-    assert set(bases) == {(name, seed) for name in ("plain", "pauses") for seed in (1, 2)}
+    assert set(bases) == {(name, seed) for (name,) in cases for seed in (1, 2)}
     times, values = bases["plain", 1]
     assert times == [5.0 * number for number in range(72)]
     assert max(values) > 5 * values[0]
@@ -107,6 +113,23 @@ def test_items_of_hours_run_for_minutes(item: object, tmp_path: Path) -> None:
     found = item.find(quick(tmp_path, duration="200 s"))  # type: ignore[attr-defined]
     complete(found, item.name)  # type: ignore[attr-defined]
     assert not all(one.agrees is True for one in found.checks), "200 s are too short for any drift"
+
+
+def test_a_study_can_be_interrupted_and_goes_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sojourn", "paper", "rite", "short", "--jobs", "1", "--out", str(tmp_path)]
+    parts: list[dict[Path, int]] = []
+    for more in (0, 1):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        deadline = time.monotonic() + 60
+        while len(list(tmp_path.glob("data/short/runs/*.parquet"))) <= more and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        assert process.returncode == 130
+        parts.append({path: path.stat().st_mtime_ns for path in tmp_path.glob("data/short/*/*.parquet")})
+    assert parts[0]
+    assert len(parts[1]) > len(parts[0])
+    assert {path: parts[1][path] for path in parts[0]} == parts[0], "what was done is not done again"
 
 
 def test_the_items_of_cdg(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ class Results:
         return Number.of(self.values(key, metric, group))
 
     def traces(self, kept: str, column: str, **where: str) -> dict[tuple[str, int], Trace]:
-        """Return, for each case's label and seed, a column of a table of time series where other columns have these values.
+        """Return, by case and seed, a column of a table of time series where other columns have these values.
 
         Bins without a value are left out.
         """

@@ -90,7 +90,7 @@ class Hours:
 
 
 def climb_ms_per_min(times_s: Sequence[float], delays_ms: Sequence[float]) -> float:
-    """Return by how much the delay climbs in a minute, by least squares, from the first target until the buffer is full.
+    """Return by how much the delay climbs in a minute, by least squares, from the first target to the full buffer.
 
     >>> round(climb_ms_per_min([120.0, 180.0, 240.0, 300.0], [100.0, 110.0, 120.0, 950.0]), 6)
     10.0
@@ -99,9 +99,10 @@ def climb_ms_per_min(times_s: Sequence[float], delays_ms: Sequence[float]) -> fl
 
     end = until_full(delays_ms)
     begin = next((place for place, time in enumerate(times_s) if time >= SETTLED_S), len(times_s))
-    if end - begin < 2:
+    minutes = np.asarray(times_s[begin:end]) / 60.0
+    if len(set(minutes)) <= 1:
         return float("nan")
-    slope, _ = np.polyfit(np.asarray(times_s[begin:end]) / 60.0, delays_ms[begin:end], 1)
+    slope, _ = np.polyfit(minutes, delays_ms[begin:end], 1)
     return float(slope)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import TCP, Key, Number, Results, check, measure, shown
 from sojourn.papers.rite.drawing import line, panels, seconds
 from sojourn.papers.rite.short import (
     ABOUT,
@@ -113,11 +113,13 @@ def web(lab: Lab) -> Findings:
     free, ledbat, cubic = (means[DROPTAIL, name] for name in (NOBODY, "LEDBAT", YARDSTICK))
     codel = means["FQ-CoDel", "LEDBAT"]
     found.verdict = (
-        f"A page of {OBJECTS} objects takes {free.mean / 1e3:.1f} s on a free link, {ledbat.mean / 1e3:.1f} s beside one LEDBAT "
+        f"A page of {OBJECTS} objects takes {free.mean / 1e3:.1f} s on a free link, {ledbat.mean / 1e3:.1f} s beside "
+        f"one LEDBAT "
         f"flow, {cubic.mean / 1e3:.1f} s beside CUBIC, and {codel.mean / 1e3:.1f} s beside LEDBAT under FQ-CoDel."
     )
     found.text = (
-        "Every object that has to wait for the one before passes LEDBAT's standing queue at least once: a delay of a tenth "
+        "Every object that has to wait for the one before passes LEDBAT's standing queue at least once: a delay of a "
+        "tenth "
         "of a second becomes seconds. Scavengers that keep a shorter queue cost less, and an AQM or a queue per flow "
         "takes the cost away whatever the scavenger does."
     )
@@ -213,8 +215,10 @@ ITEMS = (
     Item(
         "web",
         "Fig. 3.6: web pages beside a scavenger",
-        f"pages of {OBJECTS} objects over one connection, one after the other, log-normal with a median of 10 kB, sigma 1.2 and "
-        f"at most 1 MB, {PAGES} pages a run; beside one long flow, {WORDS}; sizes and objects of the report are not printed",
+        f"pages of {OBJECTS} objects over one connection, one after the other, log-normal with a median of 10 kB, "
+        f"sigma 1.2 and "
+        f"at most 1 MB, {PAGES} pages a run; beside one long flow, {WORDS}; sizes and objects of the report are not "
+        f"printed",
         web,
     ),
 )
