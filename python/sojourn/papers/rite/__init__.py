@@ -1,6 +1,7 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
 from sojourn.papers.rite import aqms, cures, drift, early, gradient, sensitivity, short, web
+from sojourn.papers.rite.summary import summary
 from sojourn.papers.study import Study
 
 RITE = Study(
@@ -17,6 +18,7 @@ RITE = Study(
         *sensitivity.ITEMS,
         *early.ITEMS,
     ),
+    summary=summary,
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),

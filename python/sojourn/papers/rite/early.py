@@ -117,7 +117,12 @@ def _cell(results: Results, key: Key) -> str:
 def _data(results: Results, keys: Sequence[Key]) -> Table:
     columns = (
         *("first", "second", "router", "utilization", "half_utilization"),
-        *(f"{group}_{metric}{part}" for group in (FIRST, SECOND) for metric in _MEASURED for part in ("", "_half_ci95")),
+        *(
+            f"{group}_{metric}{part}"
+            for group in (FIRST, SECOND)
+            for metric in _MEASURED
+            for part in ("", "_half_ci95")
+        ),
     )
     rows = []
     for key in keys:
