@@ -1,16 +1,26 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
-from sojourn.papers.rite import aqms, cures, drift, early, sensitivity
+from sojourn.papers.rite import aqms, cellular, cures, drift, early, fluctuating, sensitivity
 from sojourn.papers.study import Study
 
 RITE = Study(
     name="rite",
     title="Network systems analysis and preliminary development report",
     source="RITE (Reducing Internet Transport Latency, EU FP7 317700), deliverable D2.1, November 2013",
-    items=(*drift.ITEMS, *cures.ITEMS, *aqms.ITEMS, *sensitivity.ITEMS, *early.ITEMS),
+    items=(
+        *drift.ITEMS,
+        *cures.ITEMS,
+        *cellular.ITEMS,
+        *fluctuating.ITEMS,
+        *aqms.ITEMS,
+        *sensitivity.ITEMS,
+        *early.ITEMS,
+    ),
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),
+        ("fig3.2", "fig3.2-synthetic"),
+        ("fluctuating", "fluctuating-synthetic"),
         ("fig4.2", "fig4.2"),
         ("fig4.4", "fig4.4"),
         ("sensitivity", "sensitivity"),

@@ -87,7 +87,6 @@ REPORT = ("ARED", "CoDel", "PIE")
 """The disciplines of the report's figures."""
 
 
-
 @dataclass(frozen=True)
 class Constant:
     """A number inside a discipline, and what half and twice of it are in the scenario."""

@@ -5,7 +5,18 @@ from typing import Any
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
-from sojourn.papers.rite.access import LEVELS, QUEUES, RATE_MBPS, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
+from sojourn.papers.rite.access import (
+    LEVELS,
+    QUEUES,
+    RATE_MBPS,
+    REPORT,
+    RTTS_MS,
+    SETTING,
+    TARGET_MS,
+    WARMUP_S,
+    base,
+    place,
+)
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE
@@ -25,9 +36,7 @@ _SLOW = (
     "It averages the queue over a second, and its thresholds are at least five packets, more than the target here; "
     "Linux's averages over a burst of five packets."
 )
-_FEW_FLOWS = (
-    "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
-)
+_FEW_FLOWS = "Where the window of a flow is long against the thresholds, one drop empties the queue: what the tighter bound costs."
 
 
 def conditions() -> list[tuple[float, str]]:
@@ -81,9 +90,7 @@ def delays(lab: Lab) -> Findings:
     for rtt in RTTS_MS:
         title = f"base RTT {rtt:g} ms"
         waits[title] = {level: {name: five(results, (name, rtt, level)) for name in QUEUES} for level in LEVELS}
-        rates[title] = {
-            level: {name: throughput[label((name, rtt, level))] for name in QUEUES} for level in LEVELS
-        }
+        rates[title] = {level: {name: throughput[label((name, rtt, level))] for name in QUEUES} for level in LEVELS}
         for level in LEVELS:
             for name in QUEUES:
                 rows.append((rtt, level, name, *waits[title][level][name], *rates[title][level][name]))
@@ -233,7 +240,9 @@ def _closer(results: Results, places: Sequence[tuple[float, str]]) -> list[Check
     wins = sum(len(others) == len(REPORT[1:]) for others in nearer)
     each = ", ".join(f"{other} at {sum(other in others for others in nearer)}" for other in REPORT[1:])
     means = {
-        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean for name in QUEUES if name != "ARED of 2001"
+        name: Number.of([off(name, *at).mean / at[0] for at in places]).mean
+        for name in QUEUES
+        if name != "ARED of 2001"
     }
     return [
         check(

@@ -19,11 +19,12 @@ THRESHOLD_MS = 2.0
 # What a mark leaves of the new sender's window in the table: the factor that RFC 8511 recommends for NewReno.
 NEW_FACTOR = 0.8
 NONE, OLD, NEW = "no ECN", "ECT(0)", "ECT(1)"
+_RENO = {"kind": "newreno", "preset": "linux"}
 SENDERS: dict[str, dict[str, Any]] = {
-    NONE: {"control": "newreno", "transport": "linux"},
-    OLD: {"control": "newreno", "transport": {"preset": "linux", "ecn": True}},
+    NONE: {"control": _RENO, "transport": "linux"},
+    OLD: {"control": _RENO, "transport": {"preset": "linux", "ecn": True}},
     NEW: {
-        "control": {"kind": "newreno", "abe": NEW_FACTOR},
+        "control": {**_RENO, "abe": NEW_FACTOR},
         "transport": {"preset": "linux", "ecn": True, "ect": "ect1"},
     },
 }
@@ -110,14 +111,20 @@ def _cell(results: Results, key: Key) -> str:
     )
     return (
         f"{100 * share[0]:.0f} : {100 * share[1]:.0f} %\n{wait[0]:.1f}, {wait[1]:.1f} ms\n"
-        f"marks {100 * marks[0]:.2f}, {100 * marks[1]:.2f} %\ndrops {100 * drops[0]:.2f}, {100 * drops[1]:.2f} %"
+        f"marks {100 * marks[0]:.2f}, {100 * marks[1]:.2f} %\ndrops {100 * drops[0]:.2f}, {100 * drops[1]:.2f} %\n"
+        f"used {100 * results.number(key, UTILIZATION, FIRST).mean:.0f} %"
     )
 
 
 def _data(results: Results, keys: Sequence[Key]) -> Table:
     columns = (
         *("first", "second", "router", "utilization", "half_utilization"),
-        *(f"{group}_{metric}{part}" for group in (FIRST, SECOND) for metric in _MEASURED for part in ("", "_half_ci95")),
+        *(
+            f"{group}_{metric}{part}"
+            for group in (FIRST, SECOND)
+            for metric in _MEASURED
+            for part in ("", "_half_ci95")
+        ),
     )
     rows = []
     for key in keys:
@@ -132,7 +139,7 @@ def _drawn(results: Results) -> Figure:
 
     shares = np.array([[results.number((*pair, router), SHARE, SECOND).mean for router in ROUTERS] for pair in PAIRS])
     with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 4.6), layout="constrained")
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(100 * shares, cmap="PuOr", vmin=0, vmax=100, aspect="auto", alpha=0.6)
         for row, pair in enumerate(PAIRS):
@@ -271,7 +278,7 @@ def aggressive(lab: Lab) -> Findings:
             "bottleneck.queue": _early(threshold),
             **_as(FIRST, other),
             **_as(SECOND, NEW),
-            "group.second.control": {"kind": "newreno", "abe": factor},
+            "group.second.control": {**_RENO, "abe": factor},
             "group.first.rtt": f"{rtt} ms",
             "group.second.rtt": f"{rtt} ms",
         }
@@ -293,7 +300,7 @@ def aggressive(lab: Lab) -> Findings:
                 marker="osDv^"[position],
                 markersize=3.5,
                 elinewidth=0.6,
-                label=f"{threshold:g} ms, base RTT {rtt} ms",
+                label=f"{threshold:g} ms, {rtt} ms",
             )
         half(axes)
         axes.set_ylim(0, 100)
@@ -301,7 +308,11 @@ def aggressive(lab: Lab) -> Findings:
         axes.set_ylabel("share of the ECT(1) flow [%]")
 
     titles = [f"beside {other}" for other in (NONE, OLD)]
-    found.show("aggressive", panels(titles, draw), "Share of an early-marked flow by how little it gives way")
+    found.show(
+        "aggressive",
+        panels(titles, draw),
+        "Share of an early-marked flow by how little it gives way, for thresholds and base RTTs (legend)",
+    )
     columns = ("beside", "threshold_ms", "rtt_ms", "factor", "share", "half_ci95")
     rows = [(*key, one.mean, one.half) for key in cases for one in [_share(results, key)]]
     found.tables.append(Table("aggressive", "Share of the early-marked flow", columns, tuple(rows)))

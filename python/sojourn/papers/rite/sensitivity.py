@@ -9,7 +9,18 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
-from sojourn.papers.rite.access import CONSTANTS, LEVELS, PAIRS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
+from sojourn.papers.rite.access import (
+    CONSTANTS,
+    LEVELS,
+    PAIRS,
+    QUEUES,
+    RTTS_MS,
+    SETTING,
+    TARGET_MS,
+    Constant,
+    base,
+    place,
+)
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.papers.study import Check, Findings, Item, Table
 
@@ -133,11 +144,7 @@ def _table(found: Sequence[Sensitivity]) -> Table:
         rows.append(
             (
                 *(one.discipline, one.constant.name, one.constant.default, one.places, called),
-                *(
-                    part
-                    for what, at in worst.items()
-                    for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")
-                ),
+                *(part for what, at in worst.items() for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")),
             )
         )
     return Table("sensitivity", "Sensitivity to each constant, halved and doubled", columns, tuple(rows))
