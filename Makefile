@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test bench validate lint docs figures clean build lock tools
+.PHONY: demo test test-testbed bench validate lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -21,6 +21,10 @@ test: build $(TEST)
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
 	$(MAKE) --no-print-directory lint
+
+# What needs a real kernel: skipped, each with its reason, where there is none.
+test-testbed: build $(TEST)
+	$(BIN)/python -m pytest -m testbed -rs
 
 lint: $(TEST)
 	cargo fmt --all --check

@@ -125,9 +125,8 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
     assert plan.fingerprint() != plan_of(base, keep=["series", "probes"], bin="1 s").fingerprint()
     dataset = ran(plan, tmp_path / "wide")
     assert dataset.tables == ["flow_probes", "flows", "queue", "queue_probes", "runs"]
-    times = [
-        sorted(set(one.table("queue")["time_s"].to_pylist())) for one in (dataset, ran(narrow, tmp_path / "narrow"))
-    ]
+    both = (dataset, ran(narrow, tmp_path / "narrow"))
+    times = [sorted(set(one.table("queue")["time_s"].to_pylist())) for one in both]
     assert times[0] == times[1][::5]
     assert set(dataset.table("flow_probes")["point"].to_pylist()) == {0, 1, 2, 3}
     assert "ssthresh_segments" in dataset.table("flow_probes")["name"].to_pylist()

@@ -1,7 +1,7 @@
 """The engine, written in Rust. Use it through `sojourn.Scenario` and `sojourn.Result`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 
@@ -16,6 +16,18 @@ class InputError(ValueError):
 
 class Interrupted(Exception):  # noqa: N818 (an event, not an error)
     """A run was cancelled by a signal."""
+
+class WireError(Exception):
+    """Endpoints on sockets failed; `str(error)` is a sentence for a person."""
+
+    fault: Literal["input", "missing", "failed"]
+    """Whose fault it is: the plan's, this machine's, or the network's."""
+
+def wire(plan_json: str) -> str:
+    """Do what a plan of endpoints says, until its end, and return the report as JSON; signals interrupt it.
+
+    The formats are those of `sojourn.testbed.endpoint`. Raises `WireError`.
+    """
 
 def catalogue() -> str:
     """Return what a scenario can name, as JSON: queues, controls, transports and ready scenarios."""
@@ -41,6 +53,23 @@ def seconds(what: str, text: str) -> float:
 
 def quantity(text: str) -> tuple[float, str] | None:
     """Return the number and the basic unit (s, bit/s, B, packets) of a quantity; None for any other text."""
+
+def replay(
+    scenario: Scenario,
+    packets: tuple[list[int], list[int], list[int], list[int]],
+    service: tuple[list[int], list[int]] | str,
+    seed: int,
+) -> list[tuple[str, str, bytes, list[str] | None]]:
+    """Send recorded packets through the bottleneck's queue and return what became of each.
+
+    `packets` are times (ns, never falling), flows (0 to 65535, each with a 5-tuple of its own), bytes on the wire and
+    TOS bytes. `service` is the times (ns) at which the link asked for a packet, and how many packets had arrived
+    before. Or it is a kind of link, which asks when the packet before has been sent at the bottleneck's rate: "device",
+    also where nothing waits, or "shaper", only where something does, as HTB. Chance is drawn from `seed`.
+    The columns are end (a code into its categories: waits, left, overflow, early, redundant), time_ns, place (how many
+    left before) and marked; where there is no time or place it is the largest number. Raises ValueError where
+    columns differ in length or go back, or no such link is known.
+    """
 
 class Scenario:
     """A scenario that has been checked, with every default filled in."""
@@ -68,14 +97,14 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        keep: tuple[float | None, bool, bool],
+        keep: tuple[float | None, bool, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
         `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
         none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
-        every bin. `progress` is told the done fraction, 0 to 1, a few times a second.
+        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few times a second.
         """
 
 class Run:
@@ -87,7 +116,7 @@ class Run:
         """Return the run record as JSON."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes" or "packets".
+        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes", "packets" or "transfers".
 
         Each is (name, dtype in numpy notation, little-endian values, categories); where there are
         categories the values are codes into them. NaN stands for "no value".

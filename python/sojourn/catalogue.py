@@ -1,11 +1,11 @@
-"""What can be named in a scenario: queue disciplines, congestion controls, transports, ready scenarios.
+"""What can be named in a scenario: queue disciplines, congestion controls, what links are made of, ready scenarios.
 
 All of it is declared once, beside each algorithm in the engine; nothing is repeated here.
 """
 
 import functools
 import json
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from sojourn import _native
 
@@ -30,7 +30,7 @@ class Preset(TypedDict):
 
 
 class Entry(TypedDict):
-    """A queue discipline, a congestion control or a transport."""
+    """A queue discipline, a congestion control, a transport, or a part of a link."""
 
     name: str
     summary: str
@@ -39,6 +39,7 @@ class Entry(TypedDict):
     presets: list[Preset]
     holds: str | None
     class_parameters: list[Parameter]
+    linux: dict[str, Any]
 
 
 class ReadyScenario(TypedDict):
@@ -48,13 +49,29 @@ class ReadyScenario(TypedDict):
     summary: str
 
 
+class Profile(TypedDict):
+    """An access line: keys of a link and their values, written as in a file, for each of its directions."""
+
+    name: str
+    summary: str
+    sources: list[str]
+    down: dict[str, str]
+    up: dict[str, str]
+
+
 class Catalogue(TypedDict):
     """Everything that has a name."""
 
     queues: list[Entry]
     controls: list[Entry]
     transports: list[Entry]
+    framings: list[Entry]
+    media: list[Entry]
+    noises: list[Entry]
+    protections: list[Entry]
+    access: list[Profile]
     scenarios: list[ReadyScenario]
+    code_points: dict[str, int]
 
 
 @functools.cache
@@ -69,7 +86,15 @@ def catalogue() -> Catalogue:
 
 
 def entries() -> list[tuple[str, Entry]]:
-    """Return every queue, control and transport with its kind: "queue", "control" or "transport"."""
+    """Return everything with parameters and what it is: "queue", "control", "transport", "framing", "medium" ..."""
     known = catalogue()
-    kinds = (("queue", known["queues"]), ("control", known["controls"]), ("transport", known["transports"]))
+    kinds = (
+        ("queue", known["queues"]),
+        ("control", known["controls"]),
+        ("transport", known["transports"]),
+        ("framing", known["framings"]),
+        ("medium", known["media"]),
+        ("noise", known["noises"]),
+        ("protection", known["protections"]),
+    )
     return [(kind, entry) for kind, listed in kinds for entry in listed]

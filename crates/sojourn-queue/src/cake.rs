@@ -23,12 +23,13 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::cobalt::law::Verdict;
 use crate::flows::{End, Lanes, Longest};
+use crate::framing::Framing;
 use crate::hash::FlowHash;
 use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Limit, LinkProperties, Packet, Sink};
 use acks::Filter;
 use descriptor::Queues;
 use plan::Plan;
-use shaper::{Framing, Shaper};
+use shaper::Shaper;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
 use std::cmp::Reverse;

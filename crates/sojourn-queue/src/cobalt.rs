@@ -5,8 +5,9 @@
 //! as it rose instead of being forgotten. BLUE adds a probability of dropping that rises with overflows and falls when
 //! the queue runs empty, for flows that answer to nothing else. `law` is the algorithm.
 //!
-//! The kernel keeps 1/sqrt(count) in fixed point of 32 bits, exact for counts below 16 and by Newton steps above, which
-//! are exact enough that they are not followed here. ns-3's threshold for ECT(1) packets is not here.
+//! 1/sqrt(count) is kept in fixed point of 32 bits, exact for counts below 16 and by Newton steps above. In Linux it is
+//! zero in a new queue instead of one, so that the first signal does not wait for an interval (`first_signal`), although
+//! a comment there says that it should. ns-3's threshold for ECT(1) packets is not here.
 
 pub(crate) mod law;
 #[cfg(test)]
@@ -14,7 +15,7 @@ mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law, Verdict};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `cobalt` is and what can be set.
@@ -78,6 +79,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "delay above which BLUE's probability rises as with an overflow (ns-3 BlueThreshold); auto is never",
         },
         Parameter {
+            name: "first_signal",
+            kind: Kind::Choice(&["next-packet", "interval"]),
+            default: Value::Choice("next-packet"),
+            description: "when a queue that has never signalled does so: with the next packet after the first above target (Linux), or after interval (ns-3)",
+        },
+        Parameter {
             name: "spare_last",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
@@ -95,10 +102,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("slow_links", Value::Choice("ignore")),
                 ("ecn", Value::Boolean(false)),
                 ("blue_above", Value::Span(Span::from_millis(400))),
+                ("first_signal", Value::Choice("interval")),
                 ("spare_last", Value::Boolean(false)),
             ],
         },
     ],
+    linux: Linux::Absent("Linux has COBALT only inside cake"),
     ..Descriptor::PLAIN
 };
 

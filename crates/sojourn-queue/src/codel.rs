@@ -4,8 +4,9 @@
 //! from the head; while it stays above, further ones follow at interval/sqrt(count). A queue that falls below target
 //! once is left alone. `law` is the algorithm; here it gets a first-in first-out queue with a limit.
 //!
-//! Linux and ns-3 count time in units of 1024 ns and wait until an interval is exceeded rather than reached. Both
-//! differences are below a packet's transmission time on any link of up to 10 Gbit/s and are not followed.
+//! Linux and ns-3 count time in ticks of 1024 ns and wait until an interval is exceeded rather than reached. Signals
+//! hardly become more or fewer by that, but within a long dropping state the rounding adds up until another packet is
+//! hit, so the preset `linux` follows (`clock`). The preset `ns3` does not: nothing compares it packet by packet.
 
 pub(crate) mod law;
 #[cfg(test)]
@@ -13,7 +14,9 @@ mod tests;
 
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `codel` is and what can be set.
@@ -38,6 +41,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::ecn(false),
         law::AFTER_MARK,
         law::ROOT,
+        law::CLOCK,
         law::CE_THRESHOLD,
         law::CE_THRESHOLD_FOR,
     ],
@@ -45,8 +49,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset { name: "rfc", summary: "RFC 8289: 5 ms and 100 ms; it leaves the limit open", values: &[] },
         Preset {
             name: "linux",
-            summary: "tc codel: 1000 packets, noecn, 1/sqrt(count) by Newton steps",
-            values: &[("root", Value::Choice("newton"))],
+            summary: "tc codel: 1000 packets, noecn, 1/sqrt(count) by Newton steps, time in ticks",
+            values: &[("root", Value::Choice("newton")), ("clock", Value::Choice("ticks"))],
         },
         Preset {
             name: "ns3",
@@ -59,6 +63,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "codel",
+        module: "sch_codel",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("target", "target", Unit::Micros),
+            Setting::option("interval", "interval", Unit::Micros),
+            Setting::flag("ecn", "ecn", "noecn"),
+            Setting::auto("ce_threshold", "ce_threshold", Unit::Micros, Auto::Omit),
+        ],
+        remarks: &["it counts time in units of 1024 ns"],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -87,10 +87,10 @@ pub enum DropReason {
 /// What a discipline may know of the link it feeds, for limits in time and for automatic parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkProperties {
-    /// Its rate; the mean rate of a recorded link.
+    /// The rate at which it takes the bytes of full-size packets as IP sees them; the mean rate of a recorded link.
     pub rate: Rate,
     /// Its own one-way propagation delay.
     pub delay: Span,
-    /// Bytes on the wire of a full-size packet.
+    /// Bytes of a full-size packet as IP sees it.
     pub packet_bytes: u32,
 }

@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
 use crate::format::{LONGEST, MOST_FLOWS, SCENARIO, default_connections};
 use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
-use crate::{Scenario, build, describe, overrides, quantity, rules, source, value, write};
+use crate::{Scenario, access, build, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};
 use std::path::Path;
@@ -88,7 +88,11 @@ fn parse(
         // What a parser recovers from broken text only leads to more messages.
         return Err(reporter.finish());
     }
-    overrides::apply(&mut root, overrides, &mut reporter);
+    // What is set of a link is set of the link that the profile has filled.
+    let of_access = |text: &str| text.trim_start().starts_with("access");
+    overrides::apply(&mut root, overrides, of_access, &mut reporter);
+    access::expand(&mut root);
+    overrides::apply(&mut root, overrides, |text| !of_access(text), &mut reporter);
     let groups = flow_groups(&root);
     let fields = Checker { reporter: &mut reporter, base, groups: &groups }.section(&SCENARIO, &root, "");
     rules::check(&fields, &mut reporter);

@@ -41,6 +41,9 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "host-fairness",
     "cellular",
     "access-link",
+    "adsl-two-way",
+    "cable-modem",
+    "noisy-line",
     "on-off",
     "jitter-and-loss",
     "low-priority",
@@ -74,6 +77,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "traffic-mix",
     "short-transfers",
     "web-pages",
+    "padding",
 };
 
 /// One line for each file in `scenarios/traces/`.

@@ -1,5 +1,6 @@
 //! What the values of a scenario must be to each other.
 
+mod access;
 mod groups;
 mod links;
 mod memory;

@@ -1,8 +1,10 @@
 //! A scenario, resolved: every default filled in, every name looked up, every unit converted.
 
+use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
+use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
 use sojourn_transport::Options;
 use std::sync::Arc;
@@ -40,7 +42,34 @@ impl Scenario {
 impl Link {
     /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
     pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
-        LinkProperties { rate: self.capacity.mean_rate(), delay: self.delay, packet_bytes }
+        let rate = self.capacity.mean_rate();
+        let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+        LinkProperties { rate, delay: self.latency(), packet_bytes }
+    }
+
+    /// The delay of every packet: propagation, and what protection from noise costs.
+    pub fn latency(&self) -> Span {
+        self.delay + self.protection().map_or(Span::ZERO, Protection::delay)
+    }
+
+    /// How the link comes to send, where it waits for grants.
+    pub fn medium(&self) -> Option<Medium> {
+        self.medium.as_ref().and_then(Medium::new)
+    }
+
+    /// Impulse noise, where there is any.
+    pub fn noise(&self) -> Option<Noise> {
+        self.noise.as_ref().map(|params| Noise::new(params).expect("the scenario's parameters were checked"))
+    }
+
+    /// What is done against it, if anything.
+    pub fn protection(&self) -> Option<Protection> {
+        self.protection.as_ref().map(|params| Protection::new(params).expect("the scenario's parameters were checked"))
+    }
+
+    /// What packets occupy on the wire, where it is not what IP sees.
+    pub fn framing(&self) -> Option<Framing> {
+        self.framing.as_ref().map(Framing::new)
     }
 }
 
@@ -50,6 +79,7 @@ impl Group {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
+            Traffic::Padding(padding) => padding.packet_bytes,
             Traffic::Bulk { .. }
             | Traffic::OnOff { .. }
             | Traffic::Video(_)
@@ -65,14 +95,22 @@ impl Group {
 /// A link and the queue before it.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// How fast it sends.
+    /// How fast it sends what is on the wire.
     pub capacity: Capacity,
+    /// What packets occupy on the wire (`sojourn_queue::framing::DESCRIPTOR`); as IP sees them where absent.
+    pub framing: Option<Params>,
+    /// How it comes to send; a wire of its own where absent.
+    pub medium: Option<Params>,
     /// One-way propagation delay, in addition to each group's own.
     pub delay: Span,
     /// Random additional delay after transmission.
     pub jitter: Option<Jitter>,
     /// Probability that a packet is lost after transmission, 0 to 1.
     pub loss: f64,
+    /// Impulse noise.
+    pub noise: Option<Params>,
+    /// What is done against it.
+    pub protection: Option<Params>,
     /// The queue discipline.
     pub queue: Params,
 }

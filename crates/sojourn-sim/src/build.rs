@@ -2,21 +2,25 @@
 
 use crate::agenda::Agenda;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
+use crate::grants::Grants;
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
+use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use crate::traffic::voip::Call;
-use crate::traffic::{Application, Datagrams, Spacing, Surroundings};
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
+use sojourn_scenario::{
+    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Voip,
+};
+use sojourn_traffic::voip::Call;
+use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings};
 use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
@@ -77,6 +81,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
             rtt: Times::default(),
             fct: Times::default(),
             fct_nanos: 0,
+            waited: 0,
             fct_by_size: BTreeMap::new(),
             page: Times::default(),
             page_nanos: 0,
@@ -86,7 +91,20 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
-    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
+    let transfers = wanted.transfers.then(Vec::new);
+    World {
+        now: Time::ZERO,
+        events: 0,
+        transfers,
+        agenda,
+        links,
+        lines,
+        flows,
+        groups,
+        entrances,
+        recorder,
+        measuring: false,
+    }
 }
 
 impl Builder<'_> {
@@ -114,6 +132,13 @@ impl Builder<'_> {
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
         };
         let mut link = Link::new(direction, queue, service);
+        link.framing = spec.framing();
+        link.grants = spec.medium().map(Grants::new);
+        if let Some(noise) = spec.noise() {
+            let random = self.stream(&format!("link.{name}.noise"));
+            let wire = NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random);
+            link.noise = wire.map(Box::new);
+        }
         link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
         link
     }
@@ -121,10 +146,13 @@ impl Builder<'_> {
     /// The line for a link's own delay and jitter, where it has any.
     fn link_line(&mut self, name: &str, spec: &scenario::Link) -> Option<usize> {
         let end = LineEnd::Beyond(self.links.len());
+        let delay = spec.latency();
+        let retransmits = spec.noise.is_some() && matches!(spec.protection(), Some(Protection::Retransmission { .. }));
         let line = match spec.jitter {
-            Some(jitter) => Line::jittery(spec.delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
-            None if spec.delay.is_zero() => return None,
-            None => Line::constant(spec.delay, end),
+            Some(jitter) => Line::jittery(delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
+            None if retransmits => Line::in_order(delay, end),
+            None if delay.is_zero() => return None,
+            None => Line::constant(delay, end),
         };
         self.lines.push(line);
         Some(self.lines.len() - 1)
@@ -205,6 +233,7 @@ impl Builder<'_> {
                 direction: group.direction,
                 lines,
                 access,
+                dies_past: dies_past(group),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(options, &endpoints),
@@ -229,7 +258,7 @@ impl Builder<'_> {
     fn links_delay(&self, group: &Group) -> Span {
         let back = group.direction.opposite();
         let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
-        links.map(|(_, _, link)| link.delay).fold(Span::ZERO, |sum, delay| sum + delay)
+        links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
@@ -244,6 +273,7 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
@@ -306,7 +336,7 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) => Protocol::Udp,
+        Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
     };
     FlowKey {
         source: host(group.hosts),
@@ -317,6 +347,13 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     }
 }
 
+/// The link past which datagrams of the group die, where they do not reach the receiver.
+fn dies_past(group: &Group) -> Option<usize> {
+    let Traffic::Padding(padding) = &group.traffic else { return None };
+    // The return link stands next to the bottleneck.
+    (padding.reach == Reach::Bottleneck).then_some(BOTTLENECK + usize::from(group.direction == Direction::Reverse))
+}
+
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
@@ -324,7 +361,7 @@ fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
             (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
             (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Padding(_) => Ecn::NotEct,
     }
 }
 
@@ -335,6 +372,7 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
+        Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)

@@ -16,7 +16,7 @@ pub struct Totals {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
-    /// Bytes sent on the link.
+    /// Bytes sent on the link, its framing included.
     pub sent_bytes: u64,
     /// Integral of the packets waiting over time, in packet nanoseconds.
     pub packet_nanos: u128,

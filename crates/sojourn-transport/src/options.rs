@@ -1,7 +1,9 @@
 //! What can be set of the sender and the receiver.
 
 use sojourn_congestion::Path;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
+};
 use sojourn_core::{Amount, Span};
 
 /// What `transport` is and what can be set.
@@ -165,6 +167,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "TCP",
+        settings: &[
+            Setting::flag("ecn", "features ecn", ""),
+            Setting::words("ecn_feedback", &[("classic", ""), ("accurate", "")]),
+        ],
+        remarks: &[
+            "it has loss probes and time-based loss detection (RFC 8985) besides",
+            "its timers count in the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
+            "a control asks for the feedback that it needs: dctcp for the accurate one",
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -17,6 +17,7 @@ from sojourn.cli.plot import plot
 from sojourn.cli.run import run
 from sojourn.cli.stats import stats
 from sojourn.cli.sweep import sweep
+from sojourn.cli.testbed import testbed
 
 FAILED = 1
 INPUT_WRONG = 2
@@ -38,7 +39,7 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, sweep, stats, plot, paper, list_, show, check, schema):
+for command in (run, sweep, stats, plot, paper, testbed, list_, show, check, schema):
     cli.add_command(command)
 
 

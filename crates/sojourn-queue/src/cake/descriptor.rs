@@ -2,10 +2,12 @@
 
 use super::acks::Filter;
 use super::plan::Plan;
-use super::shaper::{Cells, Framing};
 use crate::cobalt::law::Law;
+use crate::framing::{self, Cells, Framing};
 use crate::{Limit, LinkProperties, flows};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Rate, Span};
 
 /// What `cake` is and what can be set.
@@ -74,25 +76,25 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "link_layer",
-            kind: Kind::Choice(LINK_LAYERS),
+            kind: Kind::Choice(&framing::WORDS),
             default: Value::Choice("raw"),
             description: "a packet's size on the wire, on which bandwidth and turns are reckoned, by tc's words: overhead, least size and cells, which the next three change. Packets here are sized as IP sees them",
         },
         Parameter {
             name: "overhead",
-            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 256 }),
+            kind: Kind::OrAuto(&framing::OVERHEAD),
             default: Value::Auto,
             description: "bytes added to each packet; auto is that of link_layer. Add 4 for each VLAN tag (ether-vlan)",
         },
         Parameter {
             name: "mpu",
-            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 256 }),
+            kind: Kind::OrAuto(&framing::OVERHEAD),
             default: Value::Auto,
             description: "least bytes of a packet with its overhead; auto is that of link_layer",
         },
         Parameter {
             name: "cells",
-            kind: Kind::OrAuto(&Kind::Choice(&["none", "atm", "ptm"])),
+            kind: Kind::OrAuto(&framing::CELLS),
             default: Value::Auto,
             description: "atm: cells of 53 bytes for each 48; ptm: a byte more for each 64; auto is that of link_layer",
         },
@@ -116,25 +118,70 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("diffserv", Value::Choice("diffserv4"))],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "cake",
+        module: "sch_cake",
+        settings: &[
+            Setting::auto("bandwidth", "bandwidth", Unit::Rate, Auto::Word("unlimited")),
+            Setting::option("rtt", "rtt", Unit::Micros),
+            Setting::words(
+                "diffserv",
+                &[
+                    ("besteffort", "besteffort"),
+                    ("precedence", "precedence"),
+                    ("diffserv3", "diffserv3"),
+                    ("diffserv4", "diffserv4"),
+                    ("diffserv8", "diffserv8"),
+                ],
+            ),
+            Setting::words(
+                "isolation",
+                &[
+                    ("flowblind", "flowblind"),
+                    ("srchost", "srchost"),
+                    ("dsthost", "dsthost"),
+                    ("hosts", "hosts"),
+                    ("flows", "flows"),
+                    ("dual-srchost", "dual-srchost"),
+                    ("dual-dsthost", "dual-dsthost"),
+                    ("triple-isolate", "triple-isolate"),
+                ],
+            ),
+            Setting::flag("wash", "wash", "nowash"),
+            Setting::words(
+                "ack_filter",
+                &[("off", "no-ack-filter"), ("normal", "ack-filter"), ("aggressive", "ack-filter-aggressive")],
+            ),
+            Setting::auto("memlimit", "memlimit", Unit::Bytes, Auto::Omit),
+            Setting::words(
+                "link_layer",
+                &[
+                    ("raw", "raw"),
+                    ("conservative", "conservative"),
+                    ("ethernet", "ethernet"),
+                    ("docsis", "docsis"),
+                    ("pppoe-ptm", "pppoe-ptm"),
+                    ("bridged-ptm", "bridged-ptm"),
+                    ("ipoa-vcmux", "ipoa-vcmux"),
+                    ("ipoa-llcsnap", "ipoa-llcsnap"),
+                    ("bridged-vcmux", "bridged-vcmux"),
+                    ("bridged-llcsnap", "bridged-llcsnap"),
+                    ("pppoa-vcmux", "pppoa-vcmux"),
+                    ("pppoa-llc", "pppoa-llc"),
+                    ("pppoe-vcmux", "pppoe-vcmux"),
+                    ("pppoe-llcsnap", "pppoe-llcsnap"),
+                ],
+            ),
+            Setting::auto("overhead", "overhead", Unit::Number, Auto::Omit),
+            Setting::auto("mpu", "mpu", Unit::Number, Auto::Omit),
+            Setting::words("cells", &[("auto", ""), ("none", "noatm"), ("atm", "atm"), ("ptm", "ptm")]),
+            Setting::flag("ingress", "ingress", "egress"),
+        ],
+        remarks: &["memlimit counts the kernel's buffers, which are larger than the packets in them"],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
-
-const LINK_LAYERS: &[&str] = &[
-    "raw",
-    "conservative",
-    "ethernet",
-    "docsis",
-    "pppoe-ptm",
-    "bridged-ptm",
-    "ipoa-vcmux",
-    "ipoa-llcsnap",
-    "bridged-vcmux",
-    "bridged-llcsnap",
-    "pppoa-vcmux",
-    "pppoa-llc",
-    "pppoe-vcmux",
-    "pppoe-llcsnap",
-];
 
 /// Most full packets that may wait without a memlimit, and least bytes that it is with a rate.
 const MOST_PACKETS: u64 = 10_240;
@@ -144,30 +191,9 @@ const WINDOWS: u64 = 4;
 /// `target` is this part of `rtt`.
 const TARGET_PART: u64 = 20;
 
-/// The framing that tc means by a word.
-fn link_layer(name: &str) -> Framing {
-    let (overhead, mpu, cells) = match name {
-        "raw" => (0, 0, Cells::None),
-        "conservative" => (48, 0, Cells::Atm),
-        "ethernet" => (38, 84, Cells::None),
-        "docsis" => (18, 64, Cells::None),
-        "pppoe-ptm" => (30, 0, Cells::Ptm),
-        "bridged-ptm" => (22, 0, Cells::Ptm),
-        "ipoa-vcmux" => (8, 0, Cells::Atm),
-        "ipoa-llcsnap" => (16, 0, Cells::Atm),
-        "bridged-vcmux" => (24, 0, Cells::Atm),
-        "bridged-llcsnap" | "pppoe-vcmux" => (32, 0, Cells::Atm),
-        "pppoa-vcmux" => (10, 0, Cells::Atm),
-        "pppoa-llc" => (14, 0, Cells::Atm),
-        "pppoe-llcsnap" => (40, 0, Cells::Atm),
-        other => unreachable!("no link layer is called {other}"),
-    };
-    Framing { overhead, mpu, cells }
-}
-
 /// The framing that `params` describe.
 pub(super) fn framing(params: &Params) -> Framing {
-    let mut framing = link_layer(params.choice("link_layer"));
+    let mut framing = Framing::named(params.choice("link_layer"));
     if let Value::Integer(bytes) = params.get("overhead") {
         framing.overhead = bytes as u32;
     }
@@ -175,11 +201,7 @@ pub(super) fn framing(params: &Params) -> Framing {
         framing.mpu = bytes as u32;
     }
     if let Value::Choice(cells) = params.get("cells") {
-        framing.cells = match cells {
-            "atm" => Cells::Atm,
-            "ptm" => Cells::Ptm,
-            _ => Cells::None,
-        };
+        framing.cells = Cells::of(cells);
     }
     framing
 }
@@ -268,8 +290,9 @@ const ACK_BYTES: u32 = 52;
 /// What a careful user would not do.
 pub(super) fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
     let mut advice = Vec::new();
+    let packets = |rate| framing(params).packet_rate(rate, link.packet_bytes);
     let mut rate = bandwidth(params).unwrap_or(link.rate);
-    if rate.bits_per_second() > link.rate.bits_per_second() {
+    if packets(rate).bits_per_second() > link.rate.bits_per_second() {
         rate = link.rate;
         let text = format!(
             "more than the link's {}: the shaper never waits, so its tins' thresholds are those of a rate that does not exist; a little less than the link's rate is usual",

@@ -1,42 +1,10 @@
-//! When the next packet may leave (`cake_advance_shaper`), and how long a packet is on the wire (`cake_calc_overhead`).
+//! When the next packet may leave (`cake_advance_shaper`).
 //!
 //! The shaper is a clock in virtual time: each packet moves it on by the time that the packet takes, and while it is
 //! ahead of now nothing may leave. There is no bucket of tokens and so no burst, except what a late link has to make
 //! up for.
 
 use sojourn_core::{Rate, Serializer, Time};
-
-/// What the link layer makes of a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Framing {
-    pub(super) overhead: u32,
-    pub(super) mpu: u32,
-    pub(super) cells: Cells,
-}
-
-/// How a frame is cut.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cells {
-    /// It is not.
-    None,
-    /// Into cells of 53 bytes with 48 bytes of the frame each, the last of them padded.
-    Atm,
-    /// A byte for each 64 bytes or part of them.
-    Ptm,
-}
-
-impl Framing {
-    /// What a packet of `bytes` bytes is on the wire.
-    #[inline]
-    pub(super) fn bytes(self, bytes: u32) -> u32 {
-        let framed = (bytes + self.overhead).max(self.mpu);
-        match self.cells {
-            Cells::None => framed,
-            Cells::Atm => framed.div_ceil(48) * 53,
-            Cells::Ptm => framed + framed.div_ceil(64),
-        }
-    }
-}
 
 /// The clock of the whole discipline, and a slower one that drops do not move.
 #[derive(Debug)]

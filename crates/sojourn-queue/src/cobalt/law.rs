@@ -9,6 +9,31 @@ const TARGET_HALF_PACKETS: u64 = 3;
 /// On slow links a delay of no more than so many full packets' time is no congestion.
 const GUARD_PACKETS: u64 = 4;
 
+/// 1/sqrt of small counts in units of 2^-32 (`cobalt_cache_init`): one step of Newton's method is exact enough above.
+const ROOTS: [u32; 16] = roots();
+
+const fn roots() -> [u32; 16] {
+    let mut roots = [u32::MAX; 16];
+    let (mut root, mut count) = (u32::MAX, 1);
+    while count < roots.len() {
+        let mut steps = 0;
+        while steps < 4 {
+            root = newton(root, count as u32);
+            steps += 1;
+        }
+        roots[count] = root;
+        count += 1;
+    }
+    roots
+}
+
+/// One step of Newton's method towards 1/sqrt(count), x (3 - count x^2)/2, in the fixed point of the kernel.
+const fn newton(root: u32, count: u32) -> u32 {
+    let square = (root as u64 * root as u64) >> 32;
+    let rest = (3u64 << 32).wrapping_sub((count as u64).wrapping_mul(square)) >> 2;
+    (rest.wrapping_mul(root as u64) >> 31) as u32
+}
+
 /// What does not change: shared by all queues of a discipline.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
@@ -21,6 +46,16 @@ pub(crate) struct Law {
     decrement: f64,
     /// Delay above which BLUE's probability rises without an overflow.
     blue_above: Option<Span>,
+    first_signal: FirstSignal,
+}
+
+/// When a queue that has never signalled does so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum FirstSignal {
+    /// With the next packet after the one that was above target.
+    NextPacket,
+    /// When the delay has been above target for an interval.
+    Interval,
 }
 
 impl Law {
@@ -39,6 +74,10 @@ impl Law {
                 Value::Span(span) => Some(span),
                 _ => None,
             },
+            first_signal: match params.choice("first_signal") {
+                "interval" => FirstSignal::Interval,
+                _ => FirstSignal::NextPacket,
+            },
         };
         Ok(match params.choice("slow_links") {
             "stretch" => law.stretched(link.rate.transmission(u64::from(link.packet_bytes))),
@@ -56,6 +95,7 @@ impl Law {
             increment: 1.0 / 256.0,
             decrement: 1.0 / 4096.0,
             blue_above: None,
+            first_signal: FirstSignal::NextPacket,
         };
         law.stretched(packet)
     }
@@ -95,6 +135,8 @@ pub(crate) struct Controller {
     p: f64,
     /// When it last moved.
     blue_moved: Time,
+    /// 1/sqrt(count) in units of 2^-32; zero before the count first moved.
+    inverse_root: u32,
 }
 
 /// What becomes of a packet at the head.
@@ -131,6 +173,8 @@ impl Controller {
     pub(crate) fn judge<B>(&mut self, law: &Law, packet: &Packet<B>, now: Time, random: &mut Stream) -> Verdict {
         let sojourn = now.since(packet.enqueued);
         let due = self.count > 0 && now >= self.next;
+        // As it was before a dropping state that begins here moves it (Linux, ns-3).
+        let mut late = now > self.next;
         if sojourn > law.target && sojourn > law.guard {
             if !self.dropping {
                 self.dropping = true;
@@ -145,13 +189,15 @@ impl Controller {
         if due && self.dropping {
             verdict = if law.ecn && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop };
             self.count = self.count.saturating_add(1);
+            self.step();
             self.next = self.after(law, self.next);
+            late = now > self.next;
         } else if due {
             while self.count > 0 && now >= self.next {
                 self.forget_one(law);
             }
+            late = now > self.next;
         }
-        let late = now > self.next;
 
         if law.blue_above.is_some_and(|threshold| sojourn > threshold) {
             self.raise_blue(law, now);
@@ -179,12 +225,25 @@ impl Controller {
 
     fn forget_one(&mut self, law: &Law) {
         self.count -= 1;
+        self.step();
         self.next = self.after(law, self.next);
     }
 
     /// The control law: `from` plus interval/sqrt(count), and a whole interval for a count of 0.
     fn after(&self, law: &Law, from: Time) -> Time {
-        from + law.interval.mul_f64(1.0 / f64::from(self.count.max(1)).sqrt())
+        let root = match (self.inverse_root, law.first_signal) {
+            (0, FirstSignal::Interval) => u32::MAX,
+            (root, _) => root,
+        };
+        from + Span::from_nanos(((u128::from(law.interval.as_nanos()) * u128::from(root)) >> 32) as u64)
+    }
+
+    /// The count has moved by one (`cobalt_invsqrt`).
+    fn step(&mut self) {
+        self.inverse_root = match ROOTS.get(self.count as usize) {
+            Some(&root) => root,
+            None => newton(self.inverse_root, self.count),
+        };
     }
 
     /// Whether nothing is left of past congestion: no count, no probability, and `next` has come.

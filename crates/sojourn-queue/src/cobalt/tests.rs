@@ -13,6 +13,11 @@ fn law(preset: &str, kilobits: u64, changes: &[(&str, Value)]) -> Law {
     Law::new(&params(&DESCRIPTOR, preset, changes), &link(kilobits)).unwrap()
 }
 
+/// CAKE's law on a fast link, but for its haste with the first signal.
+fn patient() -> Law {
+    law("cake", 100_000, &[("first_signal", Value::Choice("interval"))])
+}
+
 fn cobalt(preset: &str, changes: &[(&str, Value)]) -> Queue<u32> {
     build(&params(&DESCRIPTOR, preset, changes), &link(100_000)).unwrap()
 }
@@ -63,7 +68,7 @@ fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: 
 /// As CoDel's, but one step ahead: count is 1 while the first signal is waited for, and 2 after it.
 #[test]
 fn a_standing_queue_is_signalled_to_by_the_control_law() {
-    let law = law("cake", 100_000, &[]);
+    let law = patient();
     let (times, verdicts) = signals(&mut Controller::default(), &law, 20_000, 500_000, Ecn::NotEct);
     let expected = [0.0, 70.71, 128.45, 178.45, 223.17, 263.99, 301.79, 337.14, 370.48];
     assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop));
@@ -77,17 +82,65 @@ fn a_standing_queue_is_signalled_to_by_the_control_law() {
     assert!(drops.iter().all(|verdict| *verdict == Verdict::Drop), "ecn is off");
 }
 
-#[test]
-fn the_first_signal_comes_an_interval_after_the_delay_is_above_target() {
-    let law = law("cake", 100_000, &[]);
+/// In milliseconds from when the delay is above target, if packets come every 10 us.
+fn first_signal(law: &Law) -> f64 {
     let mut controller = Controller::default();
     let mut random = Stream::new(1, "cobalt");
     let mut judge =
-        |micros, delay| controller.judge(&law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
+        |micros, delay| controller.judge(law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
     assert_eq!(judge(50_000, 5_000), Verdict::Pass, "not above target");
-    assert_eq!(judge(60_000, 5_001), Verdict::Pass);
-    assert_eq!(judge(159_999, 9_000), Verdict::Pass);
-    assert_eq!(judge(160_000, 9_000), Verdict::Drop);
+    let later = (0..).find(|step| judge(60_000 + 10 * step, 5_001) == Verdict::Drop);
+    later.unwrap() as f64 / 100.0
+}
+
+/// cobalt_vars_init leaves the reciprocal root at zero, so the first signal is due at once; ns-3 begins with one.
+#[test]
+fn a_new_queue_is_hasty_in_linux() {
+    assert_eq!(first_signal(&law("cake", 100_000, &[])), 0.01);
+    assert_eq!(first_signal(&law("ns3", 100_000, &[])), 100.0);
+    assert_eq!(first_signal(&patient()), 100.0);
+}
+
+/// ... and only a new one: once the count has moved there is a root.
+#[test]
+fn an_old_queue_waits_for_an_interval() {
+    let law = law("cake", 100_000, &[]);
+    let mut controller = Controller::default();
+    signals(&mut controller, &law, 20_000, 10_000, Ecn::NotEct);
+    let mut random = Stream::new(1, "cobalt");
+    let mut judge =
+        |micros, delay| controller.judge(&law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
+    judge(2_000_000, 100);
+    assert_eq!(judge(2_050_000, 9_000), Verdict::Pass);
+    assert_eq!(judge(2_149_999, 9_000), Verdict::Pass);
+    assert_eq!(judge(2_150_000, 9_000), Verdict::Drop);
+}
+
+/// After more than an interval without packets the time of the next signal has passed, and `schedule` in
+/// cobalt_should_drop says so although the dropping state has just set it anew.
+#[test]
+fn after_a_pause_the_first_signal_does_not_wait() {
+    let law = patient();
+    for (pause, verdict) in [(90_000, Verdict::Pass), (110_000, Verdict::Drop)] {
+        let mut controller = Controller::default();
+        let mut random = Stream::new(1, "cobalt");
+        let mut judge =
+            |micros, delay| controller.judge(&law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
+        judge(50_000, 100);
+        assert_eq!(judge(50_000 + pause, 9_000), Verdict::Pass);
+        assert_eq!(judge(50_010 + pause, 9_000), verdict, "{pause}");
+    }
+}
+
+/// Counts of up to 15 have exact roots, further ones those of a Newton step from the one before.
+#[test]
+fn roots_are_close() {
+    let law = patient();
+    let (times, _) = signals(&mut Controller::default(), &law, 20_000, 2_000_000, Ecn::NotEct);
+    for (number, gap) in times.windows(2).map(|pair| pair[1] - pair[0]).enumerate() {
+        let expected = 100.0 / f64::from(number as u32 + 2).sqrt();
+        assert!((gap - expected).abs() < 0.021, "{gap} for {expected}");
+    }
 }
 
 #[test]
@@ -104,7 +157,7 @@ fn no_delay_of_four_packets_counts_on_a_slow_link() {
 /// Count falls by one whenever a signal would have been due, while the delay is below target.
 #[test]
 fn the_count_fades_as_it_grew() {
-    let law = law("cake", 100_000, &[]);
+    let law = patient();
     let mut controller = Controller::default();
     let (times, _) = signals(&mut controller, &law, 20_000, 101_000 + 71_000, Ecn::NotEct);
     assert_eq!((times.len(), controller.count()), (2, 3));
@@ -130,7 +183,7 @@ fn a_long_pause_is_caught_up_with_at_once() {
 
 #[test]
 fn an_empty_queue_forgets_one_at_a_time() {
-    let law = law("cake", 100_000, &[]);
+    let law = patient();
     let mut controller = Controller::default();
     signals(&mut controller, &law, 20_000, 172_000, Ecn::NotEct);
     assert_eq!(controller.count(), 3);

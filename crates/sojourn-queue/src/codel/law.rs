@@ -35,6 +35,7 @@ pub(crate) struct Law {
     ecn: bool,
     after_mark: AfterMark,
     root: Root,
+    clock: Clock,
     ce_threshold: Option<Span>,
     ce_threshold_for: CeThresholdFor,
 }
@@ -44,6 +45,13 @@ pub(crate) struct Law {
 enum AfterMark {
     Schedule,
     Now,
+}
+
+/// How finely time is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Clock {
+    Nanoseconds,
+    Ticks,
 }
 
 /// How 1/sqrt(count) is computed.
@@ -107,6 +115,13 @@ pub(crate) const ROOT: Parameter = Parameter {
     description: "how 1/sqrt(count) is computed: exactly, or in 16-bit fixed point by one Newton step a signal (Linux, ns-3), which lags behind after jumps of count",
 };
 
+pub(crate) const CLOCK: Parameter = Parameter {
+    name: "clock",
+    kind: Kind::Choice(&["nanoseconds", "ticks"]),
+    default: Value::Choice("nanoseconds"),
+    description: "how time is read: to the nanosecond, or in ticks of 1024 ns, in which the delay must have been above target for longer than an interval rather than for as long (Linux). It decides which packet is hit, hardly how many",
+};
+
 pub(crate) const CE_THRESHOLD: Parameter = Parameter {
     name: "ce_threshold",
     kind: Kind::OrAuto(&Kind::Span { min: Span::ZERO, max: Span::from_secs(1000) }),
@@ -137,9 +152,11 @@ impl Law {
             );
             return Err(ParameterError::new("target", rule));
         }
+        let clock = if params.choice("clock") == "ticks" { Clock::Ticks } else { Clock::Nanoseconds };
         Ok(Law {
-            target,
-            interval,
+            target: clock.span(target),
+            interval: clock.span(interval),
+            clock,
             min_bytes: match params.get("min_bytes") {
                 Value::Integer(bytes) => bytes,
                 _ => u64::from(full_packet),
@@ -148,7 +165,7 @@ impl Law {
             after_mark: if params.choice("after_mark") == "now" { AfterMark::Now } else { AfterMark::Schedule },
             root: if params.choice("root") == "newton" { Root::Newton } else { Root::Exact },
             ce_threshold: match params.get("ce_threshold") {
-                Value::Span(span) => Some(span),
+                Value::Span(span) => Some(clock.span(span)),
                 _ => None,
             },
             ce_threshold_for: match params.choice("ce_threshold_for") {
@@ -156,6 +173,38 @@ impl Law {
                 _ => CeThresholdFor::All,
             },
         })
+    }
+}
+
+impl Clock {
+    /// Linux shifts nanoseconds by 10 bits.
+    const TICK: u64 = 1 << 10;
+
+    /// What the clock shows at `time`.
+    #[inline]
+    fn read(self, time: Time) -> Time {
+        match self {
+            Clock::Nanoseconds => time,
+            Clock::Ticks => Time::from_nanos(time.as_nanos() / Clock::TICK * Clock::TICK),
+        }
+    }
+
+    /// `span` as the clock counts it.
+    #[inline]
+    fn span(self, span: Span) -> Span {
+        match self {
+            Clock::Nanoseconds => span,
+            Clock::Ticks => Span::from_nanos(span.as_nanos() / Clock::TICK * Clock::TICK),
+        }
+    }
+
+    /// Whether at `now` the time until `end` has passed.
+    #[inline]
+    fn is_over(self, now: Time, end: Time) -> bool {
+        match self {
+            Clock::Nanoseconds => now >= end,
+            Clock::Ticks => now > end,
+        }
     }
 }
 
@@ -198,6 +247,7 @@ impl Controller {
         now: Time,
         sink: &mut S,
     ) -> Option<Packet<B>> {
+        let now = law.clock.read(now);
         let (mut taken, mut above) = self.take(law, source, now);
         if self.dropping {
             if !above {
@@ -263,14 +313,14 @@ impl Controller {
         let taken = source.take();
         let below = match &taken {
             None => true,
-            Some(packet) => now.since(packet.enqueued) < law.target || source.backlog() <= law.min_bytes,
+            Some(packet) => law.delay(packet, now) < law.target || source.backlog() <= law.min_bytes,
         };
         if below {
             self.first_above = None;
             return (taken, false);
         }
         let first_above = *self.first_above.get_or_insert(now + law.interval);
-        (taken, now >= first_above)
+        (taken, law.clock.is_over(now, first_above))
     }
 
     /// Enters the dropping state, at the rate that controlled the queue last if that is not long ago.
@@ -291,10 +341,11 @@ impl Controller {
     /// The control law: `from` plus interval/sqrt(count).
     fn after(&self, law: &Law, from: Time) -> Time {
         let interval = law.interval.as_nanos();
-        from + match law.root {
-            Root::Exact => Span::from_nanos((interval as f64 / f64::from(self.count).sqrt() + 0.5) as u64),
-            Root::Newton => Span::from_nanos(((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64),
-        }
+        let gap = match law.root {
+            Root::Exact => (interval as f64 / f64::from(self.count).sqrt() + 0.5) as u64,
+            Root::Newton => ((u128::from(interval) * u128::from(self.inverse_root)) >> 16) as u64,
+        };
+        from + law.clock.span(Span::from_nanos(gap))
     }
 
     /// One step of Newton's method, x (3 - count x^2)/2, in the fixed point of the kernel, which wraps where a jump of
@@ -308,6 +359,12 @@ impl Controller {
 }
 
 impl Law {
+    /// How long `packet` has waited, where the clock shows `now`.
+    #[inline]
+    fn delay<B>(&self, packet: &Packet<B>, now: Time) -> Span {
+        now.since(self.clock.read(packet.enqueued))
+    }
+
     /// The second, instantaneous threshold.
     #[inline]
     fn mark_by_threshold<B, S: Sink<B>>(&self, packet: &mut Packet<B>, now: Time, sink: &mut S) {
@@ -316,7 +373,7 @@ impl Law {
             CeThresholdFor::All => matches!(packet.ecn, Ecn::Ect0 | Ecn::Ect1),
             CeThresholdFor::Ect1 => packet.ecn == Ecn::Ect1,
         };
-        if chosen && now.since(packet.enqueued) > threshold {
+        if chosen && self.delay(packet, now) > threshold {
             mark(packet, sink);
         }
     }

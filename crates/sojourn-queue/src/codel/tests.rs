@@ -289,6 +289,45 @@ fn newton_steps_as_in_the_kernel() {
     assert_times(&times, &expected);
 }
 
+/// When packets that came at 0 are asked for at these times, in ns: which of them is dropped.
+fn dropped_at(preset: &str, asked: &[u64]) -> Vec<u32> {
+    let mut queue = codel(preset, &[]);
+    let mut sink = Recorder::default();
+    (0..10).for_each(|number| queue.enqueue(packet(1500, number), Time::ZERO, &mut sink));
+    for &nanos in asked {
+        queue.dequeue(Time::from_nanos(nanos), &mut sink);
+    }
+    sink.drops.iter().map(|drop| drop.0).collect()
+}
+
+/// codel_get_time: 5 ms are 4882 ticks of 1024 ns, 100 ms are 97656; above for that long is not enough.
+#[test]
+fn linux_counts_in_ticks() {
+    const TICK: u64 = 1024;
+    let over = (4882 + 97_656) * TICK;
+    assert_eq!(
+        dropped_at("linux", &[4882 * TICK, over + TICK - 1]),
+        [0u32; 0],
+        "still the tick that ends the interval"
+    );
+    assert_eq!(dropped_at("linux", &[4882 * TICK, over + TICK]), [1]);
+    assert_eq!(dropped_at("linux", &[4882 * TICK - 1, over + TICK]), [0u32; 0], "not above target");
+    assert_eq!(dropped_at("rfc", &[5_000_000, 104_999_999]), [0u32; 0]);
+    assert_eq!(dropped_at("rfc", &[5_000_000, 105_000_000]), [1]);
+    assert_eq!(dropped_at("rfc", &[4_999_999, 105_000_000]), [0u32; 0]);
+}
+
+/// Gaps are whole ticks too: the second signal is due 50 ms after the first, 48,829 ticks of which a part is cut off.
+#[test]
+fn gaps_are_whole_ticks_in_linux() {
+    let first = (4882 + 97_656 + 1) * 1024;
+    let root = 65_535;
+    let due = first + (97_656 * root >> 16) * 1024;
+    let drops = |asked| dropped_at("linux", &[4882 * 1024, first, asked]);
+    assert_eq!(drops(due - 1), [1]);
+    assert_eq!(drops(due), [1, 3]);
+}
+
 #[test]
 fn a_fresh_start_forgets_the_root() {
     let mut standing = Standing::new("linux", &[], Ecn::NotEct);

@@ -1,5 +1,6 @@
 //! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
 
+mod access;
 mod bbr;
 mod classes;
 mod common;
@@ -8,6 +9,7 @@ mod flows;
 mod instruments;
 mod ledbat;
 mod links;
+mod padding;
 mod random;
 mod traffic;
 mod web;

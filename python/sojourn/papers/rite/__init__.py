@@ -1,6 +1,17 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
-from sojourn.papers.rite import aqms, cellular, cures, drift, early, fluctuating, sensitivity
+from sojourn.papers.rite import (
+    aqms,
+    cellular,
+    cures,
+    drift,
+    early,
+    fluctuating,
+    gradient,
+    sensitivity,
+    short,
+    web,
+)
 from sojourn.papers.study import Study
 
 RITE = Study(
@@ -10,6 +21,9 @@ RITE = Study(
     items=(
         *drift.ITEMS,
         *cures.ITEMS,
+        *short.ITEMS,
+        *web.ITEMS,
+        *gradient.ITEMS,
         *cellular.ITEMS,
         *fluctuating.ITEMS,
         *aqms.ITEMS,
@@ -19,6 +33,10 @@ RITE = Study(
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),
+        ("short", "short"),
+        ("short", "aqm"),
+        ("web", "web"),
+        ("cdg-backoff", "backoffs"),
         ("fig3.2", "fig3.2-synthetic"),
         ("fluctuating", "fluctuating-synthetic"),
         ("fig4.2", "fig4.2"),

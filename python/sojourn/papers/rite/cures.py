@@ -89,7 +89,9 @@ def cures(lab: Lab) -> Findings:
         axes.set_ylim(0, (1.1, 0.5)[index] * BUFFER_MS)
 
     figure = panels(["the climb, and what only slows it", "what may stop it"], draw, height_in=4.0)
-    found.show("cures", figure, "Queueing delay of one flow alone under changes of LEDBAT, of the sender and of the queue")
+    found.show(
+        "cures", figure, "Queueing delay of one flow alone under changes of LEDBAT, of the sender and of the queue"
+    )
     columns = ("change", "climb_ms_per_min", "sd_climb", "full_after_min", "queue_ms_of_last_hour", "sd_queue")
     rows = []
     for name in TRIES:
@@ -99,7 +101,9 @@ def cures(lab: Lab) -> Findings:
         rows.append(
             (name, climb.mean, climb.sd, min(ends, default=None), last.mean, last.sd, 100 * used.mean, cured[name])
         )
-    found.tables.append(Table("cures", "What each change does", (*columns, "utilization_percent", "cured"), tuple(rows)))
+    found.tables.append(
+        Table("cures", "What each change does", (*columns, "utilization_percent", "cured"), tuple(rows))
+    )
     found.checks += [*_slower(hours), *_pause_checks(hours, cured), _others(hours, cured)]
     found.verdict = (
         f"Pauses of the length of the queue, LEDBAT++ and an AQM stop the climb; a smaller target, a longer history and "

@@ -12,8 +12,15 @@ _STYLES = ("-", "--", ":")
 _MARKERS = "osD^vPX*"
 
 
-def panels(titles: Sequence[str], draw: Callable[[int, Axes], None], *, height_in: float = 3.1, rows: int = 1) -> Figure:
-    """Return panels in rows, each with its legend below."""
+def panels(
+    titles: Sequence[str],
+    draw: Callable[[int, Axes], None],
+    *,
+    height_in: float = 3.1,
+    rows: int = 1,
+    drop: float = 0.2,
+) -> Figure:
+    """Return panels in rows, each with its legend below, by `drop` of a panel's height."""
     columns = -(-len(titles) // rows)
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
@@ -24,7 +31,7 @@ def panels(titles: Sequence[str], draw: Callable[[int, Axes], None], *, height_i
             draw(index, axes)
             axes.set_title(titles[index])
             if axes.get_legend_handles_labels()[1]:
-                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2 if columns > 1 else 4)
+                axes.legend(loc="upper center", bbox_to_anchor=(0.5, -drop), ncols=2 if columns > 1 else 4)
     return figure
 
 

@@ -90,7 +90,7 @@ def _draw(found: Findings, hours: Hours) -> None:
         else:
             for position, jitter in enumerate(PAUSES):
                 plot(axes, hours.base((MODULE, jitter)), f"jitter {jitter:g} targets", position)
-            axes.set_ylabel("base delay that LEDBAT believes [ms]")
+            axes.set_ylabel("believed base delay [ms]")
         axes.set_xlabel("time [min]")
         axes.set_ylim(0, 1.1 * BUFFER_MS)
 
@@ -170,7 +170,9 @@ def _jitter(hours: Hours) -> list[Check]:
         shown(
             "the same jitter in senders or places that the report does not look at",
             "-",
-            "; ".join(f"{name}: {climb.text(1)} ms/min, {used.text(0, 100)} % used" for name, (climb, used) in less.items()),
+            "; ".join(
+                f"{name}: {climb.text(1)} ms/min, {used.text(0, 100)} % used" for name, (climb, used) in less.items()
+            ),
             "RFC 6817 bounds the window by what is in flight, so that pauses shrink it. Jitter on the path keeps the "
             "order of packets and is part of the measured delay.",
         ),

@@ -1,0 +1,1 @@
+"""Packet by packet against the qdiscs of a real kernel: recorder, workloads, cases and comparison."""

@@ -1,0 +1,250 @@
+"""What is compared: a qdisc as tc sets it up, and the same as a queue of a scenario."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from benchmarks.kernel.inside import FIRST_PORT, LARGEST_FRAME
+from benchmarks.kernel.workloads import WORKLOADS, Workload
+
+RATE_BIT_PER_S = 4_000_000
+"""Of the link behind the qdisc."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Classes of a qdisc: in tc numbered from 1, in a scenario by their flows."""
+
+    of_flow: Sequence[int]
+    """The number of each flow's class."""
+    leaf: str
+    """The qdisc of each class, as tc is told."""
+    queue: Mapping[str, Any] | None = None
+    """The same as a scenario says it; None where the scenario's discipline tells flows apart by itself."""
+    tc: Sequence[str] = ()
+    """What tc is told of each class, where it has to be made."""
+
+    def numbers(self) -> range:
+        """Return the numbers of all classes."""
+        return range(1, max(self.of_flow) + 1)
+
+    def calls(self) -> list[str]:
+        """Return the calls of tc that make them."""
+        made = [f"class add DEV parent 10: classid 10:{number} {text}" for number, text in enumerate(self.tc, 1)]
+        return [*made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
+
+    def tables(self) -> list[dict[str, Any]]:
+        """Return the scenario's tables; the last class has what no other takes, as one must."""
+        tables: list[dict[str, Any]] = []
+        if self.queue is None:
+            return tables
+        for number in self.numbers():
+            flows = [_group(flow) for flow, where in enumerate(self.of_flow) if where == number]
+            members = {"groups": flows} if number < max(self.of_flow) else {}
+            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members})
+        return tables
+
+
+@dataclass(frozen=True)
+class Case:
+    """One qdisc under one workload."""
+
+    name: str
+    qdisc: str
+    """As tc is told."""
+    queue: Mapping[str, Any]
+    """As a scenario says it."""
+    workload: str
+    filters: bool = False
+    """Whether tc is told which packet belongs to which flow, in place of the kernel's random hash."""
+    classes: Classes | None = None
+    random: bool = False
+    """Whether chance decides, so that only distributions can agree."""
+    averages: bool = False
+    """Whether it goes by an average queue as RED's."""
+    link: Literal["shaper", "device"] = "shaper"
+    """Where chance decides, who asks for packets: HTB only where there are any, a device also where there are none."""
+    recording: str = ""
+    """The case whose recording is looked at again; its own where this is empty."""
+    note: str = ""
+    """Why it does not agree, or what a reader has to know."""
+
+    @property
+    def load(self) -> Workload:
+        """The workload itself."""
+        return WORKLOADS[self.workload]
+
+    @property
+    def recorded_as(self) -> str:
+        """The name of its recording."""
+        return self.recording or self.name
+
+    def tc(self) -> list[str]:
+        """Return the arguments of each call of tc; DEV stands for the device."""
+        calls = [f"qdisc add DEV parent 1:1 handle 10: {self.qdisc}", *(self.classes.calls() if self.classes else [])]
+        flows = range(len(self.load.flows))
+        of_flow = self.classes.of_flow if self.classes else [flow + 1 for flow in flows]
+        if self.filters or self.classes:
+            calls += [
+                f"filter add DEV parent 10: protocol ip prio 1 u32 match ip dport {FIRST_PORT + flow} 0xffff "
+                f"flowid 10:{of_flow[flow]}"
+                for flow in flows
+            ]
+        return calls
+
+    def scenario(self) -> dict[str, Any]:
+        """Return a scenario whose bottleneck has the queue; each flow is a group, which says how large a packet is."""
+        traffic = {"kind": "cbr", "rate": "1 Mbit/s", "packet": f"{LARGEST_FRAME} B"}
+        groups = [
+            {"name": _group(flow), "traffic": traffic, "rtt": "10 ms"} for flow, _ in enumerate(self.load.flows)
+        ]
+        classes = self.classes.tables() if self.classes else []
+        queue = {**self.queue, **({"class": classes} if classes else {})}
+        bottleneck = {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": queue}
+        return {"name": self.name, "duration": "1 s", "bottleneck": bottleneck, "group": groups}
+
+
+def _group(flow: int) -> str:
+    return f"flow{flow}"
+
+
+def _linux(kind: str, **values: Any) -> dict[str, Any]:
+    return {"kind": kind, "preset": "linux", **values}
+
+
+_RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.2 bandwidth 4mbit"
+_RED_QUEUE = _linux(
+    "red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s"
+)
+_PIE = {"limit": "1000 packets", "update": "30 ms"}
+_SHORT = {"kind": "droptail", "limit": "20 packets"}
+_LONG = {"kind": "droptail", "limit": "1000 packets"}
+
+EXACT: list[Case] = [
+    Case("pfifo", "pfifo limit 50", _linux("droptail", limit="50 packets"), "mixed"),
+    Case("bfifo", "bfifo limit 30000", _linux("droptail", limit="30000 B"), "mixed"),
+    Case("pfifo_head_drop", "pfifo_head_drop limit 50", _linux("droptail", limit="50 packets", drop="head"), "mixed"),
+    Case("codel", "codel", _linux("codel"), "mixed"),
+    Case("codel overloaded", "codel", _linux("codel"), "overload"),
+    Case("codel ecn", "codel ecn", _linux("codel", ecn=True), "mixed"),
+    Case("codel limit", "codel limit 40 ecn", _linux("codel", limit="40 packets", ecn=True), "overload"),
+    Case("fq_codel", "fq_codel", _linux("fq_codel", perfect=True), "mixed", filters=True),
+    Case("fq_codel overloaded", "fq_codel", _linux("fq_codel", perfect=True), "overload", filters=True),
+    Case(
+        "fq_codel limit",
+        "fq_codel limit 100 quantum 300 noecn",
+        _linux("fq_codel", perfect=True, limit="100 packets", quantum=300, ecn=False),
+        "overload",
+        filters=True,
+    ),
+    Case("sfq", "sfq", _linux("sfq", perfect=True), "overload", filters=True),
+    Case(
+        "sfq depth headdrop",
+        "sfq limit 100 depth 30 headdrop quantum 500",
+        _linux("sfq", perfect=True, limit="100 packets", depth=30, drop="head", quantum=500),
+        "mixed",
+        filters=True,
+    ),
+    Case(
+        "drr",
+        "drr",
+        {"kind": "drr", "perfect": True, "limit": "4000 packets"},
+        "mixed",
+        classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", tc=["drr quantum 1514"] * 6),
+        note="sch_drr's classes have limits of their own, Sojourn's drr one for all: only the order is compared",
+    ),
+    Case("prio", "prio", _linux("prio"), "mixed"),
+    Case(
+        "prio limit",
+        "prio",
+        {"kind": "prio"},
+        "overload",
+        classes=Classes([3, 1, 2, 3], "pfifo limit 20", _SHORT),
+    ),
+    Case(
+        "cake flowblind",
+        "cake unlimited besteffort flowblind",
+        {"kind": "cake", "preset": "besteffort", "isolation": "flowblind"},
+        "mixed",
+    ),
+]
+
+RANDOM: list[Case] = [
+    Case("red", f"red {_RED}", _RED_QUEUE, "steady", random=True, averages=True),
+    Case("red ecn", f"red {_RED} ecn", {**_RED_QUEUE, "ecn": True}, "steady-ecn", random=True, averages=True),
+    Case("red idle", f"red {_RED}", _RED_QUEUE, "pausing", random=True, averages=True),
+    Case(
+        "choke",
+        "choke limit 200 min 20 max 60 burst 25 probability 0.1 bandwidth 4mbit",
+        _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1),
+        "steady",
+        random=True,
+        averages=True,
+    ),
+    Case("pie", "pie limit 1000 tupdate 20ms", _linux("pie", **_PIE), "steady", random=True),
+    Case("pie ecn", "pie limit 1000 tupdate 20ms ecn", _linux("pie", ecn=True, **_PIE), "steady-ecn", random=True),
+    Case(
+        "fq_pie",
+        "fq_pie limit 1000 tupdate 20ms",
+        _linux("fq_pie", perfect=True, **_PIE),
+        "steady",
+        random=True,
+    ),
+    Case("sfb", "sfb limit 1000", {"kind": "sfb", "preset": "tc"}, "steady-ecn", random=True),
+]
+
+CASES: list[Case] = [*EXACT, *RANDOM]
+
+CONTROLS: list[Case] = [
+    Case(
+        "codel by the nanosecond",
+        "codel",
+        _linux("codel", clock="nanoseconds"),
+        "overload",
+        recording="codel overloaded",
+        note="CoDel as RFC 8289 has it, with time to the nanosecond: the kernel rounds to 1024 ns, which adds up over a "
+        "dropping state until other packets are hit, though equally many",
+    ),
+    Case(
+        "fq_codel by the nanosecond",
+        "fq_codel",
+        _linux("fq_codel", perfect=True, clock="nanoseconds"),
+        "overload",
+        filters=True,
+        recording="fq_codel overloaded",
+        note="the same; a packet dropped elsewhere also changes whose turn it is",
+    ),
+    Case(
+        "drr by classes",
+        "drr",
+        {"kind": "dwrr"},
+        "mixed",
+        classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", _LONG),
+        recording="drr",
+        note="Sojourn's dwrr pays for a packet after it was sent, since a queue within may drop the packet that it would "
+        "have shown, and takes classes in the order of the file: shares agree, turns do not",
+    ),
+    Case(
+        "pie every 20 ms",
+        "pie limit 1000 tupdate 20ms",
+        _linux("pie", limit="1000 packets", update="20 ms"),
+        "steady",
+        random=True,
+        recording="pie",
+        note="tc was told 20 ms, which is 2 ticks of this kernel's timer (100 Hz); the kernel's timers wait one tick more so "
+        "as never to be early, so the probability moves every 30 ms",
+    ),
+    Case(
+        "red on a device",
+        f"red {_RED}",
+        _RED_QUEUE,
+        "pausing",
+        random=True,
+        averages=True,
+        link="device",
+        recording="red idle",
+        note="RED notices idle time when it is asked for a packet and has none. HTB asks only classes that hold packets, "
+        "so below HTB the average never ages; below a device it does",
+    ),
+]
+"""Known not to agree: what the differences do, and that the comparison sees them."""
