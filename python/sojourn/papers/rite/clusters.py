@@ -1,6 +1,6 @@
 """Means with their 95 % intervals, in clusters along an axis."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ def clusters(rows: Mapping[str, Clusters], *, across: str, up: str, scale: float
     names = list(dict.fromkeys(name for places in rows.values() for place in places.values() for name in place))
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, 0.7 + _ROW_IN * len(rows)), layout="constrained")
-        panels: Sequence[Axes] = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
+        panels = list(figure.subplots(len(rows), 1, squeeze=False)[:, 0])
         for axes, (title, places) in zip(panels, rows.items(), strict=True):
             for position, name in enumerate(names):
                 _series(axes, places, name, position, len(names), scale)

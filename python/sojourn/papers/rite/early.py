@@ -48,6 +48,7 @@ FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99)
 SETTINGS = ((1.0, 40), (2.0, 40), (5.0, 40), (2.0, 20), (2.0, 80))
 FIRST, SECOND = "first", "second"
 # Criteria, from before the first run: half is within five points, a sender keeps its share from 45 % on.
+_HALF = 0.5
 _POINTS = 0.05
 
 
@@ -95,9 +96,9 @@ def table(lab: Lab) -> Findings:
     found.verdict = _verdict(results)
     found.text = (
         "Two flows of NewReno with SACK. No ECN, ECT(0) and ECT(1) are what their packets say; the ECT(1) sender keeps "
-        f"{NEW_FACTOR:g} of its window for a mark, the others half. Early marking is a mark for each ECT(1) packet that "
-        f"has waited for more than {THRESHOLD_MS:g} ms, beside CoDel with ECN for all. DualPI2 puts ECT(1) packets into "
-        "a queue of their own and marks them as DCTCP or Prague expect it, which this sender is not."
+        f"{NEW_FACTOR:g} of its window for a mark, the others half. Early marking is a mark for each ECT(1) "
+        f"packet that has waited for more than {THRESHOLD_MS:g} ms, beside CoDel with ECN for all. DualPI2 puts ECT(1) "
+        "packets into a queue of their own and marks them as DCTCP or Prague expect it, which this sender is not."
     )
     return found
 
@@ -197,7 +198,7 @@ def _pushed(results: Results) -> list[Check]:
                 f"standard ECN: the ECT(1) flow is more aggressive than {other} beside it",
                 "more than half",
                 f"{share.text(0, 100)} %",
-                agrees=share.mean - share.half > 0.5,
+                agrees=share.mean - share.half > _HALF,
             )
         )
     even = _share(results, (NEW, NEW, _STANDARD))
@@ -223,8 +224,8 @@ def _marked_early(results: Results) -> list[Check]:
                 "may need to be more aggressive",
                 f"{share.text(0, 100)} %",
                 agrees=share.mean >= 0.5 - _POINTS,
-                why="Marked each time that more than two packets wait, it would have to reduce much less; the next item "
-                "says how much.",
+                why="Marked in nearly every round trip, it would have to reduce much less; the next item says how "
+                "much.",
             )
         )
     early, late = (results.number((NEW, NEW, router), "queue_ms_mean", SECOND) for router in (_EARLY, _STANDARD))
@@ -334,9 +335,10 @@ def aggressive(lab: Lab) -> Findings:
     ]
     usual = [needed[other, THRESHOLD_MS, RTT_MS] for other in (NONE, OLD)]
     found.verdict = (
-        f"At {THRESHOLD_MS:g} ms and {RTT_MS} ms of round-trip time an early-marked NewReno has half of the link if a mark "
-        f"leaves it {_factor(usual[0])} beside no ECN and {_factor(usual[1])} beside ECT(0). No constant serves all: the "
-        "longer the round trip and the lower the threshold, the less it may give way."
+        f"At {THRESHOLD_MS:g} ms and {RTT_MS} ms of round-trip time an early-marked NewReno has half of the link if a "
+        f"mark leaves it {_factor(usual[0])} beside no ECN and {_factor(usual[1])} beside ECT(0). No constant serves "
+        f"all: over the thresholds and round-trip times here it is {_range(list(needed.values()))}, and a little less "
+        "leaves hardly anything."
     )
     return found
 
@@ -350,12 +352,18 @@ def _needed(shares: Sequence[float]) -> float | None:
     True
     """
     points = list(zip(FACTORS, shares, strict=True))
-    if shares[0] >= 0.5:
+    if shares[0] >= _HALF:
         return FACTORS[0]
     for (low, below), (high, above) in itertools.pairwise(points):
-        if above >= 0.5:
-            return low + (high - low) * (0.5 - below) / (above - below)
+        if above >= _HALF:
+            return low + (high - low) * (_HALF - below) / (above - below)
     return None
+
+
+def _range(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    least = _factor(min(known)) if known else _factor(None)
+    return least if len(set(values)) == 1 else f"{least} to {_factor(None if None in values else max(known))}"
 
 
 def _factor(value: float | None) -> str:

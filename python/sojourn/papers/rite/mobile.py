@@ -64,7 +64,7 @@ _RECORDED = {
 
 
 def recorded() -> tuple[Link, ...]:
-    """Return recorded links, where the folder that SOJOURN_CELLULAR names, or the one beside a checkout, has them all."""
+    """Return recorded links, where the folder of SOJOURN_CELLULAR, or else the one beside a checkout, has all."""
     folder = Path(os.environ.get(FOLDER_VARIABLE) or _BESIDE)
     files = {name: folder / file for name, file in _RECORDED.items()}
     if not all(file.is_file() for file in files.values()):
