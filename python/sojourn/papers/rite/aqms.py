@@ -5,7 +5,18 @@ from typing import Any
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
-from sojourn.papers.rite.access import LEVELS, QUEUES, RATE_MBPS, REPORT, RTTS_MS, SETTING, TARGET_MS, WARMUP_S, base, place
+from sojourn.papers.rite.access import (
+    LEVELS,
+    QUEUES,
+    RATE_MBPS,
+    REPORT,
+    RTTS_MS,
+    SETTING,
+    TARGET_MS,
+    WARMUP_S,
+    base,
+    place,
+)
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE

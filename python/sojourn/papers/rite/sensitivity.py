@@ -9,7 +9,18 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
-from sojourn.papers.rite.access import CONSTANTS, LEVELS, PAIRS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
+from sojourn.papers.rite.access import (
+    CONSTANTS,
+    LEVELS,
+    PAIRS,
+    QUEUES,
+    RTTS_MS,
+    SETTING,
+    TARGET_MS,
+    Constant,
+    base,
+    place,
+)
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.papers.study import Check, Findings, Item, Table
 
