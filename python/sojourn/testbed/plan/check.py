@@ -46,8 +46,8 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     how = {group["name"]: _how(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()]
-    controls = [f"tcp_{control}" for kind, control in how.values() if kind == TCP]
-    modules = sorted({*(one.module for one in queues if one.module), *controls})
+    controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
+    modules = sorted({one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module})
     remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
     return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)))
 
