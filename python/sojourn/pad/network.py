@@ -4,6 +4,8 @@ Echo requests go through ICMP's datagram sockets, which the system allows by gro
 error queue of a UDP socket (IP_RECVERR in ip(7)), which is open to everyone.
 """
 
+import errno
+import fcntl
 import select
 import socket
 import struct
@@ -27,6 +29,7 @@ _FIRST_PORT = 33434
 _DISCARD_PORT = 9
 _REMEMBERED_ROUNDS = 64
 _BUFFER_BYTES = 2048
+_LOSSES = {errno.EAGAIN, errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENOBUFS}
 _PING_HELP = (
     "this system does not let users ping through ICMP sockets. One setting allows it: "
     'sudo sysctl -w net.ipv4.ping_group_range="0 2147483647". '
@@ -140,11 +143,13 @@ class Sockets:
         port = _FIRST_PORT + self._rounds * (MOST_HOPS + 1) + ttl
         self._hops.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
         self._asked[port] = (ttl, self.now())
+        # What came back for an earlier packet may be told, once, in the place of sending this one.
+        self._hops.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         _try(lambda: self._hops.sendto(b"\0", (self._target, port)))
 
     def hop_answers(self) -> list[HopAnswer]:
         """See `Network`."""
-        found = []
+        found: list[HopAnswer] = []
         while True:
             try:
                 _, ancillary, _, asked = self._hops.recvmsg(_BUFFER_BYTES, _BUFFER_BYTES, socket.MSG_ERRQUEUE)
@@ -191,8 +196,6 @@ def _echo_socket(target: str, udp_echo_port: int | None) -> socket.socket:
 
 def _interface_to(target: str) -> str:
     """Return the name of the interface by which packets to the target leave; empty where none has the address."""
-    import fcntl
-
     siocgifaddr = 0x8915
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
         trial.connect((target, _DISCARD_PORT))
@@ -221,15 +224,17 @@ def _icmp_error(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, str] | No
 def _read(one: socket.socket) -> bytes | None:
     try:
         return one.recv(_BUFFER_BYTES)
-    except (BlockingIOError, ConnectionRefusedError):
-        return None
+    except OSError as error:
+        if error.errno in _LOSSES:
+            return None
+        raise PadError(f"the network gives no answers: {error.strerror}") from error
 
 
 def _try(send: Callable[[], object]) -> None:
-    """Send, and take a full buffer or an error of an earlier packet for a loss."""
+    """Send, and take a full buffer, or what a router said of an earlier packet, for a loss."""
     try:
         send()
-    except (BlockingIOError, ConnectionRefusedError):
-        return
     except OSError as error:
+        if error.errno in _LOSSES:
+            return
         raise PadError(f"the network does not take packets to the target: {error.strerror}") from error

@@ -10,6 +10,10 @@ MOST_SHARE = 0.25
 """No one may ask for a larger share of the uplink."""
 MOST_DURATION_S = 3600.0
 """No one may ask for a longer time."""
+MOST_BEFORE_S = 600.0
+"""No one may have it measure longer first."""
+MOST_TARGET_S = 60.0
+"""Largest target, and base, that means anything."""
 
 PROBE_INTERVAL_S = 0.1
 """From one probe to the next, as in the simulation."""
