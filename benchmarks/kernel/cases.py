@@ -95,9 +95,7 @@ class Case:
     def scenario(self) -> dict[str, Any]:
         """Return a scenario whose bottleneck has the queue; each flow is a group, which says how large a packet is."""
         traffic = {"kind": "cbr", "rate": "1 Mbit/s", "packet": f"{LARGEST_FRAME} B"}
-        groups = [
-            {"name": _group(flow), "traffic": traffic, "rtt": "10 ms"} for flow, _ in enumerate(self.load.flows)
-        ]
+        groups = [{"name": _group(flow), "traffic": traffic, "rtt": "10 ms"} for flow, _ in enumerate(self.load.flows)]
         classes = self.classes.tables() if self.classes else []
         queue = {**self.queue, **({"class": classes} if classes else {})}
         bottleneck = {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": queue}
@@ -113,9 +111,7 @@ def _linux(kind: str, **values: Any) -> dict[str, Any]:
 
 
 _RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.2 bandwidth 4mbit"
-_RED_QUEUE = _linux(
-    "red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s"
-)
+_RED_QUEUE = _linux("red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s")
 _PIE = {"limit": "1000 packets", "update": "30 ms"}
 _SHORT = {"kind": "droptail", "limit": "20 packets"}
 _LONG = {"kind": "droptail", "limit": "1000 packets"}
