@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, Self
 
 SCHEDULED = struct.Struct("<qIHBx")
 """One packet of schedule.bin: when (ns from the start), its flow, bytes of its frame, TOS byte of its IP header."""
@@ -72,7 +73,7 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def build(plan: dict) -> None:
+def build(plan: dict[str, Any]) -> None:
     """Make the devices, the route and the qdisc."""
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", "gen", "type", "veth", "peer", "name", "in")
@@ -88,7 +89,9 @@ def build(plan: dict) -> None:
     # A burst of one byte makes HTB a wire: the next packet may leave when the one before it has been sent.
     rate = str(plan["rate_bit_per_s"]) + "bit"
     run("tc", "qdisc", "add", "dev", "out", "root", "handle", "1:", "htb", "default", "1")
-    run(*f"tc class add dev out parent 1: classid 1:1 htb rate {rate} ceil {rate} burst 1 cburst 1 quantum 1514".split())
+    run(
+        *f"tc class add dev out parent 1: classid 1:1 htb rate {rate} ceil {rate} burst 1 cburst 1 quantum 1514".split()
+    )
     for arguments in plan["tc"]:
         run("tc", *arguments.replace("DEV", "dev out").split())
 
@@ -116,7 +119,7 @@ class Tap:
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._socket.setblocking(False)
 
-    def __enter__(self) -> "Tap":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
