@@ -7,7 +7,7 @@ from typing import Any
 import sojourn
 from benchmarks import equivalents
 from benchmarks.common import say
-from benchmarks.compare import CONTROLS, FEW, QUEUES, Metric, compare, sample
+from benchmarks.compare import CONTROLS, DELAYS, FEW, QUEUES, Metric, compare, sample
 from benchmarks.peers import peers
 from benchmarks.peers.peers import PeerName, Point
 
@@ -19,6 +19,7 @@ METRICS: Mapping[str, Sequence[Metric]] = {
     "marking": QUEUES,
     "open-loop": QUEUES,
     "controls": CONTROLS,
+    "delays": DELAYS,
 }
 # What the peers do to break ties, where a base RTT is a whole number of packets: access links of 100 Gbit/s.
 ACCESS = tuple(f"group.{group}.access_rate=100 Gbit/s" for group in ("one", "two"))
@@ -83,6 +84,10 @@ def run(peer: PeerName, point: Point, overrides: Sequence[str] = ()) -> dict[str
     records = sojourn.Scenario.load(equivalents.scenario(point), settings).run(runs=SEEDS, series=False).runs
     return {
         "queue_packets_mean": [record["bottleneck"]["queue_packets"]["mean"] for record in records],
+        **{
+            metric.name: [record["bottleneck"]["queue_ms"][metric.name.rpartition("_")[2]] for record in records]
+            for metric in DELAYS
+        },
         "utilization": [record["bottleneck"]["utilization"] for record in records],
         "drops": [float(record["bottleneck"]["drops"]) for record in records],
         "marks": [float(record["bottleneck"]["marks"]) for record in records],

@@ -17,7 +17,7 @@ from sojourn.api import usable_processors
 from sojourn.papers.lab import Lab
 from sojourn.sweep import Dataset
 from sojourn.sweep.rows import POINT, SEED
-from sojourn.sweep.work import BIN_S
+from sojourn.sweep.plan import BIN_S
 
 SEEDS = 3
 # For the motivating paper's setting, and for two flows of unequal paths: in a full buffer chance decides for minutes.

@@ -33,6 +33,14 @@ CONTROLS = (
     Metric("queue_packets_mean", "relative", 0.15, 2),
     Metric("share_1", "absolute", 0.05, 3),
 )
+# Short times go by the packet, which takes 1.2 ms at the rate of these points.
+DELAYS = (
+    Metric("queue_ms_p10", "absolute", 1.2, 1),
+    Metric("queue_ms_p25", "absolute", 1.2, 1),
+    Metric("queue_ms_p50", "relative", 0.15, 1),
+    Metric("queue_ms_p75", "relative", 0.15, 1),
+    Metric("queue_ms_p90", "relative", 0.15, 1),
+)
 # Counts below this in both simulators are nothing to compare.
 FEW = 1.0
 

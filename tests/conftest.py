@@ -67,6 +67,12 @@ def small_result(small_scenario: sojourn.Scenario) -> sojourn.Result:
 
 
 @pytest.fixture
+def no_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have messages written for a user who is not root."""
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+
+
+@pytest.fixture
 def command(capfd: pytest.CaptureFixture[str]) -> Command:
     """Run the command line in this process."""
 

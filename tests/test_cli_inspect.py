@@ -37,7 +37,9 @@ def test_output_is_as_recorded(command: Command, arguments: tuple[str, ...]) -> 
     assert outcome.out == recorded.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("what", ["queues", "controls", "presets", "scenarios"])
+@pytest.mark.parametrize(
+    "what", ["queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
+)
 def test_lists_as_json(command: Command, what: str) -> None:
     listed = json.loads(command("list", what, "--json").out)
     assert listed
@@ -52,7 +54,9 @@ def test_show_as_json_tells_units_and_defaults(command: Command) -> None:
 
 def test_everything_listed_can_be_shown(command: Command) -> None:
     known = sojourn.catalogue()
-    for entry in [*known["queues"], *known["controls"], *known["transports"], *known["scenarios"]]:
+    entries = [entry for listed in known.values() for entry in listed]
+    assert len(entries) > len(known["queues"])
+    for entry in entries:
         outcome = command("show", entry["name"])
         assert outcome.code == 0
         assert outcome.out
@@ -60,9 +64,18 @@ def test_everything_listed_can_be_shown(command: Command) -> None:
 
 def test_every_algorithm_has_a_source_and_a_summary() -> None:
     known = sojourn.catalogue()
-    for entry in [*known["queues"], *known["controls"]]:
+    parts = [*known["framings"], *known["media"], *known["noises"], *known["protections"], *known["access"]]
+    for entry in [*known["queues"], *known["controls"], *parts]:
         assert entry["summary"]
         assert entry["sources"]
+
+
+def test_an_access_line_shows_both_directions(command: Command) -> None:
+    out = command("show", "adsl-braud").out
+    assert "3815 kbit/s" in out.partition("Up")[0]
+    assert "854 kbit/s" in out.partition("Up")[2]
+    shown = json.loads(command("show", "docsis", "--json").out)
+    assert [entry["is"] for entry in shown] == ["medium", "access"]
 
 
 def test_an_unknown_name_gets_the_nearest(command: Command) -> None:

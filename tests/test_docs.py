@@ -22,6 +22,7 @@ GUIDES = [
     ROOT / "docs/guide/campaigns.md",
     RECORD_PAGE,
     ROOT / "docs/guide/traffic.md",
+    ROOT / "docs/guide/access.md",
 ]
 
 

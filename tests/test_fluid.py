@@ -187,6 +187,8 @@ def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
         ({"group.tcp.transport": "ns2"}, "packets of one size"),
         ({"group.tcp.direction": "reverse", "reverse": {"rate": "1 Mbit/s"}}, "reverse"),
         ({"bottleneck.loss": 0.01}, "bottleneck.loss"),
+        ({"bottleneck.framing": "ethernet"}, "bottleneck.framing"),
+        ({"bottleneck.medium": "docsis"}, "bottleneck.medium"),
     ],
 )
 def test_what_is_refused(fluid_file: Path, change: dict[str, object], complaint: str) -> None:

@@ -1,5 +1,6 @@
 """Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
 
+import json
 import math
 import signal
 import subprocess
@@ -124,10 +125,20 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
     assert plan.fingerprint() != plan_of(base, keep=["series", "probes"], bin="1 s").fingerprint()
     dataset = ran(plan, tmp_path / "wide")
     assert dataset.tables == ["flow_probes", "flows", "queue", "queue_probes", "runs"]
-    times = [sorted(set(one.table("queue")["time_s"].to_pylist())) for one in (dataset, ran(narrow, tmp_path / "narrow"))]
+    both = (dataset, ran(narrow, tmp_path / "narrow"))
+    times = [sorted(set(one.table("queue")["time_s"].to_pylist())) for one in both]
     assert times[0] == times[1][::5]
     assert set(dataset.table("flow_probes")["point"].to_pylist()) == {0, 1, 2, 3}
     assert "ssthresh_segments" in dataset.table("flow_probes")["name"].to_pylist()
+
+
+def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
+    flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
+    (record,) = plan.scenario(plan.point(0)).run([1], 1)
+    assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
+    delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
+    assert sum(row["delivered_bytes"] for row in flows) == delivered
 
 
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])

@@ -2,17 +2,22 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from sojourn import InputError
+from sojourn.testbed import pool
+from sojourn.testbed.build import built_kernel
+from sojourn.testbed.doctor import SURVEY
 from sojourn.testbed.errors import (
     JobError,
     KernelError,
@@ -24,6 +29,7 @@ from sojourn.testbed.errors import (
 from sojourn.testbed.kernels import Kernel, kernels
 from sojourn.testbed.places import cache_folder
 
+NOBODY = 65534
 pytestmark = pytest.mark.testbed
 JOBS = "testbed_jobs"
 REPOSITORY = Path(__file__).parents[1]
@@ -33,7 +39,7 @@ REPOSITORY = Path(__file__).parents[1]
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     found = kernels()[request.param]
     if found.missing():
-        pytest.skip(str(NotInstalledError(found.name, found.missing())))
+        pytest.skip(str(NotInstalledError(f"the kernel {found.name}", found.missing())))
     return found
 
 
@@ -131,6 +137,102 @@ def test_a_job_runs_as_root_of_its_own_network(kernel: Kernel, place: Place) -> 
     assert sorted(path.name for path in folder.iterdir()) == ["plan.json", "report.json"]
 
 
+def test_a_survey_finds_what_is_there_and_nothing_else(kernel: Kernel, place: Place) -> None:
+    folder = place.job(qdiscs=["tbf", "no-such-one", "pfifo"], controls=["no-such-one", "cubic", "reno"])
+    kernel.run(folder, timeout_s=60, module=SURVEY)
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert told == {"release": kernel.version(), "qdiscs": ["tbf", "pfifo"], "controls": ["cubic", "reno"]}
+
+
+def test_what_tc_can_add_is_what_the_survey_finds(kernel: Kernel, place: Place) -> None:
+    kinds = {"red": "limit 30000 min 5000 max 15000 avpkt 1000", "sfq": "", "codel": "", "cake": "", "ets": "bands 3"}
+    folder = place.job(do="tc", kinds=kinds)
+    kernel.run(folder, timeout_s=60, module=JOBS)
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert told["survey"] == told["tc"]
+
+
+def test_time_in_a_virtual_kernel_begins_and_passes_alike(place: Place) -> None:
+    kernel = kernels()["uml-virtual"]
+    if kernel.missing():
+        pytest.skip(str(NotInstalledError(f"the kernel {kernel.name}", kernel.missing())))
+    folder = place.job(do="report", nap_s=1000)
+    kernel.run(folder, timeout_s=60, module=JOBS)
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert 1000 <= told["time"] - datetime(2026, 1, 1, tzinfo=UTC).timestamp() < 1010
+    assert told["slept_s"] == pytest.approx(1000, abs=0.001)
+
+
+AS_NOBODY = """
+import sys
+from pathlib import Path
+from sojourn.testbed.kernels import kernels
+kernel = kernels()[sys.argv[1]]
+if kernel.missing():
+    sys.exit(f"skip: {kernel.missing()}")
+kernel.run(Path(sys.argv[2]), timeout_s=60, module="testbed_jobs")
+"""
+
+
+@pytest.fixture
+def open_place(place: Place) -> Iterator[Place]:
+    """Give a place that every user can come to."""
+    ways = [place.folder, *place.folder.parents[:2]]
+    modes = [way.stat().st_mode for way in ways]
+    for way in ways:
+        way.chmod(0o755)
+    yield place
+    for way, mode in zip(ways, modes, strict=True):
+        way.chmod(mode)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+def test_a_user_without_any_rights_can_run_it(kernel: Kernel, open_place: Place) -> None:
+    python = "/usr/bin/python3"
+    version = subprocess.run([python, "-V"], capture_output=True, text=True, check=False).stdout.strip()
+    if version.rpartition(".")[0] != f"Python {sys.version_info.major}.{sys.version_info.minor}":
+        pytest.skip(f"{python}, which every user may run, is not the Python of these packages")
+    folder = open_place.job(do="report")
+    cache = open_place.folder / "cache" / "sojourn" / "kernels" / "built"
+    cache.mkdir(parents=True)
+    if (built := built_kernel()) is not None:
+        shutil.copy2(built, cache / "linux")
+    for path in (folder, *open_place.folder.iterdir()):
+        os.chown(path, NOBODY, NOBODY)
+    packages = next(path for path in sys.path if path.endswith("site-packages"))
+    words = [python, "-B", "-c", AS_NOBODY, kernel.name, str(folder)]
+    done = subprocess.run(
+        ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *words],
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{packages}",
+            "XDG_CACHE_HOME": str(cache.parents[2]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    if done.stderr.startswith("skip: "):
+        pytest.skip(done.stderr)
+    assert done.stderr == ""
+    told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert told["user"] == 0
+    assert (folder / "report.json").stat().st_uid == NOBODY
+
+
+def test_a_pool_of_kernels_runs_side_by_side_and_stops_together(kernel: Kernel, place: Place) -> None:
+    folders = []
+    for number, what in enumerate(["report", "report", "sleep", "raise"]):
+        folders.append((place.job(do=what)).rename(place.folder / f"job-{number}"))
+    pool.run_all(kernel, folders[:2], timeout_s=60, jobs=2, module=JOBS)
+    assert all((folder / "report.json").exists() for folder in folders[:2])
+    with pytest.raises(JobError, match="the job's own reason") as caught:
+        pool.run_all(kernel, folders[2:], timeout_s=60, jobs=2, module=JOBS)
+    assert caught.value.__notes__ == [f"in {folders[3]}"]
+    assert place.left() == []
+
+
 def test_what_the_guest_writes_is_whole(kernel: Kernel, place: Place) -> None:
     folder = place.job(do="big")
     kernel.run(folder, timeout_s=60, module=JOBS)
@@ -161,17 +263,15 @@ def test_a_job_may_report_its_own_error(place: Place, kind: str, error: type[Exc
 
 
 def test_a_job_that_takes_too_long_is_ended(kernel: Kernel, place: Place) -> None:
-    seen: list[float] = []
-    with pytest.raises(TimedOutError, match=f"longer than 4 s on the kernel {kernel.name}"):
-        kernel.run(place.job(do="spawn"), timeout_s=4, module=JOBS, progress=seen.append)
-    assert 0.5 in seen
+    with pytest.raises(TimedOutError, match=f"longer than 3 s on the kernel {kernel.name}"):
+        kernel.run(place.job(do="spawn"), timeout_s=3, module=JOBS)
     assert place.left() == []
 
 
-def test_a_job_can_be_stopped(kernel: Kernel, place: Place) -> None:
-    folder = place.job(do="spawn")
+def test_a_job_tells_its_progress_and_can_be_stopped(kernel: Kernel, place: Place) -> None:
+    seen: list[float] = []
     with pytest.raises(StoppedError):
-        kernel.run(folder, timeout_s=60, module=JOBS, stopped=(folder / "progress").exists)
+        kernel.run(place.job(do="spawn"), timeout_s=60, module=JOBS, progress=seen.append, stopped=lambda: 0.5 in seen)
     assert place.left() == []
 
 

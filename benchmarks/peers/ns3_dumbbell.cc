@@ -11,6 +11,7 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iomanip>
@@ -117,6 +118,8 @@ struct World
     Integrator devicePackets;
     Integrator discBytes;
     uint64_t sentBytes = 0;
+    // ns, of packets that left the disc and were not dropped by it at its head.
+    std::vector<int64_t> sojourns;
     std::vector<Ptr<PacketSink>> sinks;
     Snapshot begin;
     Snapshot end;
@@ -133,6 +136,10 @@ Take(World* world, Snapshot* snapshot)
     snapshot->devicePackets = world->devicePackets.Sum();
     snapshot->discBytes = world->discBytes.Sum();
     snapshot->sentBytes = world->sentBytes;
+    if (snapshot == &world->begin)
+    {
+        world->sojourns.clear();
+    }
     if (world->disc)
     {
         const QueueDisc::Stats& stats = world->disc->GetStats();
@@ -262,6 +269,21 @@ Number(bool known, double value)
     return out.str();
 }
 
+// The smallest time that so many percent of all do not exceed, in ms.
+std::string
+Quantiles(std::vector<int64_t> times)
+{
+    std::sort(times.begin(), times.end());
+    std::ostringstream out;
+    for (int percent : {10, 25, 50, 75, 90})
+    {
+        const size_t rank = (times.size() * percent + 99) / 100;
+        const double found = times.empty() ? 0.0 : double(times[std::max<size_t>(rank, 1) - 1]);
+        out << ", \"queue_ms_p" << percent << "\": " << Number(!times.empty(), found / 1e6);
+    }
+    return out.str();
+}
+
 void
 Print(const World& world)
 {
@@ -293,6 +315,7 @@ Print(const World& world)
               << ", \"queue_packets_mean\": " << Number(known, world.disc ? disc : device)
               << ", \"device_packets_mean\": " << Number(known, device)
               << ", \"queue_bytes_mean\": null"
+              << Quantiles(world.sojourns)
               << ", \"arrivals\": " << Number(span > 0, arrivals)
               << ", \"drops\": " << Number(span > 0, drops)
               << ", \"marks\": " << Number(span > 0 && config.ecn, marks)
@@ -527,6 +550,15 @@ main(int argc, char* argv[])
                 "PacketsInQueue",
                 Callback<void, uint32_t, uint32_t>(
                     [w](uint32_t, uint32_t now) { w->discPackets.Level(now); }));
+            world->disc->TraceConnectWithoutContext(
+                "SojournTime",
+                Callback<void, Time>(
+                    [w](Time waited) { w->sojourns.push_back(waited.GetNanoSeconds()); }));
+            // CoDel takes a packet from the disc before it drops it.
+            world->disc->TraceConnectWithoutContext(
+                "DropAfterDequeue",
+                Callback<void, Ptr<const QueueDiscItem>, const char*>(
+                    [w](Ptr<const QueueDiscItem>, const char*) { w->sojourns.pop_back(); }));
         }
         world->deviceQueue->TraceConnectWithoutContext(
             "PacketsInQueue",

@@ -96,6 +96,8 @@ class Metrics:
         seed: the seed of the run.
         utilization: bits whose transmission began, over rate * time (0 to 1, plus at most one packet).
         queue_packets_mean: time average of packets that wait, without the one on the wire.
+        queue_ms_p10, queue_ms_p25, queue_ms_p50, queue_ms_p75, queue_ms_p90: percentiles of the time that packets which
+            left the queue had waited; ns-3 only.
         arrivals: packets offered to the queue, dropped ones included.
         drops: packets dropped by the queue, for any reason.
         marks: packets marked by the queue, for any reason.
@@ -112,6 +114,11 @@ class Metrics:
     seed: int
     utilization: float | None
     queue_packets_mean: float | None
+    queue_ms_p10: float | None
+    queue_ms_p25: float | None
+    queue_ms_p50: float | None
+    queue_ms_p75: float | None
+    queue_ms_p90: float | None
     arrivals: float | None
     drops: float | None
     marks: float | None
@@ -127,6 +134,11 @@ class Metrics:
 MEASURED = (
     "utilization",
     "queue_packets_mean",
+    "queue_ms_p10",
+    "queue_ms_p25",
+    "queue_ms_p50",
+    "queue_ms_p75",
+    "queue_ms_p90",
     "arrivals",
     "drops",
     "marks",
@@ -226,11 +238,24 @@ def control_points(peer: PeerName) -> list[Point]:
     )
 
 
+def delay_points(peer: PeerName) -> list[Point]:
+    """How long packets wait under CoDel and PIE: 10 Mbit/s, 1 and 4 flows for each of 4 pairs, three base RTTs."""
+    if peer == "ns2":
+        return []
+    return [
+        Bottleneck(10e6, 1000, rtt_s, flows).point(queue, 100.0)
+        for queue in ("codel", "pie")
+        for rtt_s in (0.005, 0.1, 0.5)
+        for flows in (2, 8)
+    ]
+
+
 FAMILIES: Mapping[str, Callable[[PeerName], list[Point]]] = {
     "queues": queue_points,
     "marking": marking_points,
     "open-loop": open_loop_points,
     "controls": control_points,
+    "delays": delay_points,
 }
 
 
@@ -516,6 +541,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
         "links": "access and return links 100 Gbit/s, all propagation on the access links (bottleneck delay 0)",
         "starts": "uniform in [0, 0.1 s] from the run number",
         "queue_packets_mean": "time average of the packets in the disc: without those in the device and on the wire",
+        "queue_ms": "percentiles of SojournTime, without packets that the disc drops at its head",
     },
 }
 

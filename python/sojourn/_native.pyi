@@ -1,7 +1,7 @@
 """The engine, written in Rust. Use it through `sojourn.Scenario` and `sojourn.Result`."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 __version__: str
 
@@ -16,6 +16,18 @@ class InputError(ValueError):
 
 class Interrupted(Exception):  # noqa: N818 (an event, not an error)
     """A run was cancelled by a signal."""
+
+class WireError(Exception):
+    """Endpoints on sockets failed; `str(error)` is a sentence for a person."""
+
+    fault: Literal["input", "missing", "failed"]
+    """Whose fault it is: the plan's, this machine's, or the network's."""
+
+def wire(plan_json: str) -> str:
+    """Do what a plan of endpoints says, until its end, and return the report as JSON; signals interrupt it.
+
+    The formats are those of `sojourn.testbed.endpoint`. Raises `WireError`.
+    """
 
 def catalogue() -> str:
     """Return what a scenario can name, as JSON: queues, controls, transports and ready scenarios."""
@@ -85,14 +97,15 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        keep: tuple[float | None, bool, bool],
+        keep: tuple[float | None, bool, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
         `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
         none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
-        every bin. `progress` is told the done fraction, 0 to 1, a few times a second.
+        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few
+        times a second.
         """
 
 class Run:
@@ -104,7 +117,7 @@ class Run:
         """Return the run record as JSON."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes" or "packets".
+        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes", "packets" or "transfers".
 
         Each is (name, dtype in numpy notation, little-endian values, categories); where there are
         categories the values are codes into them. NaN stands for "no value".

@@ -10,6 +10,7 @@ from sojourn.record import Record
 
 if TYPE_CHECKING:
     from sojourn.result import Result, Run
+    from sojourn.testbed.plan.shaping import Shaper
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
@@ -18,7 +19,7 @@ FULL_PACKET_BYTES = 1500
 PROBES_EACH = 4  # about what a discipline or a control shows
 
 Progress = Callable[[float], None]
-Backend = Literal["sim", "fluid"]
+Backend = Literal["sim", "fluid", "linux"]
 
 
 class Scenario:
@@ -97,7 +98,10 @@ class Scenario:
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
         probes: bool = False,
+        transfers: bool = False,
         backend: Backend = "sim",
+        kernel: str = "auto",
+        shaper: "Shaper" = "htb",
         progress: Progress | None = None,
     ) -> "Result":
         """Run the scenario.
@@ -114,9 +118,16 @@ class Scenario:
             Whether to keep one row for each packet at the bottleneck.
         probes
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
+        transfers
+            Whether to keep one row for each transfer, or object of a web page, that ended.
         backend
-            The world to run in: the packet-level simulation, or the fluid model, which has neither packets nor
-            randomness and refuses what it does not know.
+            The world to run in: the packet-level simulation; the fluid model, which has neither packets nor
+            randomness; or the real Linux kernel. The latter two refuse what they do not have.
+        kernel
+            Of backend "linux": "host", "uml", "uml-virtual", or "auto" for the best that is there.
+        shaper
+            Of backend "linux": what makes the bottleneck slow, "htb", "tbf", or "device", behind which a packet also
+            takes its time on the wire.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -144,10 +155,20 @@ class Scenario:
                 raise reading.input_error("the fluid model has no packets", key="packets")
             if probes:
                 raise reading.input_error("the fluid model has no probes", key="probes")
+            if transfers:
+                raise reading.input_error("the fluid model has no transfers", key="transfers")
             done = world.run(resolved, seeds, kept_bin_s, progress)
+        elif backend == "linux":
+            from sojourn.testbed import world as linux
+
+            if packets:
+                raise reading.input_error("the kernel keeps no rows of packets (--backend sim does)", key="packets")
+            if probes:
+                raise reading.input_error("the kernel shows no probes (--backend sim does)", key="probes")
+            done = linux.run(resolved, seeds, kept_bin_s, progress, linux.How(kernel, shaper), jobs)
         else:
-            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes), progress)
-        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
+            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
+        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}

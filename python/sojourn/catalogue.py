@@ -5,7 +5,7 @@ All of it is declared once, beside each algorithm in the engine; nothing is repe
 
 import functools
 import json
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from sojourn import _native
 
@@ -39,6 +39,7 @@ class Entry(TypedDict):
     presets: list[Preset]
     holds: str | None
     class_parameters: list[Parameter]
+    linux: dict[str, Any]
 
 
 class ReadyScenario(TypedDict):
@@ -48,6 +49,16 @@ class ReadyScenario(TypedDict):
     summary: str
 
 
+class Profile(TypedDict):
+    """An access line: keys of a link and their values, written as in a file, for each of its directions."""
+
+    name: str
+    summary: str
+    sources: list[str]
+    down: dict[str, str]
+    up: dict[str, str]
+
+
 class Catalogue(TypedDict):
     """Everything that has a name."""
 
@@ -55,7 +66,12 @@ class Catalogue(TypedDict):
     controls: list[Entry]
     transports: list[Entry]
     framings: list[Entry]
+    media: list[Entry]
+    noises: list[Entry]
+    protections: list[Entry]
+    access: list[Profile]
     scenarios: list[ReadyScenario]
+    code_points: dict[str, int]
 
 
 @functools.cache
@@ -70,12 +86,15 @@ def catalogue() -> Catalogue:
 
 
 def entries() -> list[tuple[str, Entry]]:
-    """Return everything with parameters, with its kind: "queue", "control", "transport", "framing"."""
+    """Return everything with parameters and what it is: "queue", "control", "transport", "framing", "medium" ..."""
     known = catalogue()
     kinds = (
         ("queue", known["queues"]),
         ("control", known["controls"]),
         ("transport", known["transports"]),
         ("framing", known["framings"]),
+        ("medium", known["media"]),
+        ("noise", known["noises"]),
+        ("protection", known["protections"]),
     )
     return [(kind, entry) for kind, listed in kinds for entry in listed]

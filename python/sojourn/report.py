@@ -60,6 +60,7 @@ GROUP_COLUMNS = (
     Shown("RTT p99 [ms]", "rtt_ms.p99"),
     Shown("Jain", "jain", decimals=3),
     Shown("completion [ms]", "fct_ms.mean"),
+    Shown("page [ms]", "page_ms.mean"),
     Shown("MOS", "voip.mos"),
     Shown("video [Mbit/s]", "video.rate_mbps"),
     Shown("stalls [s]", "video.stall_s", decimals=1),

@@ -67,7 +67,7 @@ def statistic(values: Sequence[float | None]) -> Statistic:
     return {"mean": mean, "sd": sd, "ci95": (mean - half, mean + half), "n": n}
 
 
-def student_quantile(probability: float, degrees_of_freedom: int) -> float:
+def student_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Return the quantile of Student's t distribution."""
     from scipy.special import stdtrit
 

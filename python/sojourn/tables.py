@@ -1,6 +1,6 @@
 """Time series and packet tables of the engine as Arrow tables."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -8,6 +8,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sojourn.result import Run
+
+Column = tuple[str, str, bytes, list[str] | None]
+"""Name, type in numpy's notation, values in memory order, and what the values are codes of, if they are."""
+
+
+def plain(name: str, values: Any) -> Column:
+    """Make a column of numbers as worlds other than the engine's give it; NaN is no value."""
+    import numpy as np
+
+    return name, "<f8", np.asarray(values, dtype="<f8").tobytes(), None
+
+
+def coded(name: str, codes: Any, categories: list[str]) -> Column:
+    """Make a column of names: the place of each in the list."""
+    import numpy as np
+
+    return name, "<u4", np.asarray(codes, dtype="<u4").tobytes(), categories
 
 
 def arrow_table(runs: "Sequence[Run]", name: str) -> "pa.Table":

@@ -18,7 +18,7 @@ use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::newreno::{self, Growth};
 use crate::reno::LEAST_THRESHOLD;
 use crate::rounds::Rounds;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream};
 
 /// What `compound` is and what can be set.
@@ -59,6 +59,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "ns-2.35 Agent/TCP/Linux with compound, which counts acknowledgements",
         values: &[("count", Value::Choice("acks"))],
     }],
+    linux: Linux::Absent("Linux dropped Compound before 6.1"),
     ..Descriptor::PLAIN
 };
 

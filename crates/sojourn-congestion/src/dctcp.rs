@@ -13,7 +13,7 @@ mod tests;
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
 use crate::newreno::{self, Growth};
 use crate::rounds::Rounds;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Stream, Time};
 
 /// What `dctcp` is and what can be set.
@@ -79,6 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "dctcp", module: "tcp_dctcp", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };
 

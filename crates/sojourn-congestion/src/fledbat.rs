@@ -21,7 +21,7 @@ mod tests;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// What `fledbat` is and what can be set.
@@ -71,6 +71,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
+    linux: Linux::Absent("Linux has no LEDBAT"),
     ..Descriptor::PLAIN
 };
 

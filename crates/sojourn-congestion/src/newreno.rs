@@ -11,7 +11,7 @@ use crate::control::{Ack, Congestion, Control, Path, Signal};
 use crate::hystart::{self, SlowStart};
 use crate::reno::Reno;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 
 /// What `newreno` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -62,6 +62,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("window"))],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "reno", module: "", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };
 

@@ -4,6 +4,10 @@
 //! line's listings, the documentation's tables, the validation of scenario files and the JSON Schema
 //! are all derived from it, so a fact about an algorithm is written down once.
 
+mod linux;
+
+pub use linux::{Auto, Form, Linux, Says, Setting, Unit};
+
 use crate::{Amount, Rate, Span};
 use std::ops::Range;
 
@@ -22,6 +26,8 @@ pub struct Descriptor {
     pub presets: &'static [Preset],
     /// The algorithms of the same kind that it holds.
     pub holds: Holds,
+    /// What it is in the Linux kernel.
+    pub linux: Linux,
 }
 
 /// The algorithms that an algorithm holds, as a queue discipline holds others.
@@ -213,8 +219,15 @@ impl ParameterError {
 
 impl Descriptor {
     /// What most algorithms have in common, to write `..Descriptor::PLAIN`.
-    pub const PLAIN: Descriptor =
-        Descriptor { name: "", summary: "", sources: &[], parameters: &[], presets: &[], holds: Holds::Nothing };
+    pub const PLAIN: Descriptor = Descriptor {
+        name: "",
+        summary: "",
+        sources: &[],
+        parameters: &[],
+        presets: &[],
+        holds: Holds::Nothing,
+        linux: Linux::Absent("nobody has written it for Linux"),
+    };
 
     /// What can be set for each class, where there are classes.
     pub fn class(&self) -> Option<&'static Descriptor> {

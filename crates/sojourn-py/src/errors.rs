@@ -8,6 +8,12 @@ use std::fmt::Display;
 
 pyo3::create_exception!(sojourn, InputError, PyValueError, "The input is wrong; `diagnostics` says what and where.");
 pyo3::create_exception!(sojourn, Interrupted, PyException, "A run was cancelled.");
+pyo3::create_exception!(
+    sojourn,
+    WireError,
+    PyException,
+    "Endpoints on sockets failed; `fault` says whose fault it is."
+);
 
 /// An [`InputError`] with all `problems`.
 pub fn input(py: Python<'_>, problems: &Diagnostics) -> PyErr {
@@ -22,6 +28,15 @@ pub fn input(py: Python<'_>, problems: &Diagnostics) -> PyErr {
 pub fn unnamed(py: Python<'_>, name: &str) -> PyErr {
     let error = InputError::new_err(format!("no ready scenario is called {name:?}"));
     match error.value(py).setattr("diagnostics", PyList::empty(py)) {
+        Ok(()) => error,
+        Err(other) => other,
+    }
+}
+
+/// A [`WireError`] that says whose fault it is.
+pub fn wire(py: Python<'_>, problem: &sojourn_wire::WireError) -> PyErr {
+    let error = WireError::new_err(problem.message.clone());
+    match error.value(py).setattr("fault", problem.fault.name()) {
         Ok(()) => error,
         Err(other) => other,
     }

@@ -8,8 +8,9 @@ mod errors;
 mod replay;
 mod run;
 mod scenario;
+mod wire;
 
-use errors::{InputError, Interrupted};
+use errors::{InputError, Interrupted, WireError};
 use pyo3::prelude::*;
 
 #[pyfunction]
@@ -38,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("Interrupted", module.py().get_type::<Interrupted>())?;
+    module.add("WireError", module.py().get_type::<WireError>())?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
@@ -48,5 +50,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;
+    module.add_function(wrap_pyfunction!(wire::wire, module)?)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ mod tests;
 use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
 
 /// What Adaptive RED adds to RED.
@@ -158,6 +158,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "red",
+        module: "sch_red",
+        words: "adaptive",
+        settings: descriptor::SETTINGS,
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -12,7 +12,7 @@
 mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `blue` is and what can be set.
@@ -67,6 +67,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "Feng's ns-1.1 code as ported to ns-3: d1 0.0025, d2 0.00025, 0.1 s",
         values: &[],
     }],
+    linux: Linux::Absent("Linux has BLUE only in sfb and cake"),
     ..Descriptor::PLAIN
 };
 

@@ -14,7 +14,9 @@ mod tests;
 
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `codel` is and what can be set.
@@ -61,6 +63,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "codel",
+        module: "sch_codel",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("target", "target", Unit::Micros),
+            Setting::option("interval", "interval", Unit::Micros),
+            Setting::flag("ecn", "ecn", "noecn"),
+            Setting::auto("ce_threshold", "ce_threshold", Unit::Micros, Auto::Omit),
+        ],
+        remarks: &["it counts time in units of 1024 ns"],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

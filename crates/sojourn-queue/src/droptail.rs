@@ -8,7 +8,9 @@
 mod tests;
 
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Stream, Time};
 
 /// What `droptail` is and what can be set.
@@ -44,6 +46,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(50.0))), ("reserve", Value::Integer(1))],
         },
     ],
+    linux: Linux::Kernel(&[
+        Form {
+            name: "pfifo",
+            module: "",
+            settings: &[Setting::option("limit", "limit", Unit::Packets)],
+            ..Form::PLAIN
+        },
+        Form { name: "bfifo", module: "", settings: &[Setting::option("limit", "limit", Unit::Bytes)], ..Form::PLAIN },
+        Form {
+            name: "pfifo_head_drop",
+            module: "",
+            settings: &[Setting::option("limit", "limit", Unit::Packets), Setting::is("drop", Value::Choice("head"))],
+            ..Form::PLAIN
+        },
+    ]),
     ..Descriptor::PLAIN
 };
 

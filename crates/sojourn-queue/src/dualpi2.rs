@@ -13,7 +13,7 @@ mod tests;
 
 use crate::pi2::law::{self, Controller, Dice, Law, Sum};
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Parts that a whole is divided into by the scheduler.
@@ -106,6 +106,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("dualpi2 came with Linux 6.17; the testbed's kernel is 6.1"),
     ..Descriptor::PLAIN
 };
 

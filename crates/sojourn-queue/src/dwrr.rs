@@ -16,7 +16,7 @@ mod tests;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
 
 /// What `dwrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -37,6 +37,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     holds: Holds::Classes(&CLASS),
+    linux: Linux::Absent("the testbed does not build classes yet"),
     ..Descriptor::PLAIN
 };
 

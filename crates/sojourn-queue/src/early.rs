@@ -10,7 +10,7 @@ mod tests;
 
 use crate::classful::{self, outline};
 use crate::{Body, Discipline, Ecn, LinkProperties, Packet, Queue, Sink};
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `early` is and what can be set.
@@ -36,6 +36,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     holds: Holds::One,
+    linux: Linux::Absent("Linux has no AQM that only marks; codel and fq_codel have ce_threshold"),
     ..Descriptor::PLAIN
 };
 

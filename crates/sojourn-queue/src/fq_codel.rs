@@ -14,7 +14,9 @@ use crate::codel::law::{self, Controller, Law, Source};
 use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
 use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Stream, Time};
 use std::cmp::Reverse;
 
@@ -91,6 +93,26 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "fq_codel",
+        module: "sch_fq_codel",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("memory_limit", "memory_limit", Unit::Bytes),
+            Setting::option("flows", "flows", Unit::Number),
+            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+            Setting::option("drop_batch", "drop_batch", Unit::Number),
+            Setting::option("target", "target", Unit::Micros),
+            Setting::option("interval", "interval", Unit::Micros),
+            Setting::flag("ecn", "ecn", "noecn"),
+            Setting::auto("ce_threshold", "ce_threshold", Unit::Micros, Auto::Omit),
+        ],
+        remarks: &[
+            "memory_limit counts the kernel's buffers, which are larger than the packets in them",
+            "it counts time in units of 1024 ns",
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

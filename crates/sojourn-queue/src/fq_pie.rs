@@ -14,7 +14,9 @@ use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
 use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Span, Stream, Time};
 use std::cmp::Reverse;
 
@@ -110,6 +112,32 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "fq_pie",
+        module: "sch_fq_pie",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("memory_limit", "memory_limit", Unit::Bytes),
+            Setting::option("flows", "flows", Unit::Number),
+            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+            Setting::option("target", "target", Unit::Micros),
+            Setting::option("update", "tupdate", Unit::Micros),
+            Setting::option("alpha", "alpha", Unit::Sixteenths),
+            Setting::option("beta", "beta", Unit::Sixteenths),
+            Setting::flag("by_size", "bytemode", "nobytemode"),
+            Setting::flag("ecn", "ecn", "noecn"),
+            Setting::words(
+                "estimator",
+                &[("timestamp", "no_dq_rate_estimator"), ("departure-rate", "dq_rate_estimator")],
+            ),
+            Setting::option("mark_p", "ecn_prob", Unit::Percent),
+        ],
+        remarks: &[
+            "memory_limit counts the kernel's buffers, which are larger than the packets in them",
+            "the time between updates is rounded up to the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -21,7 +21,9 @@ mod tests;
 use crate::flows::{self, EmptyNew, PERFECT, Rounds};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
 use filter::Filter;
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Span, Stream, Time};
 use table::Table;
 
@@ -86,6 +88,20 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "linux", summary: "sch_hhf's defaults, which are those here", values: &[] }],
+    linux: Linux::Kernel(&[Form {
+        name: "hhf",
+        module: "sch_hhf",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+            Setting::option("non_hh_weight", "non_hh_weight", Unit::Number),
+            Setting::option("admit_bytes", "admit_bytes", Unit::Number),
+            Setting::option("reset_timeout", "reset_timeout", Unit::Micros),
+            Setting::option("evict_timeout", "evict_timeout", Unit::Micros),
+            Setting::option("hh_limit", "hh_limit", Unit::Number),
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -11,7 +11,7 @@ mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Dice, Law, Sum};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// Full-size packets that have to be left behind for one to be dropped or marked, as in Linux.
@@ -54,6 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("limit", Value::Amount(Amount::Packets(10_000.0))), ("spread", Value::Choice("random"))],
         },
     ],
+    linux: Linux::Absent("Linux 6.1 has no PI2, and dualpi2 came with 6.17"),
     ..Descriptor::PLAIN
 };
 

@@ -14,7 +14,9 @@ mod tests;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Backlog, Controller, Law, Verdict};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What `pie` is and what can be set.
@@ -119,6 +121,27 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "pie",
+        module: "sch_pie",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("target", "target", Unit::Micros),
+            Setting::option("update", "tupdate", Unit::Micros),
+            Setting::option("alpha", "alpha", Unit::Sixteenths),
+            Setting::option("beta", "beta", Unit::Sixteenths),
+            Setting::flag("by_size", "bytemode", "nobytemode"),
+            Setting::flag("ecn", "ecn", "noecn"),
+            Setting::words(
+                "estimator",
+                &[("timestamp", "no_dq_rate_estimator"), ("departure-rate", "dq_rate_estimator")],
+            ),
+        ],
+        remarks: &[
+            "the time between updates is rounded up to the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -12,7 +12,7 @@ use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, Dscp, LinkProperties, droptail};
 use sojourn_core::Stream;
 use sojourn_core::registry::{
-    Class, Descriptor, Holds, Kind, Members, Parameter, ParameterError, Params, Preset, Value,
+    Class, Descriptor, Holds, Kind, Linux, Members, Parameter, ParameterError, Params, Preset, Value,
 };
 
 /// What `prio` is and what can be set.
@@ -40,6 +40,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         values: &[("bands", Value::Choice("tos"))],
     }],
     holds: Holds::Classes(&CLASS),
+    linux: Linux::Absent("the testbed does not build classes yet"),
 };
 
 static CLASS: Descriptor = Descriptor { name: "class", ..Descriptor::PLAIN };

@@ -16,7 +16,7 @@ mod tests;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Holds, Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
 
 /// What `wfq` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -29,6 +29,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     parameters: &[classful::LIMIT],
     holds: Holds::Classes(&CLASS),
+    linux: Linux::Absent("Linux has no finish times, only turns and rates"),
     ..Descriptor::PLAIN
 };
 

@@ -1,21 +1,42 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
+use crate::access::{PROFILES, Profile, Settings};
 use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
 use serde_json::{Map, Value, json};
-use sojourn_core::registry::{Descriptor, Parameter, Preset};
+use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Says, Setting, Unit};
+use sojourn_queue::Dscp;
 
-/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "scenarios": [{"name", "summary"}]}`, with a
-/// list for each family of algorithms and
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
+/// "summary"}], "code_points": {NAME: NUMBER}}`, with a list for each family of algorithms, `PROFILE = {name, summary,
+/// sources, down, up}` with keys of a link and their values as a file has them, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
-/// class_parameters: [PARAMETER]}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the key
-/// under which it holds others, `child` or `class`, or null.
+/// class_parameters: [PARAMETER], linux}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
+/// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
+/// "program", "forms": [{name, module, words, settings, fixed, remarks}]}`: `settings` say how a parameter is written, as
+/// `{parameter, word, unit, auto}`, `{parameter, yes, no}` or `{parameter, words: {CHOICE: WORD}}`; `fixed` holds the values of
+/// all others.
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
+    let code_points: Value = Dscp::NAMES.iter().map(|&(name, number)| (name.to_owned(), json!(number))).collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
+    listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
     listed.insert("scenarios".to_owned(), json!(scenarios));
+    listed.insert("code_points".to_owned(), code_points);
     Value::Object(listed)
+}
+
+fn profile(profile: &Profile) -> Value {
+    let settings =
+        |settings: Settings| -> Value { settings.iter().map(|&(key, text)| (key.to_owned(), json!(text))).collect() };
+    json!({
+        "name": profile.name,
+        "summary": profile.summary,
+        "sources": profile.sources,
+        "down": settings(profile.down),
+        "up": settings(profile.up),
+    })
 }
 
 fn family(family: &'static Family) -> Vec<Value> {
@@ -32,6 +53,7 @@ fn entry(family: &'static Family, descriptor: &Descriptor) -> Value {
         "presets": descriptor.presets.iter().map(preset).collect::<Vec<_>>(),
         "holds": family.held(descriptor).map(|key| key.name),
         "class_parameters": class_parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "linux": linux(descriptor),
     })
 }
 
@@ -49,4 +71,74 @@ fn parameter(parameter: &Parameter) -> Value {
 fn preset(preset: &Preset) -> Value {
     let values: Value = preset.values.iter().map(|(name, value)| ((*name).to_owned(), value.to_string())).collect();
     json!({ "name": preset.name, "summary": preset.summary, "values": values })
+}
+
+fn linux(descriptor: &Descriptor) -> Value {
+    let is = match descriptor.linux {
+        Linux::Absent(reason) => return json!({ "absent": reason }),
+        Linux::Kernel(_) => "kernel",
+        Linux::Program(_) => "program",
+    };
+    let forms: Vec<_> = descriptor.linux.forms().iter().map(|form| self::form(descriptor, form)).collect();
+    json!({ "is": is, "forms": forms })
+}
+
+fn form(descriptor: &Descriptor, form: &Form) -> Value {
+    let fixed: Value = form
+        .fixed(descriptor)
+        .into_iter()
+        .map(|(name, fixed)| (name.to_owned(), write::json_value(&write::value(fixed))))
+        .collect();
+    json!({
+        "name": form.name,
+        "module": form.module,
+        "words": form.words,
+        "settings": form.settings.iter().filter_map(setting).collect::<Vec<_>>(),
+        "fixed": fixed,
+        "remarks": form.remarks,
+    })
+}
+
+/// How a parameter is written; nothing for one that is not.
+fn setting(setting: &Setting) -> Option<Value> {
+    let name = setting.parameter;
+    match setting.says {
+        Says::Option(word, unit, auto) => {
+            Some(json!({ "parameter": name, "word": word, "unit": unit_name(unit), "auto": auto_name(auto) }))
+        }
+        Says::Flag(yes, no) => Some(json!({ "parameter": name, "yes": yes, "no": no })),
+        Says::Words(words) => {
+            let words: Value = words.iter().map(|&(choice, word)| (choice.to_owned(), json!(word))).collect();
+            Some(json!({ "parameter": name, "words": words }))
+        }
+        Says::Is(_) => None,
+    }
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Packets => "packets",
+        Unit::FullPackets => "full packets",
+        Unit::Bytes => "bytes",
+        Unit::BytesOfFullPackets => "bytes of full packets",
+        Unit::BytesOfMeanPackets => "bytes of mean packets",
+        Unit::Micros => "us",
+        Unit::Millis => "ms",
+        Unit::Seconds => "s",
+        Unit::Number => "number",
+        Unit::Percent => "percent",
+        Unit::Sixteenths => "sixteenths",
+        Unit::Rate => "rate",
+    }
+}
+
+/// What an automatic value becomes: null where it cannot be said, the empty text where it is left out.
+fn auto_name(auto: Auto) -> Option<&'static str> {
+    match auto {
+        Auto::No => None,
+        Auto::Omit => Some(""),
+        Auto::LinkRate => Some("link rate"),
+        Auto::FullPacket => Some("full packet"),
+        Auto::Word(word) => Some(word),
+    }
 }

@@ -4,7 +4,7 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Sizes, Traffic};
+use crate::{Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Traffic};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use sojourn_queue::Dscp;
@@ -97,8 +97,16 @@ fn direction(direction: Direction) -> Item {
 fn link(link: &Link, mut fields: Fields) -> Fields {
     let (key, capacity) = link.capacity.described();
     fields.put(key, capacity);
-    if let Some(framing) = &link.framing {
-        fields.put("framing", params(framing));
+    let parts = [
+        ("framing", &link.framing),
+        ("medium", &link.medium),
+        ("noise", &link.noise),
+        ("protection", &link.protection),
+    ];
+    for (key, part) in parts {
+        if let Some(part) = part {
+            fields.put(key, params(part));
+        }
     }
     fields.put("delay", span(link.delay));
     if let Some(jitter) = &link.jitter {
@@ -202,10 +210,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::OnOff { on, off } => {
+        Traffic::OnOff { on, off, restart } => {
             let mut fields = kind("on-off");
             fields.put("on", span(*on));
             fields.put("off", span(*off));
+            fields.put("restart", Item::Value(Value::Boolean(*restart)));
             fields
         }
         Traffic::Cbr { rate, packet_bytes } => {
@@ -229,11 +238,54 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::Transfers { interval, sizes } => {
+        Traffic::Transfers { interval, sizes, connections } => {
             let mut fields = kind("transfers");
             fields.put("interval", span(*interval));
             let sizes = self::sizes(sizes, fields.section);
             fields.put("size", Item::Table(sizes));
+            fields.put("connections", integer(u64::from(*connections)));
+            fields
+        }
+        Traffic::Padding(padding) => {
+            let mut fields = match padding.pace {
+                Pace::Steady { rate, bursts } => {
+                    let mut fields = kind("padding");
+                    fields.put("rate", Item::PacketRate(rate));
+                    if let Some((packets, every)) = bursts {
+                        fields.put("burst", integer(u64::from(packets)));
+                        fields.put("every", span(every));
+                    }
+                    fields
+                }
+                Pace::Adaptive { target, most, duty, probe } => {
+                    let mut fields = kind("adaptive-padding");
+                    fields.put("target", span(target));
+                    fields.put("most", Item::PacketRate(most));
+                    fields.put("duty", number(duty));
+                    fields.put("probe", span(probe));
+                    fields
+                }
+            };
+            fields.put("packet", Item::Bytes(u64::from(padding.packet_bytes)));
+            fields.put(
+                "reach",
+                word(match padding.reach {
+                    Reach::Receiver => "receiver",
+                    Reach::Bottleneck => "bottleneck",
+                }),
+            );
+            fields
+        }
+        Traffic::Web(web) => {
+            let mut fields = kind("web");
+            let objects = counts(&web.objects, fields.section);
+            fields.put("objects", Item::Table(objects));
+            let sizes = self::sizes(&web.sizes, fields.section);
+            fields.put("size", Item::Table(sizes));
+            fields.put("connections", integer(u64::from(web.connections)));
+            fields.put("reuse", Item::Value(Value::Boolean(web.reuse)));
+            fields.put("request", Item::Bytes(u64::from(web.request_bytes)));
+            fields.put("think", span(web.think));
             fields
         }
         Traffic::Video(video) => {
@@ -274,6 +326,37 @@ fn sizes(sizes: &Sizes, section: &Section) -> Fields {
         Sizes::Zipf { unit, most, exponent } => {
             let mut fields = kind("zipf");
             fields.put("unit", Item::Bytes(unit));
+            fields.put("most", integer(most));
+            fields.put("exponent", number(exponent));
+            fields
+        }
+    }
+}
+
+fn counts(counts: &Sizes, section: &Section) -> Fields {
+    let kind = |name| new_kind(section, "objects", name);
+    match *counts {
+        Sizes::Fixed(count) => {
+            let mut fields = kind("fixed");
+            fields.put("count", integer(count));
+            fields
+        }
+        Sizes::Pareto { min, max, shape } => {
+            let mut fields = kind("pareto");
+            fields.put("min", integer(min));
+            fields.put("max", integer(max));
+            fields.put("shape", number(shape));
+            fields
+        }
+        Sizes::LogNormal { median, sigma, max } => {
+            let mut fields = kind("log-normal");
+            fields.put("median", integer(median));
+            fields.put("sigma", number(sigma));
+            fields.put("max", integer(max));
+            fields
+        }
+        Sizes::Zipf { most, exponent, .. } => {
+            let mut fields = kind("zipf");
             fields.put("most", integer(most));
             fields.put("exponent", number(exponent));
             fields

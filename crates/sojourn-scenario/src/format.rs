@@ -4,19 +4,24 @@
 //! JSON Schema, the reference page and the canonical text are all derived from these; parameters of
 //! disciplines, controls and the transport come from their own registries.
 
+mod access;
 mod group;
 mod link;
 mod queue;
+mod sizes;
 #[cfg(test)]
 mod tests;
 mod traffic;
 
+use crate::access as lines;
+use access::ACCESS;
+pub(crate) use access::FILLED;
 use group::GROUP;
 use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
-pub(crate) use traffic::UNRESPONSIVE;
+pub(crate) use traffic::{INTERVAL, UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]
@@ -54,6 +59,10 @@ pub(crate) enum Presence {
     Default(&'static str),
     /// The key; what its absence means.
     Optional(&'static str),
+    /// The key, and it must where this other one is not beside it; what its absence means; why it must.
+    OptionalBeside { key: &'static str, meaning: &'static str, reason: &'static str },
+    /// The key where the key beside it is given.
+    RequiredWithout(&'static str),
     /// The key where the key beside it has one of these kinds, and then it must; why.
     RequiredUnless { key: &'static str, kinds: &'static [&'static str], reason: &'static str },
 }
@@ -65,6 +74,10 @@ pub(crate) enum Form {
     Value(Kind),
     /// A size in bytes, bounds included.
     Bytes { min: u64, max: u64 },
+    /// Payload in bytes, bounds included, or in full packets of the group's transport.
+    Payload { max: u64 },
+    /// Packets per second.
+    PacketRate { min: f64, max: f64 },
     /// A time that may be negative, at most this far from zero.
     Offset(Span),
     /// Free text.
@@ -255,8 +268,44 @@ pub(crate) static FRAMINGS: Family = Family {
     nested: None,
 };
 
+/// How links come to send.
+pub(crate) static MEDIA: Family = Family {
+    noun: "medium",
+    plural: "media",
+    title: "Media",
+    members: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON],
+    choice: true,
+    default: Some("dedicated"),
+    preset_of: None,
+    nested: None,
+};
+
+/// Impulse noise.
+pub(crate) static NOISES: Family = Family {
+    noun: "noise",
+    plural: "noises",
+    title: "Noise",
+    members: &[&lines::REIN, &lines::PEIN, &lines::SHINE],
+    choice: true,
+    default: None,
+    preset_of: None,
+    nested: None,
+};
+
+/// What is done against impulse noise.
+pub(crate) static PROTECTIONS: Family = Family {
+    noun: "protection",
+    plural: "protections",
+    title: "Protection from noise",
+    members: &[&lines::INTERLEAVING, &lines::RETRANSMISSION],
+    choice: true,
+    default: None,
+    preset_of: None,
+    nested: None,
+};
+
 /// All families, in the order of listings and of the documentation.
-pub(crate) static FAMILIES: [&Family; 4] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS];
+pub(crate) static FAMILIES: [&Family; 7] = [&QUEUES, &CONTROLS, &TRANSPORTS, &FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS];
 
 const HOUR: Span = Span::from_secs(3600);
 /// Longest a run may last, and furthest a clock may be off: 10^7 s, 116 days.
@@ -311,9 +360,16 @@ pub(crate) static SCENARIO: Section = Section {
             example: "10",
         },
         Key {
+            name: "access",
+            form: Form::Table(&ACCESS),
+            presence: Presence::Optional("there are no links but those that the file describes"),
+            description: "an access line, whose profile fills the bottleneck and the return link",
+            example: "{ profile = \"adsl2+\" }",
+        },
+        Key {
             name: "bottleneck",
             form: Form::Table(&BOTTLENECK),
-            presence: Presence::Required,
+            presence: Presence::RequiredWithout("access"),
             description: "the link that all flows cross",
             example: "{ rate = \"10 Mbit/s\" }",
         },

@@ -5,6 +5,7 @@
 //! nearest valid name. The format itself is data (the module `format`), from which checking, defaults,
 //! the JSON [`schema`], the [`reference_markdown`] and the canonical text are derived.
 
+mod access;
 mod algorithm;
 mod build;
 mod catalogue;
@@ -30,6 +31,7 @@ mod types;
 mod value;
 mod write;
 
+pub use access::{Bursts, Medium, Noise, PROFILES, Profile, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::{Loaded, read_quantity, read_time};
@@ -37,5 +39,5 @@ pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use traffic::{Codec, Sizes, Traffic, Video, Voip};
+pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Video, Voip, Web};
 pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace};

@@ -13,9 +13,9 @@ enum Level {
     Family(&'static Family),
 }
 
-/// Applies each of `overrides` to the scenario `root`, in order.
-pub(crate) fn apply(root: &mut Node, overrides: &[String], reporter: &mut Reporter<'_>) {
-    for (index, text) in overrides.iter().enumerate() {
+/// Applies each of `overrides` that is `wanted` to the scenario `root`, in order.
+pub(crate) fn apply(root: &mut Node, overrides: &[String], wanted: impl Fn(&str) -> bool, reporter: &mut Reporter<'_>) {
+    for (index, text) in overrides.iter().enumerate().filter(|(_, text)| wanted(text)) {
         let origin = Origin::Override(index);
         let Some((key, value)) = text.split_once('=') else {
             reporter.error(origin, "", Fault::new(quote(text)), "KEY=VALUE, such as bottleneck.rate=4Mbit/s");
@@ -106,7 +106,12 @@ impl Level {
 
     /// Removes the keys that the key `name` replaces.
     fn make_way(self, table: &mut Table, name: &str) {
-        if let Level::Section(section) = self {
+        let section = match self {
+            Level::Section(section) => Some(section),
+            Level::Select(select) => table.get("kind").and_then(Node::as_text).and_then(|kind| select.kind(kind)),
+            Level::Family(_) => None,
+        };
+        if let Some(section) = section {
             let exclusive = section.exclusive();
             let others = exclusive.iter().filter(|other| exclusive.contains(&name) && **other != name);
             others.for_each(|other| table.remove(other));

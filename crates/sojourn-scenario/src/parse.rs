@@ -2,10 +2,10 @@
 
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
-use crate::format::{LONGEST, MOST_FLOWS, SCENARIO};
-use crate::node::{Data, Node, Origin};
+use crate::format::{LONGEST, MOST_FLOWS, SCENARIO, default_connections};
+use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
-use crate::{Scenario, build, describe, overrides, quantity, rules, source, value, write};
+use crate::{Scenario, access, build, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};
 use std::path::Path;
@@ -88,7 +88,11 @@ fn parse(
         // What a parser recovers from broken text only leads to more messages.
         return Err(reporter.finish());
     }
-    overrides::apply(&mut root, overrides, &mut reporter);
+    // What is set of a link is set of the link that the profile has filled.
+    let of_access = |text: &str| text.trim_start().starts_with("access");
+    overrides::apply(&mut root, overrides, of_access, &mut reporter);
+    access::expand(&mut root);
+    overrides::apply(&mut root, overrides, |text| !of_access(text), &mut reporter);
     let groups = flow_groups(&root);
     let fields = Checker { reporter: &mut reporter, base, groups: &groups }.section(&SCENARIO, &root, "");
     rules::check(&fields, &mut reporter);
@@ -114,11 +118,24 @@ fn flow_groups(root: &Node) -> Vec<FlowGroup> {
             Some(Data::Integer(flows)) => u32::try_from(*flows).unwrap_or(0),
             _ => 1,
         };
+        let flows = flows.saturating_mul(connections(table));
         let range = first..flows.saturating_add(first).min(MOST_FLOWS as u32);
         first = range.end;
         Some(FlowGroup { name: table.get("name")?.as_text()?.to_owned(), flows: range })
     };
     groups.iter().filter_map(&mut group).collect()
+}
+
+/// How many connections each flow of a group may have at once: the simulator numbers all of them.
+fn connections(group: &Table) -> u32 {
+    let traffic = group.get("traffic").and_then(Node::as_table);
+    let Some((traffic, kind)) = traffic.and_then(|table| Some((table, table.get("kind")?.as_text()?))) else {
+        return 1;
+    };
+    match traffic.get("connections").map(|connections| &connections.data) {
+        Some(Data::Integer(connections)) => u32::try_from(*connections).unwrap_or(0),
+        _ => default_connections(kind),
+    }
 }
 
 /// Reads a length of time of at least 1 us, written as in a scenario file; messages call it `what`.

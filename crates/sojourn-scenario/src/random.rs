@@ -52,8 +52,10 @@ impl Writer<'_> {
         for key in section.keys() {
             let wanted = match (one, &key.presence) {
                 (Some(one), _) if exclusive.contains(&key.name) => key.name == one,
-                (_, Presence::Required | Presence::RequiredUnless { .. }) => true,
-                (_, Presence::Default(_) | Presence::Optional(_)) => self.random.chance(0.4),
+                (_, Presence::Required | Presence::RequiredWithout(_) | Presence::RequiredUnless { .. }) => true,
+                (_, Presence::Default(_) | Presence::Optional(_) | Presence::OptionalBeside { .. }) => {
+                    self.random.chance(0.4)
+                }
             };
             if wanted || key.name == "flows" {
                 entries.push((key.name, self.value(key)));
@@ -63,12 +65,16 @@ impl Writer<'_> {
         entries
     }
 
-    /// Removes what the kind of another key forbids.
+    /// Removes what the kind of another key, or its absence, forbids.
     fn respect_conditions(&mut self, section: &'static Section, entries: &mut Entries) {
         for key in section.keys() {
-            let Presence::RequiredUnless { key: other, kinds, .. } = key.presence else { continue };
-            let forbidden =
-                entries.iter().any(|(name, written)| *name == other && kinds.iter().any(|kind| written.is_kind(kind)));
+            let forbidden = match key.presence {
+                Presence::RequiredUnless { key: other, kinds, .. } => entries
+                    .iter()
+                    .any(|(name, written)| *name == other && kinds.iter().any(|kind| written.is_kind(kind))),
+                Presence::OptionalBeside { key: other, .. } => !entries.iter().any(|(name, _)| *name == other),
+                _ => continue,
+            };
             entries.retain(|(name, _)| !(forbidden && *name == key.name));
         }
     }
@@ -84,6 +90,13 @@ impl Writer<'_> {
             Form::Value(kind) => self.kind(kind),
             Form::Bytes { min, max } => {
                 Written::Text(format!("{} B", self.logarithmic(*min as f64, (*max).min(100_000) as f64) as u64))
+            }
+            Form::PacketRate { min, max } => {
+                Written::Text(format!("{} packets/s", self.logarithmic(min.max(1.0), max.min(1000.0))))
+            }
+            Form::Payload { .. } if self.random.chance(0.3) => Written::Text(format!("{} packets", 1 + self.below(50))),
+            Form::Payload { max } => {
+                Written::Text(format!("{} B", self.logarithmic(1.0, (*max).min(100_000) as f64) as u64))
             }
             Form::Offset(_) => {
                 let sign = if self.random.chance(0.5) { "-" } else { "" };

@@ -41,6 +41,9 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "host-fairness",
     "cellular",
     "access-link",
+    "adsl-two-way",
+    "cable-modem",
+    "noisy-line",
     "on-off",
     "jitter-and-loss",
     "low-priority",
@@ -73,6 +76,8 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "video",
     "traffic-mix",
     "short-transfers",
+    "web-pages",
+    "padding",
 };
 
 /// One line for each file in `scenarios/traces/`.

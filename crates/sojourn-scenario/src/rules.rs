@@ -1,5 +1,6 @@
 //! What the values of a scenario must be to each other.
 
+mod access;
 mod groups;
 mod links;
 mod memory;
@@ -51,9 +52,9 @@ fn counts(scenario: &Fields, reporter: &mut Reporter<'_>) {
     if scenario.slot("group").is_some() && scenario.tables("group").is_empty() {
         reporter.error(scenario.origin_of("group"), "group", Fault::new("none"), "at least one [[group]]");
     }
-    let flows: u64 = scenario.tables("group").iter().filter_map(|group| group.integer("flows")).sum();
+    let flows: u64 = scenario.tables("group").iter().filter_map(traffic::connections).sum();
     if flows > MOST_FLOWS {
-        let found = Fault::new(format!("{flows} flows in all groups together"));
+        let found = Fault::new(format!("{flows} flows in all groups together, counting each connection"));
         reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MOST_FLOWS} flows"));
     }
     let hops = scenario.tables("hop").len();

@@ -1,8 +1,8 @@
 //! The JSON Schema of the format, for editors and for other programs that write scenarios.
 
-use crate::format::{Family, Form, Key, Presence, SCENARIO, Section, Select};
+use crate::format::{FILLED, Family, Form, Key, Presence, SCENARIO, Section, Select};
 use crate::node::{Data, Node, Origin};
-use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME};
+use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME};
 use crate::{source, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Descriptor, Kind, Parameter};
@@ -17,7 +17,22 @@ pub fn schema() -> Value {
     top.insert("title".to_owned(), json!("Sojourn scenario"));
     top.insert("description".to_owned(), json!("A bottleneck, its queue, and the groups of flows that cross it."));
     top.insert("$defs".to_owned(), Value::Object(definitions));
+    fill_by_profile(&mut schema);
     schema
+}
+
+/// A profile gives the links what they need, so they need it of themselves only without one.
+fn fill_by_profile(schema: &mut Value) {
+    let mut needs = Map::new();
+    for section in FILLED {
+        let link = schema["properties"][section.name].as_object_mut().expect("a section is an object");
+        let own: Map<_, _> =
+            ["oneOf", "dependentRequired"].into_iter().filter_map(|key| link.remove_entry(key)).collect();
+        needs.insert(section.name.to_owned(), Value::Object(own));
+        link.insert("not".to_owned(), json!({ "required": section.exclusive() }));
+    }
+    schema["if"] = json!({ "not": { "required": ["access"] } });
+    schema["then"] = json!({ "properties": needs });
 }
 
 /// Definitions that are used in several places, by name.
@@ -38,7 +53,23 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
     if !exclusive.is_empty() {
         schema["oneOf"] = json!(exclusive);
     }
-    let conditions: Vec<_> = section.keys().filter_map(condition).collect();
+    let beside: Map<_, _> = section
+        .keys()
+        .filter_map(|key| match key.presence {
+            Presence::OptionalBeside { key: other, .. } => Some((key.name.to_owned(), json!([other]))),
+            _ => None,
+        })
+        .collect();
+    if !beside.is_empty() {
+        schema["dependentRequired"] = Value::Object(beside);
+    }
+    let without = section.keys().filter_map(|key| match key.presence {
+        Presence::RequiredWithout(other) => {
+            Some(json!({ "anyOf": [{ "required": [key.name] }, { "required": [other] }] }))
+        }
+        _ => None,
+    });
+    let conditions: Vec<_> = section.keys().filter_map(condition).chain(without).collect();
     if !conditions.is_empty() {
         schema["allOf"] = json!(conditions);
     }
@@ -89,6 +120,8 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
     match form {
         Form::Value(one) => kind(one),
         Form::Bytes { .. } => quantity(&[&SIZE], ""),
+        Form::PacketRate { .. } => quantity(&[&PACE], ""),
+        Form::Payload { .. } => quantity(&[&SIZE, &COUNT], ""),
         Form::Offset(_) => quantity(&[&TIME], "-"),
         Form::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
         Form::Name { reserved } => {

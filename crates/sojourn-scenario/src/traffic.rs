@@ -10,12 +10,14 @@ pub enum Traffic {
         /// Payload bytes to send; unlimited where absent.
         size_bytes: Option<u64>,
     },
-    /// Exponential on and off times; sends as `Bulk` while on and restarts its window after an off time.
+    /// Exponential on and off times; sends as `Bulk` while on.
     OnOff {
         /// Mean of the on times.
         on: Span,
         /// Mean of the off times.
         off: Span,
+        /// Whether an off time is followed by a new window.
+        restart: bool,
     },
     /// Packets of one size at a constant rate, whatever happens to them.
     Cbr {
@@ -34,10 +36,92 @@ pub enum Traffic {
         interval: Span,
         /// Their sizes.
         sizes: Sizes,
+        /// How many connections a flow may have at once.
+        connections: u32,
+    },
+    /// Pages of a browser.
+    Web(Web),
+    /// Small datagrams that shorten a queue limited in packets.
+    Padding(Padding),
+}
+
+impl Traffic {
+    /// How many connections a flow may have at once.
+    pub fn connections(&self) -> u32 {
+        match self {
+            Traffic::Transfers { connections, .. } => *connections,
+            Traffic::Web(web) => web.connections,
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Cbr { .. }
+            | Traffic::Voip(_)
+            | Traffic::Video(_)
+            | Traffic::Padding(_) => 1,
+        }
+    }
+}
+
+/// Pages of a browser, one after the other.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Web {
+    /// How many objects a page has.
+    pub objects: Sizes,
+    /// Their sizes.
+    pub sizes: Sizes,
+    /// How many connections fetch objects at once.
+    pub connections: u32,
+    /// Whether a connection is kept for further objects of its page.
+    pub reuse: bool,
+    /// Payload bytes of a request.
+    pub request_bytes: u32,
+    /// Mean of the exponential times between two pages.
+    pub think: Span,
+}
+
+/// Small datagrams that shorten a queue limited in packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Padding {
+    /// How many of them.
+    pub pace: Pace,
+    /// Bytes of a packet on the wire.
+    pub packet_bytes: u32,
+    /// How far they travel.
+    pub reach: Reach,
+}
+
+/// How much padding is sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Pace {
+    /// Always as much.
+    Steady {
+        /// Packets per second, in bursts that within a burst.
+        rate: f64,
+        /// Packets of a burst and the time from its start to that of the next, where there are bursts.
+        bursts: Option<(u32, Span)>,
+    },
+    /// As the delay of probes demands.
+    Adaptive {
+        /// Queueing delay that nine probes in ten shall not exceed.
+        target: Span,
+        /// Most packets per second.
+        most: f64,
+        /// The share of each second in which packets are sent.
+        duty: f64,
+        /// From one probe to the next.
+        probe: Span,
     },
 }
 
-/// A distribution of sizes in payload bytes.
+/// How far padding travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// To the receiver.
+    Receiver,
+    /// Just past the main link of its direction.
+    Bottleneck,
+}
+
+/// A distribution of sizes in payload bytes, or of numbers of things.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Sizes {
     /// All the same.

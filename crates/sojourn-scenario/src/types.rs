@@ -1,5 +1,6 @@
 //! A scenario, resolved: every default filled in, every name looked up, every unit converted.
 
+use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
@@ -43,7 +44,27 @@ impl Link {
     pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
         let rate = self.capacity.mean_rate();
         let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
-        LinkProperties { rate, delay: self.delay, packet_bytes }
+        LinkProperties { rate, delay: self.latency(), packet_bytes }
+    }
+
+    /// The delay of every packet: propagation, and what protection from noise costs.
+    pub fn latency(&self) -> Span {
+        self.delay + self.protection().map_or(Span::ZERO, Protection::delay)
+    }
+
+    /// How the link comes to send, where it waits for grants.
+    pub fn medium(&self) -> Option<Medium> {
+        self.medium.as_ref().and_then(Medium::new)
+    }
+
+    /// Impulse noise, where there is any.
+    pub fn noise(&self) -> Option<Noise> {
+        self.noise.as_ref().map(|params| Noise::new(params).expect("the scenario's parameters were checked"))
+    }
+
+    /// What is done against it, if anything.
+    pub fn protection(&self) -> Option<Protection> {
+        self.protection.as_ref().map(|params| Protection::new(params).expect("the scenario's parameters were checked"))
     }
 
     /// What packets occupy on the wire, where it is not what IP sees.
@@ -58,7 +79,12 @@ impl Group {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
+            Traffic::Padding(padding) => padding.packet_bytes,
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Video(_)
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_) => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes
             }
@@ -73,12 +99,18 @@ pub struct Link {
     pub capacity: Capacity,
     /// What packets occupy on the wire (`sojourn_queue::framing::DESCRIPTOR`); as IP sees them where absent.
     pub framing: Option<Params>,
+    /// How it comes to send; a wire of its own where absent.
+    pub medium: Option<Params>,
     /// One-way propagation delay, in addition to each group's own.
     pub delay: Span,
     /// Random additional delay after transmission.
     pub jitter: Option<Jitter>,
     /// Probability that a packet is lost after transmission, 0 to 1.
     pub loss: f64,
+    /// Impulse noise.
+    pub noise: Option<Params>,
+    /// What is done against it.
+    pub protection: Option<Params>,
     /// The queue discipline.
     pub queue: Params,
 }

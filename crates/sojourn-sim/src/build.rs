@@ -2,8 +2,10 @@
 
 use crate::agenda::Agenda;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
+use crate::grants::Grants;
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
+use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::runs::Wanted;
@@ -14,10 +16,12 @@ use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
-use sojourn_scenario::{self as scenario, Capacity, Direction, Group, Moments, Place, Scenario, Traffic, Voip};
+use sojourn_scenario::{
+    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Voip,
+};
 use sojourn_traffic::voip::Call;
-use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
-use sojourn_transport::{Clock, Options, Receiver, Sender, SenderCounts};
+use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -42,11 +46,26 @@ struct Builder<'a> {
     lines: Vec<Line>,
     /// Lines that flows share: one per direction of travel and delay.
     shared: HashMap<(Direction, Span), usize>,
+    /// Flows so far.
+    numbered: u32,
+}
+
+/// Where a flow stands.
+struct FlowPlace {
+    /// Its group's index.
+    group: usize,
+    /// Its place in the group.
+    index: u32,
+    /// Its place among all flows.
+    number: u32,
+    /// The number of its first connection.
+    lead: usize,
 }
 
 /// The world of `scenario` with seed `seed` before its first event.
 pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
-    let mut builder = Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new() };
+    let mut builder =
+        Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new(), numbered: 0 };
     builder.add_links();
     let entrances = builder.chain_links();
     let flows = builder.flows();
@@ -62,14 +81,30 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
             rtt: Times::default(),
             fct: Times::default(),
             fct_nanos: 0,
+            waited: 0,
             fct_by_size: BTreeMap::new(),
+            page: Times::default(),
+            page_nanos: 0,
             delay: Times::default(),
             dialer: Dialer::new(group, &options(group), seed),
         })
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
-    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
+    let transfers = wanted.transfers.then(Vec::new);
+    World {
+        now: Time::ZERO,
+        events: 0,
+        transfers,
+        agenda,
+        links,
+        lines,
+        flows,
+        groups,
+        entrances,
+        recorder,
+        measuring: false,
+    }
 }
 
 impl Builder<'_> {
@@ -98,6 +133,12 @@ impl Builder<'_> {
         };
         let mut link = Link::new(direction, queue, service);
         link.framing = spec.framing();
+        link.grants = spec.medium().map(Grants::new);
+        if let Some(noise) = spec.noise() {
+            let random = self.stream(&format!("link.{name}.noise"));
+            let wire = NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random);
+            link.noise = wire.map(Box::new);
+        }
         link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
         link
     }
@@ -105,10 +146,13 @@ impl Builder<'_> {
     /// The line for a link's own delay and jitter, where it has any.
     fn link_line(&mut self, name: &str, spec: &scenario::Link) -> Option<usize> {
         let end = LineEnd::Beyond(self.links.len());
+        let delay = spec.latency();
+        let retransmits = spec.noise.is_some() && matches!(spec.protection(), Some(Protection::Retransmission { .. }));
         let line = match spec.jitter {
-            Some(jitter) => Line::jittery(spec.delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
-            None if spec.delay.is_zero() => return None,
-            None => Line::constant(spec.delay, end),
+            Some(jitter) => Line::jittery(delay, jitter, self.stream(&format!("link.{name}.jitter")), end),
+            None if retransmits => Line::in_order(delay, end),
+            None if delay.is_zero() => return None,
+            None => Line::constant(delay, end),
         };
         self.lines.push(line);
         Some(self.lines.len() - 1)
@@ -145,8 +189,10 @@ impl Builder<'_> {
                 None => vec![Time::NEVER; group.flows as usize],
             };
             for (index, life) in starts.into_iter().zip(stops).enumerate() {
-                let number = flows.len();
-                flows.push(self.flow(group_index, index as u32, number, life, &options));
+                let place =
+                    FlowPlace { group: group_index, index: index as u32, number: self.numbered, lead: flows.len() };
+                self.numbered += 1;
+                self.connections(&place, life, &options, &mut flows);
             }
         }
         flows
@@ -164,9 +210,10 @@ impl Builder<'_> {
         }
     }
 
-    fn flow(&mut self, group_index: usize, index: u32, number: usize, life: (Time, Time), options: &Options) -> Flow {
-        let group = &self.scenario.groups[group_index];
-        let rtt = group.rtt[index as usize];
+    /// The connections of the flow at `place`, which lives from one time to another.
+    fn connections(&mut self, place: &FlowPlace, life: (Time, Time), options: &Options, flows: &mut Vec<Flow>) {
+        let group = &self.scenario.groups[place.group];
+        let rtt = group.rtt[place.index as usize];
         let (there, back) = (rtt / 2, rtt - rtt / 2);
         let of = |direction| if direction == group.direction { there } else { back };
         let lines = [Direction::Forward, Direction::Reverse].map(|travel| self.shared_line(travel, of(travel)));
@@ -174,30 +221,36 @@ impl Builder<'_> {
             self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
             self.lines.len() - 1
         });
-        let endpoints = self.endpoints(group, index, options);
-        let stream = |name: &str| self.stream(&format!("group.{}.{index}.{name}", group.name));
+        let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
         let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
-        let application = Application::new(&group.traffic, about, life, stream);
-        Flow {
-            group: group_index,
-            index,
-            direction: group.direction,
-            lines,
-            access,
-            key: flow_key(group, index, number, &endpoints),
-            dscp: group.dscp,
-            ecn: codepoint(options, &endpoints),
-            header_bytes: header_bytes(group, options),
-            application,
-            call: call(&group.traffic),
-            endpoints,
-            sojourn: Coarse::default(),
-            counts: Counts::default(),
-            base: Counts::default(),
-            past_sender: SenderCounts::default(),
-            base_sender: SenderCounts::default(),
-            connections: 0,
-            armed: Time::NEVER,
+        let mut application = Some(Application::new(&group.traffic, about, life, stream));
+        for _ in 0..group.traffic.connections() {
+            let endpoints = self.endpoints(group, place.index, options);
+            flows.push(Flow {
+                group: place.group,
+                index: place.index,
+                lead: place.lead,
+                direction: group.direction,
+                lines,
+                access,
+                dies_past: dies_past(group),
+                key: flow_key(group, place, &endpoints),
+                dscp: group.dscp,
+                ecn: codepoint(options, &endpoints),
+                header_bytes: header_bytes(group, options),
+                application: application.take(),
+                request: None,
+                requests: 0,
+                call: call(&group.traffic),
+                endpoints,
+                sojourn: Coarse::default(),
+                counts: Counts::default(),
+                base: Counts::default(),
+                past_sender: SenderCounts::default(),
+                base_sender: SenderCounts::default(),
+                connections: 0,
+                armed: Time::NEVER,
+            });
         }
     }
 
@@ -205,7 +258,7 @@ impl Builder<'_> {
     fn links_delay(&self, group: &Group) -> Span {
         let back = group.direction.opposite();
         let links = named_links(self.scenario).into_iter().filter(|(_, direction, _)| *direction == back);
-        links.map(|(_, _, link)| link.delay).fold(Span::ZERO, |sum, delay| sum + delay)
+        links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
@@ -220,10 +273,15 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
-            Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {}
+            Traffic::Bulk { .. }
+            | Traffic::OnOff { .. }
+            | Traffic::Video(_)
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_) => {}
         }
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
         Endpoints::Transport(sender, receiver)
@@ -273,12 +331,12 @@ fn call(traffic: &Traffic) -> Option<Box<Call>> {
 
 /// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each
 /// flow of a sending host has another port there.
-fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> FlowKey {
-    let first = number as u32 - index;
+fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoints: &Endpoints) -> FlowKey {
+    let first = number - index;
     let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) => Protocol::Udp,
+        Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
     };
     FlowKey {
         source: host(group.hosts),
@@ -289,14 +347,21 @@ fn flow_key(group: &Group, index: u32, number: usize, endpoints: &Endpoints) -> 
     }
 }
 
+/// The link past which datagrams of the group die, where they do not reach the receiver.
+fn dies_past(group: &Group) -> Option<usize> {
+    let Traffic::Padding(padding) = &group.traffic else { return None };
+    // The return link stands next to the bottleneck.
+    (padding.reach == Reach::Bottleneck).then_some(BOTTLENECK + usize::from(group.direction == Direction::Reverse))
+}
+
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match sender.control().ecn() {
-            EcnUse::Optional | EcnUse::Exact => Ecn::Ect0,
-            EcnUse::Scalable => Ecn::Ect1,
+        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+            (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
+            (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Padding(_) => Ecn::NotEct,
     }
 }
 
@@ -307,9 +372,12 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
-        Traffic::Bulk { .. } | Traffic::OnOff { .. } | Traffic::Video(_) | Traffic::Transfers { .. } => {
-            options.header_bytes
-        }
+        Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
+        Traffic::Bulk { .. }
+        | Traffic::OnOff { .. }
+        | Traffic::Video(_)
+        | Traffic::Transfers { .. }
+        | Traffic::Web(_) => options.header_bytes,
     }
 }
 

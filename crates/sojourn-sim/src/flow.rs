@@ -6,25 +6,29 @@ use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_traffic::voip::Call;
-use sojourn_traffic::{Application, Datagrams};
+use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
 /// The receiver's port in the first connection; the next ones count up from here.
 pub const FIRST_PORT: u16 = 5_001;
 
-/// Both ends of a flow.
+/// Both ends of a connection of a flow. Flows that have several at once number them from that of the first.
 #[derive(Debug)]
 pub struct Flow {
     /// Its group's index.
     pub group: usize,
-    /// Its place in the group.
+    /// Its flow's place in the group.
     pub index: u32,
+    /// The number of its flow's first connection, which has the application.
+    pub lead: usize,
     /// Which way its data travels.
     pub direction: Direction,
     /// The line behind the last link, for packets that travel forward and in reverse.
     pub lines: [usize; 2],
     /// Its own access link, where it has one.
     pub access: Option<usize>,
+    /// The link past which its datagrams die, where they do not reach the receiver.
+    pub dies_past: Option<usize>,
     /// Its 5-tuple, in the direction of its data.
     pub key: FlowKey,
     /// Code point of all its packets.
@@ -33,8 +37,12 @@ pub struct Flow {
     pub ecn: Ecn,
     /// Header bytes of all its packets.
     pub header_bytes: u32,
-    /// What the application does.
-    pub application: Application,
+    /// What the application does, where this is the first connection of its flow.
+    pub application: Option<Application>,
+    /// What the receiver asks for, until the sender knows.
+    pub request: Option<Request>,
+    /// Requests so far.
+    pub requests: u32,
     /// Who sends and receives.
     pub endpoints: Endpoints,
     /// Who listens, where it is a call.
@@ -49,7 +57,7 @@ pub struct Flow {
     pub past_sender: SenderCounts,
     /// Those of all its senders when measuring began.
     pub base_sender: SenderCounts,
-    /// How many connections it had before this one.
+    /// How many connections its flow has had beside the first; counted where its application is.
     pub connections: u64,
     /// Time of its earliest pending timer.
     pub armed: Time,
@@ -63,6 +71,38 @@ pub enum Endpoints {
     Transport(Sender, Receiver),
     /// Packets at a constant rate.
     Datagrams(Datagrams),
+    /// Padding.
+    Padding(Box<Padding>),
+}
+
+/// A request on its way, repeated until it comes.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// Its number.
+    pub number: u32,
+    /// What it asks for.
+    pub fetch: Fetch,
+    /// When it is sent again.
+    pub again: Time,
+    /// How long that is after the last time.
+    pub wait: Span,
+}
+
+impl Request {
+    /// RFC 6298 sections 2 and 5: so long at first, then twice as long each time, up to the most.
+    const FIRST_WAIT: Span = Span::from_secs(1);
+    const LONGEST_WAIT: Span = Span::from_secs(60);
+
+    /// The request `number` for `fetch`, first sent at `now`.
+    pub fn new(number: u32, fetch: Fetch, now: Time) -> Request {
+        Request { number, fetch, again: now + Request::FIRST_WAIT, wait: Request::FIRST_WAIT }
+    }
+
+    /// It is sent again.
+    pub fn repeat(&mut self, now: Time) {
+        self.wait = (self.wait + self.wait).min(Request::LONGEST_WAIT);
+        self.again = now + self.wait;
+    }
 }
 
 /// Counters that only grow.
@@ -121,6 +161,11 @@ impl Counts {
     }
 }
 
+/// The connections of each flow among `connections`.
+pub fn by_flow(connections: &[Flow]) -> impl Iterator<Item = &[Flow]> {
+    connections.chunk_by(|one, next| one.lead == next.lead)
+}
+
 /// Whether it carries what the application sends: not an acknowledgement, not a handshake.
 #[inline]
 pub fn is_data(segment: &Segment) -> bool {
@@ -155,20 +200,22 @@ impl Flow {
         })
     }
 
-    /// Begins a fresh connection between `endpoints`; what is under way of the one before is lost on them.
-    pub fn connect(&mut self, endpoints: Endpoints) {
+    /// Begins a fresh connection between `endpoints` to `port`; what is under way of the one before is lost on them.
+    pub fn connect(&mut self, endpoints: Endpoints, port: u16) {
         self.past_sender = self.sender_counts().unwrap_or_default();
         self.endpoints = endpoints;
-        self.connections += 1;
-        self.key.destination_port = self.key.destination_port.wrapping_add(1);
+        self.key.destination_port = port;
+        self.request = None;
     }
 
     /// Whether `packet` belongs to an earlier connection.
     #[inline]
     pub fn is_past(&self, packet: &Packet) -> bool {
         let port = match packet.body.kind {
-            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram => packet.key.destination_port,
-            SegmentKind::Ack | SegmentKind::SynAck => packet.key.source_port,
+            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram | SegmentKind::Probe => {
+                packet.key.destination_port
+            }
+            SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Request | SegmentKind::Echo => packet.key.source_port,
         };
         port != self.key.destination_port
     }
@@ -179,7 +226,10 @@ impl Flow {
         let endpoints = match &self.endpoints {
             Endpoints::Transport(sender, receiver) => sender.deadline(now).min(receiver.deadline()),
             Endpoints::Datagrams(datagrams) => datagrams.next(),
+            Endpoints::Padding(padding) => padding.next(),
         };
-        endpoints.min(self.application.next)
+        let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
+        let request = self.request.map_or(Time::NEVER, |request| request.again);
+        endpoints.min(application).min(request)
     }
 }

@@ -20,6 +20,8 @@ pub enum LineEnd {
 #[derive(Debug)]
 enum Kind {
     Constant,
+    /// No packet leaves before the one that entered before it, nor before it is told.
+    InOrder,
     /// An access link with an endless buffer.
     Access(Serializer),
     Jitter(Jitter, Stream),
@@ -47,6 +49,11 @@ impl Line {
         Line { kind: Kind::Access(Serializer::new(rate)), ..Line::constant(Span::ZERO, end) }
     }
 
+    /// A line whose packets may be [held](Line::hold).
+    pub fn in_order(delay: Span, end: LineEnd) -> Line {
+        Line { kind: Kind::InOrder, ..Line::constant(delay, end) }
+    }
+
     /// A line with random additional delay.
     pub fn jittery(delay: Span, jitter: Jitter, random: Stream, end: LineEnd) -> Line {
         Line { kind: Kind::Jitter(jitter, random), ..Line::constant(delay, end) }
@@ -56,6 +63,11 @@ impl Line {
     #[inline]
     pub fn end(&self) -> LineEnd {
         self.end
+    }
+
+    /// Packets that enter from now on do so at `until` at the earliest, where they may not overtake each other.
+    pub fn hold(&mut self, until: Time) {
+        self.last_exit = self.last_exit.max(until + self.delay);
     }
 
     /// Packets under way.
@@ -81,7 +93,7 @@ impl Line {
 
     fn push_varying(&mut self, packet: Packet, now: Time) -> bool {
         let (exit, reorder) = match &mut self.kind {
-            Kind::Constant => (now + self.delay, false),
+            Kind::Constant | Kind::InOrder => (now + self.delay, false),
             Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(packet.bytes), false),
             Kind::Jitter(jitter, random) => (now + self.delay + draw(jitter.shape, random), jitter.reorder),
         };

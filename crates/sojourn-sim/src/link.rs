@@ -2,7 +2,9 @@
 
 use crate::Packet;
 use crate::flow::{Flow, is_data};
+use crate::grants::Grants;
 use crate::meter::{ClassMeter, Meter};
+use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
@@ -44,9 +46,17 @@ pub struct Link {
     /// What packets occupy on the wire, where it is not what IP sees.
     pub framing: Option<Framing>,
     service: Service,
+    /// When its packets may be sent, where they wait for grants.
+    pub grants: Option<Grants>,
+    /// Impulse noise, where it may do harm.
+    pub noise: Option<Box<NoisyWire>>,
     on_wire: Option<Packet>,
     /// Bytes that it occupies.
     wire_bytes: u32,
+    /// Since when it is on the wire.
+    wire_taken_at: Time,
+    /// Whether noise has spoilt the packet just sent for good.
+    spoilt: bool,
     /// When the packet on the wire will have been sent.
     wire_free_at: Time,
 }
@@ -101,8 +111,12 @@ impl Link {
             queue,
             framing: None,
             service,
+            grants: None,
+            noise: None,
             on_wire: None,
             wire_bytes: 0,
+            wire_taken_at: Time::ZERO,
+            spoilt: false,
             wire_free_at: Time::ZERO,
         }
     }
@@ -128,6 +142,9 @@ impl Link {
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
         self.queue.enqueue(packet, now, &mut sink);
+        if let Some(grants) = &mut self.grants {
+            grants.follow(self.queue.packets(), now);
+        }
         self.meter.totals.arrivals += 1;
     }
 
@@ -141,11 +158,21 @@ impl Link {
     #[inline]
     pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        if let Some(grants) = &mut self.grants {
+            grants.follow(self.queue.packets(), now);
+            if let Some(granted) = grants.next().filter(|&granted| granted > now) {
+                return granted;
+            }
+        }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
         let Some(packet) = self.queue.dequeue(now, &mut sink) else {
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);
         };
+        if let Some(grants) = &mut self.grants {
+            grants.take();
+            grants.follow(self.queue.packets(), now);
+        }
         let sojourn = now.since(packet.enqueued);
         self.meter.departed(sojourn);
         if self.is_main && is_data(&packet.body) {
@@ -159,10 +186,14 @@ impl Link {
         }
         self.wire_bytes = self.framing.map_or(packet.bytes, |framing| framing.bytes(packet.bytes));
         self.on_wire = Some(packet);
+        self.wire_taken_at = now;
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
             Service::Recorded(opportunities) => opportunities.transmit(self.wire_bytes, now),
         };
+        if let Some(noise) = &mut self.noise {
+            self.wire_free_at = noise.end_of(now, self.wire_free_at);
+        }
         self.wire_free_at
     }
 
@@ -170,7 +201,8 @@ impl Link {
     fn partial_bytes(&self, now: Time) -> f64 {
         match (&self.service, &self.on_wire) {
             (Service::Fixed(serializer), Some(_)) => {
-                f64::from(self.wire_bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))
+                // Where something is sent again first, nothing of this packet is.
+                (f64::from(self.wire_bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))).max(0.0)
             }
             _ => 0.0,
         }
@@ -187,14 +219,17 @@ impl Link {
     pub fn finish(&mut self) -> Option<Packet> {
         let packet = self.on_wire.take()?;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
+        if let Some(noise) = &mut self.noise {
+            self.spoilt = noise.pass(self.wire_bytes, self.wire_taken_at, self.wire_free_at) == Fate::Lost;
+        }
         Some(packet)
     }
 
-    /// Whether `packet`, just sent, is lost at random.
+    /// Whether `packet`, just sent, is lost: to noise, or at random.
     #[inline]
     pub fn loses(&mut self, packet: &Packet, flows: &mut [Flow]) -> bool {
-        let Some((probability, random)) = &mut self.loss else { return false };
-        let lost = random.chance(*probability);
+        let at_random = self.loss.as_mut().is_some_and(|(probability, random)| random.chance(*probability));
+        let lost = at_random || self.spoilt;
         if lost {
             self.meter.totals.drops += 1;
             if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {

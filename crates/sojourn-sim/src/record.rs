@@ -115,15 +115,17 @@ pub struct Milliseconds {
     pub p99: Option<f64>,
 }
 
-/// Completion times of finite transfers in ms.
+/// Completion times of finite transfers, or of pages, in ms.
 #[derive(Clone, Copy, Serialize, Debug)]
 pub struct Fct {
-    /// Transfers that ended in the measured part.
+    /// Transfers, or pages, that ended in the measured part.
     pub count: u64,
     /// Mean.
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
 }
@@ -155,12 +157,30 @@ pub struct GroupRecord {
     /// The same by size, under the smallest size of each power of ten, where there are any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub fct_by_size_ms: BTreeMap<String, Fct>,
+    /// Times of its pages from the first request to the last byte, where it has some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_ms: Option<Fct>,
+    /// Transfers that ended in the measured part and had waited for a connection, where transfers may wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers_waited: Option<u64>,
+    /// What it sent, where it is padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padding: Option<PaddingRecord>,
     /// Quality of its calls, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
     /// Quality of its streams of video, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoRecord>,
+}
+
+/// What was measured of padding.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct PaddingRecord {
+    /// Packets sent per second, all flows together, without probes.
+    pub packets_per_second: f64,
+    /// How often it was given up since the flows started.
+    pub rests: u64,
 }
 
 /// What was measured of calls.
@@ -318,14 +338,14 @@ impl VideoRecord {
 impl Fct {
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> Fct {
-        let QueueMs { mean, p50, p99, .. } = QueueMs::of(times);
-        Fct { count: times.count(), mean, p50, p99 }
+        let QueueMs { mean, p50, p90, p99, .. } = QueueMs::of(times);
+        Fct { count: times.count(), mean, p50, p90, p99 }
     }
 
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
         let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);
-        Fct { count: times.count(), mean, p50, p99 }
+        Fct { count: times.count(), mean, p50, p90: quantile_ms(times, 0.9), p99 }
     }
 }
 

@@ -1,16 +1,17 @@
 //! One run, and many runs on many threads.
 
 use crate::build::{BOTTLENECK, build, named_links};
-use crate::flow::Flow;
+use crate::flow::{Endpoints, Flow, by_flow};
 use crate::link::Link;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord, VoipRecord, jain,
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, VideoRecord, VoipRecord,
+    jain,
 };
 use crate::series::{Recorder, Series};
 use crate::times::{Coarse, Times};
-use crate::world::World;
+use crate::world::{TransferRow, World};
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use sojourn_traffic::voip;
@@ -27,6 +28,8 @@ pub struct Wanted {
     pub packets: bool,
     /// In the time series, what disciplines and controls show of themselves.
     pub probes: bool,
+    /// A row for each transfer that ended.
+    pub transfers: bool,
 }
 
 /// What a run leaves.
@@ -38,6 +41,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Its packets, where they were wanted.
     pub packets: Option<PacketLog>,
+    /// Its transfers in the order in which they ended, where they were wanted.
+    pub transfers: Option<Vec<TransferRow>>,
 }
 
 /// Lets another thread see how far runs are, and stop them.
@@ -92,7 +97,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monit
         recorder.finish()
     });
     let record = record(scenario, seed, &world, started);
-    Ok(Outcome { record, series, packets: world.links[BOTTLENECK].log.take() })
+    Ok(Outcome { record, series, packets: world.links[BOTTLENECK].log.take(), transfers: world.transfers.take() })
 }
 
 /// Processes events up to `until`, ending bins on the way.
@@ -158,7 +163,8 @@ fn record(scenario: &Scenario, seed: u64, world: &World, started: Instant) -> Re
     let (_, bottleneck) = links.next().expect("there is a bottleneck");
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
     let hops = links.collect();
-    let flows: Vec<FlowRecord> = world.flows.iter().map(|flow| flow_record(scenario, flow, measured)).collect();
+    let flows: Vec<FlowRecord> =
+        by_flow(&world.flows).map(|connections| flow_record(scenario, connections, measured)).collect();
     Record {
         seed,
         duration_s: scenario.duration.as_secs_f64(),
@@ -196,30 +202,39 @@ fn mbps(bytes: u64, time: Span) -> f64 {
     bytes as f64 * 8.0 / time.as_secs_f64() / 1e6
 }
 
-fn flow_record(scenario: &Scenario, flow: &Flow, measured: Span) -> FlowRecord {
-    let samples = flow.counts.rtt_samples - flow.base.rtt_samples;
-    let nanos = flow.counts.rtt_nanos - flow.base.rtt_nanos;
+fn flow_record(scenario: &Scenario, connections: &[Flow], measured: Span) -> FlowRecord {
+    let sum = |of: &dyn Fn(&Flow) -> u64| connections.iter().map(of).sum::<u64>();
+    let samples = sum(&|flow| flow.counts.rtt_samples - flow.base.rtt_samples);
+    let nanos: u128 = connections.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum();
+    let mut sojourn = Coarse::default();
+    connections.iter().for_each(|flow| sojourn.add(&flow.sojourn));
     FlowRecord {
-        group: scenario.groups[flow.group].name.clone(),
-        index: flow.index,
-        goodput_mbps: mbps(delivered(flow), measured),
-        delivered_bytes: delivered(flow),
-        drops: flow.counts.drops - flow.base.drops,
+        group: scenario.groups[connections[0].group].name.clone(),
+        index: connections[0].index,
+        goodput_mbps: mbps(sum(&delivered), measured),
+        delivered_bytes: sum(&delivered),
+        drops: sum(&|flow| flow.counts.drops - flow.base.drops),
         rtt_ms_mean: (samples > 0).then(|| nanos as f64 / samples as f64 / 1e6),
-        queue_ms: QueueMs::of(&flow.sojourn),
+        queue_ms: QueueMs::of(&sojourn),
     }
+}
+
+/// The connections of the group `index`, which stand together.
+fn of_group(flows: &[Flow], index: usize) -> &[Flow] {
+    let first = flows.partition_point(|flow| flow.group < index);
+    &flows[first..flows.partition_point(|flow| flow.group <= index)]
 }
 
 fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord {
     let measured = scenario.duration - scenario.warmup;
     let group = &scenario.groups[index];
-    let flows: Vec<&Flow> = world.flows.iter().filter(|flow| flow.group == index).collect();
-    let sum = |of: &dyn Fn(&Flow) -> u64| flows.iter().map(|flow| of(flow)).sum::<u64>();
+    let flows = of_group(&world.flows, index);
+    let sum = |of: &dyn Fn(&Flow) -> u64| flows.iter().map(of).sum::<u64>();
     let bytes = sum(&delivered);
     let all_bytes = direction_bytes(world, group.direction);
     let sent = sum(&|flow| flow.counts.sent - flow.base.sent);
     let rate = |count: u64| (sent > 0).then(|| count as f64 / sent as f64);
-    let senders = |of: &dyn Fn(&Flow) -> Option<u64>| flows.iter().map(|flow| of(flow)).sum::<Option<u64>>();
+    let senders = |of: &dyn Fn(&Flow) -> Option<u64>| flows.iter().map(of).sum::<Option<u64>>();
     let meter = &world.groups[index];
     let mut sojourn = Coarse::default();
     flows.iter().for_each(|flow| sojourn.add(&flow.sojourn));
@@ -230,7 +245,7 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         mark_rate: rate(sum(&|flow| flow.counts.marks - flow.base.marks)),
         retransmissions: senders(&|flow| sender_count(flow).map(|count| count.0)),
         timeouts: senders(&|flow| sender_count(flow).map(|count| count.1)),
-        jain: jain(flows.iter().map(|flow| delivered(flow) as f64)),
+        jain: jain(by_flow(flows).map(|connections| connections.iter().map(delivered).sum::<u64>() as f64)),
         rtt_ms: Milliseconds::new(
             &meter.rtt,
             flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
@@ -238,8 +253,11 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         queue_ms: QueueMs::of(&sojourn),
         fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
-        voip: voip_record(&flows, &meter.delay),
-        video: video_record(&flows, world.now),
+        page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Fct::new(&meter.page, meter.page_nanos)),
+        transfers_waited: matches!(group.traffic, Traffic::Transfers { .. }).then_some(meter.waited),
+        padding: padding_record(flows, sent, measured),
+        voip: voip_record(flows, &meter.delay),
+        video: video_record(flows, world.now),
     }
 }
 
@@ -253,8 +271,8 @@ fn size_class(power: u32) -> String {
     format!("{}{unit}", 10u64.pow(rest))
 }
 
-fn voip_record(flows: &[&Flow], delay: &Times) -> Option<VoipRecord> {
-    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((*flow, flow.call.as_ref()?))).collect();
+fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
+    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((flow, flow.call.as_ref()?))).collect();
     if calls.is_empty() {
         return None;
     }
@@ -264,17 +282,25 @@ fn voip_record(flows: &[&Flow], delay: &Times) -> Option<VoipRecord> {
     let ratings: Vec<f64> = calls.iter().filter_map(|(flow, call)| call.rating(lost(flow))).collect();
     let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
     let mean = tally.mean(nanos as f64 / 1e6);
-    Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(|flow| lost(flow)).sum(), &ratings))
+    Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(lost).sum(), &ratings))
 }
 
-fn video_record(flows: &[&Flow], now: Time) -> Option<VideoRecord> {
-    let tallies = flows.iter().filter_map(|flow| flow.application.video()).map(|video| video.tally(now));
+fn padding_record(flows: &[Flow], sent: u64, measured: Span) -> Option<PaddingRecord> {
+    let rests = flows.iter().map(|flow| match &flow.endpoints {
+        Endpoints::Padding(padding) => Some(padding.rests()),
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) => None,
+    });
+    Some(PaddingRecord { packets_per_second: sent as f64 / measured.as_secs_f64(), rests: rests.sum::<Option<u64>>()? })
+}
+
+fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {
+    let tallies = flows.iter().filter_map(|flow| flow.application.as_ref()?.video()).map(|video| video.tally(now));
     tallies.reduce(|sum, tally| sum.plus(&tally)).map(|tally| VideoRecord::new(&tally))
 }
 
 /// Whether traffic consists of transfers that end.
 fn ends(traffic: &Traffic) -> bool {
-    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. })
+    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. } | Traffic::Web(_))
 }
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {

@@ -1,6 +1,6 @@
 //! Time series: what happened in each bin of the run.
 
-use crate::flow::{Counts, Endpoints, Flow};
+use crate::flow::{Counts, Endpoints, Flow, by_flow};
 use crate::link::Link;
 use crate::meter::Totals;
 use sojourn_congestion::Control;
@@ -88,7 +88,7 @@ pub struct FlowSeries {
     pub index: Vec<u32>,
     /// Payload bytes received for the first time.
     pub delivered_bytes: Vec<u64>,
-    /// Congestion window at the end of the bin, in segments; NaN for flows without one.
+    /// Congestion window at the end of the bin, in segments; NaN for flows without one, or with several.
     pub cwnd_packets: Vec<f64>,
     /// Mean round-trip time in ms; NaN where none was measured.
     pub rtt_ms: Vec<f64>,
@@ -136,9 +136,10 @@ impl Recorder {
             self.links[index] = link.meter.totals;
             self.series.queues.add(index, self.bin_start, length, &change);
         }
-        for (flow, before) in flows.iter().zip(&mut self.flows) {
-            self.series.flows.add(flow, before, self.bin_start);
-            *before = flow.counts;
+        for connections in by_flow(flows) {
+            let first = connections[0].lead;
+            let before = &mut self.flows[first..first + connections.len()];
+            self.series.flows.add(connections, before, self.bin_start);
         }
         if self.probes {
             self.probe(links, flows);
@@ -155,13 +156,24 @@ impl Recorder {
                 probes.add(start, name, value);
             });
         }
-        for flow in flows {
-            let Endpoints::Transport(sender, _) = &flow.endpoints else { continue };
+        // The controls of flows with several connections come and go with them.
+        for flow in by_flow(flows).filter_map(|connections| match connections {
+            [flow] => Some(flow),
+            _ => None,
+        }) {
             let FlowProbes { group, index, probes } = &mut self.series.flow_probes;
             let mut add = |name: &'static str, value| {
                 group.push(flow.group as u32);
                 index.push(flow.index);
                 probes.add(start, name, value);
+            };
+            let sender = match &flow.endpoints {
+                Endpoints::Transport(sender, _) => sender,
+                Endpoints::Padding(padding) => {
+                    padding.rate().into_iter().for_each(|rate| add("padding_packets_per_second", rate));
+                    continue;
+                }
+                Endpoints::Datagrams(_) => continue,
             };
             // Every control has these; its window is in the series of flows.
             let threshold = sender.control().slow_start_threshold();
@@ -214,18 +226,44 @@ impl QueueSeries {
 }
 
 impl FlowSeries {
-    fn add(&mut self, flow: &Flow, before: &Counts, start: Time) {
-        let counts = &flow.counts;
+    /// What the connections of a flow did since `before`, which is brought up to now.
+    fn add(&mut self, connections: &[Flow], before: &mut [Counts], start: Time) {
+        let flow = &connections[0];
+        let mut change = Change::default();
+        for (connection, before) in connections.iter().zip(before) {
+            change.add(&connection.counts, before);
+            *before = connection.counts;
+        }
         self.time_s.push(start.as_secs_f64());
         self.group.push(flow.group as u32);
         self.index.push(flow.index);
-        self.delivered_bytes.push(counts.delivered_bytes - before.delivered_bytes);
-        self.cwnd_packets.push(match &flow.endpoints {
-            Endpoints::Transport(sender, _) => sender.control().window(),
-            Endpoints::Datagrams(_) => f64::NAN,
+        self.delivered_bytes.push(change.delivered_bytes);
+        self.cwnd_packets.push(match (&flow.endpoints, connections) {
+            (Endpoints::Transport(sender, _), [_]) => sender.control().window(),
+            _ => f64::NAN,
         });
-        self.rtt_ms.push(mean_ms(counts.rtt_nanos - before.rtt_nanos, counts.rtt_samples - before.rtt_samples));
-        self.one_way_delay_ms
-            .push(mean_ms(counts.delay_nanos - before.delay_nanos, counts.delay_samples - before.delay_samples));
+        self.rtt_ms.push(mean_ms(change.rtt_nanos, change.rtt_samples));
+        self.one_way_delay_ms.push(mean_ms(change.delay_nanos, change.delay_samples));
+    }
+}
+
+/// What a flow did in a bin.
+#[derive(Default)]
+struct Change {
+    delivered_bytes: u64,
+    rtt_nanos: u128,
+    rtt_samples: u64,
+    delay_nanos: u128,
+    delay_samples: u64,
+}
+
+impl Change {
+    /// Adds what a connection did since `before`.
+    fn add(&mut self, now: &Counts, before: &Counts) {
+        self.delivered_bytes += now.delivered_bytes - before.delivered_bytes;
+        self.rtt_nanos += now.rtt_nanos - before.rtt_nanos;
+        self.rtt_samples += now.rtt_samples - before.rtt_samples;
+        self.delay_nanos += now.delay_nanos - before.delay_nanos;
+        self.delay_samples += now.delay_samples - before.delay_samples;
     }
 }

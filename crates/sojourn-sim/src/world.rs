@@ -3,16 +3,16 @@
 use crate::Packet;
 use crate::agenda::Agenda;
 use crate::build::Dialer;
-use crate::flow::{Endpoints, Flow};
+use crate::flow::{Endpoints, FIRST_PORT, Flow, Request};
 use crate::line::{Line, LineEnd};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
-use sojourn_traffic::{Action, Completed};
-use sojourn_transport::{Segment, SegmentKind, Transmit};
+use sojourn_traffic::{Action, Arrived, Completed, Fetch};
+use sojourn_transport::{Segment, SegmentKind, Sender, Transmit};
 use std::collections::BTreeMap;
 
 /// Everything that exists in a run.
@@ -26,7 +26,7 @@ pub struct World {
     pub links: Vec<Link>,
     /// All delay lines.
     pub lines: Vec<Line>,
-    /// All flows.
+    /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.
     pub groups: Vec<GroupMeter>,
@@ -34,10 +34,25 @@ pub struct World {
     pub entrances: [Option<usize>; 2],
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
+    /// A row for each transfer, where they are wanted.
+    pub transfers: Option<Vec<TransferRow>>,
     /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
     pub agenda: Agenda,
     /// Whether the warm-up is over.
     pub measuring: bool,
+}
+
+/// A transfer that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRow {
+    /// When it ended.
+    pub end: Time,
+    /// Index of its group.
+    pub group: u32,
+    /// Its flow's place in the group.
+    pub index: u32,
+    /// Its size and times.
+    pub completed: Completed,
 }
 
 /// What is measured of a group as a distribution.
@@ -49,8 +64,14 @@ pub struct GroupMeter {
     pub fct: Times,
     /// Sum of completion times, in ns.
     pub fct_nanos: u128,
+    /// How many of them waited for a connection.
+    pub waited: u64,
     /// Completion times by the power of ten that the transfer's bytes reach.
     pub fct_by_size: BTreeMap<u32, Coarse>,
+    /// Times of pages.
+    pub page: Times,
+    /// Sum of times of pages, in ns.
+    pub page_nanos: u128,
     /// One-way delays of packets of calls.
     pub delay: Times,
     /// Makes the connections of its flows.
@@ -62,7 +83,14 @@ impl GroupMeter {
     fn on_completed(&mut self, completed: Completed) {
         self.fct.record(completed.time);
         self.fct_nanos += u128::from(completed.time.as_nanos());
+        self.waited += u64::from(!completed.waited.is_zero());
         self.fct_by_size.entry(completed.bytes.ilog10()).or_default().record(completed.time);
+    }
+
+    /// A page has ended.
+    fn on_page(&mut self, time: Span) {
+        self.page.record(time);
+        self.page_nanos += u128::from(time.as_nanos());
     }
 }
 
@@ -180,7 +208,12 @@ impl World {
             return;
         }
         match self.links[index].line {
-            Some(line) => self.enter_line(line, packet),
+            Some(line) => {
+                if let Some(noise) = &self.links[index].noise {
+                    self.lines[line].hold(noise.held_until());
+                }
+                self.enter_line(line, packet);
+            }
             None => self.go_on(index, packet),
         }
     }
@@ -188,6 +221,9 @@ impl World {
     /// A packet is past a link: to the next one, or down the flow's own line.
     #[inline]
     fn go_on(&mut self, index: usize, packet: Packet) {
+        if packet.body.kind == SegmentKind::Datagram && self.dies(index, &packet) {
+            return;
+        }
         match self.links[index].next {
             Some(next) => self.arrive(next, packet),
             None => {
@@ -195,6 +231,14 @@ impl World {
                 self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet);
             }
         }
+    }
+
+    /// Whether the time to live of a datagram ends past a link.
+    fn dies(&mut self, index: usize, packet: &Packet) -> bool {
+        let flow = &mut self.flows[packet.flow as usize];
+        let dies = flow.dies_past == Some(index);
+        flow.counts.left += u64::from(dies);
+        dies
     }
 
     #[inline]
@@ -227,6 +271,9 @@ impl World {
             SegmentKind::Syn => self.on_syn(index, &packet.body),
             SegmentKind::SynAck => self.on_syn_ack(index),
             SegmentKind::Datagram => self.on_datagram(index, &packet),
+            SegmentKind::Request => self.on_request(index, packet.body.number),
+            SegmentKind::Probe => self.on_probe(index, &packet),
+            SegmentKind::Echo => self.on_echo(index, packet.body.stamp),
         }
     }
 
@@ -240,30 +287,38 @@ impl World {
         flow.counts.on_delay(now.since(packet.body.stamp));
         if arrival.is_new {
             flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
-            if finished {
-                self.on_arrived(index);
-            }
         }
         match arrival.ack {
-            Some(ack) => self.send_back(index, ack),
+            Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
+        }
+        // After the acknowledgement, which belongs to this connection and not to one that may replace it.
+        if arrival.is_new && finished {
+            self.on_arrived(index);
         }
     }
 
-    /// All that the application has supplied has arrived.
+    /// All that the application has supplied to a connection has arrived.
     fn on_arrived(&mut self, index: usize) {
-        let flow = &mut self.flows[index];
-        let (action, completed) = flow.application.on_arrived(self.now, flow.counts.delivered_bytes);
-        if let Some(completed) = completed
-            && self.measuring
-        {
-            self.groups[flow.group].on_completed(completed);
+        let lead = self.flows[index].lead;
+        let delivered_bytes = self.flows[index].counts.delivered_bytes;
+        let flow = &mut self.flows[lead];
+        let application = flow.application.as_mut().expect("the first connection has the application");
+        let arrived = Arrived { connection: (index - lead) as u32, delivered_bytes };
+        let Some(answer) = application.on_arrived(self.now, arrived) else { return };
+        if let (Some(completed), Some(log)) = (answer.completed, &mut self.transfers) {
+            log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
         }
-        if action != Action::Nothing {
-            self.perform(index, action);
-            self.transmit(index);
+        if self.measuring {
+            let meter = &mut self.groups[flow.group];
+            answer.completed.into_iter().for_each(|completed| meter.on_completed(completed));
+            answer.page.into_iter().for_each(|time| meter.on_page(time));
         }
-        self.arm(index);
+        if answer.action != Action::Nothing {
+            let acted = self.perform(lead, answer.action);
+            self.transmit(acted);
+        }
+        self.arm(lead);
     }
 
     fn on_datagram(&mut self, index: usize, packet: &Packet) {
@@ -277,6 +332,25 @@ impl World {
             }
         }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
+    }
+
+    /// A probe has come to the receiver.
+    fn on_probe(&mut self, index: usize, probe: &Packet) {
+        let payload_bytes = probe.bytes - self.flows[index].header_bytes;
+        self.send_back(index, Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp), payload_bytes);
+    }
+
+    /// The answer to a probe that was sent at `sent`.
+    fn on_echo(&mut self, index: usize, sent: Time) {
+        let rtt = self.now.since(sent);
+        let flow = &mut self.flows[index];
+        flow.counts.on_rtt(rtt);
+        if self.measuring {
+            self.groups[flow.group].rtt.record(rtt);
+        }
+        if let Endpoints::Padding(padding) = &mut flow.endpoints {
+            padding.on_echo(rtt);
+        }
     }
 
     #[inline]
@@ -297,7 +371,17 @@ impl World {
             unreachable!("a SYN needs a receiver")
         };
         let answer = receiver.on_syn(syn);
-        self.send_back(index, answer);
+        self.send_back(index, answer, 0);
+    }
+
+    /// A request has come to the sender.
+    fn on_request(&mut self, index: usize, number: u32) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let Some(Request { fetch, .. }) = flow.request.take_if(|request| request.number == number) else { return };
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
+        supply(sender, fetch.bytes, fetch.idle_since.map_or(Span::ZERO, |since| now.since(since)));
+        self.transmit(index);
     }
 
     fn on_syn_ack(&mut self, index: usize) {
@@ -316,50 +400,116 @@ impl World {
             return;
         }
         self.flows[index].armed = Time::NEVER;
-        if self.flows[index].application.next <= now {
-            let action = self.flows[index].application.act(now);
-            self.perform(index, action);
+        if let Some(application) = self.flows[index].application.as_mut().filter(|application| application.next <= now)
+        {
+            let action = application.act(now);
+            let acted = self.perform(index, action);
+            if acted != index {
+                self.transmit(acted);
+            }
+        }
+        if let Some(request) = self.flows[index].request.as_mut().filter(|request| request.again <= now) {
+            request.repeat(now);
+            self.send_request(index);
         }
         if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
             sender.on_timer(now);
             if let Some(ack) = receiver.on_timer(now) {
-                self.send_back(index, ack);
+                self.send_back(index, ack, 0);
             }
         }
         self.transmit(index);
     }
 
-    /// Does what an application asks, up to sending.
-    fn perform(&mut self, index: usize, action: Action) {
+    /// Does what the application of the flow that begins with connection `lead` asks, up to sending. The connection
+    /// that it was about.
+    fn perform(&mut self, lead: usize, action: Action) -> usize {
+        match action {
+            Action::Connect { connection, bytes } => return self.connect(lead + connection as usize, bytes),
+            Action::Fetch(fetch) => return self.fetch(lead, fetch),
+            Action::Pause => {
+                self.pause(lead);
+                return lead;
+            }
+            Action::Nothing | Action::Endless | Action::Supply { .. } | Action::Resume => {}
+        }
         let now = self.now;
-        match &mut self.flows[index].endpoints {
+        match &mut self.flows[lead].endpoints {
             Endpoints::Transport(sender, _) => match action {
-                Action::Nothing => {}
                 Action::Endless => sender.supply_forever(),
-                Action::Supply { bytes, idle } => {
-                    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
-                    if idle > sender.rtt().timeout() {
-                        sender.restart();
-                    }
-                    sender.supply(bytes);
-                }
-                Action::Connect(bytes) => self.connect(index, bytes),
-                Action::Pause => sender.stop_supply(),
+                Action::Supply { bytes, idle } => supply(sender, bytes, idle),
                 Action::Resume => {
                     sender.restart();
                     sender.supply_forever();
                 }
+                Action::Nothing | Action::Connect { .. } | Action::Fetch(_) | Action::Pause => {}
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
+            Endpoints::Padding(padding) => padding.perform(action, now),
+        }
+        lead
+    }
+
+    /// Nothing new is sent on any connection of a flow.
+    fn pause(&mut self, lead: usize) {
+        let now = self.now;
+        for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead == lead) {
+            flow.request = None;
+            match &mut flow.endpoints {
+                Endpoints::Transport(sender, _) => sender.stop_supply(),
+                Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
+                Endpoints::Padding(padding) => padding.perform(Action::Pause, now),
+            }
         }
     }
 
-    /// Sends `bytes` over a fresh connection.
-    fn connect(&mut self, index: usize, bytes: u64) {
+    /// Replaces a connection by a fresh one.
+    fn dial(&mut self, index: usize) {
+        let lead = self.flows[index].lead;
+        self.flows[lead].connections += 1;
+        let number = self.flows[lead].connections;
+        let mut port = FIRST_PORT.wrapping_add(number as u16);
+        // After 2^16 connections ports come again: not one that another connection of the flow has.
+        while number > u64::from(u16::MAX) && self.has_port(lead, port) {
+            port = port.wrapping_add(1);
+        }
         let flow = &mut self.flows[index];
-        let (mut sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, flow.connections + 1);
-        sender.supply(bytes);
-        flow.connect(Endpoints::Transport(sender, receiver));
+        let (sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, number);
+        flow.connect(Endpoints::Transport(sender, receiver), port);
+    }
+
+    fn has_port(&self, lead: usize, port: u16) -> bool {
+        let mut connections = self.flows[lead..].iter().take_while(|flow| flow.lead == lead);
+        connections.any(|flow| flow.key.destination_port == port)
+    }
+
+    /// Sends `bytes` over a fresh connection.
+    fn connect(&mut self, index: usize, bytes: u64) -> usize {
+        self.dial(index);
+        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+            sender.supply(bytes);
+        }
+        index
+    }
+
+    /// The receiver asks for what `fetch` says.
+    fn fetch(&mut self, lead: usize, fetch: Fetch) -> usize {
+        let index = lead + fetch.connection as usize;
+        if fetch.idle_since.is_none() {
+            self.dial(index);
+        }
+        let flow = &mut self.flows[index];
+        flow.requests = flow.requests.wrapping_add(1);
+        flow.request = Some(Request::new(flow.requests, fetch, self.now));
+        self.send_request(index);
+        index
+    }
+
+    /// Sends the request that a connection has.
+    fn send_request(&mut self, index: usize) {
+        let Some(request) = self.flows[index].request else { return };
+        let segment = Segment::new(SegmentKind::Request, request.number, self.now);
+        self.send_back(index, segment, request.fetch.request_bytes);
     }
 
     /// Sends all that a flow may send now.
@@ -396,15 +546,20 @@ impl World {
                 let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
                 Some(flow.packet(id, Segment::new(SegmentKind::Datagram, number, now), payload_bytes))
             }
+            Endpoints::Padding(padding) => {
+                let (kind, number) = padding.due(now)?;
+                let payload_bytes = padding.packet_bytes() - flow.header_bytes;
+                Some(flow.packet(id, Segment::new(kind, number, now), payload_bytes))
+            }
         }
     }
 
-    /// The receiver of a flow answers.
+    /// The receiver of a flow sends `segment` with `payload_bytes`.
     #[inline]
-    fn send_back(&mut self, index: usize, segment: Segment) {
+    fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
-        let mut packet = flow.packet(index as u32, segment, 0);
+        let mut packet = flow.packet(index as u32, segment, payload_bytes);
         packet.key = packet.key.reversed();
         self.enter(direction, packet);
     }
@@ -429,7 +584,9 @@ impl World {
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
-            flow.application.begin_measuring(self.now);
+            if let Some(application) = &mut flow.application {
+                application.begin_measuring(self.now);
+            }
             if let Some(call) = &mut flow.call {
                 call.begin_measuring();
             }
@@ -460,6 +617,15 @@ impl World {
         let in_lines: usize = self.lines.iter().map(Line::packets).sum();
         assert_eq!(in_flight, (in_links + in_lines) as u64, "packets in the network at {:?}", self.now);
     }
+}
+
+/// Gives `sender` something to send: so many bytes since its connection began, after nothing was left for `idle`.
+fn supply(sender: &mut Sender, bytes: u64, idle: Span) {
+    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
+    if idle > sender.rtt().timeout() {
+        sender.restart();
+    }
+    sender.supply(bytes);
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Data without end, or one transfer.
 
-use super::{Action, Activity, Answer, Completed};
+use super::{Action, Activity, Answer, Arrived, Completed};
 use sojourn_core::{Span, Time};
 
 /// Always has data, or so many bytes.
@@ -28,10 +28,11 @@ impl Activity for Bulk {
         unreachable!("a bulk transfer acts once")
     }
 
-    fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> Option<Answer> {
+    fn on_arrived(&mut self, now: Time, Arrived { delivered_bytes, .. }: Arrived) -> Option<Answer> {
         // A transfer that was stopped has no completion time.
         let is_whole = self.size_bytes == Some(delivered_bytes);
-        let completed = is_whole.then(|| Completed { time: now.since(self.start), bytes: delivered_bytes });
+        let completed =
+            is_whole.then(|| Completed { time: now.since(self.start), bytes: delivered_bytes, waited: Span::ZERO });
         Some(Answer { completed, ..Answer::new(Action::Nothing, Time::NEVER) })
     }
 }

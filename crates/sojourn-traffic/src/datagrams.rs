@@ -45,7 +45,9 @@ impl Datagrams {
             Action::Nothing => return,
             Action::Pause => Time::NEVER,
             Action::Endless | Action::Resume => now,
-            Action::Supply { .. } | Action::Connect(_) => unreachable!("datagrams come at a rate, not in transfers"),
+            Action::Supply { .. } | Action::Connect { .. } | Action::Fetch(_) => {
+                unreachable!("datagrams come at a rate, not in transfers")
+            }
         };
     }
 

@@ -3,19 +3,22 @@
 //! An application is told when the time it named has come and when all it supplied has arrived, and answers with
 //! what it asks of its sender and when it wants to be told next. Its own start and stop are looked after here.
 //!
-//! **To add a kind:** write its file with an [`Activity`], one line in the list below and one in [`activity`], and
+//! **To add a kind:** write its file with an `Activity`, one line in the list below and one in `activity`, and
 //! its section in the scenario format.
 
 mod bulk;
 mod datagrams;
 pub mod e_model;
 mod on_off;
+mod padding;
 mod sizes;
 mod transfers;
 pub mod video;
 pub mod voip;
+mod web;
 
 pub use datagrams::{Datagrams, Spacing};
+pub use padding::Padding;
 
 use bulk::Bulk;
 use on_off::OnOff;
@@ -24,6 +27,7 @@ use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::Traffic;
 use transfers::Transfers;
 use video::Video;
+use web::Web;
 
 /// What an application asks of its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,11 +44,31 @@ pub enum Action {
         idle: Span,
     },
     /// Send so many bytes over a fresh connection.
-    Connect(u64),
-    /// Send nothing new.
+    Connect {
+        /// Which of the flow's connections is replaced.
+        connection: u32,
+        /// That many.
+        bytes: u64,
+    },
+    /// Let the receiver ask for bytes, and send them when the request has come.
+    Fetch(Fetch),
+    /// Send nothing new on any connection.
     Pause,
     /// Send without end again, with a fresh window.
     Resume,
+}
+
+/// What a receiver asks of its sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fetch {
+    /// Over which of the flow's connections.
+    pub connection: u32,
+    /// Since when that connection is idle; `None` where a fresh one replaces it.
+    pub idle_since: Option<Time>,
+    /// Payload bytes of the request.
+    pub request_bytes: u32,
+    /// How many bytes shall have been sent since the connection began.
+    pub bytes: u64,
 }
 
 /// What an application answers.
@@ -56,6 +80,8 @@ pub struct Answer {
     pub next: Time,
     /// The transfer that has just ended, where one has.
     pub completed: Option<Completed>,
+    /// The page that has just ended, where one has.
+    pub page: Option<Span>,
 }
 
 /// A transfer that has ended.
@@ -65,13 +91,24 @@ pub struct Completed {
     pub time: Span,
     /// Its payload bytes.
     pub bytes: u64,
+    /// How long of that time it waited for a connection.
+    pub waited: Span,
 }
 
 impl Answer {
     /// Asks for `action`, and to be told at `next`.
     fn new(action: Action, next: Time) -> Answer {
-        Answer { action, next, completed: None }
+        Answer { action, next, completed: None, page: None }
     }
+}
+
+/// All that was supplied to a connection has arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// Which of the flow's connections.
+    pub connection: u32,
+    /// Payload bytes that arrived over it and all that it replaced, since the start of the flow.
+    pub delivered_bytes: u64,
 }
 
 /// How an application of some kind behaves between its start and its stop.
@@ -82,8 +119,8 @@ trait Activity {
     /// The time named by the last answer has come.
     fn on_time(&mut self, now: Time) -> Answer;
 
-    /// All that was supplied has arrived, `delivered_bytes` since the start of the flow. No answer leaves all as it is.
-    fn on_arrived(&mut self, _now: Time, _delivered_bytes: u64) -> Option<Answer> {
+    /// All that was supplied to a connection has arrived. No answer leaves all as it is.
+    fn on_arrived(&mut self, _now: Time, _arrived: Arrived) -> Option<Answer> {
         None
     }
 
@@ -109,8 +146,8 @@ macro_rules! kinds {
                 match self { $(AnyActivity::$name(kind) => kind.on_time(now)),+ }
             }
 
-            fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> Option<Answer> {
-                match self { $(AnyActivity::$name(kind) => kind.on_arrived(now, delivered_bytes)),+ }
+            fn on_arrived(&mut self, now: Time, arrived: Arrived) -> Option<Answer> {
+                match self { $(AnyActivity::$name(kind) => kind.on_arrived(now, arrived)),+ }
             }
 
             fn stop(&mut self, now: Time) {
@@ -125,6 +162,7 @@ kinds! {
     OnOff(OnOff),
     Video(Box<Video>),
     Transfers(Box<Transfers>),
+    Web(Box<Web>),
 }
 
 /// What an application may know of its flow.
@@ -140,16 +178,17 @@ pub struct Surroundings {
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
-        Traffic::Cbr { .. } => AnyActivity::Bulk(Bulk::new(None)),
-        Traffic::OnOff { on, off } => AnyActivity::OnOff(OnOff::new(*on, *off, stream("on-off"))),
+        Traffic::Cbr { .. } | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
+        Traffic::OnOff { on, off, restart } => AnyActivity::OnOff(OnOff::new(*on, *off, *restart, stream("on-off"))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
-            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, stream("talk"))),
+            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, true, stream("talk"))),
         },
-        Traffic::Transfers { interval, sizes } => {
+        Traffic::Transfers { interval, sizes, connections } => {
             let sizes = Draw::new(*sizes, stream("sizes"));
-            AnyActivity::Transfers(Box::new(Transfers::new(*interval, sizes, stream("arrivals"))))
+            AnyActivity::Transfers(Box::new(Transfers::new(*interval, sizes, *connections, stream("arrivals"))))
         }
+        Traffic::Web(web) => AnyActivity::Web(Box::new(Web::new(web, about.payload_bytes, stream))),
         Traffic::Video(video) => {
             AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
         }
@@ -213,17 +252,15 @@ impl Application {
         answer.action
     }
 
-    /// All that was supplied has arrived, `delivered_bytes` since the start of the flow. What it asks of its sender,
-    /// and the transfer that has ended with it.
-    pub fn on_arrived(&mut self, now: Time, delivered_bytes: u64) -> (Action, Option<Completed>) {
-        match self.activity.on_arrived(now, delivered_bytes) {
-            None => (Action::Nothing, None),
+    /// All that was supplied to a connection has arrived. What it asks for, and what has ended with it; no answer
+    /// leaves all as it is.
+    pub fn on_arrived(&mut self, now: Time, arrived: Arrived) -> Option<Answer> {
+        let answer = self.activity.on_arrived(now, arrived)?;
+        if self.state == State::Stopped {
             // What had been sent when the flow stopped still arrives, and leads to nothing more.
-            Some(answer) if self.state == State::Stopped => (Action::Nothing, answer.completed),
-            Some(answer) => {
-                self.next = answer.next.min(self.stop);
-                (answer.action, answer.completed)
-            }
+            return Some(Answer { action: Action::Nothing, ..answer });
         }
+        self.next = answer.next.min(self.stop);
+        Some(answer)
     }
 }

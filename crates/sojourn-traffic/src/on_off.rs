@@ -8,14 +8,17 @@ use sojourn_core::{Span, Stream, Time};
 pub struct OnOff {
     on: Span,
     off: Span,
+    /// What an off time is followed by.
+    again: Action,
     random: Stream,
     is_on: bool,
 }
 
 impl OnOff {
-    /// On and off times with these means.
-    pub fn new(on: Span, off: Span, random: Stream) -> OnOff {
-        OnOff { on, off, random, is_on: false }
+    /// On and off times with these means; whether an off time is followed by a new window.
+    pub fn new(on: Span, off: Span, restart: bool, random: Stream) -> OnOff {
+        let again = if restart { Action::Resume } else { Action::Endless };
+        OnOff { on, off, again, random, is_on: false }
     }
 
     /// Goes on or off and draws for how long.
@@ -32,6 +35,6 @@ impl Activity for OnOff {
     }
 
     fn on_time(&mut self, now: Time) -> Answer {
-        if self.is_on { self.turn(false, Action::Pause, now) } else { self.turn(true, Action::Resume, now) }
+        if self.is_on { self.turn(false, Action::Pause, now) } else { self.turn(true, self.again, now) }
     }
 }

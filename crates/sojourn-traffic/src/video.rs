@@ -6,7 +6,7 @@
 //! of the mean throughput of the last segments, nor above a share of that throughput times the segments in the buffer.
 //! A segment fills whole packets.
 
-use super::{Action, Activity, Answer};
+use super::{Action, Activity, Answer, Arrived};
 use sojourn_core::{Span, Time};
 use sojourn_scenario::Video as Spec;
 use std::collections::VecDeque;
@@ -176,7 +176,7 @@ impl Activity for Video {
     }
 
     /// A segment is complete.
-    fn on_arrived(&mut self, now: Time, _delivered_bytes: u64) -> Option<Answer> {
+    fn on_arrived(&mut self, now: Time, _arrived: Arrived) -> Option<Answer> {
         if self.player.state == State::Ended {
             return None;
         }
@@ -224,6 +224,10 @@ mod tests {
     }
 
     /// The highest rung that is not above 0.9 of the mean throughput, nor above 0.7 of it for each segment in the buffer.
+    fn arrived(delivered_bytes: u64) -> Arrived {
+        Arrived { connection: 0, delivered_bytes }
+    }
+
     #[test]
     fn the_choice_of_the_rate() {
         let mut video = video();
@@ -252,17 +256,17 @@ mod tests {
         let answer = video.on_time(at(1020));
         assert_eq!(answer.action, Action::Supply { bytes: 500_000, idle: Span::ZERO });
         // 4 Mbit/s: 0.7 of it with one segment there allow 2 Mbit/s. There is room at once.
-        assert_eq!(video.on_arrived(at(2000), 500_000).unwrap().next, at(2020));
+        assert_eq!(video.on_arrived(at(2000), arrived(500_000)).unwrap().next, at(2020));
         let idle = Span::from_millis(20);
         assert_eq!(video.on_time(at(2020)).action, Action::Supply { bytes: 1_500_000, idle });
         // The buffer ran out at 6 s: 1.5 s of stall. The mean of 4 and 8/5.5 is 2.7 Mbit/s, of which 0.7 allow 1.
-        assert_eq!(video.on_arrived(at(7500), 1_500_000).unwrap().next, at(7520));
+        assert_eq!(video.on_arrived(at(7500), arrived(1_500_000)).unwrap().next, at(7520));
         assert_eq!(video.on_time(at(7520)).action, Action::Supply { bytes: 2_000_000, idle });
         // At once: 7.9 s in the buffer, and 12 have room for 4 more at 7.6 s; the next one fills it.
-        assert_eq!(video.on_arrived(at(7600), 2_000_000).unwrap().next, at(7620));
+        assert_eq!(video.on_arrived(at(7600), arrived(2_000_000)).unwrap().next, at(7620));
         video.on_time(at(7620));
         // 11.8 s at 7.7 s: 3.8 s must be played first.
-        assert_eq!(video.on_arrived(at(7700), 0).unwrap().next, at(7700 + 3800 + 20));
+        assert_eq!(video.on_arrived(at(7700), arrived(0)).unwrap().next, at(7700 + 3800 + 20));
         // When it is asked for, two segments are left, and not the three there were.
         video.throughputs = [5.0e6, 5.0e6].into();
         video.spec.safety = 1.0;
@@ -284,6 +288,6 @@ mod tests {
         assert_eq!((rest.stalls, rest.stalled, rest.segments), (0, Span::from_secs(1), 0));
         video.stop(at(21_500));
         assert_eq!(video.tally(at(60_000)).stalled, Span::from_secs(1));
-        assert!(video.on_arrived(at(60_000), 0).is_none());
+        assert!(video.on_arrived(at(60_000), arrived(0)).is_none());
     }
 }

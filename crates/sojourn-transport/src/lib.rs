@@ -9,7 +9,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use options::{DESCRIPTOR, Options};
+pub use options::{DESCRIPTOR, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};

@@ -1,7 +1,9 @@
 //! What can be set of the sender and the receiver.
 
 use sojourn_congestion::Path;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
+};
 use sojourn_core::{Amount, Span};
 
 /// What `transport` is and what can be set.
@@ -126,6 +128,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("classic"),
             description: "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs",
         },
+        Parameter {
+            name: "ect",
+            kind: Kind::Choice(&["control", "ect0", "ect1"]),
+            default: Value::Choice("control"),
+            description: "with ecn: what data carry: ECT(1) where the control is scalable (RFC 9331) and else ECT(0), or one of them whatever the control; ect1 lets any control say that it wants early marks (RITE deliverable 2.1 section 4.2.1)",
+        },
     ],
     presets: &[
         Preset {
@@ -159,6 +167,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "TCP",
+        settings: &[
+            Setting::flag("ecn", "features ecn", ""),
+            Setting::words("ecn_feedback", &[("classic", ""), ("accurate", "")]),
+        ],
+        remarks: &[
+            "it has loss probes and time-based loss detection (RFC 8985) besides",
+            "its timers count in the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
+            "a control asks for the feedback that it needs: dctcp for the accurate one",
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 
@@ -197,6 +218,19 @@ pub struct Options {
     pub ecn: bool,
     /// Whether the receiver echoes each mark once, instead of until it is answered.
     pub accurate_ecn: bool,
+    /// What data carry with ECN.
+    pub ect: Ect,
+}
+
+/// The code point of data packets with ECN (RFC 3168).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ect {
+    /// The one that belongs to the control.
+    OfControl,
+    /// ECT(0).
+    Zero,
+    /// ECT(1).
+    One,
 }
 
 /// The constants of RFC 6298.
@@ -238,6 +272,14 @@ impl Options {
                 "classic, or accurate with ecn = true: there are no marks to echo",
             ));
         }
+        let ect = match params.choice("ect") {
+            "ect0" => Ect::Zero,
+            "ect1" => Ect::One,
+            _ => Ect::OfControl,
+        };
+        if ect != Ect::OfControl && !params.boolean("ecn") {
+            return Err(ParameterError::new("ect", "control, or ect0 or ect1 with ecn = true"));
+        }
         let receive_window = match params.amount("receive_window") {
             Amount::Packets(packets) => packets,
             Amount::Bytes(bytes) => (bytes / f64::from(payload_bytes)).floor(),
@@ -262,6 +304,7 @@ impl Options {
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,
+            ect,
         })
     }
 

@@ -28,6 +28,12 @@ pub enum SegmentKind {
     Ack,
     /// Carries payload that nobody acknowledges.
     Datagram,
+    /// Asks for payload: travels from the receiver to the sender.
+    Request,
+    /// Asks for an echo.
+    Probe,
+    /// Answers a probe: travels from the receiver to the sender.
+    Echo,
 }
 
 /// The transport header. Segments are numbered from zero; each carries one MSS, the last one of a
@@ -42,7 +48,7 @@ pub struct Segment {
     pub ece: bool,
     /// Valid entries of `sack`.
     pub blocks: u8,
-    /// Data: its number. Acknowledgement: the next number expected.
+    /// Data, request: its number. Acknowledgement: the next number expected.
     pub number: u32,
     /// Data: when it was sent. Acknowledgement: the echoed time (RFC 7323).
     pub stamp: Time,
@@ -97,7 +103,9 @@ mod tests {
 
     #[test]
     fn only_acknowledgements_are_read_as_such() {
-        for kind in [SegmentKind::Syn, SegmentKind::SynAck, SegmentKind::Data, SegmentKind::Datagram] {
+        for kind in
+            [SegmentKind::Syn, SegmentKind::SynAck, SegmentKind::Data, SegmentKind::Datagram, SegmentKind::Request]
+        {
             assert_eq!(Segment::new(kind, 7, Time::ZERO).acknowledgement(), None, "{kind:?}");
         }
         let mut ack = Segment::new(SegmentKind::Ack, 7, Time::from_nanos(5));

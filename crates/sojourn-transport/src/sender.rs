@@ -202,6 +202,12 @@ impl Sender {
         self.end
     }
 
+    /// One past the highest segment that was sent.
+    #[inline]
+    pub fn sent(&self) -> u32 {
+        self.board.next()
+    }
+
     /// The congestion control.
     #[inline]
     pub fn control(&self) -> &AnyControl {

@@ -13,6 +13,7 @@ from sojourn.reading import read, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+LISTED = ["queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -21,13 +22,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
     cls=ExampleCommand,
     examples="""
     sojourn list queues
+    sojourn list access
     sojourn list scenarios --json
     """,
 )
-@click.argument("what", type=click.Choice(["queues", "controls", "presets", "scenarios"]))
+@click.argument("what", type=click.Choice(LISTED))
 @json_option
 def list_(what: str, as_json: bool) -> None:
-    """List what a scenario can name: queues, controls, presets or ready scenarios."""
+    """List what a scenario can name: queues, controls, parts of links, access lines, presets or ready scenarios."""
     rows = _presets() if what == "presets" else _named(what)
     if as_json:
         render.print_json(rows)
@@ -53,29 +55,35 @@ def _presets() -> list[dict[str, str]]:
     examples="""
     sojourn show red
     sojourn show ledbat --json
+    sojourn show adsl2+
     sojourn show motivating-red > my-scenario.toml
     """,
 )
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show what NAME is: the parameters of an algorithm, or a ready scenario with every default written out.
+    """Show what NAME is: an algorithm, an access line, or a ready scenario with every default written out.
 
-    For a queue discipline, a congestion control or a transport: what it does, its source, its parameters with
-    their units and defaults, and its presets.
+    For a queue discipline, a congestion control, a transport or a part of a link: what it does, its source, its
+    parameters with their units and defaults, and its presets. For an access line: what it sets in both directions.
     """
     found = [(kind, entry) for kind, entry in entries() if entry["name"] == name]
-    if found:
+    lines = [profile for profile in catalogue()["access"] if profile["name"] == name]
+    if found or lines:
         if as_json:
-            render.print_json([{"is": kind, **entry} for kind, entry in found])
+            listed = [*found, *(("access", line) for line in lines)]
+            render.print_json([{"is": kind, **entry} for kind, entry in listed])
         else:
             for kind, entry in found:
                 render.print_entry(kind, entry)
+            for line in lines:
+                render.print_profile(line)
     elif any(scenario["name"] == name for scenario in catalogue()["scenarios"]):
         ready = _native.load_ready(name)
         click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
     else:
         known = [entry["name"] for _, entry in entries()]
+        known += [profile["name"] for profile in catalogue()["access"]]
         known += [scenario["name"] for scenario in catalogue()["scenarios"]]
         raise unknown_name("nothing is called", name, known)
 

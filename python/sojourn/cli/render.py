@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.catalogue import Entry, Parameter
+from sojourn.catalogue import Entry, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
@@ -58,6 +58,47 @@ def print_entry(kind: str, entry: Entry) -> None:
             *_section("Holds", [[HOLDS[entry["holds"]]]] if entry["holds"] else []),
             *_section("Of each class: default, meaning [allowed]", _parameters(entry["class_parameters"])),
             *_section("Presets: whose, what differs from the defaults", presets),
+            *_section("In Linux", _in_linux(kind, entry["linux"])),
+        )
+    )
+
+
+def _in_linux(kind: str, linux: Mapping[str, Any]) -> list[list[str]]:
+    """Say what an algorithm is in the kernel, how it is told its parameters, and which it cannot be told."""
+    if not linux:
+        return []
+    if "absent" in linux:
+        return [["not there", linux["absent"]]]
+    tool = {"queue": "tc "}.get(kind, "")
+    rows = []
+    for form in linux["forms"]:
+        rows.append([f"{tool}{form['name']} {form['words']}".rstrip(), form["module"]])
+        rows += [["  " + setting["parameter"], _said(setting)] for setting in form["settings"]]
+        rows += [["  always", f"{name} = {str(value).lower()}"] for name, value in form["fixed"].items()]
+        rows += [["  besides", remark] for remark in form["remarks"]]
+    return rows
+
+
+def _said(setting: Mapping[str, Any]) -> str:
+    if "yes" in setting:
+        return " or ".join(word or "nothing" for word in (setting["yes"], setting["no"]))
+    if "words" in setting:
+        return ", ".join(f"{choice}: {word or 'nothing'}" for choice, word in setting["words"].items())
+    return f"{setting['word']} [{setting['unit']}]"
+
+
+def print_profile(profile: Profile) -> None:
+    """Print what an access line sets in each direction."""
+    from rich.console import Group
+    from rich.text import Text
+
+    _print(
+        Group(
+            Text(f"{profile['name']} (access)", style="bold"),
+            Text(profile["summary"]),
+            *_section("Sources", [[source] for source in profile["sources"]]),
+            *_section("Down, to the home", [list(setting) for setting in profile["down"].items()]),
+            *_section("Up, from the home", [list(setting) for setting in profile["up"].items()]),
         )
     )
 

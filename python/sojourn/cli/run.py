@@ -15,8 +15,11 @@ from sojourn.reading import input_error, read
 if TYPE_CHECKING:
     from sojourn.api import Backend
     from sojourn.result import Result
+    from sojourn.testbed.plan.shaping import Shaper
 
-WORLDS = ("sim", "fluid")
+WORLDS = ("sim", "fluid", "linux")
+KERNELS = ("auto", "host", "uml", "uml-virtual")
+SHAPERS = ("htb", "tbf", "device")
 PICTURES = (".pdf", ".png", ".svg")
 
 
@@ -29,10 +32,13 @@ PICTURES = (".pdf", ".png", ".svg")
     sojourn run my-link.toml --out results/my-link --packets --pcap
     sojourn run cellular --plot delay.pdf
     sojourn run controlled-delay --probes --plot controller.pdf
+    sojourn run my-link.toml --backend linux --runs 3
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
 @click.option("--backend", type=click.Choice(WORLDS), default="sim", show_default=True, help="The world to run in.")
+@click.option("--kernel", type=click.Choice(KERNELS), help="With --backend linux: which kernel.  [default: auto]")
+@click.option("--shaper", type=click.Choice(SHAPERS), help="With --backend linux: what slows the link.  [default: htb]")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -42,12 +48,15 @@ PICTURES = (".pdf", ".png", ".svg")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
 @click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
+@click.option("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
 @click.option("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
 @click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
     backend: "Backend",
+    kernel: str | None,
+    shaper: "Shaper | None",
     seed: int | None,
     runs: int | None,
     jobs: int | None,
@@ -57,6 +66,7 @@ def run(  # noqa: PLR0913 (one for each option)
     force: bool,
     plot: str | None,
     packets: bool,
+    transfers: bool,
     probes: bool,
     pcap: bool,
     bin_text: str,
@@ -64,8 +74,13 @@ def run(  # noqa: PLR0913 (one for each option)
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     if (packets or pcap) and out is None:
         raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
+    if transfers and out is None:
+        raise input_error("--transfers needs --out DIR", key="--out")
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
+    for option, value in (("--kernel", kernel), ("--shaper", shaper)):
+        if value is not None and backend != "linux":
+            raise input_error(f"{option} needs --backend linux", key=option, found=value)
     bin_s = _native.seconds("--bin", bin_text)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
@@ -79,9 +94,14 @@ def run(  # noqa: PLR0913 (one for each option)
             bin_s=bin_s,
             packets=packets or pcap,
             probes=probes,
+            transfers=transfers,
             backend=backend,
+            kernel=kernel or "auto",
+            shaper=shaper or "htb",
             progress=update,
         )
+    for remark in result.runs[0].get("kernel", {}).get("remarks", []):
+        click.echo(f"note: {remark}", err=True)
     if out is not None:
         result.save(out, force=force, pcap=pcap)
     if plot is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     examples="""
     sojourn testbed doctor         # what this machine can do, and what is missing
     sojourn testbed build-kernel   # once, for exact results in virtual time
+    sojourn testbed build-libutp   # once, for flows over libutp
     """,
 )
 def testbed() -> None:
@@ -59,9 +60,11 @@ def doctor_text(diagnosis: "Diagnosis") -> str:
     for tool in diagnosis.tools:
         where = tool["path"] or f"missing (package {tool['package']})"
         lines.append(f"  {tool['name']:<12} {where}  {tool['purpose']}")
-    lines += ["", "To build uml-virtual"]
-    lacks = ", ".join(item.what for item in diagnosis.build_missing)
-    lines.append(f"  missing: {lacks}" if lacks else "  all is there: sojourn testbed build-kernel")
+    lines += ["", "Built once, on request"]
+    for build in diagnosis.builds:
+        lacks = ", ".join(item.what for item in build.missing)
+        state = "built" if build.built else f"cannot be built: needs {lacks}" if lacks else build.command
+        lines.append(f"  {build.name:<12} {state}")
     if diagnosis.install:
         lines += ["", "To install what is missing", f"  {diagnosis.install}"]
     return "\n".join(lines)
@@ -108,10 +111,11 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
     from sojourn.testbed.options import read_options
     from sojourn.testbed.source import find_source
 
+    found = find_source(source)
+    if found is not None:
+        click.echo(f"from {found.path} into {build.kernels_folder()}; no step of it needs root", err=True)
     with progress("building the kernel") as update:
-        built = build.build_kernel(
-            find_source(source), read_options(), jobs=jobs or usable_processors(), force=force, report=update
-        )
+        built = build.build_kernel(found, read_options(), jobs=jobs or usable_processors(), force=force, report=update)
     if built.absent:
         click.echo(f"this version of the kernel does not have {', '.join(built.absent)}", err=True)
     if not built.fresh:
@@ -121,8 +125,29 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
 
 @testbed.command(cls=ExampleCommand, examples="sojourn testbed clean")
 def clean() -> None:
-    """Remove the kernels that were built, and builds that were not finished."""
-    from sojourn.testbed.build import clean as remove
+    """Remove what was built, kernels and libutp, and builds that were not finished."""
+    from sojourn.testbed import utp
     from sojourn.testbed.build import kernels_folder
+    from sojourn.testbed.places import remove
 
-    click.echo(f"{remove() / 1e6:.0f} MB removed from {kernels_folder()}")
+    for folder in (kernels_folder(), utp.folder()):
+        click.echo(f"{remove(folder) / 1e6:.1f} MB removed from {folder}")
+
+
+@testbed.command(
+    "build-libutp",
+    cls=ExampleCommand,
+    examples="""
+    sojourn testbed build-libutp   # npm fetches the source, c++ compiles it
+    """,
+)
+def build_libutp() -> None:
+    """Build libutp, the LEDBAT of BitTorrent, once, into Sojourn's cache.
+
+    Its source (MIT) is fetched by your npm client from the package utp-native.
+    """
+    from sojourn.testbed import utp
+
+    with progress("building libutp") as update:
+        built = utp.build(report=update)
+    click.echo(str(built))

@@ -12,6 +12,7 @@ from sojourn.fluid.model import Class, Model, Red
 from sojourn.fluid.trajectory import Trajectory, trajectory
 from sojourn.reading import input_error
 from sojourn.record import Record
+from sojourn.tables import Column, coded, plain
 
 CONTROLS = ("newreno", "ledbat")
 _OTHER_WORLD = "--backend sim can"
@@ -66,7 +67,7 @@ class FluidRun:
         }
         return json.dumps(document)
 
-    def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
+    def table(self, name: str) -> list[Column]:
         """Return the columns of table "queue" or "flows", as a simulated run does."""
         if self.bin_s is None or name not in {"queue", "flows"}:
             raise ValueError(f"no table is called {name!r}")
@@ -79,7 +80,7 @@ class FluidRun:
         middles = np.rint((times + bin_s / 2) / step).astype(int)
         return np.minimum(middles, len(self.path.times_s) - 1), times
 
-    def _queue_columns(self, places: Any, times: Any) -> list[tuple[str, str, bytes, list[str] | None]]:
+    def _queue_columns(self, places: Any, times: Any) -> list[Column]:
         path = self.path
         queue, capacity = path.queue_packets[places], path.model.packets_per_s
         rates = path.rates_packets_per_s[places].sum(axis=1)
@@ -96,9 +97,9 @@ class FluidRun:
             "marks": np.zeros_like(queue),
             "sent_bytes": sent * self.packet_bytes,
         }
-        return [_coded("link", np.zeros(len(queue)), ["bottleneck"]), *map(_plain, numbers, numbers.values())]
+        return [coded("link", np.zeros(len(queue)), ["bottleneck"]), *map(plain, numbers, numbers.values())]
 
-    def _flow_columns(self, places: Any, times: Any) -> list[tuple[str, str, bytes, list[str] | None]]:
+    def _flow_columns(self, places: Any, times: Any) -> list[Column]:
         path, width = self.path, float(self.bin_s or 0)
         owners = [(index, flow) for index, one in enumerate(path.model.classes) for flow in range(one.flows)]
         kept = 1 - path.probabilities[places]
@@ -120,9 +121,9 @@ class FluidRun:
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
         joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-        group = _coded("group", joined.pop("group"), [one.name for one in path.model.classes])
-        unknown = _plain("one_way_delay_ms", np.full(len(joined["time_s"]), np.nan))
-        time, place, *others = map(_plain, joined, joined.values())
+        group = coded("group", joined.pop("group"), [one.name for one in path.model.classes])
+        unknown = plain("one_way_delay_ms", np.full(len(joined["time_s"]), np.nan))
+        time, place, *others = map(plain, joined, joined.values())
         return [time, group, place, *others, unknown]
 
     def _bottleneck(self, measured: Any, drop_rate: float) -> dict[str, Any]:
@@ -182,7 +183,7 @@ def model(scenario: Record) -> Model:
     for key in ("reverse", "hop"):
         if key in scenario:
             raise _refused(key, "a further link", "the bottleneck alone")
-    for key in ("framing", "jitter", "loss"):
+    for key in ("framing", "medium", "jitter", "loss", "noise", "protection"):
         if link.get(key):
             raise _refused(f"bottleneck.{key}", link[key], "a link without it")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}
@@ -274,11 +275,3 @@ def _quantity(text: str, unit: str) -> float:
     if found is None or found[1] != unit:
         raise TypeError(f"a resolved scenario holds {text!r} where a quantity in {unit} belongs")
     return found[0]
-
-
-def _plain(name: str, values: Any) -> tuple[str, str, bytes, list[str] | None]:
-    return name, "<f8", np.asarray(values, dtype="<f8").tobytes(), None
-
-
-def _coded(name: str, codes: Any, categories: list[str]) -> tuple[str, str, bytes, list[str] | None]:
-    return name, "<u4", np.asarray(codes, dtype="<u4").tobytes(), categories

@@ -28,11 +28,12 @@ class Lab:
     def sweep(self, name: str, tables: Mapping[str, Any]) -> Dataset:
         """Return the dataset of a plan, running what the folder lacks of it.
 
-        Another plan under the same name, or one of another version, is run anew.
+        Another plan under the same name, or one of another version, is run anew. Files that the scenario names are
+        looked up in the folder, unless their paths are absolute.
         """
         if name in self.ready:
             return self.ready[name]
-        plan = Plan.of({**tables, **self.overrides}, name=name)
+        plan = Plan.of({**tables, **self.overrides}, name=name, folder=str(self.folder))
         folder = self.folder / DATA / name
         dataset = Dataset.create(folder, plan, batch_points(plan), replace=True)
 

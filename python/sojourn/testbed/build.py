@@ -14,7 +14,7 @@ from pathlib import Path
 from sojourn.testbed.errors import BuildError, Missing, NotInstalledError
 from sojourn.testbed.kept import CONSOLE, Kept
 from sojourn.testbed.options import Options
-from sojourn.testbed.places import cache_folder, work_folder
+from sojourn.testbed.places import cache_folder, keeper_folder
 from sojourn.testbed.source import PACKAGE, Source
 from sojourn.testbed.tools import BUILD_TOOLS, missing_tools
 
@@ -77,7 +77,7 @@ def build_kernel(source: Source | None, options: Options, *, jobs: int, force: b
     """
     lacks = missing_for_build(source)
     if lacks or source is None:
-        raise NotInstalledError("uml-virtual, to be built,", lacks)
+        raise NotInstalledError("building the kernel uml-virtual", lacks)
     key = source.key(options.digest)
     folder = kernels_folder() / key
     if (folder / PROGRAM).is_file() and not force:
@@ -89,16 +89,6 @@ def build_kernel(source: Source | None, options: Options, *, jobs: int, force: b
         _install(work / "objects", folder, {"source": source.path.name, "options": options.digest, "absent": absent})
         shutil.rmtree(work, ignore_errors=True)
     return Built(folder, absent, fresh=True)
-
-
-def clean(folder: Path | None = None) -> int:
-    """Remove all kernels and unfinished builds; return the bytes that became free."""
-    place = folder or kernels_folder()
-    if not place.is_dir():
-        return 0
-    size = sum(path.lstat().st_blocks * 512 for path in place.rglob("*"))
-    shutil.rmtree(place)
-    return size
 
 
 @contextmanager
@@ -172,14 +162,13 @@ class _Builder:
         (self.objects / "configured").touch()
 
     def _compile(self, jobs: int) -> None:
-        done = len(list(self.objects.rglob("*.o")))
+        done = {path.relative_to(self.objects).as_posix() for path in self.objects.rglob("*.o")}
 
         def count(text: str) -> None:
-            nonlocal done
             names = _COMPILED.findall(text)
-            done += len(names)
-            part = min(done / self.options.objects, 1)
-            note = f"{done} of about {self.options.objects} objects{f', {names[-1]}' if names else ''}"
+            done.update(names)
+            part = min(len(done) / self.options.objects, 1)
+            note = f"{len(done)} of about {self.options.objects} objects{f', {names[-1]}' if names else ''}"
             self.report(_CONFIGURED + part * (1 - _CONFIGURED), note)
 
         self._make(f"--jobs={jobs}", PROGRAM, watch=count)
@@ -198,7 +187,7 @@ class _Builder:
         }
         # Options of a make that happens to be above this one are not for this one.
         own = {"MAKEFLAGS": "", "MAKELEVEL": "", "LC_ALL": "C", **stamps}
-        with work_folder() as place, Kept(place, command, signal.SIGTERM, own) as kept:
+        with keeper_folder() as place, Kept(place, command, signal.SIGTERM, own) as kept:
             with self.log.open("a", encoding="utf-8") as log:
                 for text in _output(kept, place / CONSOLE):
                     log.write(text)

@@ -9,14 +9,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sojourn.testbed.build import missing_for_build
+from sojourn.testbed import utp
+from sojourn.testbed.build import BUILD_COMMAND, built_kernel, missing_for_build
 from sojourn.testbed.errors import Missing, TestbedError, install_command
 from sojourn.testbed.kernels import Kernel, kernels
 from sojourn.testbed.kernels.job import PLAN, REPORT
+from sojourn.testbed.kernels.uml import UmlVirtual
 from sojourn.testbed.options import Options, read_options
 from sojourn.testbed.places import cache_folder
 from sojourn.testbed.source import find_source
-from sojourn.testbed.tools import TOOLS, missing_tools
+from sojourn.testbed.tools import TOOLS, UTP_TOOLS, missing_tools
 
 SURVEY = "sojourn.testbed.survey"
 _SURVEY_S = 60
@@ -40,13 +42,23 @@ class Finding:
 
 
 @dataclass
+class Build:
+    """Something that Sojourn builds once, on request."""
+
+    name: str
+    command: str
+    built: bool
+    missing: list[Missing]
+    """What is missing to build it."""
+
+
+@dataclass
 class Diagnosis:
     """The machine."""
 
     kernels: list[Finding]
     tools: list[dict[str, str | None]]
-    build_missing: list[Missing]
-    """What is missing to build the kernel uml-virtual."""
+    builds: list[Build]
     missing: list[Missing]
     """All that is missing for anything."""
     asked: Options
@@ -67,7 +79,7 @@ class Diagnosis:
             "works": self.works,
             "kernels": [asdict(kernel) for kernel in self.kernels],
             "tools": self.tools,
-            "build_missing": [asdict(item) for item in self.build_missing],
+            "builds": [asdict(build) for build in self.builds],
             "install": self.install,
             "asked": {"qdiscs": list(self.asked.qdiscs), "controls": list(self.asked.controls)},
         }
@@ -84,13 +96,16 @@ def diagnose(
         for number, finding in enumerate(pool.map(lambda kernel: survey(kernel, options), tried), start=1):
             findings.append(finding)
             report(number / len(tried), finding.name)
-    build_missing = missing_for_build(find_source(None))
+    builds = [
+        Build(UmlVirtual.name, BUILD_COMMAND, built_kernel() is not None, missing_for_build(find_source(None))),
+        Build("libutp", utp.BUILD_COMMAND, not utp.missing(), missing_tools(UTP_TOOLS)),
+    ]
     by_kernels = [item for finding in findings for item in finding.missing]
     return Diagnosis(
         kernels=findings,
         tools=[{"name": t.name, "path": t.path(), "package": t.package, "purpose": t.purpose} for t in TOOLS],
-        build_missing=build_missing,
-        missing=[*by_kernels, *build_missing, *missing_tools(TOOLS)],
+        builds=builds,
+        missing=[*by_kernels, *(item for build in builds for item in build.missing), *missing_tools(TOOLS)],
         asked=options,
     )
 

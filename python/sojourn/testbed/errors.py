@@ -1,5 +1,6 @@
 """What can go wrong on a real kernel. Each message is a sentence for the user."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,11 +27,15 @@ class Missing:
 def install_command(missing: Sequence[Missing]) -> str | None:
     """Return the one command that installs all that packages can bring; None where they can bring nothing.
 
-    >>> install_command([Missing("tc", "iproute2"), Missing("ip", "iproute2"), Missing("bc", "bc")])
-    'sudo apt-get install bc iproute2'
+    >>> lacks = [Missing("tc", "iproute2"), Missing("ip", "iproute2"), Missing("bc", "bc")]
+    >>> install_command(lacks).removeprefix("sudo ")
+    'apt-get install bc iproute2'
     """
     packages = sorted({item.package for item in missing if item.package})
-    return f"sudo apt-get install {' '.join(packages)}" if packages else None
+    if not packages:
+        return None
+    # Root needs no sudo, and in a container there is often none.
+    return f"{'' if os.geteuid() == 0 else 'sudo '}apt-get install {' '.join(packages)}"
 
 
 def advice(missing: Sequence[Missing]) -> str:
@@ -41,11 +46,11 @@ def advice(missing: Sequence[Missing]) -> str:
 
 
 class NotInstalledError(TestbedError):
-    """The machine lacks something that the kernel needs."""
+    """The machine lacks something; `who` needs it, such as `the kernel uml`."""
 
-    def __init__(self, kernel: str, missing: Sequence[Missing]) -> None:
+    def __init__(self, who: str, missing: Sequence[Missing]) -> None:
         lacks = ", ".join(item.what for item in missing)
-        super().__init__(f"the kernel {kernel} needs {lacks}. {advice(missing)}".rstrip())
+        super().__init__(f"{who} needs {lacks}. {advice(missing)}".rstrip())
         self.missing = list(missing)
 
 

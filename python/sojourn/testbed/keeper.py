@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
             _ask_to_end(child, int(death_signal))
             _end_all()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(Path(folder))
     return 0
 
 
@@ -106,6 +106,15 @@ def _end_all() -> None:
         except ChildProcessError:
             return
         time.sleep(0.002)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, again and again for a while: others that are being ended may still write to it."""
+    until = time.monotonic() + _GRACE_S
+    shutil.rmtree(folder, ignore_errors=True)
+    while folder.exists() and time.monotonic() < until:
+        time.sleep(0.01)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _children() -> list[int]:

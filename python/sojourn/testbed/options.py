@@ -26,6 +26,7 @@ class Options:
     """Names of disciplines as the kernel has them, such as fq_codel."""
     controls: tuple[str, ...]
     """Names of congestion controls as the kernel has them, such as lp."""
+
     @property
     def digest(self) -> str:
         """Changes with what is built, not with how the list is written."""

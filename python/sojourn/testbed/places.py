@@ -4,15 +4,19 @@ import fcntl
 import mmap
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sojourn.testbed.errors import KernelError
+from sojourn.testbed.kept import Kept
 
 _PREFIX = "sojourn-"
 _LOCK = "lock"
+# The unit of st_blocks, whatever the file system has.
+_BLOCK_BYTES = 512
 # A boot parameter ends at a space, and quotes have a meaning in it.
 _UNFIT = set(" \t\n\"'\\,")
 # Inside a kernel these hold something else than outside.
@@ -27,19 +31,39 @@ def cache_folder() -> Path:
     return base / "sojourn"
 
 
+def remove(folder: Path) -> int:
+    """Remove a folder of the cache, if it is there; return the bytes that became free."""
+    if not folder.is_dir():
+        return 0
+    size = sum(path.lstat().st_blocks * _BLOCK_BYTES for path in folder.rglob("*"))
+    shutil.rmtree(folder)
+    return size
+
+
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """Give a new folder for the files of one job, which has the same path inside a kernel.
+    """Give a new folder for files that kernels see too, under the same path.
 
-    It is the caller's until the context ends, and is removed then. One whose owner was killed together with
-    its keeper is removed by the next call.
+    It is removed when the context ends, or this process does, however that comes.
+    """
+    with keeper_folder() as folder, Kept(folder, ("sleep", "infinity"), signal.SIGKILL):
+        yield folder
+
+
+@contextmanager
+def keeper_folder() -> Iterator[Path]:
+    """Give a new folder for the files of one kept command, whose keeper removes it.
+
+    One whose owner was killed together with its keeper is removed by the next call.
     """
     base = _first_fit((Path(tempfile.gettempdir()), cache_folder()), _unfit_for_work, "the files of a job")
     _remove_orphans(base)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
     try:
-        with (folder / _LOCK).open("w") as lock:
+        with (folder / f".{_LOCK}").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            # Seen only when it is held: who removes orphans must not take a new folder for one.
+            (folder / f".{_LOCK}").rename(folder / _LOCK)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,6 @@
 """Runs many job folders side by side, as many as the machine has processors and memory for."""
 
-import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -11,6 +11,8 @@ from sojourn.testbed.kernels import INSIDE, Kernel, Progress
 from sojourn.testbed.kernels.uml import MEMORY_BYTES
 
 _LOOK_EVERY_S = 0.1
+_MEMORY = Path("/proc/meminfo")
+_AVAILABLE = re.compile(r"^MemAvailable: +(\d+) kB$", flags=re.M)
 
 
 def most_jobs() -> int:
@@ -18,8 +20,10 @@ def most_jobs() -> int:
 
     A job seldom touches all of its memory.
     """
-    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return max(1, min(usable_processors(), 2 * free // MEMORY_BYTES))
+    available = _AVAILABLE.search(_MEMORY.read_text(encoding="ascii"))
+    if available is None:
+        return usable_processors()
+    return max(1, min(usable_processors(), 2 * (int(available[1]) << 10) // MEMORY_BYTES))
 
 
 def run_all(

@@ -35,16 +35,24 @@ BUILD_TOOLS = tuple(
         ("xz", "xz-utils"),
     )
 )
-TOOLS = (
+UTP_TOOLS = (
+    Tool("npm", "npm", "to fetch the source of libutp"),
+    Tool("c++", "g++", "to build libutp"),
+)
+JOB_TOOLS = (
     Tool("ip", "iproute2", "to make networks"),
     Tool("tc", "iproute2", "to set queue disciplines"),
     Tool("ethtool", "ethtool", "to switch offloads off"),
     Tool("ping", "iputils-ping", "to probe as the papers do"),
-    Tool("modprobe", "kmod", "to load modules of the kernel uml"),
-    Tool("unshare", "util-linux", "to make namespaces on the kernel host"),
+)
+MODPROBE = Tool("modprobe", "kmod", "to load modules of the kernel uml")
+UNSHARE = Tool("unshare", "util-linux", "to make namespaces on the kernel host")
+TOOLS = (
+    *JOB_TOOLS,
+    MODPROBE,
+    UNSHARE,
     *BUILD_TOOLS,
-    Tool("npm", "npm", "to fetch the source of libutp"),
-    Tool("c++", "g++", "to build libutp"),
+    *UTP_TOOLS,
 )
 
 

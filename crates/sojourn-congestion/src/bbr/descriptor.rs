@@ -1,7 +1,7 @@
 //! What BBR is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `bbr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -88,5 +88,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "bbr", module: "tcp_bbr", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

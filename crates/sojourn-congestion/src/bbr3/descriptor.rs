@@ -1,7 +1,7 @@
 //! What BBR version 3 is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `bbr3` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -125,6 +125,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("BBR version 3 lives in Google's own kernel"),
     ..Descriptor::PLAIN
 };
 

@@ -1,7 +1,7 @@
 //! What CDG is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `cdg` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -133,5 +133,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "cdg", module: "tcp_cdg", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

@@ -1,7 +1,7 @@
 //! What CUBIC is and what can be set.
 
 use crate::hystart;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `cubic` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -130,5 +130,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "cubic", module: "tcp_cubic", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

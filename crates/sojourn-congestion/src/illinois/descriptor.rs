@@ -1,6 +1,6 @@
 //! What TCP Illinois is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// A part of the largest queueing delay.
 const PART: Kind = Kind::Number { min: 0.0, max: 1.0 };
@@ -79,5 +79,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("window_threshold", Value::Number(0.0)), ("loss_of", Value::Choice("flight"))],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "illinois", module: "tcp_illinois", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

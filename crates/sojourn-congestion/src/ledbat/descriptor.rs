@@ -1,7 +1,7 @@
 //! What LEDBAT is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `ledbat` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -176,5 +176,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("Linux has no LEDBAT"),
     ..Descriptor::PLAIN
 };

@@ -1,7 +1,7 @@
 //! What LEDBAT++ is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `ledbatpp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -77,5 +77,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] }],
+    linux: Linux::Absent("Linux has no LEDBAT++"),
     ..Descriptor::PLAIN
 };

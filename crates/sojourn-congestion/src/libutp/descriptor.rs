@@ -1,7 +1,7 @@
 //! What libutp's control is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `libutp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -89,5 +89,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "libutp", summary: "the library as published", values: &[] }],
+    linux: Linux::Program(Form { name: "libutp", module: "", ..Form::PLAIN }),
     ..Descriptor::PLAIN
 };

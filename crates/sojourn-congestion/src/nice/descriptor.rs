@@ -1,6 +1,6 @@
 //! What NICE is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `nice` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -61,5 +61,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("Linux has no TCP Nice"),
     ..Descriptor::PLAIN
 };

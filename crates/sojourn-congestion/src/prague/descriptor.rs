@@ -1,6 +1,6 @@
 //! What can be set of Prague.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 use sojourn_core::{Rate, Span};
 
 /// What `prague` is and what can be set.
@@ -71,6 +71,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent("Prague lives in the L4S team's own kernel"),
     ..Descriptor::PLAIN
 };
 

@@ -1,7 +1,7 @@
 //! What TCP-LP is and what can be set.
 
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `tcp_lp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -138,5 +138,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "lp", module: "tcp_lp", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

@@ -1,6 +1,6 @@
 //! What Vegas is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `vegas` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -90,5 +90,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("backlog", Value::Choice("rtt")), ("loss", Value::Choice("one-less"))],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "vegas", module: "tcp_vegas", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

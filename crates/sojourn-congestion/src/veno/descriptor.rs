@@ -1,6 +1,6 @@
 //! What Veno is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `veno` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -55,5 +55,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "veno", module: "tcp_veno", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

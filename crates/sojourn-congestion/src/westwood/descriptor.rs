@@ -2,7 +2,7 @@
 
 use crate::newreno;
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `westwood` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -62,5 +62,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "westwood", module: "tcp_westwood", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

@@ -5,7 +5,9 @@ use super::plan::Plan;
 use crate::cobalt::law::Law;
 use crate::framing::{self, Cells, Framing};
 use crate::{Limit, LinkProperties, flows};
-use sojourn_core::registry::{Advice, Descriptor, Kind, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+};
 use sojourn_core::{Rate, Span};
 
 /// What `cake` is and what can be set.
@@ -116,6 +118,68 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("diffserv", Value::Choice("diffserv4"))],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "cake",
+        module: "sch_cake",
+        settings: &[
+            Setting::auto("bandwidth", "bandwidth", Unit::Rate, Auto::Word("unlimited")),
+            Setting::option("rtt", "rtt", Unit::Micros),
+            Setting::words(
+                "diffserv",
+                &[
+                    ("besteffort", "besteffort"),
+                    ("precedence", "precedence"),
+                    ("diffserv3", "diffserv3"),
+                    ("diffserv4", "diffserv4"),
+                    ("diffserv8", "diffserv8"),
+                ],
+            ),
+            Setting::words(
+                "isolation",
+                &[
+                    ("flowblind", "flowblind"),
+                    ("srchost", "srchost"),
+                    ("dsthost", "dsthost"),
+                    ("hosts", "hosts"),
+                    ("flows", "flows"),
+                    ("dual-srchost", "dual-srchost"),
+                    ("dual-dsthost", "dual-dsthost"),
+                    ("triple-isolate", "triple-isolate"),
+                ],
+            ),
+            Setting::flag("wash", "wash", "nowash"),
+            Setting::words(
+                "ack_filter",
+                &[("off", "no-ack-filter"), ("normal", "ack-filter"), ("aggressive", "ack-filter-aggressive")],
+            ),
+            Setting::auto("memlimit", "memlimit", Unit::Bytes, Auto::Omit),
+            Setting::words(
+                "link_layer",
+                &[
+                    ("raw", "raw"),
+                    ("conservative", "conservative"),
+                    ("ethernet", "ethernet"),
+                    ("docsis", "docsis"),
+                    ("pppoe-ptm", "pppoe-ptm"),
+                    ("bridged-ptm", "bridged-ptm"),
+                    ("ipoa-vcmux", "ipoa-vcmux"),
+                    ("ipoa-llcsnap", "ipoa-llcsnap"),
+                    ("bridged-vcmux", "bridged-vcmux"),
+                    ("bridged-llcsnap", "bridged-llcsnap"),
+                    ("pppoa-vcmux", "pppoa-vcmux"),
+                    ("pppoa-llc", "pppoa-llc"),
+                    ("pppoe-vcmux", "pppoe-vcmux"),
+                    ("pppoe-llcsnap", "pppoe-llcsnap"),
+                ],
+            ),
+            Setting::auto("overhead", "overhead", Unit::Number, Auto::Omit),
+            Setting::auto("mpu", "mpu", Unit::Number, Auto::Omit),
+            Setting::words("cells", &[("auto", ""), ("none", "noatm"), ("atm", "atm"), ("ptm", "ptm")]),
+            Setting::flag("ingress", "ingress", "egress"),
+        ],
+        remarks: &["memlimit counts the kernel's buffers, which are larger than the packets in them"],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

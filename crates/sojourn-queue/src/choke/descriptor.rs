@@ -1,7 +1,7 @@
 //! What CHOKe is and what can be set.
 
 use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 
 /// What of RED is not CHOKe's to set: everything is counted in packets, and automatic values are those of tc.
 pub(super) static RED_IN_PACKETS: Preset = Preset {
@@ -129,5 +129,20 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "choke",
+        module: "sch_choke",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::auto("min", "min", Unit::Packets, Auto::Omit),
+            Setting::auto("max", "max", Unit::Packets, Auto::Omit),
+            Setting::option("mean_packet", "avpkt", Unit::Number),
+            Setting::auto("burst", "burst", Unit::Number, Auto::Omit),
+            Setting::option("max_p", "probability", Unit::Number),
+            Setting::auto("bandwidth", "bandwidth", Unit::Rate, Auto::LinkRate),
+            Setting::flag("ecn", "ecn", ""),
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };

@@ -2,7 +2,7 @@
 
 use crate::flows::End;
 use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 
 /// What `drr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -62,5 +62,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "drr",
+        module: "sch_drr",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+            Setting::is("perfect", Value::Boolean(true)),
+        ],
+        remarks: &["each flow's queue has the whole limit for itself: there is no buffer that the flows share"],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };

@@ -1,6 +1,6 @@
 //! What RED is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Rate, Span};
 
 /// `tc red` assumes this rate where none is given.
@@ -169,6 +169,20 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+/// How `tc red` is told.
+pub(crate) const SETTINGS: &[Setting] = &[
+    Setting::option("limit", "limit", Unit::BytesOfFullPackets),
+    Setting::auto("min", "min", Unit::BytesOfMeanPackets, Auto::Omit),
+    Setting::auto("max", "max", Unit::BytesOfMeanPackets, Auto::Omit),
+    Setting::option("mean_packet", "avpkt", Unit::Number),
+    Setting::auto("burst", "burst", Unit::Number, Auto::Omit),
+    Setting::option("max_p", "probability", Unit::Number),
+    Setting::auto("bandwidth", "bandwidth", Unit::Rate, Auto::LinkRate),
+    Setting::flag("ecn", "ecn", ""),
+    Setting::flag("harddrop", "harddrop", ""),
+    Setting::flag("nodrop", "nodrop", ""),
+];
+
 /// What `red` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "red",
@@ -248,5 +262,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form { name: "red", module: "sch_red", settings: SETTINGS, ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };

@@ -1,6 +1,6 @@
 //! What SFB is and what can be set.
 
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Span};
 
 /// What `sfb` is and what can be set.
@@ -86,5 +86,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[("increment", Value::Number(0.001)), ("decrement", Value::Number(1.0 / 6000.0))],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "sfb",
+        module: "sch_sfb",
+        settings: &[
+            Setting::option("limit", "limit", Unit::Packets),
+            Setting::option("target", "target", Unit::Number),
+            Setting::option("max", "max", Unit::Number),
+            Setting::option("increment", "increment", Unit::Number),
+            Setting::option("decrement", "decrement", Unit::Number),
+            Setting::option("penalty_rate", "penalty_rate", Unit::Number),
+            Setting::option("penalty_burst", "penalty_burst", Unit::Number),
+            Setting::option("rehash", "rehash", Unit::Millis),
+            Setting::option("warmup", "db", Unit::Millis),
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };

@@ -1,7 +1,7 @@
 //! What SFQ is and what can be set.
 
 use crate::flows::End;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Span};
 
 /// What `sfq` is and what can be set.
@@ -95,5 +95,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Kernel(&[Form {
+        name: "sfq",
+        module: "sch_sfq",
+        settings: &[
+            Setting::option("limit", "limit", Unit::FullPackets),
+            Setting::words("drop", &[("tail", ""), ("head", "headdrop")]),
+            Setting::option("depth", "depth", Unit::Number),
+            Setting::option("flows", "flows", Unit::Number),
+            Setting::option("buckets", "divisor", Unit::Number),
+            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+            Setting::option("perturb", "perturb", Unit::Seconds),
+        ],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };

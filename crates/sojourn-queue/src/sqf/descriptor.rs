@@ -2,7 +2,7 @@
 
 use crate::flows::End;
 use sojourn_core::Amount;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
 /// What `sqf` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -44,5 +44,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         summary: "a queue for each flow",
         values: &[("perfect", Value::Boolean(true))],
     }],
+    linux: Linux::Absent("nobody has written it for Linux"),
     ..Descriptor::PLAIN
 };

@@ -1,7 +1,7 @@
 //! What WRED is and what can be set.
 
 use crate::red::descriptor::PARAMETERS as RED;
-use sojourn_core::registry::{Descriptor, Kind, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 use sojourn_core::{Amount, Rate};
 
 const fn threshold(name: &'static str, packets: f64, description: &'static str) -> Parameter {
@@ -147,6 +147,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
     ],
+    linux: Linux::Absent(
+        "gred takes a packet's precedence from a mark that only dsmark could set, which the testbed does not build",
+    ),
     ..Descriptor::PLAIN
 };
 

@@ -1,9 +1,11 @@
 //! Links: the bottleneck, the return link and the hops.
 
-use super::{DIRECTION, FRAMINGS, Form, Key, PATH_DELAY, Presence, QUEUES, Section, Select};
+use super::{
+    DIRECTION, FRAMINGS, Form, Key, MEDIA, NOISES, PATH_DELAY, PROTECTIONS, Presence, QUEUES, Section, Select,
+};
 use sojourn_core::registry::Kind;
 
-pub(super) static BOTTLENECK: Section = Section {
+pub(crate) static BOTTLENECK: Section = Section {
     name: "bottleneck",
     description: "The link that all flows cross, and the queue before it.",
     own: &[],
@@ -11,7 +13,7 @@ pub(super) static BOTTLENECK: Section = Section {
     one_of: &[],
 };
 
-pub(super) static REVERSE: Section = Section {
+pub(crate) static REVERSE: Section = Section {
     name: "reverse",
     description: "The return link: it carries the acknowledgements of forward groups and the data of reverse ones. \
                   Without this section the return path is unlimited.",
@@ -48,6 +50,13 @@ static LINK: Section = Section {
             example: "pppoe-llcsnap",
         },
         Key {
+            name: "medium",
+            form: Form::Algorithm(&MEDIA),
+            presence: beside_rate("the wire is the link's own, as with `dedicated`"),
+            description: "how the link comes to send: a kind, or a table with `kind`, `preset` and parameters",
+            example: "docsis",
+        },
+        Key {
             name: "delay",
             form: Form::Value(PATH_DELAY),
             presence: Presence::Default("0 s"),
@@ -69,6 +78,22 @@ static LINK: Section = Section {
             example: "0.01",
         },
         Key {
+            name: "noise",
+            form: Form::Algorithm(&NOISES),
+            presence: beside_rate("no noise"),
+            description: "impulse noise, which spoils the packets that are on the wire: a kind, or a table with `kind`, `preset` \
+                          and parameters",
+            example: "{ kind = \"rein\", preset = \"60hz\" }",
+        },
+        Key {
+            name: "protection",
+            form: Form::Algorithm(&PROTECTIONS),
+            presence: beside_rate("a spoilt packet is lost"),
+            description: "what is done against noise, and the delay that it costs: a kind, or a table with `kind`, `preset` and \
+                          parameters",
+            example: "{ kind = \"interleaving\", delay = \"8 ms\" }",
+        },
+        Key {
             name: "queue",
             form: Form::Algorithm(&QUEUES),
             presence: Presence::Default("droptail"),
@@ -79,6 +104,10 @@ static LINK: Section = Section {
     base: None,
     one_of: &["rate", "trace"],
 };
+
+const fn beside_rate(meaning: &'static str) -> Presence {
+    Presence::OptionalBeside { key: "rate", meaning, reason: "a recorded link holds already what its wire did" }
+}
 
 static JITTER: Select = Select { kinds: &[&UNIFORM_JITTER, &NORMAL_JITTER], short: Some(("uniform", "max")) };
 

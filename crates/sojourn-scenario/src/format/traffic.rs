@@ -1,14 +1,27 @@
 //! What applications send.
 
+use super::sizes::{COUNTS, SIZES};
 use super::{Form, Key, LONGEST, MOMENT, Presence, Section, Select};
 use crate::traffic::{CODEC_NAMES, MOST_RUNGS};
 use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
-pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip"];
+pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip", "padding", "adaptive-padding"];
 
-pub(super) static TRAFFIC: Select = Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS], short: None };
+pub(super) static TRAFFIC: Select = Select {
+    kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
+    short: None,
+};
+
+/// How many connections a flow with traffic of this kind may have at once where a file does not say so.
+pub(crate) fn default_connections(kind: &str) -> u32 {
+    let key = TRAFFIC.kind(kind).and_then(|section| section.key("connections"));
+    match key.map(|key| &key.presence) {
+        Some(Presence::Default(number)) => number.parse().expect("a default is a number"),
+        _ => 1,
+    }
+}
 
 static BULK: Section = Section {
     name: "bulk",
@@ -26,7 +39,7 @@ static BULK: Section = Section {
 
 static ON_OFF: Section = Section {
     name: "on-off",
-    description: "exponential on and off times; sends as bulk while on, and starts with a new window after an off time",
+    description: "exponential on and off times; sends as bulk while on",
     own: &[
         Key {
             name: "on",
@@ -41,6 +54,13 @@ static ON_OFF: Section = Section {
             presence: Presence::Default("1 s"),
             description: "mean of the off times; with zero the flow is always on, which is bulk",
             example: "1 s",
+        },
+        Key {
+            name: "restart",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Default("true"),
+            description: "whether the flow starts with a new window after an off time, or goes on with the one it had",
+            example: "false",
         },
     ],
     base: None,
@@ -190,16 +210,24 @@ static VIDEO: Section = Section {
 
 static TRANSFERS: Section = Section {
     name: "transfers",
-    description: "transfers that arrive as a Poisson process of each flow, every one over a fresh connection; a flow has one \
-                  connection at a time, and what arrives meanwhile waits, so give a group far more flows than transfers are \
-                  under way at once. Completion times, from the arrival on, are recorded by size",
+    description: "transfers that arrive as a Poisson process of each flow, every one over a fresh connection; what arrives when \
+                  all connections of the flow are busy waits for the first that is not. Completion times, from the \
+                  arrival on, are recorded by size",
     own: &[
         Key {
             name: "interval",
-            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
-            presence: Presence::Required,
+            form: Form::Value(INTERVAL),
+            presence: Presence::Optional("follows from `load`"),
             description: "mean time between two arrivals of a flow",
             example: "10 s",
+        },
+        Key {
+            name: "load",
+            form: Form::Value(Kind::Number { min: 0.0, max: 1000.0 }),
+            presence: Presence::Optional("follows from `interval`"),
+            description: "payload that all flows of the group want to send, as a share of the rate of the main link of \
+                          their direction, or of its mean rate; above 0 and at most 1",
+            example: "0.5",
         },
         Key {
             name: "size",
@@ -208,92 +236,167 @@ static TRANSFERS: Section = Section {
             description: "payload bytes of a transfer: a size, or a table with `kind` and its keys",
             example: "{ kind = \"pareto\", min = \"10 kB\", max = \"10 MB\", shape = 1.2 }",
         },
+        Key {
+            name: "connections",
+            form: Form::Value(AT_ONCE),
+            presence: Presence::Default("1"),
+            description: "how many connections a flow may have at once; a hundred are enough for nearly any load that the \
+                          link can carry",
+            example: "100",
+        },
     ],
     base: None,
-    one_of: &[],
+    one_of: &["interval", "load"],
 };
 
-static SIZES: Select = Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], short: Some(("fixed", "size")) };
+/// Mean times between arrivals.
+pub(crate) const INTERVAL: Kind = Kind::Span { min: Span::from_micros(1), max: LONGEST };
 
-/// Largest transfer, as that of a bulk flow.
-const SIZE: Form = Form::Bytes { min: 1, max: 1_000_000_000_000 };
+/// How many connections a flow may have at once.
+const AT_ONCE: Kind = Kind::Integer { min: 1, max: 10_000 };
 
-static FIXED: Section = Section {
-    name: "fixed",
-    description: "all of the same size",
-    own: &[Key { name: "size", form: SIZE, presence: Presence::Required, description: "that size", example: "100 kB" }],
-    base: None,
-    one_of: &[],
-};
-
-static PARETO: Section = Section {
-    name: "pareto",
-    description: "Pareto between two bounds; the upper one decides the mean where the shape is near 1",
+static WEB: Section = Section {
+    name: "web",
+    description: "pages of a browser, one after the other: the first object of a page comes alone, then the others over as many \
+                  connections as are allowed; every object is asked for by a packet that crosses the network to the sender. \
+                  Page times, from the first request to the last byte, and those of the objects are recorded",
     own: &[
-        Key { name: "min", form: SIZE, presence: Presence::Required, description: "smallest size", example: "10 kB" },
-        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
         Key {
-            name: "shape",
-            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
+            name: "objects",
+            form: Form::Select(&COUNTS),
             presence: Presence::Required,
-            description: "exponent of the tail: the share above x falls as x^-shape",
-            example: "1.2",
+            description: "how many objects a page has: a number, or a table with `kind` and its keys",
+            example: "10",
+        },
+        Key {
+            name: "size",
+            form: Form::Select(&SIZES),
+            presence: Presence::Required,
+            description: "payload bytes of an object: a size, or a table with `kind` and its keys",
+            example: "{ kind = \"log-normal\", median = \"10 kB\", sigma = 1.5, max = \"5 MB\" }",
+        },
+        Key {
+            name: "connections",
+            form: Form::Value(AT_ONCE),
+            presence: Presence::Default("6"),
+            description: "how many connections fetch objects at once; with 1 they come in sequence",
+            example: "1",
+        },
+        Key {
+            name: "reuse",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Default("true"),
+            description: "whether a connection is kept for further objects of its page, which then fill whole packets; if not \
+                          every object has a fresh one",
+            example: "false",
+        },
+        Key {
+            name: "request",
+            form: Form::Bytes { min: 0, max: 60_000 },
+            presence: Presence::Default("400 B"),
+            description: "payload bytes of a request",
+            example: "700 B",
+        },
+        Key {
+            name: "think",
+            form: Form::Value(MOMENT),
+            presence: Presence::Default("0 s"),
+            description: "mean of the exponential times between the end of a page and the first request of the next; with zero \
+                          pages come back to back",
+            example: "5 s",
         },
     ],
     base: None,
     one_of: &[],
 };
 
-static LOG_NORMAL: Section = Section {
-    name: "log-normal",
-    description: "log-normal; what lies above the largest size has that size",
+static PADDING: Section = Section {
+    name: "padding",
+    description: "small datagrams that take places in a queue limited in packets, and so shorten it; have no congestion control",
     own: &[
         Key {
-            name: "median",
-            form: SIZE,
+            name: "rate",
+            form: PADDING_RATE,
             presence: Presence::Required,
-            description: "half of the transfers are smaller",
-            example: "20 kB",
+            description: "packets per second, in bursts that within a burst",
+            example: "125 packets/s",
+        },
+        PADDING_PACKET,
+        Key {
+            name: "burst",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
+            presence: Presence::Optional("continuous"),
+            description: "packets of a burst",
+            example: "100",
         },
         Key {
-            name: "sigma",
-            form: Form::Value(Kind::Number { min: 0.0, max: 10.0 }),
-            presence: Presence::Required,
-            description: "standard deviation of the natural logarithm",
-            example: "1.5",
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
+            presence: Presence::Optional("continuous"),
+            description: "from the start of one burst to that of the next",
+            example: "1 s",
         },
-        Key { name: "max", form: SIZE, presence: Presence::Required, description: "largest size", example: "10 MB" },
+        PADDING_REACH,
     ],
     base: None,
     one_of: &[],
 };
 
-static ZIPF: Section = Section {
-    name: "zipf",
-    description: "k units, k from 1 to the largest number, with a probability that falls as k^-exponent",
+static ADAPTIVE_PADDING: Section = Section {
+    name: "adaptive-padding",
+    description: "padding at a rate that follows the round-trip times of probes: it shortens a long queue, stops on an idle link \
+                  and gives up where it does not help",
     own: &[
         Key {
-            name: "unit",
-            form: SIZE,
-            presence: Presence::Default("1448 B"),
-            description: "bytes of a unit",
-            example: "1448 B",
+            name: "target",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: Span::from_secs(60) }),
+            presence: Presence::Default("100 ms"),
+            description: "queueing delay that nine probes in ten shall not exceed",
+            example: "50 ms",
         },
         Key {
             name: "most",
-            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000_000 }),
-            presence: Presence::Required,
-            description: "largest number of units; it decides the mean where the exponent is below 2",
-            example: "10000",
+            form: PADDING_RATE,
+            presence: Presence::Default("500 packets/s"),
+            description: "never more packets per second",
+            example: "250 packets/s",
         },
         Key {
-            name: "exponent",
-            form: Form::Value(Kind::Number { min: 0.1, max: 10.0 }),
-            presence: Presence::Required,
-            description: "how fast the probability falls",
-            example: "1.7",
+            name: "duty",
+            form: Form::Value(Kind::Number { min: 0.1, max: 1.0 }),
+            presence: Presence::Default("1"),
+            description: "the share of each second in which packets are sent",
+            example: "0.4",
         },
+        Key {
+            name: "probe",
+            form: Form::Value(Kind::Span { min: Span::from_millis(10), max: Span::from_secs(1) }),
+            presence: Presence::Default("100 ms"),
+            description: "from one probe to the next; a probe has the size of a packet, and so has its answer",
+            example: "200 ms",
+        },
+        PADDING_PACKET,
+        PADDING_REACH,
     ],
     base: None,
     one_of: &[],
+};
+
+const PADDING_RATE: Form = Form::PacketRate { min: 0.1, max: 1_000_000.0 };
+
+const PADDING_PACKET: Key = Key {
+    name: "packet",
+    form: Form::Bytes { min: 29, max: 1500 },
+    presence: Presence::Default("29 B"),
+    description: "size of a packet on the wire: headers of IPv4 and UDP and at least one byte",
+    example: "46 B",
+};
+
+const PADDING_REACH: Key = Key {
+    name: "reach",
+    form: Form::Value(Kind::Choice(&["receiver", "bottleneck"])),
+    presence: Presence::Default("receiver"),
+    description: "how far packets travel: to the receiver, or, with a small time to live, no further than past the main \
+                  link of their direction",
+    example: "bottleneck",
 };

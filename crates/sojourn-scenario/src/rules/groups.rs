@@ -1,6 +1,6 @@
 //! Rules of groups.
 
-use super::element_path;
+use super::{access, element_path};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
@@ -140,7 +140,7 @@ fn path_delay(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Repo
         _ => false,
     };
     let links = ["bottleneck", "reverse"].into_iter().filter_map(|key| scenario.table(key));
-    let delayed = links.filter_map(|link| link.span("delay")).any(|delay| !delay.is_zero());
+    let delayed = links.map(access::latency).any(|delay| !delay.is_zero());
     if zero && !delayed {
         let found = Fault::new("\"0 s\" with links of no delay");
         let allowed = "a time above 0, or a bottleneck or return link with a delay";

@@ -1,14 +1,15 @@
 //! Rules of links.
 
-use super::element_path;
 use super::groups::{is_unresponsive, parameter_error, unwise};
 use super::traffic::steady;
+use super::{access, element_path};
+use crate::build::mean_rate;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::{Chosen, ChosenClass, Fields, Item};
+use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;
 use crate::value::FASTEST;
-use sojourn_core::{Rate, Span, Stream};
+use sojourn_core::Stream;
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
@@ -32,14 +33,6 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
             let allowed = "forward, or reverse with a [reverse] link that it lies beside";
             reporter.error(hop.origin_of("direction"), &join(&path, "direction"), found, allowed);
         }
-    }
-}
-
-/// The rate of a link, or the mean rate of a recorded one.
-pub(super) fn mean_rate(link: &Fields) -> Option<Rate> {
-    match link.item("trace") {
-        Some(Item::Trace(trace)) => Some(trace.mean_rate()),
-        _ => link.rate("rate"),
     }
 }
 
@@ -67,10 +60,11 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
         let found = format!("a loss of {}", link.number("loss").unwrap_or_default());
         reporter.warning(link.origin_of("loss"), &join(path, "loss"), found, "hardly anything gets through");
     }
+    access::check(link, path, reporter);
     let Some(chosen) = link.chosen("queue") else { return };
     let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
     let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
-    let properties = LinkProperties { rate, delay: link.span("delay").unwrap_or(Span::ZERO), packet_bytes };
+    let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes };
     queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
 }
 

@@ -1,8 +1,9 @@
 //! Rules that keep the packets of a run within the memory of a machine.
 
 use super::element_path;
-use super::links::{Held, held, mean_rate, packet_bytes};
-use super::traffic::steady;
+use super::links::{Held, held, packet_bytes};
+use super::traffic::{connections, steady};
+use crate::build::mean_rate;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
@@ -60,7 +61,7 @@ fn queue(queue: &Held<'_>, rate: Rate, full: f64, reporter: &mut Reporter<'_>) {
 }
 
 fn first_windows(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(flows), Some(chosen)) = (group.integer("flows"), group.chosen("transport")) else { return };
+    let (Some(flows), Some(chosen)) = (connections(group), group.chosen("transport")) else { return };
     let Ok(options) = Options::new(&chosen.params) else { return };
     let burst = flows as f64 * f64::from(options.initial_window);
     if burst > MOST_PACKETS {

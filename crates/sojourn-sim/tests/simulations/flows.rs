@@ -68,6 +68,22 @@ fn on_off_duty_cycle() {
     assert_eq!(group(&record, "a").timeouts, Some(0));
 }
 
+/// After an off time the window is new, or where that is not wanted the old one.
+#[test]
+fn an_off_time_may_leave_the_window() {
+    let least_after_10_s = |restart: bool| {
+        let text = format!(
+            "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = {{ receive_window = \"30 packets\" }}\n\
+             traffic = {{ kind = \"on-off\", on = \"1 s\", off = \"0.2 s\", restart = {restart} }}"
+        );
+        let flows = series(&dumbbell("60 s", "rate = \"100 Mbit/s\"", &[&text]), 10).flows;
+        let rows = flows.time_s.iter().zip(&flows.cwnd_packets).filter(|(time, _)| **time > 10.0);
+        rows.map(|(_, window)| *window).fold(f64::INFINITY, f64::min)
+    };
+    assert_eq!(least_after_10_s(true), 10.0);
+    assert!(least_after_10_s(false) >= 30.0);
+}
+
 /// Transfers that end are counted, and only whole ones.
 #[test]
 fn completion_times() {
@@ -115,14 +131,22 @@ fn shares_are_of_a_direction() {
     close(share("c"), 1.0, 0.0);
 }
 
-/// A queue that marks ECT(1) only marks a scalable control's data, and not that of another that needs marks too.
+/// A queue that marks ECT(1) only marks a scalable control's data, and not that of another that needs marks too, unless
+/// the group says what its data carry.
 #[test]
-fn scalable_controls_send_ect1() {
+fn scalable_controls_and_those_who_say_so_send_ect1() {
     let queue = "rate = \"10 Mbit/s\"\nqueue = { kind = \"codel\", ecn = false, ce_threshold = \"1 ms\", ce_threshold_for = \"ect1\" }";
-    for (control, marked) in [("prague", true), ("dctcp", false)] {
-        let transport = "transport = { ecn = true, ecn_feedback = \"accurate\" }";
+    for (control, ect, marked) in [
+        ("prague", "control", true),
+        ("prague", "ect0", false),
+        ("dctcp", "control", false),
+        ("newreno", "control", false),
+        ("newreno", "ect0", false),
+        ("newreno", "ect1", true),
+    ] {
+        let transport = format!("transport = {{ ecn = true, ecn_feedback = \"accurate\", ect = \"{ect}\" }}");
         let flow = format!("name = \"a\"\ncontrol = \"{control}\"\nrtt = \"20 ms\"\n{transport}");
         let record = run(&dumbbell("5 s", queue, &[&flow]));
-        assert_eq!(record.bottleneck.marks > 0, marked, "{control}");
+        assert_eq!(record.bottleneck.marks > 0, marked, "{control}, {ect}");
     }
 }

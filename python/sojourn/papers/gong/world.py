@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-SEEDS = 10
 PACKETS = 400
 RATE_MBPS = 4.0
 

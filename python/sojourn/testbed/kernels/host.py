@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +12,8 @@ from sojourn.testbed.clock import steady_clock
 from sojourn.testbed.errors import Missing
 from sojourn.testbed.kernels import INSIDE, Progress, never
 from sojourn.testbed.kernels.job import JobKernel, Launch, Work
+from sojourn.testbed.tools import UNSHARE, missing_tools
 
-_UNSHARE = "unshare"
 _NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--mount-proc")
 _OWN_USERS = ("--user", "--map-root-user")
 _MOUNTS = [("tmpfs", "/run"), ("sysfs", "/sys")]
@@ -28,12 +27,12 @@ class Host(JobKernel):
     summary = "this machine's own kernel, in namespaces; real time; needs root or user namespaces"
     virtual_time = False
 
-    def missing(self) -> list[Missing]:
+    def lacks(self) -> list[Missing]:
         """Return what this machine lacks for it."""
         if not sys.platform.startswith("linux"):
             return [Missing("Linux", advice="Run it on Linux, or in a virtual machine with Linux")]
-        if shutil.which(_UNSHARE) is None:
-            return [Missing("unshare", "util-linux")]
+        if UNSHARE.path() is None:
+            return missing_tools([UNSHARE])
         if _namespaces() is None:
             return [
                 Missing(
@@ -49,7 +48,7 @@ class Host(JobKernel):
 
     def launch(self, work: Work) -> Launch:
         """Return how to start a job in namespaces."""
-        return Launch([_UNSHARE, *(_namespaces() or ()), str(work.init)], signal.SIGKILL, _MOUNTS)
+        return Launch([UNSHARE.name, *(_namespaces() or ()), str(work.init)], signal.SIGKILL, _MOUNTS)
 
     def run(
         self,
@@ -70,7 +69,7 @@ def _namespaces() -> tuple[str, ...] | None:
     """Return the options that give this user a network of its own; None where none do."""
     for options in (_NAMESPACES, (*_OWN_USERS, *_NAMESPACES)):
         tried = subprocess.run(
-            [_UNSHARE, *options, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TRY_S
+            [UNSHARE.name, *options, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=_TRY_S
         )
         if tried.returncode == 0:
             return options

@@ -24,7 +24,8 @@ from sojourn.testbed.errors import (
 )
 from sojourn.testbed.kept import CONSOLE, Kept
 from sojourn.testbed.kernels import INSIDE, Progress, guest, never
-from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, work_folder
+from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, keeper_folder
+from sojourn.testbed.tools import JOB_TOOLS, missing_tools
 
 PLAN, REPORT, ERROR, PROGRESS = "plan.json", "report.json", "error.json", "progress"
 _OUTPUTS = (REPORT, ERROR, PROGRESS)
@@ -101,8 +102,8 @@ class JobKernel(ABC):
     virtual_time: bool
 
     @abstractmethod
-    def missing(self) -> list[Missing]:
-        """Return what this machine lacks for it; see Kernel."""
+    def lacks(self) -> list[Missing]:
+        """Return what this machine lacks to start it."""
 
     @abstractmethod
     def version(self) -> str | None:
@@ -111,6 +112,10 @@ class JobKernel(ABC):
     @abstractmethod
     def launch(self, work: Work) -> Launch:
         """Return how to start it. Asked only where nothing is missing."""
+
+    def missing(self) -> list[Missing]:
+        """Return what this machine lacks for jobs in it; see Kernel."""
+        return [*self.lacks(), *missing_tools(JOB_TOOLS)]
 
     def run(
         self,
@@ -124,12 +129,12 @@ class JobKernel(ABC):
         """Run a job; see Kernel."""
         missing = self.missing()
         if missing:
-            raise NotInstalledError(self.name, missing)
+            raise NotInstalledError(f"the kernel {self.name}", missing)
         job = Job(folder.resolve(), module, timeout_s, progress, stopped)
         _check_folder(job.folder)
         for name in _OUTPUTS:
             (job.folder / name).unlink(missing_ok=True)
-        with work_folder() as place:
+        with keeper_folder() as place:
             work = Work(place)
             launch = self.launch(work)
             work.write(job, launch)

@@ -12,6 +12,7 @@ from sojourn.testbed.build import BUILD_COMMAND, built_kernel
 from sojourn.testbed.errors import Missing
 from sojourn.testbed.kernels.job import JobKernel, Launch, Work
 from sojourn.testbed.places import memory_folder
+from sojourn.testbed.tools import MODPROBE, missing_tools
 
 MEMORY_BYTES = 512 << 20
 _PROGRAM = "linux.uml"
@@ -42,7 +43,7 @@ class Uml(_UserMode):
     summary = "Debian's user-mode Linux: real time; needs no root"
     virtual_time = False
 
-    def missing(self) -> list[Missing]:
+    def lacks(self) -> list[Missing]:
         """Return what this machine lacks for it."""
         lacks = _unfit_machine()
         program = self.program()
@@ -50,9 +51,7 @@ class Uml(_UserMode):
             lacks.append(Missing(f"{_PROGRAM} (user-mode Linux)", "user-mode-linux"))
         elif self._modules(program) is None:
             lacks.append(Missing(f"the modules of {program}", "user-mode-linux"))
-        if shutil.which("modprobe", path="/sbin:/usr/sbin") is None:
-            lacks.append(Missing("modprobe", "kmod"))
-        return lacks
+        return [*lacks, *missing_tools([MODPROBE])]
 
     def program(self) -> Path | None:
         """Return the program on the path; None where there is none."""
@@ -78,7 +77,7 @@ class UmlVirtual(_UserMode):
     summary = "user-mode Linux with virtual time: exact, whatever else the machine does; needs no root; built once"
     virtual_time = True
 
-    def missing(self) -> list[Missing]:
+    def lacks(self) -> list[Missing]:
         """Return what this machine lacks for it."""
         lacks = _unfit_machine()
         if not lacks and self.program() is None:

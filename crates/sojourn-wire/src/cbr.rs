@@ -1,0 +1,155 @@
+//! Datagrams that nobody acknowledges: at a constant rate, or the packets of a call.
+//!
+//! A datagram carries its number (32 bits) and when it was sent (64 bits, nanoseconds of CLOCK_MONOTONIC), little-endian,
+//! and zeros up to its size.
+
+use crate::bins::Bins;
+use crate::clock::Timeline;
+use crate::error::WireError;
+use crate::plan::FlowPlan;
+use crate::poll::{Endpoint, Interest, PollSet, can_read};
+use crate::report::{FlowReport, Report};
+use crate::socket::{bind, connect, explain, open, would_wait};
+use crate::sys::Batch;
+use crate::tables;
+use socket2::{Socket, Type};
+use sojourn_core::{Serializer, Time};
+use sojourn_scenario::Traffic;
+use sojourn_traffic::{Application, Datagrams, Spacing};
+use std::io::{Error, ErrorKind};
+
+/// IPv4 and UDP.
+const HEADER_BYTES: u32 = 28;
+/// Number and time.
+const STAMP_BYTES: usize = 12;
+
+/// Sends datagrams.
+pub struct Sender {
+    flow: FlowPlan,
+    socket: Socket,
+    application: Application,
+    datagrams: Datagrams,
+    packet: Vec<u8>,
+    sent_bytes: u64,
+    problem: Option<String>,
+}
+
+impl Sender {
+    /// A sender of `flow`.
+    pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Sender, WireError> {
+        let group = tables::group(flow)?;
+        let (spacing, packet_bytes) = match &group.traffic {
+            Traffic::Cbr { rate, packet_bytes } => (Spacing::Rate(Serializer::new(*rate)), *packet_bytes),
+            Traffic::Voip(voip) => (Spacing::Every(voip.frame), voip.packet_bytes()),
+            other => unreachable!("{other:?} does not go over datagrams"),
+        };
+        let socket = open(flow, Type::DGRAM, 0)?;
+        bind(flow, &socket, 0)?;
+        connect(flow, &socket)?;
+        let payload_bytes = packet_bytes.saturating_sub(HEADER_BYTES);
+        Ok(Sender {
+            application: tables::application(flow, &group.traffic, payload_bytes, flow.life(line)),
+            flow: flow.clone(),
+            socket,
+            datagrams: Datagrams::new(spacing, packet_bytes),
+            packet: vec![0; (payload_bytes as usize).max(STAMP_BYTES)],
+            sent_bytes: 0,
+            problem: None,
+        })
+    }
+
+    fn send(&mut self, number: u32, now: Time) -> Result<(), WireError> {
+        self.packet[..4].copy_from_slice(&number.to_le_bytes());
+        self.packet[4..STAMP_BYTES].copy_from_slice(&now.as_nanos().to_le_bytes());
+        match self.socket.send(&self.packet) {
+            Ok(bytes) => self.sent_bytes += bytes as u64,
+            // What the kernel has no room for is lost, as in a full queue.
+            Err(error) if would_wait(&error) || error.raw_os_error() == Some(libc::ENOBUFS) => {}
+            // An earlier datagram found nobody: this one may.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => self.note(&error),
+            Err(error) => return Err(explain(&self.flow, "sending", &error)),
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, error: &Error) {
+        self.problem.get_or_insert_with(|| explain(&self.flow, "sending", error).message);
+    }
+}
+
+impl Endpoint for Sender {
+    fn next(&self) -> Time {
+        self.application.next.min(self.datagrams.next())
+    }
+
+    fn wait(&self, _set: &mut PollSet) {}
+
+    fn act(&mut self, now: Time, _ready: &[Interest]) -> Result<(), WireError> {
+        if self.application.next <= now {
+            let action = self.application.act(now);
+            self.datagrams.perform(action, now);
+        }
+        // Each at its own time, however late this is: waking up takes a moment that must not add up.
+        while let Some(number) = self.datagrams.due(self.datagrams.next().min(now)) {
+            self.send(number, now)?;
+        }
+        Ok(())
+    }
+
+    fn report(self: Box<Self>, report: &mut Report) {
+        let Sender { flow, sent_bytes, problem, .. } = *self;
+        report.flows.push(FlowReport { id: flow.id, sent_bytes: Some(sent_bytes), problem, ..FlowReport::default() });
+    }
+}
+
+/// Counts datagrams.
+pub struct Receiver {
+    flow: FlowPlan,
+    socket: Socket,
+    batch: Batch,
+    bins: Bins,
+}
+
+/// Datagrams that one system call may take, and the bytes of each that are kept.
+const BATCH: (usize, usize) = (64, 64);
+
+impl Receiver {
+    /// A receiver of `flow`.
+    pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Receiver, WireError> {
+        let socket = open(flow, Type::DGRAM, 0)?;
+        bind(flow, &socket, flow.port)?;
+        Ok(Receiver { flow: flow.clone(), socket, batch: Batch::new(BATCH.0, BATCH.1), bins: Bins::new(*line) })
+    }
+}
+
+impl Endpoint for Receiver {
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn wait(&self, set: &mut PollSet) {
+        set.readable(&self.socket);
+    }
+
+    fn act(&mut self, now: Time, ready: &[Interest]) -> Result<(), WireError> {
+        if !ready.iter().any(can_read) {
+            return Ok(());
+        }
+        match self.batch.receive(&self.socket) {
+            Ok(_) => {}
+            Err(error) if would_wait(&error) => return Ok(()),
+            Err(error) => return Err(explain(&self.flow, "receiving", &error)),
+        }
+        for (seen, _) in self.batch.iter() {
+            if seen.from.is_some_and(|from| *from.ip() == self.flow.peer) {
+                self.bins.add(now, seen.bytes as u64);
+            }
+        }
+        Ok(())
+    }
+
+    fn report(self: Box<Self>, report: &mut Report) {
+        let delivered_bytes = Some(self.bins.into_bytes());
+        report.flows.push(FlowReport { id: self.flow.id, delivered_bytes, ..FlowReport::default() });
+    }
+}

@@ -1,0 +1,63 @@
+//! A scenario's tables in a plan: read by the code that reads scenarios, so that they mean the same and are checked as
+//! well.
+
+use crate::error::WireError;
+use crate::plan::{FlowPlan, Kind};
+use serde_json::{Value, json};
+use sojourn_core::{Span, Stream, Time};
+use sojourn_scenario::{Base, Group, Scenario, Traffic};
+use sojourn_traffic::{Application, Surroundings};
+
+/// The group of one flow whose tables are those of `flow`.
+pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
+    let mut group = json!({"name": format!("flow{}", flow.id), "rtt": "1 ms"});
+    let mut put = |key: &str, value: &Value| {
+        if !value.is_null() {
+            group[key] = value.clone();
+        }
+    };
+    put("traffic", &flow.traffic);
+    match flow.kind {
+        Kind::Udp => {
+            put("control", &flow.control);
+            put("transport", &flow.transport);
+        }
+        // A scenario wants one of the project's own; the kernel's is chosen on the socket.
+        Kind::Tcp => put("control", &json!("newreno")),
+        Kind::Cbr => {}
+    }
+    // The path is not there to be described; one that marks lets every control have its way.
+    let bottleneck = json!({"rate": "1 Mbit/s", "queue": {"kind": "red", "ecn": true}});
+    let scenario = json!({"duration": "1 s", "bottleneck": bottleneck, "group": [group]});
+    let loaded = Scenario::parse_json(&scenario.to_string(), Some("plan"), &Base::Nowhere, &[])
+        .map_err(|problems| WireError::input(problems.to_string()))?;
+    let group = loaded.scenario.groups.into_iter().next().expect("the scenario has one group");
+    let unresponsive = matches!(group.traffic, Traffic::Cbr { .. } | Traffic::Voip(_));
+    if unresponsive != (flow.kind == Kind::Cbr) {
+        let FlowPlan { id, kind, traffic, .. } = flow;
+        let kinds = "allowed is cbr or voip over cbr, any other traffic over tcp or udp";
+        return Err(WireError::input(format!("flow {id}: {traffic} cannot go over {kind:?}; {kinds}")));
+    }
+    one_connection(flow, &group.traffic)?;
+    Ok(group)
+}
+
+/// Refuses what has several connections at once, or requests: a flow on sockets has one connection at a time.
+fn one_connection(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
+    let found = match traffic {
+        Traffic::Web(_) => "web pages".to_owned(),
+        Traffic::Transfers { connections, .. } if *connections > 1 => format!("{connections} connections at once"),
+        _ => return Ok(()),
+    };
+    let id = flow.id;
+    Err(WireError::input(format!(
+        "flow {id}: {found}; allowed over sockets is one connection at a time (the world sim has web pages and more)"
+    )))
+}
+
+/// The application of `flow`, which lives for `life`.
+pub fn application(flow: &FlowPlan, traffic: &Traffic, payload_bytes: u32, life: (Time, Time)) -> Application {
+    // A request for video takes no time here: what delays it in the network is not known before.
+    let about = Surroundings { payload_bytes, request: Span::ZERO };
+    Application::new(traffic, about, life, |name| Stream::new(flow.seed, &format!("flow.{}.{name}", flow.id)))
+}

@@ -1,0 +1,98 @@
+"""From a resolved scenario to a job for a kernel: pure, so that it can be read and tested without one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.testbed.plan import shaping, topology
+from sojourn.testbed.plan.check import Fit, fit
+from sojourn.testbed.plan.flows import Flow, flows, paths, probe, seconds
+from sojourn.testbed.plan.shaping import Shaper
+
+PROBE = "probe"
+PROBE_INTERVAL_S = 0.2
+# The paper's base is the least round-trip time; here it is taken while nothing else is on the path.
+BASE_S = 2.0
+CAPTURES = ("before", "after", "reverse_before", "reverse_after")
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a kernel is to do, and what is needed to read its report."""
+
+    plan: dict[str, Any]
+    """The content of plan.json."""
+    flows: list[Flow]
+    fit: Fit
+
+
+def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s: float = 0.1) -> Job:
+    """Plan one run of a resolved scenario; raises InputError where Linux cannot have it."""
+    said = fit(scenario)
+    all_flows = flows(scenario, seed, said.how)
+    plan = {
+        "namespaces": list(topology.NAMESPACES),
+        "links": topology.links(),
+        "sysctl": topology.settings(),
+        "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
+        "ip": topology.addresses(list(paths(scenario).values())),
+        "tc": _tc(scenario, said, shaper, all_flows),
+        "endpoints": _endpoints(scenario, seed, all_flows, bin_s),
+        "watched": _watched(scenario),
+        "modules": list(said.modules),
+        "duration_s": seconds(scenario["duration"]),
+        "warmup_s": seconds(scenario["warmup"]),
+        "lead_s": BASE_S,
+        "bin_s": bin_s,
+    }
+    return Job(plan, all_flows, said)
+
+
+def _tc(scenario: Mapping[str, Any], said: Fit, shaper: Shaper, all_flows: list[Flow]) -> dict[str, list[str]]:
+    all_paths = list(paths(scenario).values())
+    link, reverse = scenario["bottleneck"], scenario.get("reverse", {})
+    wire = said.link.rate_bps if shaper == "device" else None
+    router = shaping.bottleneck("rtr1", shaper, said.queue, said.link, all_flows, far=True)
+    back_wire = None
+    if said.reverse is not None:
+        back, back_queue = said.reverse
+        router += shaping.bottleneck("rtr0", shaper, back_queue, back, all_flows, far=False)
+        back_wire = back.rate_bps if shaper == "device" else None
+    return {
+        "rtr": router,
+        "delay": [
+            *shaping.delays("delay1", link, all_paths, wire, far=True),
+            *shaping.delays("delay0", reverse, all_paths, back_wire, far=False),
+        ],
+    }
+
+
+def _endpoints(scenario: Mapping[str, Any], seed: int, all_flows: list[Flow], bin_s: float) -> dict[str, Any]:
+    run = {"duration_s": seconds(scenario["duration"]), "bin_s": bin_s}
+    ends = [flow.ends(seed) for flow in all_flows]
+    peer = probe(next(iter(paths(scenario).values())), scenario)
+    ping = {"id": PROBE, "peer": peer, "interval_s": PROBE_INTERVAL_S, "start_s": -BASE_S}
+    captures = [("rtr0", "in", "before"), ("rtr1", "out", "after")]
+    if "reverse" in scenario:
+        captures += [("rtr1", "in", "reverse_before"), ("rtr0", "out", "reverse_after")]
+    return {
+        "snd": {**run, "flows": [one for one, _ in ends], "pings": [ping]},
+        "rtr": {
+            **run,
+            "captures": [
+                {"interface": device, "direction": direction, "file": f"{name}.pkts"}
+                for device, direction, name in captures
+            ],
+        },
+        "rcv": {**run, "flows": [other for _, other in ends]},
+    }
+
+
+def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return where the counters of each link's queue, and of the losses behind it, are."""
+    places = {"bottleneck": ("rtr1", "delay1"), "reverse": ("rtr0", "delay0")}
+    return {
+        key: {"namespace": "rtr", "device": device, "handle": shaping.QUEUE_HANDLE, "lossy": lossy}
+        for key, (device, lossy) in places.items()
+        if key in scenario
+    }

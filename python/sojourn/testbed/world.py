@@ -1,0 +1,117 @@
+"""From a scenario to jobs for a kernel, and from their reports to runs as every world gives them."""
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sojourn import _native
+from sojourn.record import Record
+from sojourn.tables import Column
+from sojourn.testbed import record, series, utp
+from sojourn.testbed.errors import NotInstalledError
+from sojourn.testbed.kernels import AUTO, Kernel, choose
+from sojourn.testbed.kernels.job import PLAN
+from sojourn.testbed.observed import Observed
+from sojourn.testbed.places import work_folder
+from sojourn.testbed.plan import Job, job
+from sojourn.testbed.plan.check import UTP
+from sojourn.testbed.plan.shaping import Shaper
+from sojourn.testbed.pool import run_all
+
+DEFAULT_BIN_S = 0.1
+# What a run takes beyond its own time in real time; in virtual time a busy run may be slower than real time.
+_BOOT_S = 60.0
+_SLOWEST = 30.0
+
+
+@dataclass(frozen=True)
+class How:
+    """On what, and behind which shaper, a scenario is run."""
+
+    kernel: str = AUTO
+    shaper: Shaper = "htb"
+
+
+@dataclass(frozen=True)
+class LinuxRun:
+    """What a kernel gives in the place of a simulated run: record and time series, with the same names."""
+
+    seed: int
+    seen: Observed
+    kernel: str
+    wall_s: float
+
+    def record(self) -> str:
+        """Return the run record as JSON; what the kernel does not tell is null."""
+        return self._record
+
+    def table(self, name: str) -> list[Column]:
+        """Return the columns of table "queue" or "flows", as a simulated run does."""
+        tables: dict[str, Callable[[Observed], list[Column]]] = {"queue": series.queue, "flows": series.flows}
+        if name not in tables:
+            raise ValueError(f"no table is called {name!r}")
+        return tables[name](self.seen)
+
+    @cached_property
+    def _record(self) -> str:
+        return record.record(self.seen, self.seed, self.kernel, self.wall_s)
+
+
+class _Timed:
+    """A kernel that remembers how long each job took."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.name, self.summary, self.virtual_time = kernel.name, kernel.summary, kernel.virtual_time
+        self.missing, self.version = kernel.missing, kernel.version
+        self.wall_s: dict[Path, float] = {}
+        self._kernel = kernel
+
+    def run(self, folder: Path, **options: Any) -> None:
+        """Run a job; see Kernel."""
+        began = time.monotonic()
+        self._kernel.run(folder, **options)
+        self.wall_s[folder] = time.monotonic() - began
+
+
+def run(
+    scenario: _native.Scenario,
+    seeds: Sequence[int],
+    bin_s: float | None,
+    progress: Callable[[float], None] | None,
+    how: How,
+    jobs: int | None = None,
+) -> list[LinuxRun]:
+    """Run a scenario on a Linux kernel, once for each seed.
+
+    Raises InputError where the scenario holds something that Linux does not have, TestbedError where the kernel or
+    the machine fails.
+    """
+    resolved: dict[str, Any] = Record.parse(scenario.to_json())
+    planned = [job(resolved, seed, shaper=how.shaper, bin_s=bin_s or DEFAULT_BIN_S) for seed in seeds]
+    _check_programs(planned)
+    kernel = _Timed(choose(how.kernel))
+    with work_folder() as place:
+        folders = {place / f"seed-{seed}": one for seed, one in zip(seeds, planned, strict=True)}
+        for folder, one in folders.items():
+            folder.mkdir()
+            (folder / PLAN).write_text(json.dumps(one.plan), encoding="utf-8")
+        runs: dict[Path, LinuxRun] = {}
+
+        def done(folder: Path) -> None:
+            seed = seeds[list(folders).index(folder)]
+            runs[folder] = LinuxRun(seed, Observed.read(folder, folders[folder]), kernel.name, kernel.wall_s[folder])
+
+        timeout_s = _BOOT_S + _SLOWEST * scenario.duration_s
+        run_all(kernel, list(folders), timeout_s=timeout_s, jobs=jobs, progress=progress, done=done)
+        return [runs[folder] for folder in folders]
+
+
+def _check_programs(planned: Sequence[Job]) -> None:
+    """Refuse a job whose programs are not there, before a kernel is started."""
+    lacks = utp.missing() if any(flow.kind == UTP for one in planned for flow in one.flows) else []
+    if lacks:
+        raise NotInstalledError("linux, for control libutp,", lacks)

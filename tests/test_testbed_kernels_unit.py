@@ -1,0 +1,249 @@
+"""The parts of the testbed that need no kernel."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.testbed_fakes import FakeKernel, stub_tools
+
+from sojourn import InputError
+from sojourn.testbed import places
+from sojourn.testbed.clock import steady_clock, wall_offset_s
+from sojourn.testbed.errors import (
+    ClockJumpedError,
+    JobError,
+    KernelError,
+    Missing,
+    NotInstalledError,
+    TestbedError,
+)
+from sojourn.testbed.kernels import Kernel, choose, kernels
+from sojourn.testbed.kernels.uml import Uml
+from sojourn.testbed.survey import has_control
+
+pytestmark = pytest.mark.usefixtures("no_root")
+
+PACKAGE = Missing("linux.uml (user-mode Linux)", "user-mode-linux")
+BUILD = Missing("a kernel built with virtual time", advice="To build it: sojourn testbed build-kernel")
+
+
+def test_auto_takes_the_first_kernel_that_is_there() -> None:
+    fakes: list[Kernel] = [FakeKernel("uml-virtual", [BUILD]), FakeKernel("uml"), FakeKernel("host")]
+    assert choose(among=fakes).name == "uml"
+    assert choose("host", fakes).name == "host"
+    assert list(kernels()) == ["uml-virtual", "uml", "host"]
+
+
+def test_no_kernel_names_the_one_command_that_installs_one() -> None:
+    fakes: list[Kernel] = [
+        FakeKernel("uml-virtual", [BUILD]),
+        FakeKernel("uml", [PACKAGE, Missing("modprobe", "kmod")]),
+    ]
+    with pytest.raises(NotInstalledError) as caught:
+        choose(among=fakes)
+    assert str(caught.value) == (
+        "the kernel uml needs linux.uml (user-mode Linux), modprobe. "
+        "To install: sudo apt-get install kmod user-mode-linux"
+    )
+
+
+def test_a_kernel_that_is_not_built_says_how_to_build_it() -> None:
+    with pytest.raises(NotInstalledError, match=r"To build it: sojourn testbed build-kernel$"):
+        choose("uml-virtual", [FakeKernel("uml-virtual", [BUILD])])
+
+
+def test_an_unknown_kernel_is_wrong_input() -> None:
+    with pytest.raises(InputError, match="no kernel is called 'uml-virtal'; did you mean 'uml-virtual'"):
+        choose("uml-virtal")
+
+
+@pytest.mark.parametrize(("jump_s", "words"), [(-3.0, r"-3\.00 s"), (0.06, r"\+0\.06 s")])
+def test_a_clock_that_jumps_is_told(jump_s: float, words: str) -> None:
+    offsets = iter([100.0, 100.0 + jump_s])
+    with pytest.raises(ClockJumpedError, match=f"jumped by {words}.*uml-virtual"), steady_clock(lambda: next(offsets)):
+        pass
+
+
+def test_a_clock_that_runs_on_is_no_error() -> None:
+    with steady_clock():
+        time.sleep(0.01)
+    assert abs(wall_offset_s() - (time.time() - time.monotonic())) < 0.05
+
+
+def test_an_error_inside_comes_before_a_jump_of_the_clock() -> None:
+    offsets = iter([0.0, 100.0])
+    with pytest.raises(JobError), steady_clock(lambda: next(offsets)):
+        raise JobError("it failed")
+
+
+def test_only_a_control_that_the_kernel_has_is_found() -> None:
+    assert has_control("reno")
+    assert not has_control("no-such-one")
+
+
+# Where files lie.
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return place
+
+
+def test_a_work_folder_goes_with_its_context(temporary: Path) -> None:
+    with places.work_folder() as folder:
+        assert folder.parent == temporary
+        (folder / "some").touch()
+    assert list(temporary.iterdir()) == []
+
+
+WORKING = """
+import sys, time, tempfile
+from sojourn.testbed.places import work_folder
+tempfile.tempdir = sys.argv[1]
+with work_folder() as folder:
+    (folder / "some").touch()
+    time.sleep(1000)
+"""
+
+
+def test_a_work_folder_goes_with_its_process(temporary: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WORKING, str(temporary)]) as process:
+        until = time.monotonic() + 10
+        while not list(temporary.glob("*/some")) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert list(temporary.glob("*/some"))
+        process.kill()
+    until = time.monotonic() + 10
+    while list(temporary.iterdir()) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert list(temporary.iterdir()) == []
+
+
+def test_work_folders_of_the_dead_are_removed_and_those_of_others_are_not(temporary: Path) -> None:
+    orphaned, used, foreign = (temporary / name for name in ("sojourn-dead", "sojourn-used", "other"))
+    for folder in (orphaned, used, foreign):
+        folder.mkdir()
+        (folder / "lock").touch()
+    with (used / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with places.work_folder() as folder:
+            assert sorted(temporary.iterdir()) == sorted([folder, used, foreign])
+
+
+def test_a_folder_whose_name_boot_parameters_do_not_take_is_passed_over(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaced = temporary / "two words"
+    spaced.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(spaced))
+    places.cache_folder().mkdir(parents=True)
+    with places.work_folder() as folder:
+        assert folder.parent == places.cache_folder()
+
+
+def test_a_cache_named_by_a_relative_path_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/home/someone")
+    assert places.cache_folder() == Path("/home/someone/.cache/sojourn")
+
+
+def test_no_room_for_a_kernels_memory_says_what_was_tried(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _place: SimpleNamespace(free=64 << 20))
+    with pytest.raises(KernelError) as caught:
+        places.memory_folder(512 << 20)
+    assert f"{temporary} has 64 MB left of the 512 MB needed" in str(caught.value)
+    assert "cannot be used (No such file or directory)" in str(caught.value)
+
+
+def test_memory_goes_where_it_may_be_mapped_as_code(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object, **_settings: object) -> object:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr("mmap.mmap", refuse)
+    with pytest.raises(KernelError, match=f"{temporary} does not let files be written or mapped as code"):
+        places.memory_folder(1)
+
+
+# A user-mode Linux that is not one.
+
+
+@pytest.fixture
+def fake_uml(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Uml]]:
+    """Make a program `linux.uml`, with modules, that does what a line of shell says."""
+
+    stub_tools(tmp_path / "stubs", monkeypatch)
+
+    def make(script: str, version: str = "6.1.0") -> Uml:
+        program = tmp_path / "usr" / "bin" / "linux.uml"
+        program.parent.mkdir(parents=True)
+        program.write_text(f'#!/bin/sh\n[ "$1" = --version ] && echo {version} && exit\n{script}\n', encoding="utf-8")
+        program.chmod(0o755)
+        (tmp_path / "usr" / "lib" / "uml" / "modules" / "6.1.0").mkdir(parents=True)
+        monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+        return Uml()
+
+    yield make
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "plan.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def test_a_panic_is_told_with_the_consoles_last_lines(fake_uml: Callable[[str], Uml], job: Path) -> None:
+    kernel = fake_uml(
+        "echo booting; echo 'Kernel panic - not syncing: No working init found.'; echo ' <trace>'; kill -6 $$"
+    )
+    with pytest.raises(KernelError) as caught:
+        kernel.run(job, timeout_s=10)
+    assert str(caught.value).splitlines() == [
+        "the kernel uml panicked: Kernel panic - not syncing: No working init found.",
+        "  booting",
+        "  Kernel panic - not syncing: No working init found.",
+        "   <trace>",
+    ]
+
+
+def test_a_kernel_that_does_not_start_is_told(fake_uml: Callable[[str], Uml], job: Path) -> None:
+    kernel = fake_uml("echo 'ptrace: Operation not permitted'; exit 1")
+    with pytest.raises(
+        KernelError, match=r"^the kernel uml ended before the job did\n  ptrace: Operation not permitted$"
+    ):
+        kernel.run(job, timeout_s=10)
+
+
+def test_a_kernel_without_its_modules_is_not_there(fake_uml: Callable[..., Uml], job: Path) -> None:
+    kernel = fake_uml("exit 1", version="6.1.1")
+    with pytest.raises(NotInstalledError, match=r"the modules of .*linux.uml.*apt-get install.* user-mode-linux"):
+        kernel.run(job, timeout_s=10)
+
+
+def test_a_folder_without_a_plan_is_wrong_input(fake_uml: Callable[[str], Uml], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"holds no plan\.json"):
+        fake_uml("exit 1").run(tmp_path, timeout_s=10)
+
+
+def test_a_folder_that_is_another_one_inside_is_wrong_input(
+    fake_uml: Callable[[str], Uml], job: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "HIDDEN", (job.parent,))
+    with pytest.raises(InputError, match="hold something else inside a kernel"):
+        fake_uml("exit 1").run(job, timeout_s=10)
+
+
+def test_every_error_of_the_testbed_ends_the_command_line_with_1() -> None:
+    assert issubclass(TestbedError, RuntimeError)

@@ -1,0 +1,236 @@
+"""From a scenario to a job for a kernel: no kernel is needed here."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn
+from sojourn.catalogue import catalogue
+from sojourn.testbed import plan
+from sojourn.testbed.plan import express, shaping
+from sojourn.testbed.plan.express import CannotSayError, Expressed, LinkFacts
+
+SNAPSHOTS = Path(__file__).parent / "snapshots" / "testbed"
+LINK = LinkFacts(4e6, 1500)
+
+TCP = {"name": "tcp", "control": {"kind": "newreno", "preset": "linux"}, "rtt": "30 ms", "transport": "linux"}
+OTHER = {**TCP, "name": "other", "control": {"kind": "cubic", "preset": "linux"}}
+PFIFO = {"kind": "droptail", "preset": "linux", "limit": "100 packets"}
+
+
+def scenario(**keys: Any) -> dict[str, Any]:
+    """A scenario that Linux can have, with some keys changed."""
+    link = {"rate": "4 Mbit/s", "queue": PFIFO, **keys.pop("bottleneck", {})}
+    tables: dict[str, Any] = {"duration": "10 s", "group": [TCP], **keys, "bottleneck": link}
+    return sojourn.scenario(tables).to_dict()
+
+
+def queue(kind: str, **keys: Any) -> dict[str, Any]:
+    return {"bottleneck": {"queue": {"kind": kind, "preset": "linux", **keys}}}
+
+
+EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
+    "pfifo": ({}, "htb"),
+    "bfifo-tbf": (queue("droptail", limit="50 ms"), "tbf"),
+    "head-drop-device": (queue("droptail", drop="head"), "device"),
+    "red": (queue("red", limit="200 packets", min="1500 B", max="3 packets", burst=3, ecn=True), "htb"),
+    "ared": (queue("ared"), "htb"),
+    "choke": (queue("choke", min="5 packets", max="15 packets"), "htb"),
+    "codel": (queue("codel", target="10 ms", ce_threshold="2 ms"), "htb"),
+    "fq-codel": (queue("fq_codel", flows=64), "htb"),
+    "pie": (queue("pie", estimator="departure-rate"), "htb"),
+    "fq-pie": (queue("fq_pie", mark_p=0.2), "htb"),
+    "sfq": (queue("sfq", perturb="10 s", drop="head", limit="100 ms"), "htb"),
+    "sfb": (queue("sfb"), "htb"),
+    "hhf": (queue("hhf"), "htb"),
+    "drr": ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}, "group": [TCP, OTHER]}, "htb"),
+    "cake-under-htb": (queue("cake"), "htb"),
+    "cake-shapes": (queue("cake", bandwidth="3 Mbit/s", diffserv="diffserv4"), "htb"),
+    "cake-pppoe": (queue("cake", bandwidth="3 Mbit/s", link_layer="pppoe-ptm", wash=True), "htb"),
+    "two-ways": (
+        {
+            "reverse": {"rate": "1 Mbit/s", "delay": "3 ms", "queue": PFIFO},
+            "group": [TCP, {**OTHER, "direction": "reverse", "rtt": ["30 ms", "70 ms"], "flows": 2}],
+        },
+        "device",
+    ),
+    "rough": (
+        {"bottleneck": {"delay": "5 ms", "loss": 0.01, "jitter": {"kind": "uniform", "max": "4 ms"}, "queue": PFIFO}},
+        "htb",
+    ),
+    "ecn-and-marking": (
+        {"group": [{**TCP, "transport": {"preset": "linux", "ecn": True}}, {**OTHER, "dscp": "le", "hosts": 1}]},
+        "htb",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_scenario_becomes_these_commands(name: str) -> None:
+    keys, shaper = EXAMPLES[name]
+    found = plan.job(scenario(**keys), 1, shaper=shaper).plan
+    text = json.dumps({key: found[key] for key in ("ip", "tc", "endpoints", "watched")}, indent=1) + "\n"
+    path = SNAPSHOTS / f"{name}.json"
+    if os.environ.get("SOJOURN_RECORD"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), f"SOJOURN_RECORD=1 renews {path.name}"
+
+
+def test_a_plan_depends_on_the_seed_where_the_scenario_is_random_and_nowhere_else() -> None:
+    random = scenario(group=[{**TCP, "flows": 3, "start": {"uniform": ["1 s", "2 s"]}}])
+    starts = [[flow.start_s for flow in plan.job(random, seed).flows] for seed in (1, 1, 2)]
+    assert starts[0] == starts[1] != starts[2]
+    assert all(1 <= start <= 2 for start in starts[0])
+    assert len(set(starts[0])) == len(starts[0])
+
+
+REFUSED = {
+    "bottleneck.queue.kind": queue("dualpi2"),
+    "bottleneck.queue.root": {"bottleneck": {"queue": {"kind": "codel"}}},
+    "bottleneck.queue.limit": queue("codel", limit="20000 B"),
+    "bottleneck.queue.target": queue("codel", target="1500 ns"),
+    "bottleneck.queue.memory_limit": queue("fq_codel", memory_limit="auto"),
+    "bottleneck.queue.alpha": queue("pie", alpha=0.1),
+    "bottleneck.queue.mark_p": queue("fq_pie", mark_p=0.125),
+    "bottleneck.queue.bandwidth": queue("cake", bandwidth="5 Mbit/s"),
+    "bottleneck.queue.link_layer": queue("cake", link_layer="docsis"),
+    "bottleneck.queue.perfect": queue("fq_codel", perfect=True),
+    "bottleneck.framing": {"bottleneck": {"framing": "ethernet", "queue": PFIFO}},
+    "bottleneck.medium": {"bottleneck": {"medium": "docsis", "queue": PFIFO}},
+    "bottleneck.trace": {"bottleneck": {"rate": None, "trace": "ready:synthetic-lte", "queue": PFIFO}},
+    "hop": {"hop": [{"name": "gateway", "rate": "9 Mbit/s", "at": "before", "queue": PFIFO}]},
+    "group.tcp.control.halve": {"group": [{**TCP, "control": {"kind": "newreno", "preset": "rfc"}}]},
+    "group.tcp.transport.min_rto": {"group": [{**TCP, "transport": "rfc"}]},
+    "group.tcp.transport.ecn_feedback": {
+        "group": [{**TCP, "transport": {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}}]
+    },
+    "group.tcp.access_rate": {"group": [{**TCP, "access_rate": "1 Mbit/s"}]},
+    "group.tcp.clock_skew_ppm": {"group": [{**TCP, "clock_skew_ppm": 10.0}]},
+    "group.tcp.traffic.kind": {"group": [{**TCP, "traffic": "video"}]},
+    "group.rtt": {"group": [{**TCP, "flows": 17, "rtt": [f"{number} ms" for number in range(1, 18)]}]},
+}
+
+
+@pytest.mark.parametrize("key", REFUSED)
+def test_what_linux_cannot_have_is_refused_with_what_it_can(key: str) -> None:
+    keys = REFUSED[key]
+    link = keys.get("bottleneck", {})
+    if link.get("rate", "") is None:
+        del link["rate"]
+        tables = {"duration": "10 s", "group": [TCP], "bottleneck": link}
+        given = sojourn.scenario(tables).to_dict()
+    else:
+        given = scenario(**keys)
+    with pytest.raises(sojourn.InputError) as refused:
+        plan.job(given, 1)
+    assert key in {item["key"] for item in refused.value.diagnostics}
+    message = str(refused.value)
+    assert f"{key}: " in message
+    assert "--backend sim can" in message
+    assert "allowed: " in message
+
+
+def test_all_that_does_not_fit_is_said_at_once_with_the_overrides_that_help() -> None:
+    given = sojourn.Scenario.load("motivating-red")
+    with pytest.raises(sojourn.InputError) as refused:
+        plan.job(given.to_dict(), 1)
+    message = str(refused.value)
+    hints = [word for word in message.splitlines()[-1].split() if "=" in word]
+    assert hints == [
+        "group.tcp.control.preset=linux",
+        "group.tcp.transport.preset=linux",
+        "bottleneck.queue.preset=linux",
+    ]
+    assert len(refused.value.diagnostics) > len(hints)
+
+
+def test_the_overrides_that_a_refusal_names_do_help() -> None:
+    path = "motivating-droptail"
+    with pytest.raises(sojourn.InputError) as refused:
+        plan.job(sojourn.Scenario.load(path).to_dict(), 1)
+    hints = [word for word in str(refused.value).splitlines()[-1].split() if "=" in word]
+    helped = sojourn.Scenario.load(path, hints)
+    try:
+        plan.job(helped.to_dict(), 1)
+    except sojourn.InputError as still:
+        # What the file itself sets stays as it is; nothing that the preset decides may be left.
+        keys = {item["key"] for item in still.diagnostics}
+        assert not any(key.endswith(("halve", "min_rto", "slow_start_limit")) for key in keys)
+
+
+def test_every_preset_linux_of_a_queue_that_linux_has_can_be_said() -> None:
+    for entry in catalogue()["queues"]:
+        has = any(preset["name"] == "linux" for preset in entry["presets"])
+        if has and "absent" not in entry["linux"]:
+            resolved = scenario(**queue(entry["name"]))["bottleneck"]["queue"]
+            assert isinstance(express.queue(resolved, "q", LINK), Expressed), entry["name"]
+
+
+def test_every_preset_linux_of_a_control_that_linux_has_can_be_said() -> None:
+    for entry in catalogue()["controls"]:
+        has = any(preset["name"] == "linux" for preset in entry["presets"])
+        if has and "absent" not in entry["linux"]:
+            marks = {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}
+            transport = marks if entry["name"] == "dctcp" else "linux"
+            control = {"kind": entry["name"], "preset": "linux"}
+            group = {**TCP, "control": control, "transport": transport}
+            given = scenario(group=[group], **queue("codel", ecn=True))
+            found = express.control(given["group"][0]["control"], "c")
+            assert isinstance(found, Expressed), (entry["name"], found)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "written"),
+    [
+        ("5 ms", "us", "5000us"),
+        ("600 s", "ms", "600000"),
+        ("10 s", "s", "10"),
+        ("100 packets", "packets", "100"),
+        ("200 packets", "bytes of full packets", "300000"),
+        ("2.5 packets", "bytes of mean packets", "2500"),
+        ("50 ms", "bytes", "25000"),
+        ("60 ms", "full packets", "20"),
+        ("1500 B", "bytes of mean packets", "1500"),
+        (0.125, "sixteenths", "2"),
+        (0.1, "percent", "10"),
+        (0.02, "number", "0.02"),
+        ("3 Mbit/s", "rate", "3000000bit"),
+    ],
+)
+def test_values_are_written_in_the_unit_that_tc_reads(value: Any, unit: str, written: str) -> None:
+    assert express.written(value, unit, {"mean_packet": 1000}, LINK) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "allowed"),
+    [
+        ("1500 ns", "us", "whole microseconds"),
+        ("1500 ms", "s", "whole seconds"),
+        ("20000 B", "packets", "packets"),
+        ("10 packets", "bytes", "bytes"),
+        (0.1, "sixteenths", "whole sixteenths"),
+        (0.125, "percent", "whole hundredths"),
+    ],
+)
+def test_what_a_unit_cannot_hold_is_told(value: Any, unit: str, allowed: str) -> None:
+    with pytest.raises(CannotSayError, match=allowed):
+        express.written(value, unit, {}, LINK)
+
+
+def test_a_shaper_lets_less_than_a_packet_pass_beyond_its_rate() -> None:
+    """Or two packets would leave at once after a pause, which no wire does."""
+    for rate in (64e3, 5e5, 1e7):
+        lines = shaping.bottleneck("d", "htb", Expressed("pfifo", (), "", ()), LinkFacts(rate, 1500), [], far=True)
+        burst = int(lines[1].split(" burst ")[1].split()[0])
+        assert 0 < burst < 1500
+
+
+def test_the_half_round_trips_of_both_directions_make_the_whole() -> None:
+    found = plan.job(scenario(reverse={"rate": "1 Mbit/s", "delay": "3 ms", "queue": PFIFO}), 1).plan["tc"]["delay"]
+    forward, back = (float(line.split(" delay ")[1].removesuffix("us")) for line in found)
+    assert forward == 15_000
+    assert back == 18_000
