@@ -155,7 +155,8 @@ def _late(recording: Recording) -> NDArray[np.int64]:
     left_at, arrived = recording.left_ns // _TICK_NS, recording.arrived_ns[recording.left] // _TICK_NS
     sent = _ticks_on_wire(recording.bytes[recording.left], recording.about["rate_bit_per_s"])
     free = np.concatenate([[0], (left_at + sent)[:-1]])
-    return left_at - np.maximum(free, arrived)
+    late: NDArray[np.int64] = left_at - np.maximum(free, arrived)
+    return late
 
 
 def _left_at(
