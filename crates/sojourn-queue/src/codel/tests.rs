@@ -323,7 +323,7 @@ fn linux_counts_in_ticks() {
 fn gaps_are_whole_ticks_in_linux() {
     let first = (4882 + 97_656 + 1) * 1024;
     let root = 65_535;
-    let due = first + (97_656 * root >> 16) * 1024;
+    let due = first + ((97_656 * root) >> 16) * 1024;
     let drops = |asked| dropped_at("linux", &[4882 * 1024, first, asked]);
     assert_eq!(drops(due - 1), [1]);
     assert_eq!(drops(due), [1, 3]);
