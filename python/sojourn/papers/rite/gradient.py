@@ -185,7 +185,8 @@ def backoffs(lab: Lab) -> Findings:
     found.text = (
         "Independent of the round-trip time is the probability over a rise of the delay, not that of a round trip. It "
         "follows from the exponential: 1 - P is exp(-g/G), gradients of successive rounds add up in the exponent, and "
-        "what counts is their sum. For the code itself this is an exact law, and one of its tests."
+        "what counts is their sum. For the code itself this is an exact law, and one of its tests, "
+        "as are the four equations of the report."
     )
     return found
 
@@ -330,6 +331,8 @@ def losses(lab: Lab) -> Findings:
                 **points(position),
             )
         axes.set_xscale("log")
+        axes.set_xticks([100 * loss for loss in LOSSES[1:]], [f"{100 * loss:g}" for loss in LOSSES[1:]])
+        axes.minorticks_off()
         axes.set_xlabel("packets lost by chance [%]")
         axes.set_ylabel("goodput [Mbit/s]")
         axes.set_ylim(0, RATE_MBPS)
