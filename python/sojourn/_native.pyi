@@ -97,14 +97,15 @@ class Scenario:
         self,
         seeds: list[int],
         jobs: int,
-        keep: tuple[float | None, bool, bool],
+        keep: tuple[float | None, bool, bool, bool],
         progress: Callable[[float], None] | None,
     ) -> list[Run]:
         """Simulate once per seed on up to `jobs` threads.
 
         `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
         none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
-        every bin. `progress` is told the done fraction, 0 to 1, a few times a second.
+        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few
+        times a second.
         """
 
 class Run:
@@ -116,7 +117,7 @@ class Run:
         """Return the run record as JSON."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes" or "packets".
+        """Return the columns of table "queue", "flows", "queue_probes", "flow_probes", "packets" or "transfers".
 
         Each is (name, dtype in numpy notation, little-endian values, categories); where there are
         categories the values are codes into them. NaN stands for "no value".

@@ -98,6 +98,7 @@ class Scenario:
         bin_s: float = DEFAULT_BIN_S,
         packets: bool = False,
         probes: bool = False,
+        transfers: bool = False,
         backend: Backend = "sim",
         kernel: str = "auto",
         shaper: "Shaper" = "htb",
@@ -117,6 +118,8 @@ class Scenario:
             Whether to keep one row for each packet at the bottleneck.
         probes
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
+        transfers
+            Whether to keep one row for each transfer, or object of a web page, that ended.
         backend
             The world to run in: the packet-level simulation; the fluid model, which has neither packets nor
             randomness; or the real Linux kernel. The latter two refuse what they do not have.
@@ -152,6 +155,8 @@ class Scenario:
                 raise reading.input_error("the fluid model has no packets", key="packets")
             if probes:
                 raise reading.input_error("the fluid model has no probes", key="probes")
+            if transfers:
+                raise reading.input_error("the fluid model has no transfers", key="transfers")
             done = world.run(resolved, seeds, kept_bin_s, progress)
         elif backend == "linux":
             from sojourn.testbed import world as linux
@@ -162,8 +167,8 @@ class Scenario:
                 raise reading.input_error("the kernel shows no probes (--backend sim does)", key="probes")
             done = linux.run(resolved, seeds, kept_bin_s, progress, linux.How(kernel, shaper), jobs)
         else:
-            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes), progress)
-        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes)
+            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
+        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets"]
+TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
 
 
 class Run(Protocol):
@@ -48,6 +48,7 @@ class Result:
         bin_s: float | None,
         packets: bool,
         probes: bool = False,
+        transfers: bool = False,
     ) -> None:
         self._scenario = scenario
         self._native_runs = tuple(runs)
@@ -57,6 +58,8 @@ class Result:
         """Whether one row was kept for each packet at the bottleneck."""
         self.has_probes = probes
         """Whether the time series hold what disciplines and controls show of themselves."""
+        self.has_transfers = transfers
+        """Whether one row was kept for each transfer that ended."""
         self._tables: dict[TableName, pa.Table] = {}
 
     @property
@@ -70,7 +73,8 @@ class Result:
         series: tuple[TableName, ...] = () if self.bin_s is None else ("queue", "flows")
         probes: tuple[TableName, ...] = ("queue_probes", "flow_probes") if self.has_probes else ()
         packets: tuple[TableName, ...] = ("packets",) if self.has_packets else ()
-        return (*series, *probes, *packets)
+        transfers: tuple[TableName, ...] = ("transfers",) if self.has_transfers else ()
+        return (*series, *probes, *packets, *transfers)
 
     @functools.cached_property
     def scenario(self) -> Record:
@@ -136,12 +140,19 @@ class Result:
         """One row for each packet event at the bottleneck; needs `run(packets=True)`."""
         return self.table("packets")
 
+    @property
+    def transfers(self) -> "pa.Table":
+        """One row for each transfer that ended: its size and times; needs `run(transfers=True)`."""
+        return self.table("transfers")
+
     def table(self, name: TableName) -> "pa.Table":
         """Return a table by its name as an Arrow table."""
         from sojourn.tables import arrow_table
 
         if name not in self.kept:
-            raise ValueError(f"no table {name!r} was kept: see `series`, `probes` and `packets` of `Scenario.run`")
+            raise ValueError(
+                f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`"
+            )
         if name not in self._tables:
             self._tables[name] = arrow_table(self._native_runs, name)
         return self._tables[name]

@@ -77,9 +77,9 @@ fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
     let (sequence, acknowledgement, mut flags) = match body.kind {
         SegmentKind::Syn => (0, 0, SYN),
         SegmentKind::SynAck => (0, 1, SYN | ACK),
-        SegmentKind::Data | SegmentKind::Datagram => (at(body.number), 1, ACK),
+        SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe => (at(body.number), 1, ACK),
         SegmentKind::Ack => (1, at(body.number), ACK),
-        SegmentKind::Request => (1, 1, ACK),
+        SegmentKind::Request | SegmentKind::Echo => (1, 1, ACK),
     };
     flags |= if body.ece { ECE } else { 0 } | if body.cwr { CWR } else { 0 };
     bytes.extend(packet.key.source_port.to_be_bytes());
@@ -109,7 +109,12 @@ fn timestamps(bytes: &mut Vec<u8>, body: &Segment) {
             let arrived = body.stamp.as_nanos().saturating_add_signed(body.delay_nanos);
             (millis(Time::from_nanos(arrived)), millis(body.stamp))
         }
-        SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Request => (millis(body.stamp), 0),
+        SegmentKind::Syn
+        | SegmentKind::Data
+        | SegmentKind::Datagram
+        | SegmentKind::Request
+        | SegmentKind::Probe
+        | SegmentKind::Echo => (millis(body.stamp), 0),
     };
     bytes.extend([NOP, NOP, TIMESTAMPS, 10]);
     bytes.extend(value.to_be_bytes());
@@ -132,7 +137,7 @@ fn options_bytes(header_bytes: u32, sack_bytes: u32) -> usize {
 
 /// Whether the data's sender sent it.
 fn travels_forth(kind: SegmentKind) -> bool {
-    matches!(kind, SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram)
+    matches!(kind, SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe)
 }
 
 /// Senders of data are in 10.1.0.0/16, receivers in 10.2.0.0/16; host numbers count from one.

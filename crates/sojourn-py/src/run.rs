@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{
-    FlowProbes, FlowSeries, Outcome, PacketEvent, PacketLog, Probes, QueueProbes, QueueSeries, named_links,
+    FlowProbes, FlowSeries, Outcome, PacketEvent, PacketLog, Probes, QueueProbes, QueueSeries, TransferRow, named_links,
 };
 use sojourn_transport::SegmentKind;
 use std::fs::File;
@@ -39,6 +39,7 @@ impl Run {
             "queue_probes" => Ok(queue_probe_columns(py, &self.scenario, &series()?.queue_probes)),
             "flow_probes" => Ok(flow_probe_columns(py, &self.scenario, &series()?.flow_probes)),
             "packets" => Ok(packet_columns(py, &self.scenario, self.packets()?)),
+            "transfers" => Ok(transfer_columns(py, &self.scenario, self.transfers()?)),
             _ => Err(PyValueError::new_err(format!("no table is called {name:?}"))),
         }
     }
@@ -58,6 +59,10 @@ impl Run {
     /// A run of `scenario`.
     pub fn new(scenario: Arc<Scenario>, outcome: Outcome) -> Run {
         Run { scenario, outcome }
+    }
+
+    fn transfers(&self) -> PyResult<&[TransferRow]> {
+        self.outcome.transfers.as_deref().ok_or_else(|| PyValueError::new_err("no transfers were kept"))
     }
 
     fn packets(&self) -> PyResult<&PacketLog> {
@@ -127,6 +132,18 @@ fn packet_columns<'py>(py: Python<'py>, scenario: &Scenario, log: &PacketLog) ->
     ]
 }
 
+fn transfer_columns<'py>(py: Python<'py>, scenario: &Scenario, rows: &[TransferRow]) -> Vec<Column<'py>> {
+    let of = |value: fn(&TransferRow) -> f64| rows.iter().map(value);
+    vec![
+        plain(py, "end_s", of(|row| row.end.as_secs_f64())),
+        coded(py, "group", rows.iter().map(|row| row.group), group_names(scenario)),
+        plain(py, "index", rows.iter().map(|row| row.index)),
+        plain(py, "size_bytes", rows.iter().map(|row| row.completed.bytes)),
+        plain(py, "completion_ms", of(|row| row.completed.time.as_millis_f64())),
+        plain(py, "waited_ms", of(|row| row.completed.waited.as_millis_f64())),
+    ]
+}
+
 fn group_names(scenario: &Scenario) -> impl Iterator<Item = &str> {
     scenario.groups.iter().map(|group| group.name.as_str())
 }
@@ -141,7 +158,7 @@ fn flow_places(scenario: &Scenario) -> Vec<(u32, u32)> {
     places.collect()
 }
 
-const KINDS: [&str; 6] = ["data", "ack", "syn", "syn-ack", "datagram", "request"];
+const KINDS: [&str; 8] = ["data", "ack", "syn", "syn-ack", "datagram", "request", "probe", "echo"];
 
 fn kind_code(kind: SegmentKind) -> u8 {
     match kind {
@@ -151,5 +168,7 @@ fn kind_code(kind: SegmentKind) -> u8 {
         SegmentKind::SynAck => 3,
         SegmentKind::Datagram => 4,
         SegmentKind::Request => 5,
+        SegmentKind::Probe => 6,
+        SegmentKind::Echo => 7,
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::{Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
-use crate::{Sizes, Traffic, Video, Voip, Web};
+use crate::{Pace, Padding, Reach, Sizes, Traffic, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
+use sojourn_transport::Options;
 use std::sync::Arc;
 
 /// What a missing value would mean: the caller has not checked.
@@ -21,7 +22,7 @@ pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
         bottleneck: link(fields.table("bottleneck").expect(CHECKED)),
         reverse: fields.table("reverse").map(link),
         hops: fields.tables("hop").iter().map(hop).collect(),
-        groups: fields.tables("group").iter().map(group).collect(),
+        groups: fields.tables("group").iter().map(|one| group(one, fields)).collect(),
     }
 }
 
@@ -73,14 +74,14 @@ fn direction(fields: &Fields) -> Direction {
     if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
 }
 
-fn group(fields: &Fields) -> Group {
+fn group(fields: &Fields, scenario: &Fields) -> Group {
     let flows = fields.integer("flows").expect(CHECKED) as u32;
     Group {
         name: fields.text("name").expect(CHECKED).to_owned(),
         flows,
         control: fields.chosen("control").map(|chosen| chosen.params.clone()),
         transport: fields.chosen("transport").expect(CHECKED).params.clone(),
-        traffic: traffic(fields.table("traffic").expect(CHECKED)),
+        traffic: traffic(fields.table("traffic").expect(CHECKED), fields, scenario),
         rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),
         access_rate: fields.rate("access_rate"),
         start: moments(fields.item("start").expect(CHECKED), flows),
@@ -116,7 +117,7 @@ fn moments(item: &Item, flows: u32) -> Moments {
     }
 }
 
-fn traffic(fields: &Fields) -> Traffic {
+fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
     match fields.section.name {
         "bulk" => Traffic::Bulk { size_bytes: fields.bytes("size") },
         "on-off" if span(fields, "off").is_zero() => Traffic::Bulk { size_bytes: None },
@@ -132,11 +133,12 @@ fn traffic(fields: &Fields) -> Traffic {
         "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
         "video" => Traffic::Video(video(fields)),
         "transfers" => Traffic::Transfers {
-            interval: span(fields, "interval"),
-            sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+            interval: interval(fields, group, scenario).expect(CHECKED),
+            sizes: sizes(fields, group).expect(CHECKED),
             connections: fields.integer("connections").expect(CHECKED) as u32,
         },
-        "web" => Traffic::Web(web(fields)),
+        "padding" | "adaptive-padding" => Traffic::Padding(padding(fields)),
+        "web" => Traffic::Web(web(fields, group)),
         other => unreachable!("no traffic is called {other}"),
     }
 }
@@ -156,25 +158,54 @@ pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
     })
 }
 
-/// The sizes that `fields` describe, where they are valid.
-pub(crate) fn sizes(fields: &Fields) -> Option<Sizes> {
-    Some(match fields.section.name {
-        "fixed" => Sizes::Fixed(fields.bytes("size")?),
-        "pareto" => {
-            Sizes::Pareto { min: fields.bytes("min")?, max: fields.bytes("max")?, shape: fields.number("shape")? }
-        }
+/// The sizes of the traffic `fields` of `group`, where they are valid.
+pub(crate) fn sizes(fields: &Fields, group: &Fields) -> Option<Sizes> {
+    let size = fields.table("size")?;
+    let full = u64::from(Options::new(&group.chosen("transport")?.params).ok()?.payload_bytes);
+    Some(match size.section.name {
+        "fixed" => Sizes::Fixed(size.payload("size", full)?),
+        "pareto" => Sizes::Pareto {
+            min: size.payload("min", full)?,
+            max: size.payload("max", full)?,
+            shape: size.number("shape")?,
+        },
         "log-normal" => Sizes::LogNormal {
-            median: fields.bytes("median")?,
-            sigma: fields.number("sigma")?,
-            max: fields.bytes("max")?,
+            median: size.payload("median", full)?,
+            sigma: size.number("sigma")?,
+            max: size.payload("max", full)?,
         },
         "zipf" => Sizes::Zipf {
-            unit: fields.bytes("unit")?,
-            most: fields.integer("most")?,
-            exponent: fields.number("exponent")?,
+            unit: size.payload("unit", full)?,
+            most: size.integer("most")?,
+            exponent: size.number("exponent")?,
         },
         other => unreachable!("no sizes are called {other}"),
     })
+}
+
+/// The mean time between the arrivals at a flow of the transfers `fields` of `group`, where it is valid.
+pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Option<Span> {
+    if let Some(interval) = fields.span("interval") {
+        return Some(interval);
+    }
+    let bytes_per_second = fields.number("load")? * main_link(group, scenario)?.bytes_per_second();
+    let seconds = sizes(fields, group)?.mean() * group.integer("flows")? as f64 / bytes_per_second;
+    // A load of nothing has no interval, but it was refused.
+    seconds.is_finite().then(|| Span::from_secs_f64(seconds))
+}
+
+/// The rate, or mean rate, of the main link in the direction of the group's data.
+pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
+    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
+    mean_rate(scenario.table(main)?)
+}
+
+/// The rate of a link, or the mean rate of a recorded one.
+pub(crate) fn mean_rate(link: &Fields) -> Option<Rate> {
+    match link.item("trace") {
+        Some(Item::Trace(trace)) => Some(trace.mean_rate()),
+        _ => link.rate("rate"),
+    }
 }
 
 /// The numbers of things that `fields` describe, where they are valid.
@@ -194,10 +225,29 @@ pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
     })
 }
 
-fn web(fields: &Fields) -> Web {
+fn padding(fields: &Fields) -> Padding {
+    let pace = if fields.section.name == "padding" {
+        let rate = fields.packet_rate("rate").expect(CHECKED);
+        Pace::Steady { rate, bursts: fields.integer("burst").map(|packets| packets as u32).zip(fields.span("every")) }
+    } else {
+        Pace::Adaptive {
+            target: span(fields, "target"),
+            most: fields.packet_rate("most").expect(CHECKED),
+            duty: fields.number("duty").expect(CHECKED),
+            probe: span(fields, "probe"),
+        }
+    };
+    Padding {
+        pace,
+        packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
+        reach: if fields.choice("reach") == Some("bottleneck") { Reach::Bottleneck } else { Reach::Receiver },
+    }
+}
+
+fn web(fields: &Fields, group: &Fields) -> Web {
     Web {
         objects: fields.table("objects").and_then(counts).expect(CHECKED),
-        sizes: fields.table("size").and_then(sizes).expect(CHECKED),
+        sizes: sizes(fields, group).expect(CHECKED),
         connections: fields.integer("connections").expect(CHECKED) as u32,
         reuse: fields.boolean("reuse").expect(CHECKED),
         request_bytes: fields.bytes("request").expect(CHECKED) as u32,

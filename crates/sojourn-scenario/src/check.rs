@@ -4,6 +4,7 @@ use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::format::{Form, Key, Presence, Section, Select};
 use crate::node::{Data, Entry, Node, Origin, Table};
+use crate::quantity::PACE;
 use crate::trace::Base;
 use crate::{algorithm, ready, source, trace, value};
 use sojourn_core::registry::{FlowGroup, Kind};
@@ -80,6 +81,8 @@ impl Checker<'_, '_> {
         let simple = match form {
             Form::Value(kind) => value::read(kind, node).map(Item::Value),
             Form::Bytes { min, max } => value::bytes(node, *min, *max).map(Item::Bytes),
+            Form::PacketRate { min, max } => value::packet_rate(node, *min, *max).map(Item::PacketRate),
+            Form::Payload { max } => value::payload(node, *max),
             Form::Offset(most) => value::offset(node, *most).map(Item::Offset),
             Form::Text => value::text(node).map(Item::Text),
             Form::Name { reserved } => value::name(node, reserved).map(Item::Text),
@@ -374,6 +377,12 @@ pub(crate) fn allowed(form: &Form) -> String {
     match form {
         Form::Value(kind) => value::allowed(kind),
         Form::Bytes { min, max } => format!("a size from {min} B to {max} B, such as \"1500 B\""),
+        Form::PacketRate { min, max } => {
+            format!("a rate of packets from {min} to {max} packets/s, such as \"{}\"", PACE.example)
+        }
+        Form::Payload { max } => {
+            format!("a size from 1 B to {max} B or in packets, such as \"100 kB\" or \"10 packets\"")
+        }
         Form::Offset(most) => format!("a time from -{most} to {most}, such as \"-5 s\""),
         Form::Text => value::TEXT.to_owned(),
         Form::Name { reserved } => format!("{}, except {}", value::NAME, reserved.join(", ")),

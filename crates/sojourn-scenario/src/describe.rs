@@ -4,7 +4,7 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Sizes, Traffic};
+use crate::{Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Traffic};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use sojourn_queue::Dscp;
@@ -244,6 +244,36 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             let sizes = self::sizes(sizes, fields.section);
             fields.put("size", Item::Table(sizes));
             fields.put("connections", integer(u64::from(*connections)));
+            fields
+        }
+        Traffic::Padding(padding) => {
+            let mut fields = match padding.pace {
+                Pace::Steady { rate, bursts } => {
+                    let mut fields = kind("padding");
+                    fields.put("rate", Item::PacketRate(rate));
+                    if let Some((packets, every)) = bursts {
+                        fields.put("burst", integer(u64::from(packets)));
+                        fields.put("every", span(every));
+                    }
+                    fields
+                }
+                Pace::Adaptive { target, most, duty, probe } => {
+                    let mut fields = kind("adaptive-padding");
+                    fields.put("target", span(target));
+                    fields.put("most", Item::PacketRate(most));
+                    fields.put("duty", number(duty));
+                    fields.put("probe", span(probe));
+                    fields
+                }
+            };
+            fields.put("packet", Item::Bytes(u64::from(padding.packet_bytes)));
+            fields.put(
+                "reach",
+                word(match padding.reach {
+                    Reach::Receiver => "receiver",
+                    Reach::Bottleneck => "bottleneck",
+                }),
+            );
             fields
         }
         Traffic::Web(web) => {

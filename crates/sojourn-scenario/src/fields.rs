@@ -29,6 +29,10 @@ pub(crate) struct Slot {
 pub(crate) enum Item {
     Value(Value),
     Bytes(u64),
+    /// Packets per second.
+    PacketRate(f64),
+    /// Payload of so many full packets.
+    FullPackets(u64),
     /// Nanoseconds.
     Offset(i64),
     Text(String),
@@ -209,6 +213,22 @@ impl Fields {
         match self.slot(key)?.item {
             Item::Bytes(bytes) => Some(bytes),
             _ => panic!("{key} holds no size"),
+        }
+    }
+
+    /// The payload of `key` in bytes, where a full packet carries `payload_bytes`.
+    pub fn payload(&self, key: &str, payload_bytes: u64) -> Option<u64> {
+        match self.slot(key)?.item {
+            Item::Bytes(bytes) => Some(bytes),
+            Item::FullPackets(packets) => Some(packets.saturating_mul(payload_bytes)),
+            _ => panic!("{key} holds no payload"),
+        }
+    }
+
+    pub fn packet_rate(&self, key: &str) -> Option<f64> {
+        match self.slot(key)?.item {
+            Item::PacketRate(rate) => Some(rate),
+            _ => panic!("{key} holds no rate of packets"),
         }
     }
 

@@ -21,7 +21,7 @@ use link::{BOTTLENECK, HOP, REVERSE};
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
-pub(crate) use traffic::{UNRESPONSIVE, default_connections};
+pub(crate) use traffic::{INTERVAL, UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]
@@ -74,6 +74,10 @@ pub(crate) enum Form {
     Value(Kind),
     /// A size in bytes, bounds included.
     Bytes { min: u64, max: u64 },
+    /// Payload in bytes, bounds included, or in full packets of the group's transport.
+    Payload { max: u64 },
+    /// Packets per second.
+    PacketRate { min: f64, max: f64 },
     /// A time that may be negative, at most this far from zero.
     Offset(Span),
     /// Free text.

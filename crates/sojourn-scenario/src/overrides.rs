@@ -106,7 +106,12 @@ impl Level {
 
     /// Removes the keys that the key `name` replaces.
     fn make_way(self, table: &mut Table, name: &str) {
-        if let Level::Section(section) = self {
+        let section = match self {
+            Level::Section(section) => Some(section),
+            Level::Select(select) => table.get("kind").and_then(Node::as_text).and_then(|kind| select.kind(kind)),
+            Level::Family(_) => None,
+        };
+        if let Some(section) = section {
             let exclusive = section.exclusive();
             let others = exclusive.iter().filter(|other| exclusive.contains(&name) && **other != name);
             others.for_each(|other| table.remove(other));

@@ -89,7 +89,16 @@ pub(crate) static COUNT: Dimension = Dimension {
     aliases: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets"), ("segments", "packets")],
 };
 
-static ALL: [&Dimension; 4] = [&TIME, &RATE, &SIZE, &COUNT];
+/// Rates of packets, in packets per second.
+pub(crate) static PACE: Dimension = Dimension {
+    noun: "a rate of packets",
+    example: "125 packets/s",
+    basic: "packets/s",
+    units: &[("packets/s", 1), ("packet/s", 1)],
+    aliases: &[("pps", "packets/s"), ("p/s", "packets/s"), ("pkt/s", "packets/s"), ("1/s", "packets/s")],
+};
+
+static ALL: [&Dimension; 5] = [&TIME, &RATE, &SIZE, &COUNT, &PACE];
 
 /// The units of `dimensions` in ASCII, from small to large.
 pub(crate) fn unit_names(dimensions: &[&'static Dimension]) -> Vec<&'static str> {

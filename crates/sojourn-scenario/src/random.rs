@@ -91,6 +91,13 @@ impl Writer<'_> {
             Form::Bytes { min, max } => {
                 Written::Text(format!("{} B", self.logarithmic(*min as f64, (*max).min(100_000) as f64) as u64))
             }
+            Form::PacketRate { min, max } => {
+                Written::Text(format!("{} packets/s", self.logarithmic(min.max(1.0), max.min(1000.0))))
+            }
+            Form::Payload { .. } if self.random.chance(0.3) => Written::Text(format!("{} packets", 1 + self.below(50))),
+            Form::Payload { max } => {
+                Written::Text(format!("{} B", self.logarithmic(1.0, (*max).min(100_000) as f64) as u64))
+            }
             Form::Offset(_) => {
                 let sign = if self.random.chance(0.5) { "-" } else { "" };
                 Written::Text(format!("{sign}{}", self.span(Span::ZERO, LONGEST)))

@@ -77,6 +77,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "traffic-mix",
     "short-transfers",
     "web-pages",
+    "padding",
 };
 
 /// One line for each file in `scenarios/traces/`.

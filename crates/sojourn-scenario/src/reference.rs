@@ -1,7 +1,7 @@
 //! The reference page of the scenario file, for the user guide.
 
 use crate::format::{FAMILIES, Family, Form, Key, Presence, SCENARIO, Section, Select};
-use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME, unit_names};
+use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME, unit_names};
 use crate::{ready, source, value, write};
 use sojourn_core::registry::Descriptor;
 use std::fmt::Write as _;
@@ -60,7 +60,7 @@ fn quantities(page: &mut String) {
         "## Quantities\n\nQuantities are texts with a number and a unit; a number without one is an error.\n\n",
     );
     page.push_str("| Quantity | Units | Example |\n|---|---|---|\n");
-    for dimension in [&TIME, &RATE, &SIZE, &COUNT] {
+    for dimension in [&TIME, &RATE, &SIZE, &COUNT, &PACE] {
         let Dimension { noun, example, .. } = dimension;
         let noun = noun.strip_prefix("a ").unwrap_or(noun);
         let _ = writeln!(page, "| {noun} | {} | `\"{example}\"` |", code_list(&unit_names(&[dimension])));
@@ -114,7 +114,7 @@ fn select(page: &mut String, name: &str, choice: &Select, done: &mut Vec<&'stati
     let _ = writeln!(page, "\n### `{name}`");
     for kind in choice.kinds {
         let _ = writeln!(page, "\n`kind = \"{}\"`: {}.", kind.name, kind.description);
-        keys(page, kind.own, &[]);
+        keys(page, kind.own, kind.exclusive());
         for key in kind.keys() {
             inner(page, key, done);
         }
@@ -167,6 +167,8 @@ fn brief(form: &Form) -> String {
     match form {
         Form::Value(kind) => value::brief(kind),
         Form::Bytes { .. } => "size".to_owned(),
+        Form::PacketRate { .. } => "rate of packets".to_owned(),
+        Form::Payload { .. } => "size or packets".to_owned(),
         Form::Offset(_) => "time, may be negative".to_owned(),
         Form::Text => "text".to_owned(),
         Form::Name { .. } => format!("name: {}", value::NAME),

@@ -2,7 +2,7 @@
 
 use crate::format::{FILLED, Family, Form, Key, Presence, SCENARIO, Section, Select};
 use crate::node::{Data, Node, Origin};
-use crate::quantity::{COUNT, Dimension, RATE, SIZE, TIME};
+use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME};
 use crate::{source, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Descriptor, Kind, Parameter};
@@ -120,6 +120,8 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
     match form {
         Form::Value(one) => kind(one),
         Form::Bytes { .. } => quantity(&[&SIZE], ""),
+        Form::PacketRate { .. } => quantity(&[&PACE], ""),
+        Form::Payload { .. } => quantity(&[&SIZE, &COUNT], ""),
         Form::Offset(_) => quantity(&[&TIME], "-"),
         Form::Text => json!({ "type": "string", "minLength": 1, "maxLength": 200 }),
         Form::Name { reserved } => {

@@ -41,6 +41,8 @@ pub enum Traffic {
     },
     /// Pages of a browser.
     Web(Web),
+    /// Small datagrams that shorten a queue limited in packets.
+    Padding(Padding),
 }
 
 impl Traffic {
@@ -53,7 +55,8 @@ impl Traffic {
             | Traffic::OnOff { .. }
             | Traffic::Cbr { .. }
             | Traffic::Voip(_)
-            | Traffic::Video(_) => 1,
+            | Traffic::Video(_)
+            | Traffic::Padding(_) => 1,
         }
     }
 }
@@ -73,6 +76,49 @@ pub struct Web {
     pub request_bytes: u32,
     /// Mean of the exponential times between two pages.
     pub think: Span,
+}
+
+/// Small datagrams that shorten a queue limited in packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Padding {
+    /// How many of them.
+    pub pace: Pace,
+    /// Bytes of a packet on the wire.
+    pub packet_bytes: u32,
+    /// How far they travel.
+    pub reach: Reach,
+}
+
+/// How much padding is sent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Pace {
+    /// Always as much.
+    Steady {
+        /// Packets per second, in bursts that within a burst.
+        rate: f64,
+        /// Packets of a burst and the time from its start to that of the next, where there are bursts.
+        bursts: Option<(u32, Span)>,
+    },
+    /// As the delay of probes demands.
+    Adaptive {
+        /// Queueing delay that nine probes in ten shall not exceed.
+        target: Span,
+        /// Most packets per second.
+        most: f64,
+        /// The share of each second in which packets are sent.
+        duty: f64,
+        /// From one probe to the next.
+        probe: Span,
+    },
+}
+
+/// How far padding travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// To the receiver.
+    Receiver,
+    /// Just past the main link of its direction.
+    Bottleneck,
 }
 
 /// A distribution of sizes in payload bytes, or of numbers of things.

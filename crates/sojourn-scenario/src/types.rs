@@ -79,6 +79,7 @@ impl Group {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
+            Traffic::Padding(padding) => padding.packet_bytes,
             Traffic::Bulk { .. }
             | Traffic::OnOff { .. }
             | Traffic::Video(_)

@@ -1,8 +1,9 @@
 //! Reads single values: what a [`Kind`] allows, and what a message says of it.
 
 use crate::diagnostic::{Fault, nearest};
+use crate::fields::Item;
 use crate::node::{Data, Node};
-use crate::quantity::{self, COUNT, Dimension, RATE, SIZE, TIME};
+use crate::quantity::{self, COUNT, Dimension, PACE, RATE, SIZE, TIME};
 use sojourn_core::registry::{Kind, Value};
 use sojourn_core::{Amount, Rate, Span};
 use sojourn_queue::Dscp;
@@ -126,6 +127,24 @@ pub(crate) fn bytes(node: &Node, min: u64, max: u64) -> Result<u64, Fault> {
         return Err(Fault::new(format!("{}, which is not a whole number of bytes", node.shown())));
     }
     within(quantity.integer().unwrap_or(u64::MAX), min, max, node)
+}
+
+/// Payload in bytes or full packets.
+pub(crate) fn payload(node: &Node, max: u64) -> Result<Item, Fault> {
+    let quantity = quantity::read(node, &[&SIZE, &COUNT], false)?;
+    if !std::ptr::eq(quantity.dimension, &COUNT) {
+        return bytes(node, 1, max).map(Item::Bytes);
+    }
+    if quantity.float().fract() != 0.0 {
+        return Err(Fault::new(format!("{}, which is not a whole number", node.shown())));
+    }
+    // As many as there may be bytes, in the smallest packets.
+    within(quantity.integer().unwrap_or(u64::MAX), 1, max, node).map(Item::FullPackets)
+}
+
+/// Packets per second.
+pub(crate) fn packet_rate(node: &Node, min: f64, max: f64) -> Result<f64, Fault> {
+    within(quantity::read(node, &[&PACE], false)?.float(), min, max, node)
 }
 
 /// A time that may be negative, in nanoseconds.

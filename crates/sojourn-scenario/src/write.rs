@@ -30,6 +30,8 @@ pub(crate) fn item(item: &Item, form: &Form) -> Written {
     match item {
         Item::Value(one) => value(*one),
         Item::Bytes(bytes) => Written::Text(format!("{bytes} B")),
+        Item::PacketRate(rate) => Written::Text(format!("{rate} packets/s")),
+        Item::FullPackets(packets) => Written::Text(format!("{packets} packets")),
         Item::Offset(nanos) => Written::Text(offset(*nanos)),
         Item::Text(text) => Written::Text(text.clone()),
         Item::Dscp(dscp) => match dscp.name() {

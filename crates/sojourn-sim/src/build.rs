@@ -17,10 +17,10 @@ use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
 use sojourn_scenario::{
-    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Scenario, Traffic, Voip,
+    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Voip,
 };
 use sojourn_traffic::voip::Call;
-use sojourn_traffic::{Application, Datagrams, Spacing, Surroundings};
+use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings};
 use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
@@ -81,6 +81,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
             rtt: Times::default(),
             fct: Times::default(),
             fct_nanos: 0,
+            waited: 0,
             fct_by_size: BTreeMap::new(),
             page: Times::default(),
             page_nanos: 0,
@@ -90,7 +91,20 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
-    World { now: Time::ZERO, events: 0, agenda, links, lines, flows, groups, entrances, recorder, measuring: false }
+    let transfers = wanted.transfers.then(Vec::new);
+    World {
+        now: Time::ZERO,
+        events: 0,
+        transfers,
+        agenda,
+        links,
+        lines,
+        flows,
+        groups,
+        entrances,
+        recorder,
+        measuring: false,
+    }
 }
 
 impl Builder<'_> {
@@ -219,6 +233,7 @@ impl Builder<'_> {
                 direction: group.direction,
                 lines,
                 access,
+                dies_past: dies_past(group),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(options, &endpoints),
@@ -258,6 +273,7 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
             }
@@ -320,7 +336,7 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
-        Endpoints::Datagrams(_) => Protocol::Udp,
+        Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
     };
     FlowKey {
         source: host(group.hosts),
@@ -331,6 +347,13 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     }
 }
 
+/// The link past which datagrams of the group die, where they do not reach the receiver.
+fn dies_past(group: &Group) -> Option<usize> {
+    let Traffic::Padding(padding) = &group.traffic else { return None };
+    // The return link stands next to the bottleneck.
+    (padding.reach == Reach::Bottleneck).then_some(BOTTLENECK + usize::from(group.direction == Direction::Reverse))
+}
+
 /// What its data packets carry.
 fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
@@ -338,7 +361,7 @@ fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
             (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
             (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Padding(_) => Ecn::NotEct,
     }
 }
 
@@ -349,6 +372,7 @@ fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
+        Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }
         | Traffic::OnOff { .. }
         | Traffic::Video(_)

@@ -6,7 +6,7 @@ use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_traffic::voip::Call;
-use sojourn_traffic::{Application, Datagrams, Fetch};
+use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
 /// The receiver's port in the first connection; the next ones count up from here.
@@ -27,6 +27,8 @@ pub struct Flow {
     pub lines: [usize; 2],
     /// Its own access link, where it has one.
     pub access: Option<usize>,
+    /// The link past which its datagrams die, where they do not reach the receiver.
+    pub dies_past: Option<usize>,
     /// Its 5-tuple, in the direction of its data.
     pub key: FlowKey,
     /// Code point of all its packets.
@@ -69,6 +71,8 @@ pub enum Endpoints {
     Transport(Sender, Receiver),
     /// Packets at a constant rate.
     Datagrams(Datagrams),
+    /// Padding.
+    Padding(Box<Padding>),
 }
 
 /// A request on its way, repeated until it comes.
@@ -208,8 +212,10 @@ impl Flow {
     #[inline]
     pub fn is_past(&self, packet: &Packet) -> bool {
         let port = match packet.body.kind {
-            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram => packet.key.destination_port,
-            SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Request => packet.key.source_port,
+            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram | SegmentKind::Probe => {
+                packet.key.destination_port
+            }
+            SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Request | SegmentKind::Echo => packet.key.source_port,
         };
         port != self.key.destination_port
     }
@@ -220,6 +226,7 @@ impl Flow {
         let endpoints = match &self.endpoints {
             Endpoints::Transport(sender, receiver) => sender.deadline(now).min(receiver.deadline()),
             Endpoints::Datagrams(datagrams) => datagrams.next(),
+            Endpoints::Padding(padding) => padding.next(),
         };
         let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
         let request = self.request.map_or(Time::NEVER, |request| request.again);

@@ -22,11 +22,13 @@ mod world;
 pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::{
-    ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord,
-    VoipRecord,
+    ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
+    VideoRecord, VoipRecord,
 };
 pub use runs::{Interrupted, Monitor, Outcome, Wanted, capacity_bytes, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
+pub use sojourn_traffic::Completed;
+pub use world::TransferRow;
 
 /// A packet as the simulator moves it.
 type Packet = sojourn_queue::Packet<sojourn_transport::Segment>;

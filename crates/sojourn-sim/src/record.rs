@@ -160,12 +160,27 @@ pub struct GroupRecord {
     /// Times of its pages from the first request to the last byte, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_ms: Option<Fct>,
+    /// Transfers that ended in the measured part and had waited for a connection, where transfers may wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers_waited: Option<u64>,
+    /// What it sent, where it is padding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub padding: Option<PaddingRecord>,
     /// Quality of its calls, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
     /// Quality of its streams of video, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoRecord>,
+}
+
+/// What was measured of padding.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct PaddingRecord {
+    /// Packets sent per second, all flows together, without probes.
+    pub packets_per_second: f64,
+    /// How often it was given up since the flows started.
+    pub rests: u64,
 }
 
 /// What was measured of calls.

@@ -1,16 +1,17 @@
 //! One run, and many runs on many threads.
 
 use crate::build::{BOTTLENECK, build, named_links};
-use crate::flow::{Flow, by_flow};
+use crate::flow::{Endpoints, Flow, by_flow};
 use crate::link::Link;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, QueueMs, Record, VideoRecord, VoipRecord, jain,
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, VideoRecord, VoipRecord,
+    jain,
 };
 use crate::series::{Recorder, Series};
 use crate::times::{Coarse, Times};
-use crate::world::World;
+use crate::world::{TransferRow, World};
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use sojourn_traffic::voip;
@@ -27,6 +28,8 @@ pub struct Wanted {
     pub packets: bool,
     /// In the time series, what disciplines and controls show of themselves.
     pub probes: bool,
+    /// A row for each transfer that ended.
+    pub transfers: bool,
 }
 
 /// What a run leaves.
@@ -38,6 +41,8 @@ pub struct Outcome {
     pub series: Option<Series>,
     /// Its packets, where they were wanted.
     pub packets: Option<PacketLog>,
+    /// Its transfers in the order in which they ended, where they were wanted.
+    pub transfers: Option<Vec<TransferRow>>,
 }
 
 /// Lets another thread see how far runs are, and stop them.
@@ -92,7 +97,7 @@ pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monit
         recorder.finish()
     });
     let record = record(scenario, seed, &world, started);
-    Ok(Outcome { record, series, packets: world.links[BOTTLENECK].log.take() })
+    Ok(Outcome { record, series, packets: world.links[BOTTLENECK].log.take(), transfers: world.transfers.take() })
 }
 
 /// Processes events up to `until`, ending bins on the way.
@@ -249,6 +254,8 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
         page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Fct::new(&meter.page, meter.page_nanos)),
+        transfers_waited: matches!(group.traffic, Traffic::Transfers { .. }).then_some(meter.waited),
+        padding: padding_record(flows, sent, measured),
         voip: voip_record(flows, &meter.delay),
         video: video_record(flows, world.now),
     }
@@ -276,6 +283,14 @@ fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
     let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
     let mean = tally.mean(nanos as f64 / 1e6);
     Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(lost).sum(), &ratings))
+}
+
+fn padding_record(flows: &[Flow], sent: u64, measured: Span) -> Option<PaddingRecord> {
+    let rests = flows.iter().map(|flow| match &flow.endpoints {
+        Endpoints::Padding(padding) => Some(padding.rests()),
+        Endpoints::Transport(..) | Endpoints::Datagrams(_) => None,
+    });
+    Some(PaddingRecord { packets_per_second: sent as f64 / measured.as_secs_f64(), rests: rests.sum::<Option<u64>>()? })
 }
 
 fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {

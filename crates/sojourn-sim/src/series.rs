@@ -161,12 +161,19 @@ impl Recorder {
             [flow] => Some(flow),
             _ => None,
         }) {
-            let Endpoints::Transport(sender, _) = &flow.endpoints else { continue };
             let FlowProbes { group, index, probes } = &mut self.series.flow_probes;
             let mut add = |name: &'static str, value| {
                 group.push(flow.group as u32);
                 index.push(flow.index);
                 probes.add(start, name, value);
+            };
+            let sender = match &flow.endpoints {
+                Endpoints::Transport(sender, _) => sender,
+                Endpoints::Padding(padding) => {
+                    padding.rate().into_iter().for_each(|rate| add("padding_packets_per_second", rate));
+                    continue;
+                }
+                Endpoints::Datagrams(_) => continue,
             };
             // Every control has these; its window is in the series of flows.
             let threshold = sender.control().slow_start_threshold();

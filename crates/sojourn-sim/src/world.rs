@@ -34,10 +34,25 @@ pub struct World {
     pub entrances: [Option<usize>; 2],
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
+    /// A row for each transfer, where they are wanted.
+    pub transfers: Option<Vec<TransferRow>>,
     /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
     pub agenda: Agenda,
     /// Whether the warm-up is over.
     pub measuring: bool,
+}
+
+/// A transfer that has ended.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRow {
+    /// When it ended.
+    pub end: Time,
+    /// Index of its group.
+    pub group: u32,
+    /// Its flow's place in the group.
+    pub index: u32,
+    /// Its size and times.
+    pub completed: Completed,
 }
 
 /// What is measured of a group as a distribution.
@@ -49,6 +64,8 @@ pub struct GroupMeter {
     pub fct: Times,
     /// Sum of completion times, in ns.
     pub fct_nanos: u128,
+    /// How many of them waited for a connection.
+    pub waited: u64,
     /// Completion times by the power of ten that the transfer's bytes reach.
     pub fct_by_size: BTreeMap<u32, Coarse>,
     /// Times of pages.
@@ -66,6 +83,7 @@ impl GroupMeter {
     fn on_completed(&mut self, completed: Completed) {
         self.fct.record(completed.time);
         self.fct_nanos += u128::from(completed.time.as_nanos());
+        self.waited += u64::from(!completed.waited.is_zero());
         self.fct_by_size.entry(completed.bytes.ilog10()).or_default().record(completed.time);
     }
 
@@ -203,6 +221,9 @@ impl World {
     /// A packet is past a link: to the next one, or down the flow's own line.
     #[inline]
     fn go_on(&mut self, index: usize, packet: Packet) {
+        if packet.body.kind == SegmentKind::Datagram && self.dies(index, &packet) {
+            return;
+        }
         match self.links[index].next {
             Some(next) => self.arrive(next, packet),
             None => {
@@ -210,6 +231,14 @@ impl World {
                 self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet);
             }
         }
+    }
+
+    /// Whether the time to live of a datagram ends past a link.
+    fn dies(&mut self, index: usize, packet: &Packet) -> bool {
+        let flow = &mut self.flows[packet.flow as usize];
+        let dies = flow.dies_past == Some(index);
+        flow.counts.left += u64::from(dies);
+        dies
     }
 
     #[inline]
@@ -243,6 +272,8 @@ impl World {
             SegmentKind::SynAck => self.on_syn_ack(index),
             SegmentKind::Datagram => self.on_datagram(index, &packet),
             SegmentKind::Request => self.on_request(index, packet.body.number),
+            SegmentKind::Probe => self.on_probe(index, &packet),
+            SegmentKind::Echo => self.on_echo(index, packet.body.stamp),
         }
     }
 
@@ -275,6 +306,9 @@ impl World {
         let application = flow.application.as_mut().expect("the first connection has the application");
         let arrived = Arrived { connection: (index - lead) as u32, delivered_bytes };
         let Some(answer) = application.on_arrived(self.now, arrived) else { return };
+        if let (Some(completed), Some(log)) = (answer.completed, &mut self.transfers) {
+            log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
+        }
         if self.measuring {
             let meter = &mut self.groups[flow.group];
             answer.completed.into_iter().for_each(|completed| meter.on_completed(completed));
@@ -298,6 +332,25 @@ impl World {
             }
         }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
+    }
+
+    /// A probe has come to the receiver.
+    fn on_probe(&mut self, index: usize, probe: &Packet) {
+        let payload_bytes = probe.bytes - self.flows[index].header_bytes;
+        self.send_back(index, Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp), payload_bytes);
+    }
+
+    /// The answer to a probe that was sent at `sent`.
+    fn on_echo(&mut self, index: usize, sent: Time) {
+        let rtt = self.now.since(sent);
+        let flow = &mut self.flows[index];
+        flow.counts.on_rtt(rtt);
+        if self.measuring {
+            self.groups[flow.group].rtt.record(rtt);
+        }
+        if let Endpoints::Padding(padding) = &mut flow.endpoints {
+            padding.on_echo(rtt);
+        }
     }
 
     #[inline]
@@ -392,6 +445,7 @@ impl World {
                 Action::Nothing | Action::Connect { .. } | Action::Fetch(_) | Action::Pause => {}
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
+            Endpoints::Padding(padding) => padding.perform(action, now),
         }
         lead
     }
@@ -404,6 +458,7 @@ impl World {
             match &mut flow.endpoints {
                 Endpoints::Transport(sender, _) => sender.stop_supply(),
                 Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
+                Endpoints::Padding(padding) => padding.perform(Action::Pause, now),
             }
         }
     }
@@ -490,6 +545,11 @@ impl World {
                 let number = datagrams.due(now)?;
                 let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
                 Some(flow.packet(id, Segment::new(SegmentKind::Datagram, number, now), payload_bytes))
+            }
+            Endpoints::Padding(padding) => {
+                let (kind, number) = padding.due(now)?;
+                let payload_bytes = padding.packet_bytes() - flow.header_bytes;
+                Some(flow.packet(id, Segment::new(kind, number, now), payload_bytes))
             }
         }
     }

@@ -31,7 +31,8 @@ impl Activity for Bulk {
     fn on_arrived(&mut self, now: Time, Arrived { delivered_bytes, .. }: Arrived) -> Option<Answer> {
         // A transfer that was stopped has no completion time.
         let is_whole = self.size_bytes == Some(delivered_bytes);
-        let completed = is_whole.then(|| Completed { time: now.since(self.start), bytes: delivered_bytes });
+        let completed =
+            is_whole.then(|| Completed { time: now.since(self.start), bytes: delivered_bytes, waited: Span::ZERO });
         Some(Answer { completed, ..Answer::new(Action::Nothing, Time::NEVER) })
     }
 }

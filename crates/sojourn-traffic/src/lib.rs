@@ -3,13 +3,14 @@
 //! An application is told when the time it named has come and when all it supplied has arrived, and answers with
 //! what it asks of its sender and when it wants to be told next. Its own start and stop are looked after here.
 //!
-//! **To add a kind:** write its file with an [`Activity`], one line in the list below and one in [`activity`], and
+//! **To add a kind:** write its file with an `Activity`, one line in the list below and one in `activity`, and
 //! its section in the scenario format.
 
 mod bulk;
 mod datagrams;
 pub mod e_model;
 mod on_off;
+mod padding;
 mod sizes;
 mod transfers;
 pub mod video;
@@ -17,6 +18,7 @@ pub mod voip;
 mod web;
 
 pub use datagrams::{Datagrams, Spacing};
+pub use padding::Padding;
 
 use bulk::Bulk;
 use on_off::OnOff;
@@ -89,6 +91,8 @@ pub struct Completed {
     pub time: Span,
     /// Its payload bytes.
     pub bytes: u64,
+    /// How long of that time it waited for a connection.
+    pub waited: Span,
 }
 
 impl Answer {
@@ -174,7 +178,7 @@ pub struct Surroundings {
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
-        Traffic::Cbr { .. } => AnyActivity::Bulk(Bulk::new(None)),
+        Traffic::Cbr { .. } | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
         Traffic::OnOff { on, off, restart } => AnyActivity::OnOff(OnOff::new(*on, *off, *restart, stream("on-off"))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),

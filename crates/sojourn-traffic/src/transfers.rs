@@ -31,6 +31,7 @@ struct Connection {
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     arrived: Time,
+    begun: Time,
     bytes: u64,
 }
 
@@ -53,7 +54,7 @@ impl Transfers {
     }
 
     /// Begins the transfer that waits longest, where a connection is free.
-    fn begin(&mut self) -> Action {
+    fn begin(&mut self, now: Time) -> Action {
         if self.free.is_empty() || self.waiting.is_empty() {
             return Action::Nothing;
         }
@@ -62,7 +63,7 @@ impl Transfers {
         };
         let bytes = self.sizes.size();
         let taken = &mut self.connections[connection as usize];
-        taken.under_way = Some(Transfer { arrived, bytes });
+        taken.under_way = Some(Transfer { arrived, begun: now, bytes });
         taken.total_bytes += bytes;
         Action::Connect { connection, bytes }
     }
@@ -77,15 +78,19 @@ impl Activity for Transfers {
     fn on_time(&mut self, now: Time) -> Answer {
         self.waiting.push_back(now);
         self.draw_arrival(now);
-        Answer::new(self.begin(), self.arrival)
+        Answer::new(self.begin(now), self.arrival)
     }
 
     fn on_arrived(&mut self, now: Time, arrived: Arrived) -> Option<Answer> {
         let connection = &mut self.connections[arrived.connection as usize];
         // A transfer that was stopped is not whole.
         let whole = connection.under_way.take().filter(|_| arrived.delivered_bytes == connection.total_bytes);
-        let completed = whole.map(|Transfer { arrived, bytes }| Completed { time: now.since(arrived), bytes });
+        let completed = whole.map(|Transfer { arrived, begun, bytes }| Completed {
+            time: now.since(arrived),
+            bytes,
+            waited: begun.since(arrived),
+        });
         self.free.push(Reverse(arrived.connection));
-        Some(Answer { completed, ..Answer::new(self.begin(), self.arrival) })
+        Some(Answer { completed, ..Answer::new(self.begin(now), self.arrival) })
     }
 }

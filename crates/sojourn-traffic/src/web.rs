@@ -127,7 +127,7 @@ impl Activity for Web {
         let page = self.page.as_mut().expect("objects belong to a page");
         page.is_known = true;
         page.under_way -= 1;
-        let completed = Some(Completed { time: now.since(asked), bytes });
+        let completed = Some(Completed { time: now.since(asked), bytes, waited: Span::ZERO });
         if page.left > 0 || page.under_way > 0 {
             return Some(Answer { completed, ..self.ask(now) });
         }

@@ -30,6 +30,10 @@ pub enum SegmentKind {
     Datagram,
     /// Asks for payload: travels from the receiver to the sender.
     Request,
+    /// Asks for an echo.
+    Probe,
+    /// Answers a probe: travels from the receiver to the sender.
+    Echo,
 }
 
 /// The transport header. Segments are numbered from zero; each carries one MSS, the last one of a

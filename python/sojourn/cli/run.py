@@ -48,6 +48,7 @@ PICTURES = (".pdf", ".png", ".svg")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
 @click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
+@click.option("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
 @click.option("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
 @click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
@@ -65,6 +66,7 @@ def run(  # noqa: PLR0913 (one for each option)
     force: bool,
     plot: str | None,
     packets: bool,
+    transfers: bool,
     probes: bool,
     pcap: bool,
     bin_text: str,
@@ -72,6 +74,8 @@ def run(  # noqa: PLR0913 (one for each option)
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     if (packets or pcap) and out is None:
         raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
+    if transfers and out is None:
+        raise input_error("--transfers needs --out DIR", key="--out")
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
     for option, value in (("--kernel", kernel), ("--shaper", shaper)):
@@ -90,6 +94,7 @@ def run(  # noqa: PLR0913 (one for each option)
             bin_s=bin_s,
             packets=packets or pcap,
             probes=probes,
+            transfers=transfers,
             backend=backend,
             kernel=kernel or "auto",
             shaper=shaper or "htb",

@@ -100,7 +100,7 @@ proptest! {
 
     /// Every packet has one fate, places are given once each, nobody leaves before it came, and the queue holds the rest.
     #[test]
-    fn packets_are_conserved((arrivals, opportunities) in recordings(), kind in 0..3) {
+    fn packets_are_conserved((arrivals, opportunities) in recordings(), kind in 0usize..3) {
         for descriptor in DESCRIPTORS {
             let mut queue = queue(descriptor, &[]);
             let rate = link(8_000).rate;

@@ -7,7 +7,7 @@ pub(super) static SIZES: Select =
     Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], short: Some(("fixed", "size")) };
 
 /// Largest transfer, as that of a bulk flow.
-const SIZE: Form = Form::Bytes { min: 1, max: 1_000_000_000_000 };
+const SIZE: Form = Form::Payload { max: 1_000_000_000_000 };
 
 static FIXED: Section = Section {
     name: "fixed",
@@ -67,8 +67,8 @@ static ZIPF: Section = Section {
             name: "unit",
             form: SIZE,
             presence: Presence::Default("1448 B"),
-            description: "bytes of a unit",
-            example: "1448 B",
+            description: "payload of a unit",
+            example: "1 packet",
         },
         Key {
             name: "most",

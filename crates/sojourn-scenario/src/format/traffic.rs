@@ -7,10 +7,12 @@ use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
-pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip"];
+pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip", "padding", "adaptive-padding"];
 
-pub(super) static TRAFFIC: Select =
-    Select { kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS, &WEB], short: None };
+pub(super) static TRAFFIC: Select = Select {
+    kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
+    short: None,
+};
 
 /// How many connections a flow with traffic of this kind may have at once where a file does not say so.
 pub(crate) fn default_connections(kind: &str) -> u32 {
@@ -214,10 +216,18 @@ static TRANSFERS: Section = Section {
     own: &[
         Key {
             name: "interval",
-            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
-            presence: Presence::Required,
+            form: Form::Value(INTERVAL),
+            presence: Presence::Optional("follows from `load`"),
             description: "mean time between two arrivals of a flow",
             example: "10 s",
+        },
+        Key {
+            name: "load",
+            form: Form::Value(Kind::Number { min: 0.0, max: 1000.0 }),
+            presence: Presence::Optional("follows from `interval`"),
+            description: "payload that all flows of the group want to send, as a share of the rate of the main link of \
+                          their direction, or of its mean rate; above 0 and at most 1",
+            example: "0.5",
         },
         Key {
             name: "size",
@@ -236,8 +246,11 @@ static TRANSFERS: Section = Section {
         },
     ],
     base: None,
-    one_of: &[],
+    one_of: &["interval", "load"],
 };
+
+/// Mean times between arrivals.
+pub(crate) const INTERVAL: Kind = Kind::Span { min: Span::from_micros(1), max: LONGEST };
 
 /// How many connections a flow may have at once.
 const AT_ONCE: Kind = Kind::Integer { min: 1, max: 10_000 };
@@ -295,4 +308,95 @@ static WEB: Section = Section {
     ],
     base: None,
     one_of: &[],
+};
+
+static PADDING: Section = Section {
+    name: "padding",
+    description: "small datagrams that take places in a queue limited in packets, and so shorten it; have no congestion control",
+    own: &[
+        Key {
+            name: "rate",
+            form: PADDING_RATE,
+            presence: Presence::Required,
+            description: "packets per second, in bursts that within a burst",
+            example: "125 packets/s",
+        },
+        PADDING_PACKET,
+        Key {
+            name: "burst",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
+            presence: Presence::Optional("continuous"),
+            description: "packets of a burst",
+            example: "100",
+        },
+        Key {
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: LONGEST }),
+            presence: Presence::Optional("continuous"),
+            description: "from the start of one burst to that of the next",
+            example: "1 s",
+        },
+        PADDING_REACH,
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static ADAPTIVE_PADDING: Section = Section {
+    name: "adaptive-padding",
+    description: "padding at a rate that follows the round-trip times of probes: it shortens a long queue, stops on an idle link \
+                  and gives up where it does not help",
+    own: &[
+        Key {
+            name: "target",
+            form: Form::Value(Kind::Span { min: Span::from_millis(1), max: Span::from_secs(60) }),
+            presence: Presence::Default("100 ms"),
+            description: "queueing delay that nine probes in ten shall not exceed",
+            example: "50 ms",
+        },
+        Key {
+            name: "most",
+            form: PADDING_RATE,
+            presence: Presence::Default("500 packets/s"),
+            description: "never more packets per second",
+            example: "250 packets/s",
+        },
+        Key {
+            name: "duty",
+            form: Form::Value(Kind::Number { min: 0.1, max: 1.0 }),
+            presence: Presence::Default("1"),
+            description: "the share of each second in which packets are sent",
+            example: "0.4",
+        },
+        Key {
+            name: "probe",
+            form: Form::Value(Kind::Span { min: Span::from_millis(10), max: Span::from_secs(1) }),
+            presence: Presence::Default("100 ms"),
+            description: "from one probe to the next; a probe has the size of a packet, and so has its answer",
+            example: "200 ms",
+        },
+        PADDING_PACKET,
+        PADDING_REACH,
+    ],
+    base: None,
+    one_of: &[],
+};
+
+const PADDING_RATE: Form = Form::PacketRate { min: 0.1, max: 1_000_000.0 };
+
+const PADDING_PACKET: Key = Key {
+    name: "packet",
+    form: Form::Bytes { min: 29, max: 1500 },
+    presence: Presence::Default("29 B"),
+    description: "size of a packet on the wire: headers of IPv4 and UDP and at least one byte",
+    example: "46 B",
+};
+
+const PADDING_REACH: Key = Key {
+    name: "reach",
+    form: Form::Value(Kind::Choice(&["receiver", "bottleneck"])),
+    presence: Presence::Default("receiver"),
+    description: "how far packets travel: to the receiver, or, with a small time to live, no further than past the main \
+                  link of their direction",
+    example: "bottleneck",
 };

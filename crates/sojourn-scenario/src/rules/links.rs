@@ -3,12 +3,13 @@
 use super::groups::{is_unresponsive, parameter_error, unwise};
 use super::traffic::steady;
 use super::{access, element_path};
+use crate::build::mean_rate;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::{Chosen, ChosenClass, Fields, Item};
+use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;
 use crate::value::FASTEST;
-use sojourn_core::{Rate, Stream};
+use sojourn_core::Stream;
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
@@ -32,14 +33,6 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
             let allowed = "forward, or reverse with a [reverse] link that it lies beside";
             reporter.error(hop.origin_of("direction"), &join(&path, "direction"), found, allowed);
         }
-    }
-}
-
-/// The rate of a link, or the mean rate of a recorded one.
-pub(super) fn mean_rate(link: &Fields) -> Option<Rate> {
-    match link.item("trace") {
-        Some(Item::Trace(trace)) => Some(trace.mean_rate()),
-        _ => link.rate("rate"),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Rules that keep the packets of a run within the memory of a machine.
 
 use super::element_path;
-use super::links::{Held, held, mean_rate, packet_bytes};
+use super::links::{Held, held, packet_bytes};
 use super::traffic::{connections, steady};
+use crate::build::mean_rate;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;

@@ -2,9 +2,8 @@
 
 use super::element_path;
 use super::groups::is_unresponsive;
-use super::links::mean_rate;
 use super::traffic::steady;
-use crate::build::{counts, sizes};
+use crate::build::{counts, main_link, mean_rate, sizes};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item, as_rate};
@@ -65,15 +64,14 @@ fn constant_packets(group: &Fields, duration: Span) -> Option<f64> {
 fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, reporter: &mut Reporter<'_>) {
     let Some(Ok(options)) = group.chosen("transport").map(|chosen| Options::new(&chosen.params)) else { return };
     let payload = f64::from(options.payload_bytes);
-    if let Some((key, bytes)) = group.table("traffic").and_then(at_once)
+    if let Some((key, bytes)) = group.table("traffic").and_then(|traffic| at_once(traffic, group))
         && bytes / payload > MOST_SEGMENTS
     {
         let found = Fault::new(format!("\"{bytes} B\" in segments of {payload} B"));
         let key = join(path, &format!("traffic.{key}"));
         reporter.error(group.origin_of("traffic"), &key, found, "a transfer of at most 2^31 segments");
     }
-    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
-    let Some(link) = scenario.table(main).and_then(mean_rate) else { return };
+    let Some(link) = main_link(group, scenario) else { return };
     let rate = group.rate("access_rate").map_or(link, |access| slower(access, link));
     if is_unresponsive(group) == Some(false) && rate.bytes_in(duration) / payload > MOST_SEGMENTS {
         let longest = Span::from_secs_f64((MOST_SEGMENTS * payload / rate.bytes_per_second()).floor());
@@ -83,14 +81,14 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
 }
 
 /// The most bytes that an application supplies at once, and the key that says so.
-fn at_once(traffic: &Fields) -> Option<(&'static str, f64)> {
+fn at_once(traffic: &Fields, group: &Fields) -> Option<(&'static str, f64)> {
     match traffic.section.name {
         "bulk" => Some(("size", traffic.bytes("size")? as f64)),
-        "transfers" => Some(("size", sizes(traffic.table("size")?)?.largest() as f64)),
+        "transfers" => Some(("size", sizes(traffic, group)?.largest() as f64)),
         // All objects of a page may come over one connection.
         "web" => {
             let objects = counts(traffic.table("objects")?)?.largest() as f64;
-            Some(("objects", objects * sizes(traffic.table("size")?)?.largest() as f64))
+            Some(("objects", objects * sizes(traffic, group)?.largest() as f64))
         }
         "video" => match traffic.item("ladder")? {
             Item::Values(rates) => {

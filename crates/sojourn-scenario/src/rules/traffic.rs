@@ -1,13 +1,14 @@
 //! Rules of what applications send.
 
 use super::element_path;
-use super::links::mean_rate;
 use crate::Sizes;
-use crate::build::{counts, sizes, voip};
+use crate::build::{counts, interval, main_link, sizes, voip};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
+use crate::format::INTERVAL;
 use sojourn_core::Span;
+use sojourn_core::registry::Kind;
 
 /// Packets at a constant rate.
 pub(super) struct Steady {
@@ -28,6 +29,18 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
         "voip" => {
             let voip = voip(traffic)?;
             Some(Steady { packet_bytes: f64::from(voip.packet_bytes()), per_second: 1.0 / voip.frame.as_secs_f64() })
+        }
+        "padding" => {
+            let packet_bytes = traffic.bytes("packet")? as f64;
+            let continuous = traffic.packet_rate("rate")?;
+            let in_bursts = traffic.integer("burst").zip(traffic.span("every"));
+            let per_second = in_bursts.map_or(continuous, |(packets, every)| packets as f64 / every.as_secs_f64());
+            Some(Steady { packet_bytes, per_second })
+        }
+        "adaptive-padding" => {
+            let probes = 1.0 / traffic.span("probe")?.as_secs_f64();
+            let per_second = traffic.packet_rate("most")? + probes;
+            Some(Steady { packet_bytes: traffic.bytes("packet")? as f64, per_second })
         }
         _ => None,
     }
@@ -57,10 +70,11 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
             }
             "video" => buffer(traffic, &path, reporter),
             "transfers" => {
-                bounds(traffic, &path, reporter);
+                bounds(traffic, group, &path, reporter);
                 arrivals(scenario, group, traffic, &path, reporter);
             }
-            "web" => bounds(traffic, &path, reporter),
+            "padding" => bursts(traffic, &path, reporter),
+            "web" => bounds(traffic, group, &path, reporter),
             _ => {}
         }
     }
@@ -84,6 +98,22 @@ fn together(
     reporter.error(traffic.origin_of(given), &join(path, given), found, format!("both or neither: {why}"));
 }
 
+/// A burst has a length, and ends before the next one begins.
+fn bursts(padding: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    together(padding, "burst", "every", "bursts come again and again", path, reporter);
+    let (Some(rate), Some(packets), Some(every)) =
+        (padding.packet_rate("rate"), padding.integer("burst"), padding.span("every"))
+    else {
+        return;
+    };
+    let length = Span::from_secs_f64(packets as f64 / rate);
+    if length > every {
+        let found = Fault::new(format!("{packets} at {rate} packets/s, which take {length}"));
+        let allowed = format!("bursts that end within {every}, when the next one begins");
+        reporter.error(padding.origin_of("burst"), &join(path, "burst"), found, allowed);
+    }
+}
+
 /// While one segment plays the next must have room.
 fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let (Some(buffer), Some(segment)) = (video.span("buffer"), video.span("segment")) else { return };
@@ -96,9 +126,9 @@ fn buffer(video: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 }
 
 /// The smallest or middle size of a distribution must be below its largest, and so must numbers of things.
-fn bounds(traffic: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+fn bounds(traffic: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     if let Some(size) = traffic.table("size") {
-        ascending(size, sizes(size), &join(path, "size"), "size", " B", reporter);
+        ascending(size, sizes(traffic, group), &join(path, "size"), "size", " B", reporter);
     }
     if traffic.section.key("objects").is_some()
         && let Some(objects) = traffic.table("objects")
@@ -124,21 +154,38 @@ const MOST_TRANSFERS: f64 = 3e7;
 
 /// Transfers must be few enough to be remembered, and should not bring more than the link can carry.
 fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(interval), Some(flows)) = (transfers.span("interval"), group.integer("flows")) else { return };
+    let key = if transfers.slot("load").is_some() { "load" } else { "interval" };
+    let (path, origin) = (join(path, key), transfers.origin_of(key));
+    if let Some(load) = transfers.number("load").filter(|&load| load <= 0.0 || load > 1.0) {
+        let allowed = "above 0 and at most 1, the whole link; for more than it can carry give an interval";
+        return reporter.error(origin, &path, Fault::new(load.to_string()), allowed);
+    }
+    let (Some(interval), Some(flows)) = (interval(transfers, group, scenario), group.integer("flows")) else { return };
+    let found = |what: String| {
+        let given = if key == "load" {
+            transfers.number("load").unwrap_or_default().to_string()
+        } else {
+            format!("\"{interval}\"")
+        };
+        format!("{given} for {flows} flows, which is {what}")
+    };
+    if let Kind::Span { min, max } = INTERVAL
+        && !(min..=max).contains(&interval)
+    {
+        let found = found(format!("a transfer every {interval} for each"));
+        return reporter.error(origin, &path, Fault::new(found), format!("loads with intervals from {min} to {max}"));
+    }
     let per_second = flows as f64 / interval.as_secs_f64();
     let count = scenario.span("duration").map_or(0.0, |duration| per_second * duration.as_secs_f64());
-    let key = join(path, "interval");
     if count > MOST_TRANSFERS {
-        let found = Fault::new(format!("\"{interval}\" for {flows} flows, which is {count:.0e} transfers"));
         let allowed = format!("at most {MOST_TRANSFERS:.0e} transfers in a run");
-        return reporter.error(transfers.origin_of("interval"), &key, found, allowed);
+        return reporter.error(origin, &path, Fault::new(found(format!("{count:.0e} transfers"))), allowed);
     }
-    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
-    let rate = scenario.table(main).and_then(mean_rate);
-    let (Some(rate), Some(sizes)) = (rate, transfers.table("size").and_then(sizes)) else { return };
+    let (Some(rate), Some(sizes)) = (main_link(group, scenario), sizes(transfers, group)) else { return };
     let load = sizes.mean() * per_second / rate.bytes_per_second();
-    if load >= 1.0 {
+    // A load that was asked for is within the link.
+    if key == "interval" && load >= 1.0 {
         let found = format!("{:.0} transfers per second, {load:.1} times what the link carries", per_second.max(1.0));
-        reporter.warning(transfers.origin_of("interval"), &key, found, "more and more transfers will wait");
+        reporter.warning(origin, &path, found, "more and more transfers will wait");
     }
 }

@@ -5,7 +5,7 @@ use sojourn_core::Span;
 use sojourn_scenario::Scenario;
 use sojourn_sim::{Interrupted, Monitor, Wanted, run_all, simulate};
 
-const ALL: Wanted = Wanted { bin: Some(Span::from_millis(70)), packets: true, probes: true };
+const ALL: Wanted = Wanted { bin: Some(Span::from_millis(70)), packets: true, probes: true, transfers: true };
 
 fn busy(groups: &[&str]) -> Scenario {
     let bottleneck = "rate = \"5 Mbit/s\"\nloss = 0.005\njitter = { kind = \"normal\", mean = \"3 ms\", sd = \"3 ms\", reorder = true }\n\
@@ -55,7 +55,7 @@ fn probes_change_nothing() {
     let plain = text(&run(&scenario));
     for bin in [None, Some(1), Some(333), Some(100_000)] {
         for packets in [false, true] {
-            let wanted = Wanted { bin: bin.map(Span::from_millis), packets, probes: packets };
+            let wanted = Wanted { bin: bin.map(Span::from_millis), packets, probes: packets, transfers: packets };
             assert_eq!(plain, text(&outcome(&scenario, &wanted).record), "{wanted:?}");
         }
     }

@@ -9,6 +9,7 @@ mod flows;
 mod instruments;
 mod ledbat;
 mod links;
+mod padding;
 mod random;
 mod traffic;
 mod web;

@@ -148,7 +148,7 @@ fn connections_of_a_flow() {
         web("objects = 7, size = \"50 kB\"")
     );
     let scenario = scenario(&text);
-    let wanted = Wanted { packets: true, bin: Some(sojourn_core::Span::from_secs(1)), probes: true };
+    let wanted = Wanted { packets: true, bin: Some(sojourn_core::Span::from_secs(1)), probes: true, transfers: true };
     let outcome = outcome(&scenario, &wanted);
     let record = &outcome.record;
     assert_eq!(record.flows.len(), 3);
@@ -160,4 +160,44 @@ fn connections_of_a_flow() {
     let early = rows.iter().filter(|row| row.time.as_secs_f64() < 0.5 && row.packet.flow < 6);
     let keys: std::collections::HashSet<_> = early.map(|row| row.packet.key).collect();
     assert!(keys.len() >= 6, "{keys:?}");
+}
+
+/// Half of the link in transfers that do not wait for each other: what arrives is what the load says, and no less is
+/// delivered.
+#[test]
+fn a_load_is_a_share_of_the_link() {
+    let load = |more: &str| {
+        let traffic = format!(
+            "kind = \"transfers\", load = 0.5, size = {{ kind = \"zipf\", unit = \"1 packet\", most = 100, exponent = 1.7 }}{more}"
+        );
+        let web =
+            format!("name = \"web\"\ncontrol = \"newreno\"\nrtt = \"40 ms\"\nflows = 2\ntraffic = {{ {traffic} }}");
+        dumbbell("1000 s", "rate = \"10 Mbit/s\"\nqueue = { kind = \"droptail\", limit = \"300 packets\" }", &[&web])
+    };
+    let many = run(&load(", connections = 100"));
+    close(group(&many, "web").goodput_mbps, 5.0, 0.15);
+    assert_eq!(group(&many, "web").transfers_waited, Some(0));
+    // One at a time for each flow: the same arrivals wait for each other.
+    let few = run(&load(""));
+    assert!(group(&few, "web").transfers_waited.unwrap() > 100);
+    let (few, many) = (group(&few, "web").fct_ms.unwrap(), group(&many, "web").fct_ms.unwrap());
+    assert!(few.mean.unwrap() > 1.5 * many.mean.unwrap(), "{few:?} {many:?}");
+}
+
+/// A table of transfers agrees with the record, and tells which of them waited.
+#[test]
+fn a_row_for_each_transfer() {
+    let traffic = "kind = \"transfers\", interval = \"100 ms\", size = \"20 packets\", connections = 2";
+    let web = format!("name = \"web\"\ncontrol = \"newreno\"\nrtt = \"40 ms\"\ntraffic = {{ {traffic} }}");
+    let scenario = dumbbell("100 s", FAST, &[&web]);
+    let outcome = outcome(&scenario, &Wanted { transfers: true, ..Wanted::default() });
+    let (rows, record) = (outcome.transfers.unwrap(), &group(&outcome.record, "web").clone());
+    assert_eq!(rows.len() as u64, record.fct_ms.unwrap().count);
+    let mean = rows.iter().map(|row| row.completed.time.as_millis_f64()).sum::<f64>() / rows.len() as f64;
+    close(mean, record.fct_ms.unwrap().mean.unwrap(), 1e-6);
+    let waited = rows.iter().filter(|row| !row.completed.waited.is_zero()).count() as u64;
+    assert_eq!(Some(waited), record.transfers_waited);
+    assert!(waited > 100 && waited < rows.len() as u64 / 2, "{waited} of {}", rows.len());
+    assert!(rows.iter().all(|row| row.completed.bytes == 20 * 1448 && row.completed.waited < row.completed.time));
+    assert!(rows.windows(2).all(|pair| pair[0].end <= pair[1].end));
 }

@@ -288,7 +288,7 @@ impl Sender {
     }
 
     fn complete(&mut self, completed: Option<Completed>) {
-        if let Some(Completed { time, bytes }) = completed {
+        if let Some(Completed { time, bytes, .. }) = completed {
             self.completions.push((time.as_secs_f64(), bytes));
         }
     }

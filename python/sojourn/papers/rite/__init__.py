@@ -1,6 +1,17 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
-from sojourn.papers.rite import aqms, cures, drift, early, gradient, sensitivity, short, web
+from sojourn.papers.rite import (
+    aqms,
+    cellular,
+    cures,
+    drift,
+    early,
+    fluctuating,
+    gradient,
+    sensitivity,
+    short,
+    web,
+)
 from sojourn.papers.rite.summary import summary
 from sojourn.papers.study import Study
 
@@ -14,6 +25,8 @@ RITE = Study(
         *short.ITEMS,
         *web.ITEMS,
         *gradient.ITEMS,
+        *cellular.ITEMS,
+        *fluctuating.ITEMS,
         *aqms.ITEMS,
         *sensitivity.ITEMS,
         *early.ITEMS,
@@ -26,6 +39,8 @@ RITE = Study(
         ("short", "aqm"),
         ("web", "web"),
         ("cdg-backoff", "backoffs"),
+        ("fig3.2", "fig3.2-synthetic"),
+        ("fluctuating", "fluctuating-synthetic"),
         ("fig4.2", "fig4.2"),
         ("fig4.4", "fig4.4"),
         ("sensitivity", "sensitivity"),

@@ -19,11 +19,12 @@ THRESHOLD_MS = 2.0
 # What a mark leaves of the new sender's window in the table: the factor that RFC 8511 recommends for NewReno.
 NEW_FACTOR = 0.8
 NONE, OLD, NEW = "no ECN", "ECT(0)", "ECT(1)"
+_RENO = {"kind": "newreno", "preset": "linux"}
 SENDERS: dict[str, dict[str, Any]] = {
-    NONE: {"control": "newreno", "transport": "linux"},
-    OLD: {"control": "newreno", "transport": {"preset": "linux", "ecn": True}},
+    NONE: {"control": _RENO, "transport": "linux"},
+    OLD: {"control": _RENO, "transport": {"preset": "linux", "ecn": True}},
     NEW: {
-        "control": {"kind": "newreno", "abe": NEW_FACTOR},
+        "control": {**_RENO, "abe": NEW_FACTOR},
         "transport": {"preset": "linux", "ecn": True, "ect": "ect1"},
     },
 }
@@ -47,6 +48,7 @@ FACTORS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.99)
 SETTINGS = ((1.0, 40), (2.0, 40), (5.0, 40), (2.0, 20), (2.0, 80))
 FIRST, SECOND = "first", "second"
 # Criteria, from before the first run: half is within five points, a sender keeps its share from 45 % on.
+_HALF = 0.5
 _POINTS = 0.05
 
 
@@ -94,9 +96,9 @@ def table(lab: Lab) -> Findings:
     found.verdict = _verdict(results)
     found.text = (
         "Two flows of NewReno with SACK. No ECN, ECT(0) and ECT(1) are what their packets say; the ECT(1) sender keeps "
-        f"{NEW_FACTOR:g} of its window for a mark, the others half. Early marking is a mark for each ECT(1) packet that "
-        f"has waited for more than {THRESHOLD_MS:g} ms, beside CoDel with ECN for all. DualPI2 puts ECT(1) packets into "
-        "a queue of their own and marks them as DCTCP or Prague expect it, which this sender is not."
+        f"{NEW_FACTOR:g} of its window for a mark, the others half. Early marking is a mark for each ECT(1) "
+        f"packet that has waited for more than {THRESHOLD_MS:g} ms, beside CoDel with ECN for all. DualPI2 puts ECT(1) "
+        "packets into a queue of their own and marks them as DCTCP or Prague expect it, which this sender is not."
     )
     return found
 
@@ -110,7 +112,8 @@ def _cell(results: Results, key: Key) -> str:
     )
     return (
         f"{100 * share[0]:.0f} : {100 * share[1]:.0f} %\n{wait[0]:.1f}, {wait[1]:.1f} ms\n"
-        f"marks {100 * marks[0]:.2f}, {100 * marks[1]:.2f} %\ndrops {100 * drops[0]:.2f}, {100 * drops[1]:.2f} %"
+        f"marks {100 * marks[0]:.2f}, {100 * marks[1]:.2f} %\ndrops {100 * drops[0]:.2f}, {100 * drops[1]:.2f} %\n"
+        f"used {100 * results.number(key, UTILIZATION, FIRST).mean:.0f} %"
     )
 
 
@@ -137,7 +140,7 @@ def _drawn(results: Results) -> Figure:
 
     shares = np.array([[results.number((*pair, router), SHARE, SECOND).mean for router in ROUTERS] for pair in PAIRS])
     with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, 4.6), layout="constrained")
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 5.2), layout="constrained")
         axes = figure.subplots()
         image = axes.imshow(100 * shares, cmap="PuOr", vmin=0, vmax=100, aspect="auto", alpha=0.6)
         for row, pair in enumerate(PAIRS):
@@ -195,7 +198,7 @@ def _pushed(results: Results) -> list[Check]:
                 f"standard ECN: the ECT(1) flow is more aggressive than {other} beside it",
                 "more than half",
                 f"{share.text(0, 100)} %",
-                agrees=share.mean - share.half > 0.5,
+                agrees=share.mean - share.half > _HALF,
             )
         )
     even = _share(results, (NEW, NEW, _STANDARD))
@@ -221,8 +224,8 @@ def _marked_early(results: Results) -> list[Check]:
                 "may need to be more aggressive",
                 f"{share.text(0, 100)} %",
                 agrees=share.mean >= 0.5 - _POINTS,
-                why="Marked each time that more than two packets wait, it would have to reduce much less; the next item "
-                "says how much.",
+                why="Marked in nearly every round trip, it would have to reduce much less; the next item says how "
+                "much.",
             )
         )
     early, late = (results.number((NEW, NEW, router), "queue_ms_mean", SECOND) for router in (_EARLY, _STANDARD))
@@ -276,7 +279,7 @@ def aggressive(lab: Lab) -> Findings:
             "bottleneck.queue": _early(threshold),
             **_as(FIRST, other),
             **_as(SECOND, NEW),
-            "group.second.control": {"kind": "newreno", "abe": factor},
+            "group.second.control": {**_RENO, "abe": factor},
             "group.first.rtt": f"{rtt} ms",
             "group.second.rtt": f"{rtt} ms",
         }
@@ -298,7 +301,7 @@ def aggressive(lab: Lab) -> Findings:
                 marker="osDv^"[position],
                 markersize=3.5,
                 elinewidth=0.6,
-                label=f"{threshold:g} ms, base RTT {rtt} ms",
+                label=f"{threshold:g} ms, {rtt} ms",
             )
         half(axes)
         axes.set_ylim(0, 100)
@@ -306,7 +309,11 @@ def aggressive(lab: Lab) -> Findings:
         axes.set_ylabel("share of the ECT(1) flow [%]")
 
     titles = [f"beside {other}" for other in (NONE, OLD)]
-    found.show("aggressive", panels(titles, draw), "Share of an early-marked flow by how little it gives way")
+    found.show(
+        "aggressive",
+        panels(titles, draw),
+        "Share of an early-marked flow by how little it gives way, for thresholds and base RTTs (legend)",
+    )
     columns = ("beside", "threshold_ms", "rtt_ms", "factor", "share", "half_ci95")
     rows = [(*key, one.mean, one.half) for key in cases for one in [_share(results, key)]]
     found.tables.append(Table("aggressive", "Share of the early-marked flow", columns, tuple(rows)))
@@ -328,9 +335,10 @@ def aggressive(lab: Lab) -> Findings:
     ]
     usual = [needed[other, THRESHOLD_MS, RTT_MS] for other in (NONE, OLD)]
     found.verdict = (
-        f"At {THRESHOLD_MS:g} ms and {RTT_MS} ms of round-trip time an early-marked NewReno has half of the link if a mark "
-        f"leaves it {_factor(usual[0])} beside no ECN and {_factor(usual[1])} beside ECT(0). No constant serves all: the "
-        "longer the round trip and the lower the threshold, the less it may give way."
+        f"At {THRESHOLD_MS:g} ms and {RTT_MS} ms of round-trip time an early-marked NewReno has half of the link if a "
+        f"mark leaves it {_factor(usual[0])} beside no ECN and {_factor(usual[1])} beside ECT(0). No constant serves "
+        f"all: over the thresholds and round-trip times here it is {_range(list(needed.values()))}, and a little less "
+        "leaves hardly anything."
     )
     return found
 
@@ -344,12 +352,18 @@ def _needed(shares: Sequence[float]) -> float | None:
     True
     """
     points = list(zip(FACTORS, shares, strict=True))
-    if shares[0] >= 0.5:
+    if shares[0] >= _HALF:
         return FACTORS[0]
     for (low, below), (high, above) in itertools.pairwise(points):
-        if above >= 0.5:
-            return low + (high - low) * (0.5 - below) / (above - below)
+        if above >= _HALF:
+            return low + (high - low) * (_HALF - below) / (above - below)
     return None
+
+
+def _range(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    least = _factor(min(known)) if known else _factor(None)
+    return least if len(set(values)) == 1 else f"{least} to {_factor(None if None in values else max(known))}"
 
 
 def _factor(value: float | None) -> str:
