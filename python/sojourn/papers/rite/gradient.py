@@ -272,8 +272,7 @@ def _share_checks(results: Results, single: Results) -> list[Check]:
             ),
             agrees=not low,
             why=f"Not beyond chance: {', '.join(f'{rival} at {buffer:g} BDP' for rival, buffer in low)}. The report "
-            f"says "
-            "what CDG aims at, not how far it gets.",
+            "says what CDG aims at, not how far it gets.",
         )
     ]
     for name in ("CDG without shadow", "CDG that never ignores", "CDG, scavenger"):
@@ -423,8 +422,7 @@ def marks(lab: Lab) -> Findings:
     )
     found.text = (
         "CDG's tolerance cannot tell the drop of an AQM from one by chance: both come at a queue that is not full. "
-        "Marks "
-        "are congestion for certain, and are always answered."
+        "Marks are congestion for certain, and are always answered."
     )
     return found
 
@@ -461,18 +459,15 @@ def _mark_checks(alone: Results, shared: Results) -> list[Check]:
 
 _WORDS = (
     f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, buffer of one bandwidth-delay product, 60 s of which 50 are "
-    f"measured, "
-    f"{SEEDS} runs"
+    f"measured, {SEEDS} runs"
 )
 ITEMS = (
     Item(
         "cdg-backoff",
         "CDG: back-offs and the round-trip time",
         f"flows of CDG with a window of two small packets, {RISE_FLOWS} for each round-trip time, on a link of 1 "
-        f"Gbit/s that "
-        f"packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, {RISE_SEEDS} "
-        f"runs; "
-        "back-offs are never ignored",
+        f"Gbit/s that packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, "
+        f"{RISE_SEEDS} runs; back-offs are never ignored",
         backoffs,
     ),
     Item(
