@@ -17,6 +17,7 @@ def render(document: Document) -> Mapping[str, str]:
         "validation/queues": pages_peers.queues(agreement),
         "validation/open-loop": pages_peers.open_loop(agreement),
         "validation/controls": pages_peers.controls(agreement),
+        "validation/delays": pages_peers.delays(agreement),
         "validation/papers": pages_papers.render(document["papers"]),
         "validation/ledbat": pages_ledbat.render(document["ledbat"]),
         "validation/behaviour": pages_behaviour.render(document["behaviour"]),
