@@ -37,7 +37,9 @@ def test_output_is_as_recorded(command: Command, arguments: tuple[str, ...]) -> 
     assert outcome.out == recorded.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("what", ["queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"])
+@pytest.mark.parametrize(
+    "what", ["queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
+)
 def test_lists_as_json(command: Command, what: str) -> None:
     listed = json.loads(command("list", what, "--json").out)
     assert listed

@@ -192,7 +192,7 @@ def test_missing_tools_are_named_together_with_one_command(tree: Path, monkeypat
     with pytest.raises(NotInstalledError) as caught:
         build_it(None)
     assert str(caught.value) == (
-        "the kernel uml-virtual, to be built, needs flex (to build a kernel with virtual time), "
+        "building the kernel uml-virtual needs flex (to build a kernel with virtual time), "
         "bc (to build a kernel with virtual time), a kernel's source (package linux-source, or --source). "
         "To install: sudo apt-get install bc flex linux-source"
     )

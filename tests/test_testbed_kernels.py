@@ -39,7 +39,7 @@ REPOSITORY = Path(__file__).parents[1]
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     found = kernels()[request.param]
     if found.missing():
-        pytest.skip(str(NotInstalledError(found.name, found.missing())))
+        pytest.skip(str(NotInstalledError(f"the kernel {found.name}", found.missing())))
     return found
 
 
@@ -155,7 +155,7 @@ def test_what_tc_can_add_is_what_the_survey_finds(kernel: Kernel, place: Place) 
 def test_time_in_a_virtual_kernel_begins_and_passes_alike(place: Place) -> None:
     kernel = kernels()["uml-virtual"]
     if kernel.missing():
-        pytest.skip(str(NotInstalledError(kernel.name, kernel.missing())))
+        pytest.skip(str(NotInstalledError(f"the kernel {kernel.name}", kernel.missing())))
     folder = place.job(do="report", nap_s=1000)
     kernel.run(folder, timeout_s=60, module=JOBS)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))

@@ -99,6 +99,8 @@ REFUSED = {
     "bottleneck.queue.bandwidth": queue("cake", bandwidth="5 Mbit/s"),
     "bottleneck.queue.link_layer": queue("cake", link_layer="docsis"),
     "bottleneck.queue.perfect": queue("fq_codel", perfect=True),
+    "bottleneck.framing": {"bottleneck": {"framing": "ethernet", "queue": PFIFO}},
+    "bottleneck.medium": {"bottleneck": {"medium": "docsis", "queue": PFIFO}},
     "bottleneck.trace": {"bottleneck": {"rate": None, "trace": "ready:synthetic-lte", "queue": PFIFO}},
     "hop": {"hop": [{"name": "gateway", "rate": "9 Mbit/s", "at": "before", "queue": PFIFO}]},
     "group.tcp.control.halve": {"group": [{**TCP, "control": {"kind": "newreno", "preset": "rfc"}}]},

@@ -104,7 +104,8 @@ class Scenario:
 
         `keep` says what to keep besides the record: the width in seconds of a bin of the time series (None keeps
         none), whether one row per packet at the bottleneck, whether the state of disciplines and controls in
-        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few times a second.
+        every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few
+        times a second.
         """
 
 class Run:

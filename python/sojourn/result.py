@@ -150,7 +150,9 @@ class Result:
         from sojourn.tables import arrow_table
 
         if name not in self.kept:
-            raise ValueError(f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`")
+            raise ValueError(
+                f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`"
+            )
         if name not in self._tables:
             self._tables[name] = arrow_table(self._native_runs, name)
         return self._tables[name]

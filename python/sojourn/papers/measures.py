@@ -14,6 +14,7 @@ from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 
+# Runs of a case, where a study does not want another number.
 SEEDS = 10
 TCP, BACKGROUND = "tcp", "background"
 UTILIZATION = "bottleneck_utilization"
@@ -151,7 +152,7 @@ class Results:
         return Number.of([here - there for here, there in both if here is not None and there is not None])
 
     def traces(self, kept: str, column: str, **where: str) -> dict[tuple[str, int], Trace]:
-        """Return, for each case's label and seed, a column of a table of time series where other columns have these values.
+        """Return, by case and seed, a column of a table of time series where other columns have these values.
 
         Bins without a value are left out.
         """

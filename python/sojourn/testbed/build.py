@@ -77,7 +77,7 @@ def build_kernel(source: Source | None, options: Options, *, jobs: int, force: b
     """
     lacks = missing_for_build(source)
     if lacks or source is None:
-        raise NotInstalledError("uml-virtual, to be built,", lacks)
+        raise NotInstalledError("building the kernel uml-virtual", lacks)
     key = source.key(options.digest)
     folder = kernels_folder() / key
     if (folder / PROGRAM).is_file() and not force:

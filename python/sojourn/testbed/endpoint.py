@@ -56,7 +56,7 @@ def run(text: str) -> str:
     if not flows:
         return _native.wire(text)
     if any("driver" not in flow.entry for flow in flows) and missing():
-        raise NotInstalledError("host", missing())
+        raise NotInstalledError("a flow over libutp", missing())
     with _drivers(flows, plan) as drivers:
         others = plan | {"flows": [entry for entry in entries if entry.get("kind") != "utp"]}
         report = json.loads(_native.wire(json.dumps(others)))

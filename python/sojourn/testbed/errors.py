@@ -46,11 +46,11 @@ def advice(missing: Sequence[Missing]) -> str:
 
 
 class NotInstalledError(TestbedError):
-    """The machine lacks something that the kernel needs."""
+    """The machine lacks something; `who` needs it, such as `the kernel uml`."""
 
-    def __init__(self, kernel: str, missing: Sequence[Missing]) -> None:
+    def __init__(self, who: str, missing: Sequence[Missing]) -> None:
         lacks = ", ".join(item.what for item in missing)
-        super().__init__(f"the kernel {kernel} needs {lacks}. {advice(missing)}".rstrip())
+        super().__init__(f"{who} needs {lacks}. {advice(missing)}".rstrip())
         self.missing = list(missing)
 
 

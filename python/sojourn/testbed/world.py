@@ -12,13 +12,14 @@ from sojourn import _native
 from sojourn.record import Record
 from sojourn.tables import Column
 from sojourn.testbed import record, series, utp
+from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.kernels import AUTO, Kernel, choose
 from sojourn.testbed.kernels.job import PLAN
-from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.places import work_folder
-from sojourn.testbed.plan import Job, Shaper, job
+from sojourn.testbed.plan import Job, job
 from sojourn.testbed.plan.check import UTP
+from sojourn.testbed.plan.shaping import Shaper
 from sojourn.testbed.pool import run_all
 
 DEFAULT_BIN_S = 0.1

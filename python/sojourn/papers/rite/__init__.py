@@ -12,6 +12,7 @@ from sojourn.papers.rite import (
     short,
     web,
 )
+from sojourn.papers.rite.summary import summary
 from sojourn.papers.study import Study
 
 RITE = Study(
@@ -30,6 +31,7 @@ RITE = Study(
         *sensitivity.ITEMS,
         *early.ITEMS,
     ),
+    summary=summary,
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),

@@ -80,4 +80,4 @@ def choose(name: str = AUTO, among: Sequence[Kernel] | None = None) -> Kernel:
             return kernel
     # Of several that are not there the message shows the one that needs the least work.
     nearest = min(lacks, key=lambda kernel: (any(not item.package for item in lacks[kernel]), len(lacks[kernel])))
-    raise NotInstalledError(nearest, lacks[nearest])
+    raise NotInstalledError(f"the kernel {nearest}", lacks[nearest])

@@ -129,7 +129,7 @@ class JobKernel(ABC):
         """Run a job; see Kernel."""
         missing = self.missing()
         if missing:
-            raise NotInstalledError(self.name, missing)
+            raise NotInstalledError(f"the kernel {self.name}", missing)
         job = Job(folder.resolve(), module, timeout_s, progress, stopped)
         _check_folder(job.folder)
         for name in _OUTPUTS:

@@ -46,8 +46,8 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     how = {group["name"]: _how(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()]
-    controls = [f"tcp_{control}" for kind, control in how.values() if kind == TCP]
-    modules = sorted({*(one.module for one in queues if one.module), *controls})
+    controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
+    modules = sorted({one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module})
     remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
     return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)))
 
@@ -87,6 +87,10 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
 def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFacts, Expressed] | list[Refusal]:
     if "rate" not in link:
         return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
+    for part in ("framing", "medium", "noise", "protection"):
+        if part in link:
+            found = link[part].get("kind", "a framing")
+            return [Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")]
     facts = LinkFacts(_rate(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):

@@ -62,9 +62,10 @@ def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -
     said = dict(zip(queue.words[::2], queue.words[1::2], strict=True))
     lines = []
     for number in range(1, len(flows) + 2):
+        place = f"{QUEUE_HANDLE}{number:x}"
         lines += [
-            f"class add dev {device} parent {QUEUE_HANDLE} classid {QUEUE_HANDLE}{number:x} drr quantum {said['quantum']}",
-            f"qdisc add dev {device} parent {QUEUE_HANDLE}{number:x} pfifo limit {said['limit']}",
+            f"class add dev {device} parent {QUEUE_HANDLE} classid {place} drr quantum {said['quantum']}",
+            f"qdisc add dev {device} parent {place} pfifo limit {said['limit']}",
         ]
     match = f"filter add dev {device} parent {QUEUE_HANDLE} protocol ip prio"
     for number, flow in enumerate(flows, start=1):
