@@ -44,10 +44,9 @@ fn fits(parameter: &Parameter, setting: &Setting) -> bool {
             Kind::Choice(choices) => words.iter().all(|(choice, _)| choices.contains(choice)),
             _ => false,
         },
-        Says::Is(value) => matches!(
-            (kind, value),
-            (Kind::Boolean, Value::Boolean(_)) | (Kind::Choice(_), Value::Choice(_))
-        ),
+        Says::Is(value) => {
+            matches!((kind, value), (Kind::Boolean, Value::Boolean(_)) | (Kind::Choice(_), Value::Choice(_)))
+        }
     }
 }
 
