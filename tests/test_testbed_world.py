@@ -50,14 +50,16 @@ def test_one_flow_fills_the_link_and_its_buffer(kernel: str) -> None:
         pytest.skip(str(lacks))
     record = result.runs[0]
     assert record.kernel.name == kernel
-    assert record.bottleneck.utilization == pytest.approx(1, abs=0.05)
+    # Where time is real, what else the machine does delays timers.
+    late = 0.02 if kernel == "uml-virtual" else 0.4
+    assert 1 - late < record.bottleneck.utilization < 1.02
     assert record.bottleneck.drops > 0
     # 20 packets of 1500 bytes at 2 Mbit/s are 120 ms.
-    assert 90 < record.bottleneck.queue_ms.max <= 125
+    assert 100 < record.bottleneck.queue_ms.max <= 121 / (1 - late)
     assert record.groups.tcp.share == 1
-    # 1448 of 1500 bytes are payload.
-    assert record.groups.tcp.goodput_mbps == pytest.approx(2 * 1448 / 1500, rel=0.06)
-    assert record.bottleneck.ping_ms.base == pytest.approx(20, abs=5)
+    # 1448 of 1500 bytes are payload; what waits when the run ends has not been delivered.
+    assert 2 * 1448 / 1500 * (0.96 - late) < record.groups.tcp.goodput_mbps < 2 * 1448 / 1500
+    assert 20 <= record.bottleneck.ping_ms.base < 21 + 50 * late
     assert set(result.queue.column_names) >= {"queue_ms", "drops"}
     assert sum(result.flows["delivered_bytes"].to_pylist()) == record.flows[0].delivered_bytes
 
