@@ -67,14 +67,15 @@ def _group(name: str, sender: str) -> dict[str, Any]:
     return {"name": name, "rtt": f"{RTT_MS} ms", "start": {"uniform": ["0 s", "1 s"]}, **SENDERS[sender]}
 
 
-def _as(group: str, sender: str) -> dict[str, Any]:
-    return {f"group.{group}.{key}": value for key, value in SENDERS[sender].items()}
+def sender(group: str, name: str) -> dict[str, Any]:
+    """Return the changes that make a group a sender."""
+    return {f"group.{group}.{key}": value for key, value in SENDERS[name].items()}
 
 
 def table(lab: Lab) -> Findings:
     """Table 4.1: what each pair of senders gets from each router."""
     cases: dict[Key, Mapping[str, Any]] = {
-        (*pair, router): {"bottleneck.queue": queue, **_as(FIRST, pair[0]), **_as(SECOND, pair[1])}
+        (*pair, router): {"bottleneck.queue": queue, **sender(FIRST, pair[0]), **sender(SECOND, pair[1])}
         for pair in PAIRS
         for router, queue in ROUTERS.items()
     }
@@ -277,8 +278,8 @@ def aggressive(lab: Lab) -> Findings:
     cases: dict[Key, Mapping[str, Any]] = {
         (other, threshold, rtt, factor): {
             "bottleneck.queue": _early(threshold),
-            **_as(FIRST, other),
-            **_as(SECOND, NEW),
+            **sender(FIRST, other),
+            **sender(SECOND, NEW),
             "group.second.control": {**_RENO, "abe": factor},
             "group.first.rtt": f"{rtt} ms",
             "group.second.rtt": f"{rtt} ms",
