@@ -14,14 +14,13 @@ def panels(
     draw: Callable[[int, Axes], None],
     *,
     height_in: float = 2.9,
-    rows: int = 1,
     share: bool = False,
+    columns: int = 5,
 ) -> Figure:
-    """Return panels in rows, with one legend for all below; `share` gives them the same axes."""
+    """Return panels side by side, with one legend of some columns for all below; `share` gives them the same axes."""
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
-        columns = -(-len(titles) // rows)
-        every = figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share)
+        every = figure.subplots(1, len(titles), squeeze=False, sharex=share, sharey=share)
         handles: dict[str, Any] = {}
         for index, title in enumerate(titles):
             axes = every.flat[index]
@@ -29,7 +28,7 @@ def panels(
             axes.set_title(title)
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 5))
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), columns))
     return figure
 
 

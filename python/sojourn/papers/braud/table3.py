@@ -47,13 +47,13 @@ class Line:
     large: int
     right: int
     down_packets: int
-    rtt_ms: float
-    """Of an upload in the large buffer."""
+    rtts_ms: tuple[float, float]
+    """In the large buffer. The paper's two numbers are taken for the upload's and the download's, which is the lower."""
 
 
 LINES = {
-    "400 kbit/s": Line("Fig. 6", (400.0, 2400.0), 60, 10, 60, 549.0),
-    "800 kbit/s": Line("Fig. 7", (800.0, 5000.0), 120, 20, 120, 551.0),
+    "400 kbit/s": Line("Fig. 6", (400.0, 2400.0), 60, 10, 60, (605.0, 549.0)),
+    "800 kbit/s": Line("Fig. 7", (800.0, 5000.0), 120, 20, 120, (600.0, 551.0)),
 }
 _PRINTED_DOWN = 12
 _UP_PART, _DOWN_PART, _RIGHT_DOWN, _RIGHT_UP = 0.915, 0.40, 0.95, 0.55
@@ -101,12 +101,12 @@ def table3(lab: Lab) -> Findings:
     divided = [_divided(results, name, PADDED, acks).mean for name in LINES for acks in ACKS]
     found.verdict = (
         f"In the large buffers the upload's round-trip time is {', '.join(parts)} ms (400 and 800 kbit/s, each with delayed and undelayed "
-        f"acknowledgements; paper: 549 and 551). {UDP} packets/s divide it by {min(divided):.1f} to {max(divided):.1f}, and the download "
+        f"acknowledgements; paper: 605 and 600). {UDP} packets/s divide it by {min(divided):.1f} to {max(divided):.1f}, and the download "
         "gets most of its link back."
     )
     found.text = (
         "The paper does not say whether acknowledgements were delayed, but says that it matters: with every segment "
-        "acknowledged the numbers of the large buffers come close to the paper's, with FreeBSD's default they are half as high again. "
+        "acknowledged the numbers of the large buffers come close to the paper's, with FreeBSD's default they are higher. "
         f"Table III prints a downlink buffer of {_PRINTED_DOWN} packets for the fast line, which would hold 29 ms; the text says that 300 ms fit, so "
         "that 120 are meant."
     )
@@ -151,6 +151,7 @@ def _part(results: Results, line_: str, way: str, acks: str, group: str) -> Numb
 
 def _checks(results: Results, name: str, one: Line, acks: str) -> list[Check]:
     where = f"{name}, {'delayed' if acks == 'delayed' else 'undelayed'}"
+    key = (name, LARGE, acks)
     why = _DELAYED if acks == "delayed" else "Open."
 
     def part(way: str, group: str) -> Number:
@@ -163,7 +164,10 @@ def _checks(results: Results, name: str, one: Line, acks: str) -> list[Check]:
     )
     by = {way: _divided(results, name, way, acks) for way in (PADDED, RIGHT)}
     return [
-        near(f"{where}: upload's round-trip time, {LARGE} [ms]", one.rtt_ms, _rtt(results, name, LARGE, acks), ABOUT, 0, why),
+        *(
+            near(f"{where}: {group}'s round-trip time, {LARGE} [ms]", paper, results.number(key, RTT, group), ABOUT, 0, why)
+            for group, paper in zip((UPLOAD, DOWNLOAD), one.rtts_ms, strict=True)
+        ),
         near(f"{where}: upload's part of the uplink, {LARGE}", _UP_PART, part(LARGE, UPLOAD), ABOUT, 2, why),
         near(f"{where}: download's part of the downlink, {LARGE}", _DOWN_PART, large, ABOUT, 2, why),
         near(f"{where}: download's part, {RIGHT}", _RIGHT_DOWN, right, ABOUT, 2, why),
@@ -180,7 +184,6 @@ def _checks(results: Results, name: str, one: Line, acks: str) -> list[Check]:
             f"at least {AS_WELL:.0%} of both gains",
             f"{gained:.0%} of the download's gain, {shortened:.0%} of the delay's",
             agrees=min(gained, shortened) >= AS_WELL,
-            why="A loss lasts the download for longer than a burst's pause on this line. Open why the paper saw no such cost.",
         ),
     ]
 
@@ -191,7 +194,7 @@ def _as_printed(results: Results, name: str) -> list[Check]:
     return [
         shown(
             f"{name} with the {_PRINTED_DOWN} packets down that Table III prints: upload's round-trip time, download's part",
-            "551 ms, 40 %",
+            "600 ms, 40 %",
             f"{rtt.text(0)} ms, {goodput.text(0, 100)} %",
             "Taken for a misprint of 120.",
         ),
