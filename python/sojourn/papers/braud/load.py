@@ -18,6 +18,7 @@ CONNECTIONS = 300
 EDGES = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000, 3000)
 SMALL, MIDDLE = (1, 10), (10, 100)
 """What the checks compare: most transfers, and those that are long enough to fill a window."""
+FIRST_TIMEOUT_MS = 3000
 _MOST_SUMMED = 20_000_000
 
 
@@ -99,6 +100,15 @@ class Responses:
             if len(chosen):
                 means.append(float(chosen.mean()))
         return Number.of(means)
+
+    def median_and_slow(self, key: tuple[Any, ...], sizes: tuple[int, int]) -> tuple[float, float]:
+        """Return the median response time in ms of all runs' transfers, and the part that takes a first timeout or more."""
+        import numpy as np
+
+        both = (np.concatenate(parts) for parts in zip(*self.runs[key], strict=True))
+        packets, times = both
+        chosen = times[(packets >= sizes[0]) & (packets < sizes[1])]
+        return float(np.median(chosen)), float((chosen >= FIRST_TIMEOUT_MS).mean())
 
     def curve(self, key: tuple[Any, ...], least: int = 5) -> list[tuple[float, float, int]]:
         """Return mean size, mean response time in ms and count for each class of sizes with enough transfers."""
