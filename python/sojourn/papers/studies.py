@@ -1,8 +1,9 @@
 """All studies."""
 
+from sojourn.papers.braud import BRAUD
 from sojourn.papers.fluid import FLUID
 from sojourn.papers.gong import GONG
 from sojourn.papers.rite import RITE
 from sojourn.papers.study import Study
 
-STUDIES: tuple[Study, ...] = (GONG, FLUID, RITE)
+STUDIES: tuple[Study, ...] = (GONG, BRAUD, FLUID, RITE)

@@ -15,8 +15,8 @@ from sojourn.reading import Source, find, input_error, read_text, toml_value, un
 from sojourn.sweep.axis import AxisError, read_range, values
 
 KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
-SERIES, PROBES, PACKETS = "series", "probes", "packets"
-KEPT = (SERIES, PROBES, PACKETS)
+SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
+KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
-from sojourn.sweep.plan import PACKETS, PROBES, SERIES, Plan, Point
+from sojourn.sweep.plan import PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
 
 if TYPE_CHECKING:
@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 # The tables of what a plan keeps.
-_TABLES = {SERIES: ("queue", "flows"), PROBES: ("queue_probes", "flow_probes"), PACKETS: ("packets",)}
+_TABLES = {
+    SERIES: ("queue", "flows"),
+    PROBES: ("queue_probes", "flow_probes"),
+    PACKETS: ("packets",),
+    TRANSFERS: ("transfers",),
+}
 
 Progress = Callable[[float], None]
 
@@ -57,7 +62,7 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, False)
+    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
     return scenario.run(seeds, 1, keep, progress)
 
 
