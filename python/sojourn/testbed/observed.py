@@ -42,9 +42,12 @@ class Observed:
             for key, (before, after, side) in _SIDES.items()
             if key in report.queues
         }
-        seen = cls(job, report, crossings)
-        seen._check()
-        return seen
+        return cls(job, report, crossings).checked()
+
+    def checked(self) -> "Observed":
+        """Return it; raises JobError where a flow did not do what the plan says."""
+        self._check()
+        return self
 
     def _check(self) -> None:
         """Raise JobError where a flow did not do what the plan says."""

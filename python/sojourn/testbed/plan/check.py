@@ -32,7 +32,7 @@ class Fit:
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in _group(group))]
+    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group))]
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
     said: dict[str, tuple[LinkFacts, Expressed]] = {}
@@ -43,7 +43,7 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
             said[key] = side
     if refusals:
         raise refused(refusals)
-    how = {group["name"]: _how(group) for group in scenario["group"]}
+    how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
@@ -90,7 +90,9 @@ def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFac
     for part in ("framing", "medium", "noise", "protection"):
         if part in link:
             found = link[part].get("kind", "a framing")
-            return [Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")]
+            return [
+                Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")
+            ]
     facts = LinkFacts(_rate(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
@@ -114,7 +116,8 @@ def _rate(text: str) -> float:
     return found[0] if found else 0.0
 
 
-def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
+def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Say what of a group no real socket can have."""
     key = f"group.{group['name']}"
     if "access_rate" in group:
         yield Refusal(f"{key}.access_rate", group["access_rate"], "no line of its own", who="the testbed")
@@ -154,7 +157,8 @@ def endpoint_kind(group: Mapping[str, Any]) -> str:
     return TCP if express.absent("controls", kind) is None else UDP
 
 
-def _how(group: Mapping[str, Any]) -> tuple[str, Any]:
+def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind of a group's endpoints and what they are told of the control."""
     kind = endpoint_kind(group)
     if kind != TCP:
         return kind, group.get("control")
