@@ -170,7 +170,7 @@ def test_options_that_do_not_go_together(
     ("complaint", "kind", "message"),
     [
         ("ip: no such command", "missing", "sudo apt-get install iproute2"),
-        ('tc: qdisc add dev rtr1 cake: Error: Specified qdisc kind is unknown.', "missing", "sch_cake"),
+        ("tc: qdisc add dev rtr1 cake: Error: Specified qdisc kind is unknown.", "missing", "sch_cake"),
         ("tc: qdisc add dev rtr1 red: RTNETLINK answers: Invalid argument", "failed", "Invalid argument"),
     ],
 )

@@ -34,7 +34,7 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         "wall_s": wall_s,
         "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": list(seen.job.remarks)},
         "bottleneck": {**_link(seen, "bottleneck"), **_probe(seen)},
-        **({"reverse": _link(seen, "reverse")} if "reverse" in seen.crossings else {}),
+        **({"reverse": _link(seen, "reverse")} if "reverse" in seen.links else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},
         "flows": flows,
         "jain": jain([flow["goodput_mbps"] for flow in flows]),

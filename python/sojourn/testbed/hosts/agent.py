@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 @contextmanager
 def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> Iterator[socket.socket]:
     """Listen for peers; raises InputError where that would be unsafe, TestbedError where it does not work."""
-    if secret is None and not is_loopback(address):
+    if secret is None and not is_loopback(address, "--listen"):
         text = f"an agent at {address} needs a shared secret: --secret-file FILE, or {VARIABLE} in the environment"
         raise input_error(text, key="--listen", found=address)
     if port + limits.flows > _LAST_PORT:
@@ -54,6 +54,7 @@ def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> 
         try:
             listener.bind((address, port))
             listener.listen(_BACKLOG)
+            listener.setblocking(False)
         except OSError as error:
             raise TestbedError(f"the agent cannot listen on port {port} of {address}: {error.strerror}") from None
         yield listener
@@ -62,15 +63,29 @@ def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> 
 def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool = False) -> None:
     """Serve one peer after the other, until interrupted; with `once` until a run has ended well."""
     while True:
-        link, (address, _) = listener.accept()
+        accepted = _accept(listener, None)
+        if accepted is None:
+            continue
+        link, address = accepted
         with link:
             try:
-                done = _Session(link, listener, settings, tell).serve()
+                done = _Session(link, address, listener, settings, tell).serve()
             except GoneError as gone:
                 tell(f"{address} {gone}; nothing of it runs any more")
                 continue
         if done and once:
             return
+
+
+def _accept(listener: socket.socket, wait_s: float | None) -> tuple[socket.socket, str] | None:
+    """Return the next connection and the address that it comes from, if one comes in time and stays."""
+    if not select.select([listener], [], [], wait_s)[0]:
+        return None
+    try:
+        link, (address, _) = listener.accept()
+    except (BlockingIOError, ConnectionError):
+        return None
+    return link, address
 
 
 class _DeclinedError(Exception):
@@ -84,8 +99,10 @@ class _DeclinedError(Exception):
 class _Session:
     """One control connection."""
 
-    def __init__(self, link: socket.socket, listener: socket.socket, settings: Settings, tell: Tell) -> None:
-        self._line = Line(link, protocol.SHORT_LINE_BYTES, settings.patience_s)
+    def __init__(
+        self, link: socket.socket, address: str, listener: socket.socket, settings: Settings, tell: Tell
+    ) -> None:
+        self._line = Line(link, address, protocol.SHORT_LINE_BYTES, settings.patience_s)
         self._listener = listener
         self._settings = settings
         self._tell = tell
@@ -98,16 +115,18 @@ class _Session:
             self._run(self._request(_REQUEST_S))
         except ProtocolError as error:
             return self._decline("protocol", str(error))
+        except RecursionError:
+            return self._decline("protocol", "the request is nested too deeply")
         except RefusedError as error:
             return self._decline("limit", str(error))
-        except EndpointsError as error:
-            return self._decline(error.kind, str(error))
-        except _DeclinedError as error:
+        except (TestbedError, OSError) as error:
+            return self._decline("failed", str(error))
+        except (EndpointsError, _DeclinedError) as error:
             return self._decline(error.kind, str(error))
         return True
 
     def _decline(self, kind: str, message: str) -> bool:
-        self._tell(f"{self._line.peer}: {message}")
+        self._tell(f"{self._line.peer}: {protocol.sentence(message)}")
         self._line.send("error", kind=kind, message=message)
         return False
 
@@ -119,7 +138,7 @@ class _Session:
         hello = self._line.wait(_HELLO_S)
         _expect(hello, "hello")
         if hello.get("protocol") != protocol.PROTOCOL:
-            found = str(hello.get("protocol"))[:20]
+            found = repr(hello.get("protocol"))[:20]
             raise ProtocolError(
                 f"the peer speaks protocol {found}, the agent (Sojourn {__version__}) {protocol.PROTOCOL}"
             )
@@ -170,8 +189,8 @@ class _Session:
                 raise EndpointsError("failed", f"the endpoints had not ended {_OVERTIME_S:g} s after the run")
 
     def _turn_others_away(self) -> None:
-        while select.select([self._listener], [], [], 0)[0]:
-            with self._listener.accept()[0] as other, suppress(OSError):
+        while accepted := _accept(self._listener, 0):
+            with accepted[0] as other, suppress(OSError):
                 other.settimeout(_LOOK_EVERY_S)
                 message = "the agent has a run for another peer; it serves one at a time"
                 other.sendall(protocol.encode({"type": "error", "kind": "busy", "message": message}))

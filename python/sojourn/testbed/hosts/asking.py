@@ -32,7 +32,8 @@ def job(scenario: Mapping[str, Any], seed: int, ends: Ends, bin_s: float) -> Job
         for flow in flows(scenario, seed, how)
     ]
     times = {"duration_s": seconds(scenario["duration"]), "warmup_s": seconds(scenario["warmup"]), "bin_s": bin_s}
-    return Job(times, placed, remarks=[REMARK])
+    unseen = [link for link in ("bottleneck", "reverse") if link in scenario]
+    return Job(times, placed, remarks=[REMARK], unseen=unseen)
 
 
 def halves(job: Job, seed: int, ends: Ends, limits: Limits) -> tuple[dict[str, Any], Message]:

@@ -20,9 +20,11 @@ class GoneError(Exception):
 class Line:
     """One side of a control connection."""
 
-    def __init__(self, link: socket.socket, limit_bytes: int, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, link: socket.socket, peer: str, limit_bytes: int, patience_s: float = PATIENCE_S) -> None:
         link.setblocking(False)
         link.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.peer = peer
+        """Address of the other end."""
         self.patience_s = patience_s
         self._socket = link
         self._decoder = Decoder(limit_bytes)
@@ -35,11 +37,6 @@ class Line:
     def local(self) -> str:
         """Address of this end."""
         return str(self._socket.getsockname()[0])
-
-    @property
-    def peer(self) -> str:
-        """Address of the other end."""
-        return str(self._socket.getpeername()[0])
 
     def fileno(self) -> int:
         """Return the socket's, so that a line can be waited for."""

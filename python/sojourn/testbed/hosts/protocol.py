@@ -36,6 +36,7 @@ REQUEST_BYTES = 1 << 20
 REPORT_BYTES = 64 << 20
 """Longest line that a peer takes from its agent."""
 _NONCE_BYTES = 16
+_MOST_LETTERS = 2000
 _HEX = set("0123456789abcdef")
 
 Message = dict[str, Any]
@@ -105,7 +106,7 @@ def proof(secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> str:
 
 def is_proven(given: str, secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> bool:
     """Tell whether a proof is right, in a time that says nothing about it."""
-    return hmac.compare_digest(given.encode(), proof(secret, side, agent_nonce, peer_nonce).encode())
+    return hmac.compare_digest(given.encode(errors="replace"), proof(secret, side, agent_nonce, peer_nonce).encode())
 
 
 def text(message: Message, key: str) -> str:
@@ -114,6 +115,11 @@ def text(message: Message, key: str) -> str:
     if not isinstance(found, str):
         raise ProtocolError(f"{message['type']}: {key} is no text")
     return found
+
+
+def sentence(said: str) -> str:
+    """Return what the other side said, fit for a terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said[:_MOST_LETTERS])
 
 
 def nonce(message: Message) -> str:

@@ -27,9 +27,12 @@ def shared_secret(file: Path | None) -> bytes | None:
     return _checked(found, str(file))
 
 
-def is_loopback(address: str) -> bool:
-    """Tell whether an address is one of this machine for itself."""
-    return ipaddress.IPv4Address(address).is_loopback
+def is_loopback(address: str, option: str) -> bool:
+    """Tell whether an address is one of this machine for itself; raises InputError where it is none at all."""
+    try:
+        return ipaddress.IPv4Address(address).is_loopback
+    except ValueError:
+        raise input_error(f"{option} is {address!r}; allowed is an IPv4 address", key=option, found=address) from None
 
 
 def _checked(secret: bytes, where: str) -> bytes:

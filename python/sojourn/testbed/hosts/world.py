@@ -107,14 +107,15 @@ def _translated(peer: Peer) -> Iterator[None]:
 @contextmanager
 def _connected(peer: Peer) -> Iterator["_Session"]:
     try:
-        link = socket.create_connection((socket.gethostbyname(peer.host), peer.port), timeout=_CONNECT_S)
+        address = socket.gethostbyname(peer.host)
+        link = socket.create_connection((address, peer.port), timeout=_CONNECT_S)
     except ConnectionRefusedError:
         start = f"to start one there: sojourn agent --listen {peer.host}"
         raise TestbedError(f"there is no agent at {peer} (connection refused); {start}") from None
     except OSError as error:
         raise TestbedError(f"the agent at {peer} cannot be reached: {error.strerror or error}") from None
     with link:
-        session = _Session(Line(link, protocol.SHORT_LINE_BYTES, peer.patience_s), peer)
+        session = _Session(Line(link, address, protocol.SHORT_LINE_BYTES, peer.patience_s), peer)
         session.greet()
         yield session
 
@@ -132,7 +133,7 @@ class _Session:
         """Show each other the secret."""
         hello = self._next("hello", _CONNECT_S)
         if hello.get("protocol") != protocol.PROTOCOL:
-            found, software = (str(hello.get(key))[:20] for key in ("protocol", "software"))
+            found, software = (protocol.sentence(str(hello.get(key))[:20]) for key in ("protocol", "software"))
             raise TestbedError(
                 f"the agent at {self._peer} (Sojourn {software}) speaks protocol {found}, this Sojourn {__version__} "
                 f"speaks {protocol.PROTOCOL}: install the same version on both hosts"
@@ -156,7 +157,7 @@ class _Session:
                 f"the agent at {self._peer} wants a shared secret: --secret-file FILE, or {VARIABLE} in the environment"
             )
             raise input_error(text, key="--secret-file")
-        if not is_wanted and not is_loopback(self._line.peer):
+        if not is_wanted and not is_loopback(self._line.peer, "--peer"):
             raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
         return self._peer.secret if is_wanted else None
 
@@ -223,7 +224,7 @@ class _Session:
 
     def _expected(self, found: Message, kind: str) -> Message:
         if found["type"] == "error":
-            text = f"the agent at {self._peer}: {protocol.text(found, 'message')}"
+            text = f"the agent at {self._peer}: {protocol.sentence(protocol.text(found, 'message'))}"
             raise input_error(text, key="--peer") if found.get("kind") in _INPUT_KINDS else TestbedError(text)
         if found["type"] != kind:
             raise ProtocolError(f"found {found['type'][:20]!r} where {kind!r} belongs")

@@ -27,6 +27,8 @@ class Job:
     """How the links are said to Linux; None where they are not."""
     remarks: Sequence[str] = ()
     """What is otherwise than the scenario says."""
+    unseen: Sequence[str] = ()
+    """Links at whose queues nobody stands."""
 
 
 def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s: float = 0.1) -> Job:
