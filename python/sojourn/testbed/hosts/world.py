@@ -233,14 +233,19 @@ class _Session:
 
 def observed(job: Job, own: Message, theirs: Message) -> Observed:
     """Join what both sides saw; raises JobError where a flow did not do what it should, ProtocolError."""
-    flows: dict[int, dict[str, Any]] = {flow["id"]: dict(flow) for flow in own["flows"]}
-    for place, seen in enumerate(protocol.entries({**protocol.table(theirs, "report"), "type": "report"}, "flows")):
-        if seen.get("id") != place or place not in flows:
-            raise ProtocolError("report: its flows are not those of the run")
-        flows[place].update({key: value for key, value in seen.items() if key != "type"})
+    entries = protocol.entries({**protocol.table(theirs, "report"), "type": "report"}, "flows")
+    if [seen.get("id") for seen in entries] != [flow.id for flow in job.flows]:
+        raise ProtocolError("report: its flows are not those of the run")
+    sides = zip(job.flows, own["flows"], entries, strict=True)
+    flows = [_joined(near, far) if flow.forward else _joined(far, near) for flow, near, far in sides]
     report = {
         "kernel": f"{os.uname().release} and {protocol.text(theirs, 'kernel')}",
-        "flows": [flows[number] for number in sorted(flows)],
+        "flows": flows,
         "pings": own["pings"],
     }
     return Observed(job, Record.parse(json.dumps(report)), {}).checked()
+
+
+def _joined(sender: Message, receiver: Message) -> Message:
+    """Join what both ends of a flow saw; whether it lasted to its end is the sender's to say, which ends it."""
+    return {key: value for key, value in receiver.items() if key not in ("problem", "type")} | sender
