@@ -1,4 +1,4 @@
-"""Two hosts as network namespaces with a slow path between them: the experiment itself, by the command line."""
+"""Two hosts as network namespaces with a slow router between them: the experiment itself, by the command line."""
 
 import json
 import os
@@ -16,11 +16,11 @@ import pytest
 # TBF behind a FIFO of half a second.
 RATE_BPS = 4_000_000
 QUEUE_BYTES = 250_000
-ASKING, AGENT, BYSTANDER = "10.9.0.1", "10.9.0.2", "10.9.0.3"
+ASKING, AGENT, BYSTANDER = "10.9.1.1", "10.9.2.1", "10.9.1.3"
 LAB = """
 name = "internet"
-duration = "14 s"
-warmup = "6 s"
+duration = "16 s"
+warmup = "8 s"
 [bottleneck]
 rate = "1 Gbit/s"
 queue = {kind = "droptail", limit = "1000 packets"}
@@ -65,21 +65,25 @@ def ip(*words: str, check: bool = True) -> None:
 
 @pytest.fixture
 def hosts() -> Iterator[dict[str, str]]:
-    """Make two hosts with one slow cable; nothing of it stays."""
-    names = {role: f"sj{os.getpid()}-{role}" for role in ("ask", "agt")}
+    """Make two hosts with a slow router between them; nothing of it stays."""
+    names = {role: f"sj{os.getpid()}-{role}" for role in ("ask", "rtr", "agt")}
     try:
         for name in names.values():
             ip("netns", "add", name)
             ip("-n", name, "link", "set", "lo", "up")
-        ip("link", "add", "v0", "netns", names["ask"], "type", "veth", "peer", "name", "v1", "netns", names["agt"])
-        for role, device, addresses in (("ask", "v0", [ASKING, BYSTANDER]), ("agt", "v1", [AGENT])):
-            inside = ("netns", "exec", names[role])
-            for address in addresses:
-                ip("-n", names[role], "addr", "add", f"{address}/24", "dev", device)
-            ip(*inside, "ethtool", "-K", device, "tso", "off", "gso", "off", "gro", "off")
-            ip("-n", names[role], "link", "set", device, "up")
+        ip("netns", "exec", names["rtr"], "sysctl", "-qw", "net.ipv4.ip_forward=1")
+        # The bottleneck is not in the sender's own host: there TCP keeps its own queue small.
+        for net, (role, hosts) in {1: ("ask", (1, 3)), 2: ("agt", (1,))}.items():
+            host, device, port = names[role], f"h{net}", f"r{net}"
+            ip("link", "add", device, "netns", host, "type", "veth", "peer", "name", port, "netns", names["rtr"])
+            for place, link, numbers in ((host, device, hosts), (names["rtr"], port, (2,))):
+                for number in numbers:
+                    ip("-n", place, "addr", "add", f"10.9.{net}.{number}/24", "dev", link)
+                ip("netns", "exec", place, "ethtool", "-K", link, "tso", "off", "gso", "off", "gro", "off")
+                ip("-n", place, "link", "set", link, "up")
+            ip("-n", host, "route", "add", "default", "via", f"10.9.{net}.2")
             shaper = ("tbf", "rate", f"{RATE_BPS}bit", "burst", "3000", "limit", str(QUEUE_BYTES))
-            ip(*inside, "tc", "qdisc", "add", "dev", device, "root", *shaper)
+            ip("netns", "exec", names["rtr"], "tc", "qdisc", "add", "dev", port, "root", *shaper)
         yield names
     finally:
         for name in names.values():
@@ -132,12 +136,12 @@ def test_ledbat_yields_to_tcp_between_two_hosts(hosts: dict[str, str], tmp_path:
     assert delay["base"] < 20
     # What TCP itself sees of the path is what the pings see of it.
     assert groups["tcp"]["rtt_ms"]["mean"] == pytest.approx(delay["mean"] + delay["base"], rel=0.25)
-    assert f"{ASKING}: 2 flows for 14 s" in agents
+    assert f"{ASKING}: 2 flows for 16 s" in agents
     assert agents.endswith("done\n")
 
 
 def test_the_agent_sends_what_it_may_and_no_more(hosts: dict[str, str], tmp_path: Path, secret: Path) -> None:
-    lab = LAB.replace("14 s", "4 s").replace("6 s", "0 s") + BACK
+    lab = LAB.replace("16 s", "4 s").replace("8 s", "0 s") + BACK
     code, _, told, _ = run(hosts, tmp_path, secret, lab)
     assert code == 2
     assert "the agent is asked to send TCP, whose rate it cannot bound; its option --allow-unpaced" in told
@@ -148,7 +152,7 @@ def test_the_agent_sends_what_it_may_and_no_more(hosts: dict[str, str], tmp_path
 
 def test_only_the_two_addresses_see_the_flows(hosts: dict[str, str], tmp_path: Path, secret: Path) -> None:
     """One who knows the ports, but is not the peer, gets nothing, and the run goes on."""
-    (tmp_path / "lab.toml").write_text(LAB.replace("14 s", "4 s").replace("6 s", "0 s"))
+    (tmp_path / "lab.toml").write_text(LAB.replace("16 s", "4 s").replace("8 s", "0 s"))
     agent = started(hosts["agt"], "agent", "--listen", AGENT, "--secret-file", secret, "--once")
     assert agent.stderr is not None
     agent.stderr.readline()

@@ -3,12 +3,16 @@
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sojourn
-from sojourn.testbed.hosts import admission, asking, protocol
+from sojourn.testbed import record as record_of
+from sojourn.testbed import series
+from sojourn.testbed.errors import JobError
+from sojourn.testbed.hosts import admission, asking, protocol, running, world
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
 from sojourn.testbed.hosts.protocol import Decoder, ProtocolError
 
@@ -241,3 +245,43 @@ def test_what_sockets_cannot_have_is_refused_before_anybody_is_asked() -> None:
     resolved = sojourn.scenario(duration="9 s", bottleneck=LINK, group=[{**GROUPS[0], "transport": "rfc"}]).to_dict()
     with pytest.raises(sojourn.InputError, match=r"group\.tcp\.transport\.min_rto"):
         asking.job(resolved, 1, PEER, 0.1)
+
+
+def test_receivers_outlive_senders_whose_clocks_may_be_behind() -> None:
+    resolved = sojourn.scenario(duration="9 s", bottleneck=LINK, reverse=LINK, group=GROUPS).to_dict()
+    plan, _ = asking.halves(asking.job(resolved, 3, PEER, 0.1), 3, PEER, Limits())
+    receiving, sending = running.parts({**plan, "start_at_s": 5.0})
+    assert [flow["id"] for flow in receiving["flows"]] == [1, 2]
+    assert [flow["id"] for flow in sending["flows"]] == [0, 3]
+    # Pings end with the flows that they are to see.
+    assert (receiving["duration_s"], receiving["pings"]) == (10.0, [])
+    assert (sending["duration_s"], len(sending["pings"])) == (9.0, 1)
+
+
+def seen(near: dict[str, Any], far: dict[str, Any]) -> Any:
+    """Join what both ends of one forward flow saw in a run of a second."""
+    resolved = sojourn.scenario(duration="1 s", bottleneck=LINK, group=GROUPS[:1]).to_dict()
+    ping = {"id": "probe", "sent_s": [-0.2, 0.0, 0.1, 0.15, 0.7], "rtt_ms": [30.0, 50.0, 24.0, 28.0, None]}
+    job = asking.job(resolved, 1, PEER, 0.1)
+    theirs = {"type": "report", "report": {"flows": [{"id": 0, **far}]}, "kernel": "6.1"}
+    return world.observed(job, {"flows": [{"id": 0, **near}], "pings": [ping]}, theirs)
+
+
+def test_whether_a_flow_lasted_is_the_senders_to_say() -> None:
+    # A sender gives up what is under way when it ends, which a receiver that lasts longer sees as a failure.
+    assert seen({"retransmissions": 2}, {"delivered_bytes": [1] * 11, "problem": "reset by peer"})
+    with pytest.raises(JobError, match="flow 0 of group tcp: nobody there"):
+        seen({"problem": "nobody there"}, {"delivered_bytes": [0] * 11})
+
+
+def test_the_queue_is_what_pings_see_above_the_least_of_all() -> None:
+    run = seen({"retransmissions": 2}, {"delivered_bytes": [1000] * 11})
+    record = json.loads(record_of.record(run, 1, "hosts", 1.0))
+    assert record["bottleneck"]["ping_ms"]["base"] == 24.0
+    assert record["bottleneck"]["ping_ms"]["mean"] == pytest.approx((26 + 0 + 4) / 3)
+    # What came in the second for which receivers wait longer is not counted.
+    assert record["flows"][0]["delivered_bytes"] == 10_000
+    assert record["groups"]["tcp"]["retransmissions"] == 2
+    (column,) = (values for name, _, values, _ in series.queue(run) if name == "queue_ms")
+    assert np.frombuffer(column).tolist()[:2] == pytest.approx([26.0, 2.0])
+    assert np.isnan(np.frombuffer(column)[2:]).all()
