@@ -135,7 +135,7 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
 def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
     plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
     flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
-    (record,) = plan.scenario(plan.point(0)).run([1], 1)
+    (record,) = plan.scenario(plan.point(0)).run([1], 1, (None, False, False), None)
     assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
     delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
     assert sum(row["delivered_bytes"] for row in flows) == delivered

@@ -118,8 +118,7 @@ def run(  # noqa: PLR0913 (one for each option)
             secret_file=secret_file,
             progress=update,
         )
-    for remark in result.runs[0].get("kernel", {}).get("remarks", []):
-        click.echo(f"note: {remark}", err=True)
+    render.print_remarks(result)
     if out is not None:
         result.save(out, force=force, pcap=pcap)
     if plot is not None:

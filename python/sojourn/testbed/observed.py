@@ -50,15 +50,28 @@ class Observed:
         return self
 
     def _check(self) -> None:
-        """Raise JobError where a flow did not do what the plan says."""
+        """Raise JobError where a flow did not do what the plan says, and the queue was not the reason."""
         for flow in self.job.flows:
             name = f"flow {flow.index} of group {flow.group}"
-            problem = self.report.flows[flow.id].get("problem")
-            if problem:
-                raise JobError(f"{name}: {problem}")
-            data, at = self.of(flow), self.crossings.get(self.main_link(flow))
+            problem, data, at = self.report.flows[flow.id].get("problem"), self.of(flow), self._at(flow)
+            delivered = np.nansum(self.per_bin(flow, "delivered_bytes"))
+            if problem and not delivered and not (at is not None and np.isnan(at.left_s[data]).any()):
+                raise JobError(f"{name} delivered nothing: {problem}")
             if flow.ecn and at is not None and data.any() and not at.capable[data].any():
                 raise JobError(f"{name}: ECN was not negotiated, although the scenario asks for it")
+
+    def _at(self, flow: Flow) -> Crossing | None:
+        return self.crossings.get(self.main_link(flow))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader should know: what Linux does otherwise, and which flows ended before their time."""
+        ended = [
+            f"flow {flow.index} of group {flow.group} ended before its time: {problem}"
+            for flow in self.job.flows
+            if (problem := self.report.flows[flow.id].get("problem"))
+        ]
+        return [*self.job.remarks, *ended]
 
     @property
     def links(self) -> list[str]:
@@ -105,7 +118,7 @@ class Observed:
 
     def of(self, flow: Flow) -> Any:
         """Return which packets at its main link are a flow's data."""
-        at = self.crossings.get(self.main_link(flow))
+        at = self._at(flow)
         return None if at is None else (at.source == _number(flow.source)) & (at.destination == _number(flow.sink))
 
     def main_link(self, flow: Flow) -> str:

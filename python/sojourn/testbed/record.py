@@ -32,7 +32,7 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         "measured_from_s": seen.warmup_s,
         "events": None,
         "wall_s": wall_s,
-        "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": list(seen.job.remarks)},
+        "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": seen.remarks},
         "bottleneck": {**_link(seen, "bottleneck"), **_probe(seen)},
         **({"reverse": _link(seen, "reverse")} if "reverse" in seen.links else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},

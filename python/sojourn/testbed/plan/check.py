@@ -14,6 +14,12 @@ _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr", "voip")
 _UTP_TRAFFIC = ("bulk",)
+_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "bottleneck", "reverse", "hop", "group")
+_LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
+_GROUP_KEYS = (
+    *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
+    *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
+)
 UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
 
 
@@ -72,7 +78,21 @@ def refused(refusals: Sequence[Refusal]) -> _native.InputError:
     return error
 
 
+def _strangers(table: Mapping[str, Any], path: str, known: Iterable[str]) -> Iterable[Refusal]:
+    """Refuse keys that the testbed does nothing for: a scenario is never run without a part of it."""
+    for key in table:
+        if key not in known:
+            yield Refusal(f"{path}{key}", _short(table[key]), "nothing of the kind", who="the testbed")
+
+
+def _short(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
+
+
 def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
+    yield from _strangers(scenario, "", _TOP_KEYS)
+    for key in ("bottleneck", "reverse"):
+        yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
     if "hop" in scenario:
         yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
     by_path = paths(scenario)
@@ -119,8 +139,7 @@ def _rate(text: str) -> float:
 def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
     """Say what of a group no real socket can have."""
     key = f"group.{group['name']}"
-    if "access_rate" in group:
-        yield Refusal(f"{key}.access_rate", group["access_rate"], "no line of its own", who="the testbed")
+    yield from _strangers(group, f"{key}.", _GROUP_KEYS)
     for clock, still in (("clock_offset", "0 s"), ("clock_skew_ppm", 0.0)):
         if group[clock] != still:
             yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")
