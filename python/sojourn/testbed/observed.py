@@ -42,9 +42,12 @@ class Observed:
             for key, (before, after, side) in _SIDES.items()
             if key in report.queues
         }
-        seen = cls(job, report, crossings)
-        seen._check()
-        return seen
+        return cls(job, report, crossings).checked()
+
+    def checked(self) -> "Observed":
+        """Return it; raises JobError where a flow did not do what the plan says."""
+        self._check()
+        return self
 
     def _check(self) -> None:
         """Raise JobError where a flow did not do what the plan says, and the queue was not the reason."""
@@ -68,7 +71,12 @@ class Observed:
             for flow in self.job.flows
             if (problem := self.report.flows[flow.id].get("problem"))
         ]
-        return [*self.job.fit.remarks, *ended]
+        return [*self.job.remarks, *ended]
+
+    @property
+    def links(self) -> list[str]:
+        """The links of the run, whether anybody stood at their queues or not."""
+        return [link for link in _SIDES if link in self.crossings or link in self.job.unseen]
 
     @property
     def duration_s(self) -> float:
@@ -123,7 +131,10 @@ class Observed:
         ping = next(ping for ping in self.report.pings if ping.id == PROBE)
         sent_s = np.array(ping.sent_s, dtype=np.float64)
         rtt_ms = np.array([np.nan if value is None else value for value in ping.rtt_ms], dtype=np.float64)
-        quiet = rtt_ms[(sent_s < 0) & ~np.isnan(rtt_ms)]
+        # A path that others use may never be empty in the seconds before: there the paper's own base is taken, the least
+        # of all.
+        is_base = (sent_s < 0) | bool(self.job.unseen)
+        quiet = rtt_ms[is_base & ~np.isnan(rtt_ms)]
         base_ms = float(quiet.min()) if len(quiet) else None
         return sent_s, rtt_ms - (np.nan if base_ms is None else base_ms), base_ms
 

@@ -1,6 +1,6 @@
 """From a resolved scenario to a job for a kernel: pure, so that it can be read and tested without one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,12 @@ class Job:
     plan: dict[str, Any]
     """The content of plan.json."""
     flows: list[Flow]
-    fit: Fit
+    fit: Fit | None = None
+    """How the links are said to Linux; None where they are not."""
+    remarks: Sequence[str] = ()
+    """What is otherwise than the scenario says."""
+    unseen: Sequence[str] = ()
+    """Links at whose queues nobody stands."""
 
 
 def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1) -> Job:
@@ -45,7 +50,7 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1)
         "lead_s": BASE_S,
         "bin_s": bin_s,
     }
-    return Job(plan, all_flows, said)
+    return Job(plan, all_flows, said, said.remarks)
 
 
 def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow]) -> dict[str, list[str]]:

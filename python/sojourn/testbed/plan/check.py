@@ -38,7 +38,7 @@ class Fit:
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in _group(group))]
+    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group))]
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
     said: dict[str, tuple[LinkFacts, Expressed]] = {}
@@ -49,7 +49,7 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
             said[key] = side
     if refusals:
         raise refused(refusals)
-    how = {group["name"]: _how(group) for group in scenario["group"]}
+    how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
@@ -136,7 +136,8 @@ def _rate(text: str) -> float:
     return found[0] if found else 0.0
 
 
-def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
+def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Say what of a group no real socket can have."""
     key = f"group.{group['name']}"
     yield from _strangers(group, f"{key}.", _GROUP_KEYS)
     for clock, still in (("clock_offset", "0 s"), ("clock_skew_ppm", 0.0)):
@@ -175,7 +176,8 @@ def endpoint_kind(group: Mapping[str, Any]) -> str:
     return TCP if express.absent("controls", kind) is None else UDP
 
 
-def _how(group: Mapping[str, Any]) -> tuple[str, Any]:
+def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind of a group's endpoints and what they are told of the control."""
     kind = endpoint_kind(group)
     if kind != TCP:
         return kind, group.get("control")
