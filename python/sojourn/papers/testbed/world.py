@@ -32,6 +32,9 @@ _LIBUTP_TRANSPORT = {
     "header": "48 B",
 }
 
+# PIE's 15 ms in ticks of 10 ms, which user-mode Linux has.
+_PIE_UPDATE = "20 ms"
+
 
 def red(least_bytes: int, most_bytes: int, burst: int, mean_packet: int = 1000, max_p: float = 0.02) -> dict[str, Any]:
     """Return a RED of tc's, with the limit that its manual advises: eight times the upper threshold."""
@@ -113,6 +116,8 @@ class Cell:
     ping_ms: Number
     """Mean queueing delay of pings."""
     utilization: Number
+    shares: tuple[float, ...]
+    """TCP's part in each run."""
 
 
 def cell(results: Results, key: Key) -> Cell:
@@ -121,29 +126,38 @@ def cell(results: Results, key: Key) -> Cell:
     is_simulated = (label(key), "ping") in results.rows
     ping = results.number(key, "queue_ms_mean", "ping") if is_simulated else results.number(key, PING_MS)
     shares = [one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other]
-    return Cell(Number.of(shares), results.number(key, EXACT_MS), ping, results.number(key, "bottleneck_utilization"))
+    exact = results.number(key, EXACT_MS)
+    return Cell(Number.of(shares), exact, ping, results.number(key, "bottleneck_utilization"), tuple(shares))
 
 
 PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
 
 
+def _as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a case with what the kernel's side has of itself."""
+    told = dict(changes)
+    if told["group.background.control"] == "libutp":
+        told["group.background.transport"] = _LIBUTP_TRANSPORT
+    if told["bottleneck.queue"]["kind"] == "pie":
+        told["bottleneck.queue"] = told["bottleneck.queue"] | {"update": _PIE_UPDATE}
+    return told
+
+
 def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
     """Run cases in simulation."""
-    told = {
-        key: dict(changes)
-        | ({"group.background.transport": _LIBUTP_TRANSPORT} if changes["group.background.control"] == "libutp" else {})
-        for key, changes in cases.items()
-    }
+    told = {key: _as_on_the_kernel(changes) for key, changes in cases.items()}
     results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
     return {key: cell(results, key) for key in cases}
 
 
-def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Cell]:
+def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
     """Run cases on the kernel."""
-    results = measure(lab, f"{name}-kernel", base(KERNEL), cases, seeds=RUNS, backend="linux")
+    results = measure(lab, f"{name}-kernel", base(KERNEL), cases, seeds=runs, backend="linux")
     return {key: cell(results, key) for key in cases}
 
 
-def both(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[str, dict[Key, Cell]]:
-    """Run cases in both worlds; return what each found."""
-    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases)}
+def both(
+    lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS
+) -> dict[str, dict[Key, Cell]]:
+    """Run cases in both worlds, on the kernel so many times; return what each found."""
+    return {KERNEL: run_on_kernel(lab, name, cases, runs=runs), SIM: simulate(lab, name, cases)}
