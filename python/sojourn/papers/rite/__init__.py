@@ -2,6 +2,7 @@
 
 from sojourn.papers.rite import (
     aqms,
+    buffers,
     cellular,
     cures,
     drift,
@@ -30,6 +31,7 @@ RITE = Study(
         *aqms.ITEMS,
         *sensitivity.ITEMS,
         *early.ITEMS,
+        *buffers.ITEMS,
     ),
     summary=summary,
     pictures=(
@@ -44,6 +46,7 @@ RITE = Study(
         ("fig4.2", "fig4.2"),
         ("fig4.4", "fig4.4"),
         ("sensitivity", "sensitivity"),
+        ("buffers", "buffers"),
         ("table4.1", "table4.1"),
         ("aggressive", "aggressive"),
     ),
