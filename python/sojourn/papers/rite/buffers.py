@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import UTILIZATION, Key, Number, Results, check, measure
+from sojourn.papers.measures import UTILIZATION, Key, Results, check, measure
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.rite.plan import DISCIPLINES, NO_AQM, PACKET_BYTES, SINGLE_QUEUE_AQMS, bulk, link
 from sojourn.papers.study import Check, Findings, Item, Table
@@ -128,9 +128,9 @@ def buffers(lab: Lab) -> Findings:
     most = GATEWAY.buffers_kb[-1]
     tails = {name: large.number((name, most), TAIL).mean for name in DISCIPLINES}
     found.verdict = (
-        f"Behind {most:g} kB at 1 Mbit/s the 90th percentile of delay is {tails[NO_AQM] / 1e3:.1f} s without an AQM and "
-        f"{min(tails[name] for name in SINGLE_QUEUE_AQMS):.0f} to {max(tails[name] for name in SINGLE_QUEUE_AQMS):.0f} "
-        "ms with one in a single queue."
+        f"Behind {most:g} kB at 1 Mbit/s the 90th percentile of delay is {tails[NO_AQM] / 1e3:.1f} s without an AQM "
+        f"and {min(tails[name] for name in SINGLE_QUEUE_AQMS):.0f} to "
+        f"{max(tails[name] for name in SINGLE_QUEUE_AQMS):.0f} ms with one in a single queue."
     )
     found.text = (
         "The gateway's buffers are doublings from 16 to 256 kB, and the 94 KiB that have been counted in a cable modem "

@@ -21,7 +21,7 @@ WARMUP_S, DURATION_S = 30, 150
 RATE = "10 Mbit/s"
 BUFFER = "125 kB"
 """A bandwidth-delay product at 100 ms."""
-_DEEP = "DropTail, 4 times"
+_DEEP = "DropTail, 500 kB"
 _DEEP_BUFFER = "500 kB"
 QUEUES: dict[str, tuple[Mapping[str, Any], str]] = {
     NO_AQM: (DISCIPLINES[NO_AQM], BUFFER),
@@ -31,6 +31,9 @@ QUEUES: dict[str, tuple[Mapping[str, Any], str]] = {
     "SFQ": (SFQ, BUFFER),
     "FQ-CoDel": (DISCIPLINES["FQ-CoDel"], BUFFER),
 }
+# The interval that RFC 8289 would have: the longest round-trip time.
+_LONG = "FQ-CoDel, 300 ms"
+QUEUES[_LONG] = ({**DISCIPLINES["FQ-CoDel"], "interval": f"{max(RTTS_MS)} ms"}, BUFFER)
 PER_FLOW = ("SFQ", "FQ-CoDel")
 # Criteria, from before the first run. An exponent of 0.1 is a quarter more for a tenth of the round-trip time.
 _FAIR_EXPONENT = 0.1
@@ -112,8 +115,8 @@ def sharing(lab: Lab) -> Findings:
     )
     found.text = (
         "The exponent is that of the base round-trip time, over four times from 10 to 300 ms: 0 is the same rate for "
-        "all, 1 a rate in inverse proportion. A queue that is long against the round-trip times makes them alike; an AQM "
-        "takes that away, and only queues for each flow put fairness in its place."
+        "all, 1 a rate in inverse proportion. A queue that is long against the round-trip times makes them alike; an "
+        "AQM takes that away, and only queues for each flow put fairness in its place."
     )
     return found
 
@@ -142,7 +145,8 @@ def _checks(results: Results) -> Iterator[Check]:
     for control in CONTROLS:
         bias = {name: exponents(results, (control, name)) for name in QUEUES}
         yield check(
-            f"{control}: an AQM in a single queue favours short round trips more than a deep buffer does, beyond chance",
+            f"{control}: an AQM in a single queue favours short round trips more than a deep buffer does, beyond "
+            "chance",
             "expected: the long queue made round trips alike",
             ", ".join(f"{name} {bias[name].text(2)}" for name in (_DEEP, *SINGLE_QUEUE_AQMS)),
             agrees=all(bias[name].surely_above(bias[_DEEP]) for name in SINGLE_QUEUE_AQMS),
@@ -152,8 +156,14 @@ def _checks(results: Results) -> Iterator[Check]:
             "expected of fair queueing",
             ", ".join(f"{name} {bias[name].text(2)}" for name in PER_FLOW),
             agrees=all(abs(end) < _FAIR_EXPONENT for name in PER_FLOW for end in bias[name].interval()),
-            why="CoDel drops from a flow with a round trip of several intervals before it can fill the link: such a flow "
-            "leaves a part of its share to the others.",
+            why="CoDel's interval of 100 ms is shorter than the longest round trip: it drops from such a flow before "
+            "the flow can have answered, which then leaves a part of its share to the others (next check).",
+        )
+        yield check(
+            f"{control}: FQ-CoDel's is, with an interval as long as the longest round trip",
+            "expected of RFC 8289's rule for the interval",
+            f"{bias[_LONG].text(2)} with 300 ms, {bias['FQ-CoDel'].text(2)} with 100 ms",
+            agrees=all(abs(end) < _FAIR_EXPONENT for end in bias[_LONG].interval()),
         )
     newreno, cubic = ({name: exponents(results, (one, name)) for name in SINGLE_QUEUE_AQMS} for one in CONTROLS)
     yield check(
@@ -161,11 +171,13 @@ def _checks(results: Results) -> Iterator[Check]:
         "expected: its window grows with time, not with round trips",
         ", ".join(f"{name} {cubic[name].text(2)} and {newreno[name].text(2)}" for name in SINGLE_QUEUE_AQMS),
         agrees=all(newreno[name].surely_above(cubic[name]) for name in SINGLE_QUEUE_AQMS),
-        why="At these rates CUBIC follows its estimate of what a flow of NewReno would have, which depends on the round "
-        "trip as NewReno does.",
+        why="At these rates CUBIC follows its estimate of what a flow of NewReno would have, which depends on the "
+        "round trip as NewReno does.",
     )
     jains = {name: results.number(("CUBIC", name), JAIN_ALL, group(RTTS_MS[0])) for name in QUEUES}
-    yield shown("Jain's index of all CUBIC flows", "-", ", ".join(f"{name} {one.text(2)}" for name, one in jains.items()))
+    yield shown(
+        "Jain's index of all CUBIC flows", "-", ", ".join(f"{name} {one.text(2)}" for name, one in jains.items())
+    )
 
 
 ITEMS = (

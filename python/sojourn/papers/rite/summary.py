@@ -8,6 +8,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "What does it do to short transfers and web pages?": ("short", "web"),
     "Are the low-latency AQMs better than ARED, and parameterless?": ("fig4.2", "fig4.4", "sensitivity"),
     "What does early marking do?": ("table4.1", "aggressive"),
+    "Is it fair queueing or the AQM that helps?": ("isolation", "mixed-rtts"),
+    "Do the AQMs depend on the buffer, the rate and the round-trip time?": ("buffers", "datacentre", "rural"),
     "Is the delay's gradient a better signal?": ("cdg-backoff", "cdg-share", "cdg-loss", "cdg-ecn"),
 }
 OTHERS = "And the rest of the report:"

@@ -47,7 +47,9 @@ class Synchrony:
         return self.share - self.by_chance
 
 
-def synchrony(losses: Sequence[tuple[float, int]], flows: int, epoch_s: float, start_s: float, end_s: float) -> Synchrony:
+def synchrony(
+    losses: Sequence[tuple[float, int]], flows: int, epoch_s: float, start_s: float, end_s: float
+) -> Synchrony:
     """Measure losses, each a time in seconds and the number of its flow, between two times.
 
     Without any loss the shares are 0. Pairs of which one flow never or always loses have no correlation; without any
@@ -75,7 +77,7 @@ def _phi(losses: Sequence[tuple[float, int]], flows: int, epoch_s: float, start_
     for time, flow in losses:
         lost[flow, min(int((time - start_s) / epoch_s), lost.shape[1] - 1)] = 1
     varied = lost[lost.std(axis=1) > 0]
-    if len(varied) < 2:
+    if len(varied) <= 1:
         return 0.0
     matrix = np.corrcoef(varied)
     return float(matrix[np.triu_indices(len(varied), 1)].mean())
@@ -147,29 +149,34 @@ def study(lab: Lab) -> Findings:
     found.show(
         "synchrony",
         panels(["per congestion epoch", "per pair of flows"], draw, drop=0.2, ncols=3),
-        f"Loss synchronisation of {FLOWS} flows, mean and 95 % interval; left with the share that the same losses would "
-        "hit if they were dealt to the flows at random",
+        f"Loss synchronisation of {FLOWS} flows, mean and 95 % interval; left with the share that the same losses "
+        "would hit if they were dealt to the flows at random",
     )
     found.tables.append(_table(results, runs))
     found.checks = list(_checks(number, results))
     tail, red = (number("CUBIC", name, "share") for name in (NO_AQM, "ARED"))
     found.verdict = (
-        f"Where CUBIC flows lose at a full buffer of one bandwidth-delay product, {tail.text(0, 100)} % of them lose in "
-        f"the same epoch, {red.text(0, 100)} % under ARED."
+        f"Where CUBIC flows lose at a full buffer of one bandwidth-delay product, {tail.text(0, 100)} % of them lose "
+        f"in the same epoch, {red.text(0, 100)} % under ARED."
     )
     found.text = (
-        f"A congestion epoch begins with a loss that is in none, and lasts {EPOCH_S:g} s, the base round-trip time and a "
-        "full buffer; the synchronisation is the mean share of the flows that lose in an epoch, as Hassayoun and Ros "
-        "define it (INFOCOM workshops 2008). It grows with the number of losses in an epoch, however these fall, so the "
-        "share that as many losses dealt at random would hit stands beside it, and the mean correlation of two flows' "
-        f"losses in windows of {EPOCH_S:g} s, which is 0 for independent flows whatever their number."
+        f"A congestion epoch begins with a loss that is in none, and lasts {EPOCH_S:g} s, the base round-trip time "
+        "and a full buffer; the synchronisation is the mean share of the flows that lose in an epoch, as Hassayoun "
+        "and Ros define it (INFOCOM workshops 2008). It grows with the number of losses in an epoch, however these "
+        "fall, so the share that as many losses dealt at random would hit stands beside it, and the mean correlation "
+        f"of two flows' losses in windows of {EPOCH_S:g} s, which is 0 for independent flows whatever their number."
     )
     return found
 
 
 def _table(results: Results, runs: Mapping[str, Sequence[Synchrony]]) -> Table:
     whats = ("epochs", "share", "by_chance", "excess", "phi")
-    columns = ("control", "discipline", *(part for what in whats for part in (what, f"half_ci95_{what}")), "utilization")
+    columns = (
+        "control",
+        "discipline",
+        *(part for what in whats for part in (what, f"half_ci95_{what}")),
+        "utilization",
+    )
     rows = []
     for control in CONTROLS:
         for name in DISCIPLINES:
@@ -208,7 +215,8 @@ def _checks(number: Callable[[str, str, str], Number], results: Results) -> Iter
 _WHY = (
     "With thresholds or a target far below a round trip an AQM signals several times in an epoch: the share counts how "
     "many flows that hits, not whether they are hit together. As many losses dealt at random hit as many flows (next "
-    "check), and the correlation, which does not grow with the number of losses, says that they fall more independently."
+    "check), and the correlation, which does not grow with the number of losses, says that they fall more "
+    "independently."
 )
 
 
@@ -216,8 +224,8 @@ ITEMS = (
     Item(
         "synchrony",
         "Section 4.1.2: loss synchronisation",
-        f"{FLOWS} flows of NewReno or CUBIC, 10 Mbit/s, base round-trip time {1000 * RTT_S:g} ms, buffer {BUFFER_KB} kB "
-        f"(one bandwidth-delay product), {DURATION_S - WARMUP_S} s after {WARMUP_S} s; {RUNS} runs",
+        f"{FLOWS} flows of NewReno or CUBIC, 10 Mbit/s, base round-trip time {1000 * RTT_S:g} ms, buffer {BUFFER_KB} "
+        f"kB (one bandwidth-delay product), {DURATION_S - WARMUP_S} s after {WARMUP_S} s; {RUNS} runs",
         study,
     ),
 )
