@@ -103,7 +103,7 @@ def delays(agreement: Mapping[str, Any]) -> list[str]:
     low, high = (_percent(metric.tolerance, metric.scale) for metric in (DELAYS[0], DELAYS[-1]))
     return [
         "# Validation: how long packets wait",
-        paragraph(f"""The delays of RITE's comparison of low-latency AQMs ([its page](../papers/rite.md)) in ns-3, as
+        paragraph(f"""The delays of RITE's comparison of low-latency AQMs (`sojourn paper rite fig4.2`) in ns-3, as
             far as that can run it: NewReno, 1 and 4 flows for each of 4 pairs of hosts, 10 Mbit/s, 1000 packets, base
             round-trip times of 5, 100 and 500 ms, CoDel (5 ms, 100 ms) and PIE (15 ms) with ns-3's defaults.
             Percentiles of the time that packets which left the queue had waited. {READING} Tolerances: {low} for the

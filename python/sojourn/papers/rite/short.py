@@ -184,9 +184,8 @@ def short(lab: Lab) -> Findings:
         "A link that LEDBAT keeps full loses to a transfer exactly what the transfer takes, so the part that LEDBAT "
         "yields is the size over capacity and time: it falls with the capacity, which the report does not print, and "
         "with the number of round trips that slow start takes, each of which LEDBAT makes longer by its target. An "
-        "AQM takes the standing queue from the scavenger, and the short transfer is nearly as fast as on a free link; "
-        "a long one then has to share with a scavenger that no longer yields, also where queues are per flow, which "
-        "are fair to both."
+        "AQM takes the standing queue from the scavenger and makes short transfers faster; a long one then has to "
+        "share with a scavenger that no longer yields, also where queues are per flow, which are fair to both."
     )
     return found
 

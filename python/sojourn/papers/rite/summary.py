@@ -6,6 +6,7 @@ from sojourn.papers.study import Findings
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "What does LEDBAT do to delay when it is alone for long?": ("drift", "cures", "skew"),
     "What does it do to short transfers and web pages?": ("short", "web"),
+    "How long does a page take on cellular links, and which AQM suits them?": ("fig3.2", "fluctuating"),
     "Are the low-latency AQMs better than ARED, and parameterless?": ("fig4.2", "fig4.4", "sensitivity"),
     "What does early marking do?": ("table4.1", "aggressive"),
     "Is it fair queueing or the AQM that helps?": ("isolation", "mixed-rtts"),
