@@ -62,7 +62,12 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
 
 
 def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
+    keep = (
+        plan.bin_s if SERIES in plan.keep else None,
+        PACKETS in plan.keep,
+        PROBES in plan.keep,
+        TRANSFERS in plan.keep,
+    )
     return scenario.run(seeds, 1, keep, progress)
 
 
