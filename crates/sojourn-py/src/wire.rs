@@ -10,7 +10,7 @@ pub fn wire(py: Python<'_>, plan_json: &str) -> PyResult<String> {
     let plan = Plan::read(plan_json).map_err(|problem| errors::wire(py, &problem))?;
     let mut signal = None;
     let report = py.detach(|| {
-        run(&plan, &mut || match Python::attach(|py| py.check_signals()) {
+        run(&plan, &mut || match Python::attach(Python::check_signals) {
             Ok(()) => true,
             Err(error) => {
                 signal = Some(error);

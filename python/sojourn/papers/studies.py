@@ -1,9 +1,14 @@
 """All studies."""
 
+from sojourn.papers.braud import BRAUD
 from sojourn.papers.fluid import FLUID
 from sojourn.papers.gong import GONG
 from sojourn.papers.rite import RITE
 from sojourn.papers.study import Study
 from sojourn.papers.testbed import GONG_TESTBED
 
+<<<<<<< HEAD
+STUDIES: tuple[Study, ...] = (GONG, BRAUD, FLUID, RITE)
+=======
 STUDIES: tuple[Study, ...] = (GONG, GONG_TESTBED, FLUID, RITE)
+>>>>>>> gtest

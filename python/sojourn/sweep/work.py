@@ -5,7 +5,11 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
+<<<<<<< HEAD
+from sojourn.sweep.plan import PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
+=======
 from sojourn.sweep.plan import LINUX, PACKETS, PROBES, SERIES, Plan, Point
+>>>>>>> gtest
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
 from sojourn.testbed.errors import TestbedError
 
@@ -16,7 +20,12 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 # The tables of what a plan keeps.
-_TABLES = {SERIES: ("queue", "flows"), PROBES: ("queue_probes", "flow_probes"), PACKETS: ("packets",)}
+_TABLES = {
+    SERIES: ("queue", "flows"),
+    PROBES: ("queue_probes", "flow_probes"),
+    PACKETS: ("packets",),
+    TRANSFERS: ("transfers",),
+}
 
 Progress = Callable[[float], None]
 
@@ -62,6 +71,10 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
         return [_alone(plan, point, scenario, seed) for seed in seeds]
 
 
+<<<<<<< HEAD
+def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
+    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
+=======
 def _simulate(
     plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None
 ) -> "Sequence[_native.Run | LinuxRun]":
@@ -71,6 +84,7 @@ def _simulate(
         # One at a time: who asks for batches decides how many are run side by side.
         return world.run(scenario, seeds, plan.bin_s, progress, world.How(shaper=plan.shaper), jobs=1)
     keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, False)
+>>>>>>> gtest
     return scenario.run(seeds, 1, keep, progress)
 
 
