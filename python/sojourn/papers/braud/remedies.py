@@ -125,7 +125,14 @@ def remedies(lab: Lab) -> Findings:
         down = results.number((load, name), GOODPUT, DOWNLOAD).mean if load == BOTH else None
         rows.append((load, REMEDIES[str(name)][0], name, delay.mean, delay.sd, 100 * lost, up.mean, down))
     columns = ("load", "level", "remedy", "delay_ms", "sd_delay", "lost_percent", "upload_mbps", "download_mbps")
-    found.tables.append(Table("remedies", "Delay of a thin stream, and what goodput is lost of what the links could carry", columns, tuple(rows)))
+    found.tables.append(
+        Table(
+            "remedies",
+            "Delay of a thin stream, and what goodput is lost of what the links could carry",
+            columns,
+            tuple(rows),
+        )
+    )
 
     def draw(index: int, axes: Axes) -> None:
         load = LOADS[index]
@@ -242,7 +249,12 @@ FLOWS: dict[str, dict[str, Any]] = {
 }
 _LOSS_BASED = tuple(FLOWS)[:3]
 _DELAY_BASED = ("LEDBAT++", "Vegas")
-_WAYS = {"no UDP": None, "250 packets/s": padding(UDP), "bursts": padding(UDP, burst=100, every="1 s"), ADAPTIVE: _adaptive()}
+_WAYS = {
+    "no UDP": None,
+    "250 packets/s": padding(UDP),
+    "bursts": padding(UDP, burst=100, every="1 s"),
+    ADAPTIVE: _adaptive(),
+}
 _HALVED = 2.0
 
 
