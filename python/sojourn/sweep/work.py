@@ -75,8 +75,8 @@ def _simulate(
 
         # One at a time: who asks for batches decides how many are run side by side.
         return world.run(scenario, seeds, plan.bin_s, progress, world.How(shaper=plan.shaper), jobs=1)
-    bin_s = plan.bin_s if SERIES in plan.keep else None
-    keep = (bin_s, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
+    series_bin_s = plan.bin_s if SERIES in plan.keep else None
+    keep = (series_bin_s, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
     return scenario.run(seeds, 1, keep, progress)
 
 

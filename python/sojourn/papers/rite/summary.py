@@ -9,6 +9,8 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "How long does a page take on cellular links, and which AQM suits them?": ("fig3.2", "fluctuating"),
     "Are the low-latency AQMs better than ARED, and parameterless?": ("fig4.2", "fig4.4", "sensitivity"),
     "What does early marking do?": ("table4.1", "aggressive"),
+    "Is it fair queueing or the AQM that helps?": ("isolation", "mixed-rtts"),
+    "Do the AQMs depend on the buffer, the rate and the round-trip time?": ("buffers", "datacentre", "rural"),
     "Is the delay's gradient a better signal?": ("cdg-backoff", "cdg-share", "cdg-loss", "cdg-ecn"),
 }
 OTHERS = "And the rest of the report:"
