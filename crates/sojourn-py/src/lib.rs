@@ -5,6 +5,7 @@
 
 mod columns;
 mod errors;
+mod padding;
 mod replay;
 mod run;
 mod scenario;
@@ -46,6 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Interrupted", module.py().get_type::<Interrupted>())?;
     module.add("WireError", module.py().get_type::<WireError>())?;
     module.add_class::<scenario::Scenario>()?;
+    module.add_class::<padding::Padding>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -7,8 +7,4 @@ from sojourn.papers.rite import RITE
 from sojourn.papers.study import Study
 from sojourn.papers.testbed import GONG_TESTBED
 
-<<<<<<< HEAD
-STUDIES: tuple[Study, ...] = (GONG, BRAUD, FLUID, RITE)
-=======
-STUDIES: tuple[Study, ...] = (GONG, GONG_TESTBED, FLUID, RITE)
->>>>>>> gtest
+STUDIES: tuple[Study, ...] = (GONG, GONG_TESTBED, BRAUD, FLUID, RITE)

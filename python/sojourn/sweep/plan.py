@@ -15,17 +15,11 @@ from sojourn.reading import Source, find, input_error, read_text, toml_value, un
 from sojourn.sweep.axis import AxisError, read_range, values
 from sojourn.testbed.plan.shaping import SHAPERS, Shaper
 
-<<<<<<< HEAD
-KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
-SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
-KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
-=======
 KEYS = ("name", "base", "seeds", "backend", "shaper", "keep", "bin", "set", "axes", "zip", "sample", "cases")
 SIM, LINUX = "sim", "linux"
 WORLDS = (SIM, LINUX)
-SERIES, PROBES, PACKETS = "series", "probes", "packets"
-KEPT = (SERIES, PROBES, PACKETS)
->>>>>>> gtest
+SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
+KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")

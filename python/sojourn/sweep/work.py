@@ -5,11 +5,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
-<<<<<<< HEAD
-from sojourn.sweep.plan import PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
-=======
-from sojourn.sweep.plan import LINUX, PACKETS, PROBES, SERIES, Plan, Point
->>>>>>> gtest
+from sojourn.sweep.plan import LINUX, PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
 from sojourn.testbed.errors import TestbedError
 
@@ -71,10 +67,6 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
         return [_alone(plan, point, scenario, seed) for seed in seeds]
 
 
-<<<<<<< HEAD
-def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
-=======
 def _simulate(
     plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None
 ) -> "Sequence[_native.Run | LinuxRun]":
@@ -83,8 +75,8 @@ def _simulate(
 
         # One at a time: who asks for batches decides how many are run side by side.
         return world.run(scenario, seeds, plan.bin_s, progress, world.How(shaper=plan.shaper), jobs=1)
-    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, False)
->>>>>>> gtest
+    series_bin_s = plan.bin_s if SERIES in plan.keep else None
+    keep = (series_bin_s, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
     return scenario.run(seeds, 1, keep, progress)
 
 
