@@ -28,7 +28,9 @@ def panels(
             axes.set_title(title)
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
                 handles.setdefault(name, handle)
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), columns))
+        figure.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), columns)
+        )
     return figure
 
 

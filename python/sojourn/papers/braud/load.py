@@ -59,7 +59,9 @@ def downloads(most: int, per_s: float, control: str | Mapping[str, Any] = NEWREN
     }
 
 
-def draws(lab: Lab, name: str, line: Mapping[str, Any], payload_mbps: float, wanted: float, runs: int) -> list[tuple[int, float]]:
+def draws(
+    lab: Lab, name: str, line: Mapping[str, Any], payload_mbps: float, wanted: float, runs: int
+) -> list[tuple[int, float]]:
     """Return the seeds whose downloads, alone on the line, carry nearest to the wanted load, and what they carry.
 
     With this tail the mean is made by transfers that most runs of 1000 s never draw, so that the load of a run is far
@@ -87,7 +89,10 @@ class Responses:
         starts = {int(point): slice(*np.searchsorted(at[order], [point, point + 1])) for point in set(points.values())}
         self.cases = cases
         self.runs = {
-            key: [(sizes[order][where], times[order][where]) for where in (starts[points[label((*key, seed))]] for seed in seeds)]
+            key: [
+                (sizes[order][where], times[order][where])
+                for where in (starts[points[label((*key, seed))]] for seed in seeds)
+            ]
             for key, seeds in cases.items()
         }
         self.results = results
@@ -119,5 +124,7 @@ class Responses:
         for low, high in zip(EDGES, (*EDGES[1:], float("inf")), strict=True):
             chosen = (sizes >= low) & (sizes < high)
             if chosen.sum() >= least:
-                found.append((float(np.exp(np.log(sizes[chosen]).mean())), float(times[chosen].mean()), int(chosen.sum())))
+                found.append(
+                    (float(np.exp(np.log(sizes[chosen]).mean())), float(times[chosen].mean()), int(chosen.sum()))
+                )
         return found

@@ -152,12 +152,16 @@ def adsl(lab: Lab) -> Findings:
     return found
 
 
-def _mean(times: Responses, setting: str, udp: str, up: str, size: tuple[int, int] = SMALL, down: str | None = None) -> Number:
+def _mean(
+    times: Responses, setting: str, udp: str, up: str, size: tuple[int, int] = SMALL, down: str | None = None
+) -> Number:
     """Return the mean response of a size, over runs; of all downloads' controls together unless one is named."""
     numbers = [times.mean((setting, udp, up, one), size) for one in ([down] if down else CONTROLS)]
     count = len(numbers)
     return Number(
-        sum(one.mean for one in numbers) / count, sum(one.sd for one in numbers) / count, min(one.runs for one in numbers)
+        sum(one.mean for one in numbers) / count,
+        sum(one.sd for one in numbers) / count,
+        min(one.runs for one in numbers),
     )
 
 
@@ -167,7 +171,9 @@ def _words(size: tuple[int, int]) -> str:
 
 def _vegas_first(times: Responses, setting: Setting, size: tuple[int, int]) -> Check:
     won = [
-        times.mean((setting.name, PLAIN, up, down), size).surely_above(times.mean((setting.name, PLAIN, VEGAS, down), size))
+        times.mean((setting.name, PLAIN, up, down), size).surely_above(
+            times.mean((setting.name, PLAIN, VEGAS, down), size)
+        )
         for up in REST
         for down in CONTROLS
     ]
@@ -212,7 +218,9 @@ def _lighter(times: Responses) -> Check:
 
 def _padding_helps(times: Responses, setting: Setting, size: tuple[int, int], why: str = "") -> Check:
     won = [
-        times.mean((setting.name, PLAIN, up, down), size).surely_above(times.mean((setting.name, PADDED, up, down), size))
+        times.mean((setting.name, PLAIN, up, down), size).surely_above(
+            times.mean((setting.name, PADDED, up, down), size)
+        )
         for up in REST
         for down in CONTROLS
     ]
@@ -280,7 +288,9 @@ def _harmless(times: Responses, settings: Sequence[Setting], why: str = "") -> C
 def _medians(times: Responses, setting: Setting) -> Check:
     parts = []
     for up in CONTROLS:
-        before, after = ([times.median_and_slow((setting.name, udp, up, down), SMALL) for down in CONTROLS] for udp in setting.padded)
+        before, after = (
+            [times.median_and_slow((setting.name, udp, up, down), SMALL) for down in CONTROLS] for udp in setting.padded
+        )
         median, slow = ([sum(one[part] for one in side) / len(side) for side in (before, after)] for part in (0, 1))
         parts.append(f"{up} {median[0]:.0f} to {median[1]:.0f} ms, {100 * slow[0]:.0f} to {100 * slow[1]:.0f} %")
     return shown(

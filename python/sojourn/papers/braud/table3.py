@@ -76,7 +76,11 @@ def table3(lab: Lab) -> Findings:
     first = LINES[fast]
     timed = {"duration": "100 s", "warmup": "50 s"}
     results = measure(
-        lab, "table3", base(first.rates_kbps, (first.large, first.down_packets), host(UPLOAD), **timed), cases, seeds=SEEDS
+        lab,
+        "table3",
+        base(first.rates_kbps, (first.large, first.down_packets), host(UPLOAD), **timed),
+        cases,
+        seeds=SEEDS,
     )
     found = Findings()
     metrics = ((RTT, UPLOAD), (RTT, DOWNLOAD), (QUEUE_MS, UPLOAD), (GOODPUT, UPLOAD), (GOODPUT, DOWNLOAD))
@@ -88,7 +92,7 @@ def table3(lab: Lab) -> Findings:
     columns = ("line", "way", "acknowledgements", *(column for name in names for column in (name, f"sd_{name}")))
     found.tables.append(Table("table3", "Every way on every line", columns, tuple(rows)))
     for name, one in LINES.items():
-        figure = panels(("round-trip time", "goodput"), _drawing(results, name), height_in=3.0)
+        figure = panels(("round-trip time", "goodput"), _drawing(results, name), height_in=3.2, columns=2)
         found.show(
             one.figure.replace(". ", "").lower(),
             figure,
@@ -165,7 +169,14 @@ def _checks(results: Results, name: str, one: Line, acks: str) -> list[Check]:
     by = {way: _divided(results, name, way, acks) for way in (PADDED, RIGHT)}
     return [
         *(
-            near(f"{where}: {group}'s round-trip time, {LARGE} [ms]", paper, results.number(key, RTT, group), ABOUT, 0, why)
+            near(
+                f"{where}: {group}'s round-trip time, {LARGE} [ms]",
+                paper,
+                results.number(key, RTT, group),
+                ABOUT,
+                0,
+                why,
+            )
             for group, paper in zip((UPLOAD, DOWNLOAD), one.rtts_ms, strict=True)
         ),
         near(f"{where}: upload's part of the uplink, {LARGE}", _UP_PART, part(LARGE, UPLOAD), ABOUT, 2, why),
@@ -213,7 +224,9 @@ def _drawing(results: Results, name: str) -> Any:
             for shift, acks in enumerate(ACKS):
                 places = [at + 0.2 * (2 * position + shift - 1.5) for at in range(len(WAYS))]
                 numbers = [
-                    results.number((name, way, acks), RTT, group) if index == 0 else _part(results, name, way, acks, group)
+                    results.number((name, way, acks), RTT, group)
+                    if index == 0
+                    else _part(results, name, way, acks, group)
                     for way in WAYS
                 ]
                 scale = 1 if index == 0 else 100

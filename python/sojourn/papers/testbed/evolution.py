@@ -10,7 +10,8 @@ from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, TCP, Key, Results, check, measure
 from sojourn.papers.study import Findings, Item, Table
-from sojourn.papers.testbed.world import CONTROLS, FIFO, FIVE, FLOWS, KERNEL, LEDBAT, QUEUES, RED, SFQ, base, case, cellfrom sojourn.sweep.plan import CASE
+from sojourn.papers.testbed.world import CONTROLS, FIFO, FIVE, FLOWS, KERNEL, LEDBAT, QUEUES, RED, SFQ, base, case, cell
+from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import POINT
 
 _BIN_S = 1.0

@@ -155,8 +155,8 @@ def scan(lab: Lab) -> Findings:
         return found
     found.verdict = (
         f"None of {len(simulated)} REDs from 1500 B gives what the paper found with 1+1 flows, in simulation or, of "
-        f"the {len(chosen)} that came nearest, on the kernel: it stays open which parameters the paper had. Single runs "
-        f"on the kernel reach {100 * min(extremes[LEDBAT]):.0f} % beside LEDBAT at the least and "
+        f"the {len(chosen)} that came nearest, on the kernel: it stays open which parameters the paper had. Single "
+        f"runs on the kernel reach {100 * min(extremes[LEDBAT]):.0f} % beside LEDBAT at the least and "
         f"{100 * max(extremes[TCP_LP]):.0f} % beside TCP-LP at the most: the paper calls its starvation not systematic."
     )
     return found
