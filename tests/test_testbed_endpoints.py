@@ -18,7 +18,7 @@ RATE_BPS = 4_000_000
 QUEUE_BYTES = 750_000
 ETHERNET_BYTES = 14
 # Processes need a moment to start on a busy machine.
-LEAD_S = 1.5
+LEAD_S = 2.0
 
 
 def why_not():
@@ -137,7 +137,8 @@ def test_a_bottleneck_gives_its_rate_and_each_packet_has_a_fate(path, tmp_path):
 
     [probe] = reports["snd"]["pings"]
     sent, rtt = np.array(probe["sent_s"]), np.array(probe["rtt_ms"], dtype=float)
-    assert sent[0] == pytest.approx(-0.3, abs=0.05)
+    # The probe's process may be late on a busy machine, but not as late as the run.
+    assert -0.3 <= sent[0] < -0.05
     assert np.nanmin(rtt[sent < -0.05]) < 5
     # A probe waits as its packet did.
     waits = fates.delay_s[fates.arrived["protocol"] == 1]

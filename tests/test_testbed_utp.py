@@ -25,20 +25,40 @@ def test_the_command_has_all_times_on_one_clock():
         "driver": "/x/driver",
     }
     times = ["100.0", "105.0", "120.0", "160.0", "0.5"]
-    assert Flow(entry).command(PLAN) == ["/x/driver", "send", "10.0.1.1", "10.0.2.1", "7000", *times, "1000000", "32"]
+    assert Flow(entry).command(PLAN) == [
+        "/x/driver",
+        "send",
+        "10.0.1.1",
+        "10.0.2.1",
+        "7000",
+        *times,
+        "1000000",
+        "32",
+        "0",
+    ]
 
 
 def test_without_stop_or_size_it_sends_to_the_end():
     command = Flow(ENTRY | {"driver": "d"}).command(PLAN)
-    assert command[5:] == ["100.0", "100.0", "160.0", "160.0", "0.5", "0", "0"]
+    assert command[5:] == ["100.0", "100.0", "160.0", "160.0", "0.5", "0", "0", "0"]
 
 
-def test_a_receiver_reports_bytes_and_a_sender_completions():
-    seen = {"bins": [1, 2], "closed_s": 0.0, "problem": ""}
-    assert Flow(ENTRY | {"role": "receive"}).report(json.dumps(seen), PLAN) == {"id": 3, "delivered_bytes": [1, 2]}
-    assert Flow(ENTRY).report(json.dumps(seen), PLAN) == {"id": 3, "completions": []}
-    sized = ENTRY | {"start_s": 1, "traffic": {"kind": "bulk", "size": "10 kB"}}
-    assert Flow(sized).report(json.dumps(seen | {"closed_s": 103.5}), PLAN)["completions"] == [[2.5, 10_000]]
+def test_the_target_is_that_of_the_scenario():
+    entry = ENTRY | {"driver": "d", "control": {"kind": "libutp", "target": "25 ms"}}
+    assert Flow(entry).command(PLAN)[-1] == "25000"
+    with pytest.raises(UtpError, match=r"control\.target is '25 B'; allowed is a time"):
+        Flow(ENTRY | {"control": {"target": "25 B"}})
+
+
+def test_a_receiver_reports_bytes_and_when_the_last_of_a_transfer_came():
+    seen = {"bins": [1, 2], "received_bytes": 10_000, "last_byte_s": 103.5, "problem": ""}
+    receiver = ENTRY | {"role": "receive", "start_s": 1}
+    endless = Flow(receiver).report(json.dumps(seen), PLAN)
+    assert endless == {"id": 3, "delivered_bytes": [1, 2], "completions": []}
+    sized = Flow(receiver | {"traffic": {"kind": "bulk", "size": "10 kB"}})
+    assert sized.report(json.dumps(seen), PLAN)["completions"] == [[2.5, 10_000]]
+    assert sized.report(json.dumps(seen | {"received_bytes": 9_999}), PLAN)["completions"] == []
+    assert Flow(ENTRY).report(json.dumps(seen), PLAN) == {"id": 3}
     problem = Flow(ENTRY).report(json.dumps(seen | {"problem": "UTP_ETIMEDOUT"}), PLAN)["problem"]
     assert problem == "flow 3: libutp says UTP_ETIMEDOUT"
 
@@ -105,12 +125,12 @@ def test_an_endpoint_without_it_says_how_to_get_it(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert json.loads(report.read_text())["error"]["kind"] == "missing"
-    assert "To build it: sojourn testbed build-libutp" in done.stderr
+    assert done.stderr == "a flow over utp needs libutp. To build it: sojourn testbed build-libutp\n"
 
 
 @pytest.mark.skipif(not utp.program().exists(), reason="libutp is not built: sojourn testbed build-libutp")
 def test_a_transfer_over_loopback(tmp_path):
-    start = time.monotonic() + 0.8
+    start = time.monotonic() + 2.0  # processes need a moment on a busy machine
     entry = ENTRY | {
         "local": "127.0.0.1",
         "peer": "127.0.0.1",
@@ -133,6 +153,7 @@ def test_a_transfer_over_loopback(tmp_path):
     receiver, sender = (json.loads(Path(tmp_path / f"{role}.out").read_text()) for role in ("receive", "send"))
     assert sum(receiver["flows"][0]["delivered_bytes"]) == 200_000
     assert len(receiver["flows"][0]["delivered_bytes"]) == 10
-    [[took_s, size]] = sender["flows"][0]["completions"]
+    [[took_s, size]] = receiver["flows"][0]["completions"]
+    assert sender["flows"] == [{"id": 3}]
     assert size == 200_000
     assert 0 < took_s < 1

@@ -51,6 +51,9 @@ def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
 def seconds(what: str, text: str) -> float:
     """Return a length of time, written as in a scenario file ("100 ms"), in seconds; messages call it `what`."""
 
+def code_point(name: str) -> int | None:
+    """Return the number of the differentiated services code point of this name; None for any other text."""
+
 def quantity(text: str) -> tuple[float, str] | None:
     """Return the number and the basic unit (s, bit/s, B, packets) of a quantity; None for any other text."""
 
@@ -107,6 +110,37 @@ class Scenario:
         every bin, whether one row per transfer that ended. `progress` is told the done fraction, 0 to 1, a few
         times a second.
         """
+
+class Padding:
+    """The simulation's rule of adaptive padding and its pacer, for a program with sockets.
+
+    Times are seconds of any clock that never goes back, from 0. Raises ValueError for negative values.
+    """
+
+    rate_pps: float
+    """Packets per second now; 0 for none."""
+    rests: int
+    """How often padding was given up since it did not help."""
+    next_s: float
+    """When `due` or `on_time` has something to do."""
+
+    def __init__(self, target_s: float, most_pps: float, now_s: float) -> None:
+        """Aim at a queueing delay of `target_s`, with `most_pps` packets per second at most."""
+
+    def bound(self, most_pps: float) -> None:
+        """Never send more packets per second from the next `on_time` on."""
+
+    def know_base(self, rtt_s: float) -> None:
+        """Take over a round-trip time that was measured without a queue."""
+
+    def on_answer(self, rtt_s: float) -> None:
+        """Take over the round-trip time of a probe."""
+
+    def on_time(self, now_s: float) -> None:
+        """Decide on the rate, where an epoch has ended."""
+
+    def due(self, now_s: float) -> bool:
+        """Tell whether a packet goes now; then the next one is set."""
 
 class Run:
     """What one simulation run measured."""

@@ -109,6 +109,12 @@ impl Controller {
         self.epoch_end
     }
 
+    /// Never more than `most` packets per second from now on.
+    pub fn bound(&mut self, most: f64) {
+        self.config.most = most;
+        self.rate = self.rate.min(most);
+    }
+
     /// Padding packets per second while they are sent; zero for none.
     pub fn rate(&self) -> f64 {
         self.rate

@@ -3,7 +3,7 @@
 //! An application is told when the time it named has come and when all it supplied has arrived, and answers with
 //! what it asks of its sender and when it wants to be told next. Its own start and stop are looked after here.
 //!
-//! **To add a kind:** write its file with an [`Activity`], one line in the list below and one in [`activity`], and
+//! **To add a kind:** write its file with an `Activity`, one line in the list below and one in `activity`, and
 //! its section in the scenario format.
 
 mod bulk;

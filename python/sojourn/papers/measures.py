@@ -14,6 +14,7 @@ from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 
+# Runs of a case, where a study does not want another number.
 SEEDS = 10
 TCP, BACKGROUND = "tcp", "background"
 UTILIZATION = "bottleneck_utilization"
@@ -139,8 +140,19 @@ class Results:
         """Return a metric of a case over its runs."""
         return Number.of(self.values(key, metric, group))
 
+    def difference(self, key: Key, other: Key, metric: str, group: str = TCP) -> Number:
+        """Return by how much a metric is larger in a case than in another, over runs with the same seed.
+
+        Runs with the same seed share what is drawn at random, such as the time of a flow's start, which the comparison
+        of means would take for chance.
+        """
+        values, seeds = self.column(metric), self.column(SEED)
+        one, two = ({seeds[row]: values[row] for row in self.rows[label(case), group]} for case in (key, other))
+        both = [(one[seed], two[seed]) for seed in one if seed in two]
+        return Number.of([here - there for here, there in both if here is not None and there is not None])
+
     def traces(self, kept: str, column: str, **where: str) -> dict[tuple[str, int], Trace]:
-        """Return, for each case's label and seed, a column of a table of time series where other columns have these values.
+        """Return, by case and seed, a column of a table of time series where other columns have these values.
 
         Bins without a value are left out.
         """

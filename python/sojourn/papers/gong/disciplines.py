@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import panels, scatter
-from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue
+from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, both, queue
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
@@ -16,6 +16,7 @@ from sojourn.papers.measures import (
     LINK_DROP_RATE,
     QUEUE_MS,
     QUEUE_PACKETS,
+    SEEDS,
     SHARE,
     TCP,
     UTILIZATION,

@@ -6,12 +6,13 @@ Table 1 and section 4.3 say 6 ms, section 3.2 and the workshop version 50 ms.
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, both, queue, rate
+from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, both, queue, rate
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     QUEUE_MS,
     QUEUE_PACKETS,
+    SEEDS,
     SHARE,
     UTILIZATION,
     Key,

@@ -5,9 +5,9 @@ from typing import Any
 
 from sojourn import scenario
 from sojourn.figures import utilization
-from sojourn.papers.gong.world import SEEDS, base, both, queue
+from sojourn.papers.gong.world import base, both, queue
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Number, check, measure
+from sojourn.papers.measures import QUEUE_PACKETS, SEEDS, SHARE, UTILIZATION, Key, Number, check, measure
 from sojourn.papers.study import Findings, Item, Table
 
 # TMA 2013, Fig. 1; the journal version rounds them.

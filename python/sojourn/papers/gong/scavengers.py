@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 
 from sojourn.figures.style import CAPACITY
 from sojourn.papers.gong.drawing import look, panels
-from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, SEEDS, base, queue
+from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, queue
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import QUEUE_PACKETS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
+from sojourn.papers.measures import QUEUE_PACKETS, SEEDS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
 from sojourn.papers.study import Findings, Item, Table
 
 # From the least to the most aggressive, as the paper orders them; and the implementations that the paper may have had.

@@ -4,9 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.papers import measures
-
-SEEDS = measures.SEEDS
 PACKETS = 400
 RATE_MBPS = 4.0
 

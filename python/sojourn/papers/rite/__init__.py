@@ -1,6 +1,24 @@
 """RITE D2.1: what queues do to flows for which time matters, and what the low-latency AQMs do about it."""
 
-from sojourn.papers.rite import aqms, cures, drift, early, gradient, sensitivity, short, web
+from sojourn.papers.rite import (
+    aqms,
+    buffers,
+    cellular,
+    cures,
+    drift,
+    early,
+    extremes,
+    fluctuating,
+    gradient,
+    isolation,
+    sensitivity,
+    sharing,
+    short,
+    sizes,
+    synchrony,
+    web,
+)
+from sojourn.papers.rite.summary import summary
 from sojourn.papers.study import Study
 
 RITE = Study(
@@ -13,10 +31,19 @@ RITE = Study(
         *short.ITEMS,
         *web.ITEMS,
         *gradient.ITEMS,
+        *cellular.ITEMS,
+        *fluctuating.ITEMS,
         *aqms.ITEMS,
         *sensitivity.ITEMS,
         *early.ITEMS,
+        *buffers.ITEMS,
+        *synchrony.ITEMS,
+        *sharing.ITEMS,
+        *isolation.ITEMS,
+        *sizes.ITEMS,
+        *extremes.ITEMS,
     ),
+    summary=summary,
     pictures=(
         ("drift", "drift"),
         ("cures", "cures"),
@@ -24,10 +51,18 @@ RITE = Study(
         ("short", "aqm"),
         ("web", "web"),
         ("cdg-backoff", "backoffs"),
+        ("fig3.2", "fig3.2-synthetic"),
+        ("fluctuating", "fluctuating-synthetic"),
         ("fig4.2", "fig4.2"),
         ("fig4.4", "fig4.4"),
         ("sensitivity", "sensitivity"),
         ("table4.1", "table4.1"),
         ("aggressive", "aggressive"),
+        ("buffers", "buffers"),
+        ("synchrony", "synchrony"),
+        ("mixed-rtts", "mixed-rtts"),
+        ("isolation", "isolation"),
+        ("datacentre", "datacentre"),
+        ("rural", "rural"),
     ),
 )

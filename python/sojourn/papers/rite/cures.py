@@ -9,7 +9,17 @@ from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Key, check, shown
 from sojourn.papers.rite.drawing import line, panels, points
 from sojourn.papers.rite.drift import ABOUT
-from sojourn.papers.rite.lone import BUFFER_MS, HISTORY_MIN, SETTLED_S, TARGET_MS, WORDS, Changes, Hours, control
+from sojourn.papers.rite.lone import (
+    BUFFER_MS,
+    HISTORY_MIN,
+    SETTLED_S,
+    TARGET_MS,
+    WORDS,
+    Changes,
+    Hours,
+    control,
+    until_full,
+)
 from sojourn.papers.study import Check, Findings, Item, Table
 
 CURE_HOURS, SKEW_HOURS = 6, 2
@@ -18,6 +28,8 @@ KEPT = 1.5
 PLUS_TARGET_MS = 60.0
 # 6 ms per minute (RFC 6817, appendix A.1): 100 parts in a million of a minute.
 MS_PER_MIN_OF_100_PPM = 6.0
+# A flow that alone uses less than half of the link starves.
+STARVED = 0.5
 SKEWS_PPM = (-200, -100, 0, 100, 200)
 _NO_CLOCK_LOGIC = {"skew_correction": False, "drift_penalty": False}
 
@@ -66,6 +78,8 @@ OTHERS = {
     "CoDel": Try({"bottleneck.queue": "codel"}),
 }
 TRIES = SLOWER | OTHERS
+# The same line twice is none to see.
+DRAWN = tuple(name for name in SLOWER if name != "libutp without clock logic")
 CLOCKS = {
     "RFC 6817": control(),
     "libutp": control("libutp"),
@@ -81,14 +95,15 @@ def cures(lab: Lab) -> Findings:
     cured = {name: hours.last_hour((name,)).interval()[1] <= KEPT * one.target_ms for name, one in TRIES.items()}
 
     def draw(index: int, axes: Axes) -> None:
-        for position, name in enumerate((SLOWER, OTHERS)[index]):
+        for position, name in enumerate((DRAWN, OTHERS)[index]):
             times, delays = hours.trace((name,))
-            axes.plot([time / 3600 for time in times], delays, label=name, **line(position))
+            end = len(times) if index else until_full(delays)
+            axes.plot([time / 3600 for time in times[:end]], delays[:end], label=name, **line(position))
         axes.set_xlabel("time [h]")
         axes.set_ylabel("queueing delay [ms]")
         axes.set_ylim(0, (1.1, 0.5)[index] * BUFFER_MS)
 
-    figure = panels(["the climb, and what only slows it", "what may stop it"], draw, height_in=4.0)
+    figure = panels(["until the buffer is full: what only slows it", "what may stop it"], draw, height_in=4.0)
     found.show(
         "cures", figure, "Queueing delay of one flow alone under changes of LEDBAT, of the sender and of the queue"
     )
@@ -106,15 +121,16 @@ def cures(lab: Lab) -> Findings:
     )
     found.checks += [*_slower(hours), *_pause_checks(hours, cured), _others(hours, cured)]
     found.verdict = (
-        f"Pauses of the length of the queue, LEDBAT++ and an AQM stop the climb; a smaller target, a longer history and "
-        f"libutp's clock logic only change how long it takes. Stopped by: {', '.join(n for n in cured if cured[n])}."
+        f"Until the buffer is full it takes {', '.join(f'{_full_min(hours, name)} ({name})' for name in DRAWN)}. What "
+        f"stops the climb: {', '.join(name for name in OTHERS if cured[name])}. What does not: "
+        f"{', '.join(name for name in OTHERS if not cured[name])}."
     )
     found.text = (
         "Pauses come once a minute in the mean and are exponential, so that of ten in a history the longest is about "
-        "three times the mean; the window is kept. Without its slowdowns LEDBAT++ still climbs, but slowly: its decrease is "
-        "a share of the window, overshoots at times, and so sees delays below the target; fLEDBAT is alike. A target "
-        "below the time of a packet leaves most of the link unused. A buffer below the target makes LEDBAT a loss-based "
-        "flow, whose halvings empty the queue; one of 1.5 targets fills as the large one does."
+        "three times the mean; the window is kept. Without its slowdowns LEDBAT++ still climbs, but slowly: its "
+        "decrease is a share of the window, overshoots at times, and so sees delays below the target; fLEDBAT is "
+        "alike. A target below the time of a packet leaves most of the link unused. A buffer below the target makes "
+        "LEDBAT a loss-based flow, whose halvings empty the queue; one of 1.5 targets is full at 1.5 targets."
     )
     return found
 
@@ -130,16 +146,16 @@ def _slower(hours: Hours) -> list[Check]:
             check(
                 f"{name}: the climb is slower by the ratio of target to history, and goes on",
                 f"{one.slower:.2f} of {plain:.1f} ms/min",
-                f"{climb.mean / plain:.2f}; {_full(hours, name)}",
+                f"{climb.mean / plain:.2f}; buffer full after {_full_min(hours, name)}",
                 agrees=abs(climb.mean / plain / one.slower - 1) <= ABOUT,
             )
         )
     return checks
 
 
-def _full(hours: Hours, name: str) -> str:
+def _full_min(hours: Hours, name: str) -> str:
     ends = [end for end in hours.full_min((name,)) if end is not None]
-    return f"buffer full after {min(ends):.0f} min" if ends else f"buffer not full in {CURE_HOURS} h"
+    return f"{min(ends):.0f} min" if ends else f"over {CURE_HOURS} h"
 
 
 def _pause_checks(hours: Hours, cured: dict[str, bool]) -> list[Check]:
@@ -222,12 +238,13 @@ def skew(lab: Lab) -> Findings:
         f"A receiver's clock that is 100 ppm slow makes LEDBAT's queue climb by {slow:.1f} ms/min, one that is 100 ppm "
         f"fast by {fast:.1f}; LEDBAT++, which measures round trips, does not notice."
     )
+    starving_ppm = 100 * TARGET_MS / HISTORY_MIN / MS_PER_MIN_OF_100_PPM
     found.text = (
-        "A fast clock at the receiver lets delays rise with time, so that old minima are too low and hold the queue down; "
-        f"where it gains more than a target per history, {10 * TARGET_MS / HISTORY_MIN / 6 * 10:.0f} ppm, the flow starves. A "
-        "slow clock makes every minute's minimum the least, and the queue climbs faster. libutp sees a fast receiver in "
-        "the delay of the way back and corrects its base for it, which takes away the brake as well as the harm; "
-        "of a slow receiver it sees nothing that a queue could not do too."
+        "A fast clock at the receiver lets delays rise with time, so that old minima are too low and hold the queue "
+        f"down; where it gains more than a target per history, {starving_ppm:.0f} ppm, the flow starves. A slow clock "
+        "makes every minute's minimum the least, and the queue climbs faster. libutp sees a fast receiver in the "
+        "delay of the way back and corrects its base for it, which takes away the brake as well as the harm; of a "
+        "slow receiver it sees nothing that a queue could not do too."
     )
     return found
 
@@ -256,12 +273,13 @@ def _skew_checks(hours: Hours) -> list[Check]:
             "a skew of more than a target per history starves LEDBAT",
             "link not used",
             f"{starved.text(0, 100)} % used at {SKEWS_PPM[-1]} ppm",
-            agrees=starved.mean < 0.5,
+            agrees=starved.mean < STARVED,
         ),
         check(
             "libutp's clock logic takes away what a fast receiver does",
             "the same climb at 0, 100 and 200 ppm",
-            f"{', '.join(f'{climb:.1f}' for climb in corrected)} ms/min; without it {', '.join(f'{c:.1f}' for c in bare[2:])}",
+            f"{', '.join(f'{climb:.1f}' for climb in corrected)} ms/min; without it "
+            f"{', '.join(f'{climb:.1f}' for climb in bare[2:])}",
             agrees=max(corrected) - min(corrected) <= allowed,
         ),
         shown(

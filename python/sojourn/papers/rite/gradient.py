@@ -32,8 +32,8 @@ BDP_PACKETS = 42
 GOODPUT = "goodput_mbps"
 SCALE_MS = 3.0
 
-# Said before any run. Back-offs per second, over round-trip times that differ by a factor of 20, within a quarter of their
-# mean; a neighbour "coexists" with at least half of its fair share.
+# Said before any run. Back-offs at round-trip times that differ by a factor of 20 lie within a quarter of their mean;
+# a neighbour "coexists" with at least half of its fair share.
 ALIKE = 0.25
 COEXISTS = 0.25
 
@@ -63,7 +63,7 @@ UNDER_LOSS: dict[str, dict[str, Any]] = {
     "CUBIC": {"kind": "cubic"},
     "Westwood+": {"kind": "westwood"},
 }
-AQMS = ("codel", "pie")
+AQMS = {"CoDel": "codel", "PIE": "pie"}
 
 
 def _base(groups: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
@@ -185,7 +185,8 @@ def backoffs(lab: Lab) -> Findings:
     found.text = (
         "Independent of the round-trip time is the probability over a rise of the delay, not that of a round trip. It "
         "follows from the exponential: 1 - P is exp(-g/G), gradients of successive rounds add up in the exponent, and "
-        "what counts is their sum. For the code itself this is an exact law, and one of its tests."
+        "what counts is their sum. For the code itself this is an exact law, and one of its tests, "
+        "as are the four equations of the report."
     )
     return found
 
@@ -270,8 +271,8 @@ def _share_checks(results: Results, single: Results) -> list[Check]:
                 f"{rival} {buffer:g} BDP: {share(PAPER, rival, buffer).text(0, 100)} %" for rival, buffer in places
             ),
             agrees=not low,
-            why=f"Not beyond chance: {', '.join(f'{rival} at {buffer:g} BDP' for rival, buffer in low)}. The report says "
-            "what CDG aims at, not how far it gets.",
+            why=f"Not beyond chance: {', '.join(f'{rival} at {buffer:g} BDP' for rival, buffer in low)}. The report "
+            "says what CDG aims at, not how far it gets.",
         )
     ]
     for name in ("CDG without shadow", "CDG that never ignores", "CDG, scavenger"):
@@ -329,6 +330,8 @@ def losses(lab: Lab) -> Findings:
                 **points(position),
             )
         axes.set_xscale("log")
+        axes.set_xticks([100 * loss for loss in LOSSES[1:]], [f"{100 * loss:g}" for loss in LOSSES[1:]])
+        axes.minorticks_off()
         axes.set_xlabel("packets lost by chance [%]")
         axes.set_ylabel("goodput [Mbit/s]")
         axes.set_ylim(0, RATE_MBPS)
@@ -343,7 +346,7 @@ def losses(lab: Lab) -> Findings:
         other = goodput(name, MUCH_LOSS)
         found.checks.append(
             check(
-                f"at {100 * MUCH_LOSS:g} % of loss CDG gets more than {name if name != NO_TOLERANCE else 'it does without its tolerance'}",
+                f"at {100 * MUCH_LOSS:g} % of loss CDG gets more than {name}",
                 "tolerates losses that are not congestion",
                 f"{own.text(2)} to {other.text(2)} Mbit/s",
                 agrees=own.surely_above(other),
@@ -366,7 +369,7 @@ def marks(lab: Lab) -> Findings:
         (name, aqm, ecn): {
             f"group.{BACKGROUND}.control": UNDER_LOSS[name],
             f"group.{BACKGROUND}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": aqm, "ecn": ecn},
+            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
         }
         for name in names
         for aqm in AQMS
@@ -377,7 +380,7 @@ def marks(lab: Lab) -> Findings:
             f"group.{BACKGROUND}.control": UNDER_LOSS[PAPER],
             f"group.{BACKGROUND}.transport": {"ecn": ecn},
             f"group.{TCP}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": aqm, "ecn": ecn},
+            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
         }
         for aqm in AQMS
         for ecn in (False, True)
@@ -413,13 +416,13 @@ def marks(lab: Lab) -> Findings:
 
     found.show("marks", panels(["delay", "drops"], draw), "Four flows alone under AQMs that drop or mark")
     found.checks += _mark_checks(alone, shared)
-    drop, mark = (alone.number((PAPER, "codel", ecn), LINK_DROP_RATE, BACKGROUND) for ecn in (False, True))
+    drop, mark = (alone.number((PAPER, "CoDel", ecn), LINK_DROP_RATE, BACKGROUND) for ecn in (False, True))
     found.verdict = (
         f"CoDel drops {drop.text(2, 100)} % of CDG's packets, and {mark.text(2, 100)} % where it may mark them instead."
     )
     found.text = (
-        "CDG's tolerance cannot tell the drop of an AQM from one by chance: both come at a queue that is not full. Marks "
-        "are congestion for certain, and are always answered."
+        "CDG's tolerance cannot tell the drop of an AQM from one by chance: both come at a queue that is not full. "
+        "Marks are congestion for certain, and are always answered."
     )
     return found
 
@@ -454,14 +457,17 @@ def _mark_checks(alone: Results, shared: Results) -> list[Check]:
     return checks
 
 
-_WORDS = f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, buffer of one bandwidth-delay product, 60 s of which 50 are measured, {SEEDS} runs"
+_WORDS = (
+    f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, buffer of one bandwidth-delay product, 60 s of which 50 are "
+    f"measured, {SEEDS} runs"
+)
 ITEMS = (
     Item(
         "cdg-backoff",
         "CDG: back-offs and the round-trip time",
-        f"flows of CDG with a window of two small packets, {RISE_FLOWS} for each round-trip time, on a link of 1 Gbit/s that "
-        f"packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, {RISE_SEEDS} runs; "
-        "back-offs are never ignored",
+        f"flows of CDG with a window of two small packets, {RISE_FLOWS} for each round-trip time, on a link of 1 "
+        f"Gbit/s that packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, "
+        f"{RISE_SEEDS} runs; back-offs are never ignored",
         backoffs,
     ),
     Item(

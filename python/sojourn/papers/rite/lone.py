@@ -90,19 +90,29 @@ class Hours:
 
 
 def climb_ms_per_min(times_s: Sequence[float], delays_ms: Sequence[float]) -> float:
-    """Return by how much the delay climbs in a minute, by least squares, from the first target until the buffer is full.
+    """Return by how much the delay climbs in a minute, by least squares, from the first target to the full buffer.
 
     >>> round(climb_ms_per_min([120.0, 180.0, 240.0, 300.0], [100.0, 110.0, 120.0, 950.0]), 6)
     10.0
     """
     import numpy as np
 
-    end = next((place for place, delay in enumerate(delays_ms) if delay > FULL), len(delays_ms))
+    end = until_full(delays_ms)
     begin = next((place for place, time in enumerate(times_s) if time >= SETTLED_S), len(times_s))
-    if end - begin < 2:
+    minutes = np.asarray(times_s[begin:end]) / 60.0
+    if len(set(minutes)) <= 1:
         return float("nan")
-    slope, _ = np.polyfit(np.asarray(times_s[begin:end]) / 60.0, delays_ms[begin:end], 1)
+    slope, _ = np.polyfit(minutes, delays_ms[begin:end], 1)
     return float(slope)
+
+
+def until_full(delays_ms: Sequence[float]) -> int:
+    """Return how many bins there are before the buffer is full for the first time.
+
+    >>> until_full([100.0, 990.0, 500.0])
+    1
+    """
+    return next((place for place, delay in enumerate(delays_ms) if delay > FULL), len(delays_ms))
 
 
 def full_min(times_s: Sequence[float], delays_ms: Sequence[float]) -> float | None:
@@ -111,7 +121,8 @@ def full_min(times_s: Sequence[float], delays_ms: Sequence[float]) -> float | No
     >>> full_min([60.0, 120.0], [100.0, 990.0])
     2.0
     """
-    return next((time / 60.0 for time, delay in zip(times_s, delays_ms, strict=True) if delay > FULL), None)
+    end = until_full(delays_ms)
+    return times_s[end] / 60.0 if end < len(times_s) else None
 
 
 def _mean_of_last(trace: Trace, seconds: float) -> float:

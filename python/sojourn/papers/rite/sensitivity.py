@@ -1,4 +1,4 @@
-"""Section 4.1: are the low-latency AQMs without parameters, or are their constants parameters in disguise?"""
+"""Section 4.1: whether the low-latency AQMs are without parameters, or their constants are parameters in disguise."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,18 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
-from sojourn.papers.rite.access import CONSTANTS, LEVELS, PAIRS, QUEUES, RTTS_MS, SETTING, TARGET_MS, Constant, base, place
+from sojourn.papers.rite.access import (
+    CONSTANTS,
+    LEVELS,
+    PAIRS,
+    QUEUES,
+    RTTS_MS,
+    SETTING,
+    TARGET_MS,
+    Constant,
+    base,
+    place,
+)
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.papers.study import Check, Findings, Item, Table
 
@@ -57,7 +68,8 @@ class Sensitivity:
 
     def most(self, what: str, at: tuple[float, str]) -> float:
         """Return the larger change of `what` at a place."""
-        return max((getattr(change, what) for change in self.changes[at]), key=abs)
+        values: list[float] = [getattr(change, what) for change in self.changes[at]]
+        return max(values, key=abs)
 
 
 def _cases() -> dict[Key, Mapping[str, Any]]:
@@ -73,7 +85,7 @@ def _cases() -> dict[Key, Mapping[str, Any]]:
     }
 
 
-def _change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
+def change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
     """Compare tail and goodput with and without a change."""
     tail, goodput = (one.mean / other.mean - 1 for one, other in zip(now, then, strict=True))
     beyond = [one.surely_above(other) or other.surely_above(one) for one, other in zip(now, then, strict=True)]
@@ -94,7 +106,7 @@ def sensitivity(lab: Lab) -> Findings:
             constant,
             {
                 at: [
-                    _change(_two(results, (name, constant.name, how, *at)), _two(usual, (name, *at)))
+                    change(_two(results, (name, constant.name, how, *at)), _two(usual, (name, *at)))
                     for how in constant.changes
                 ]
                 for at in conditions()
@@ -115,8 +127,8 @@ def sensitivity(lab: Lab) -> Findings:
     found.text = (
         f"A constant counts at a place if halving or doubling it moves the 90th percentile of delay by more than "
         f"{100 * TAIL_PART:.0f} % or the goodput by more than {100 * GOODPUT_PART:.0f} %, beyond chance; it "
-        f"is called a parameter if it counts at a third or more of the {len(conditions())} places. The target is an open "
-        "parameter of all of them, and shown for comparison."
+        f"is called a parameter if it counts at a third or more of the {len(conditions())} places. The target is an "
+        "open parameter of all of them, and shown for comparison."
     )
     return found
 
@@ -133,11 +145,7 @@ def _table(found: Sequence[Sensitivity]) -> Table:
         rows.append(
             (
                 *(one.discipline, one.constant.name, one.constant.default, one.places, called),
-                *(
-                    part
-                    for what, at in worst.items()
-                    for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")
-                ),
+                *(part for what, at in worst.items() for part in (100 * one.most(what, at), f"{at[0]:g} ms, {at[1]}")),
             )
         )
     return Table("sensitivity", "Sensitivity to each constant, halved and doubled", columns, tuple(rows))
@@ -155,14 +163,14 @@ def _insensitive(name: str, found: Sequence[Sensitivity]) -> Check:
 
 
 _INTERVAL = (
-    "The interval is how long CoDel waits before its first drop, and the time between the first two: by RFC 8289 about the "
-    "longest usual round-trip time, which makes it a parameter of the network. Where many flows need many drops, it "
-    "decides how soon there are enough."
+    "The interval is how long CoDel waits before its first drop, and the time between the first two: by RFC 8289 about "
+    "the longest usual round-trip time, which makes it a parameter of the network. Where many flows need many drops, "
+    "it decides how soon there are enough."
 )
 _WHY = {
     "CoDel": _INTERVAL,
     "CAKE": _INTERVAL,
-    "FQ-CoDel": f"{_INTERVAL} The quantum decides how often flows take turns, and so how long a packet waits for its own.",
+    "FQ-CoDel": f"{_INTERVAL} The quantum decides how often flows take turns.",
 }
 
 

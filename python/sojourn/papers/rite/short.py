@@ -1,6 +1,5 @@
 """Figure 3.5: short TCP transfers beside a long scavenger, and how much the scavenger yields."""
 
-import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +29,7 @@ MANY, FEW = (10, 12.37), (4, 61.37)
 LITTLE_SEGMENTS, LITTLE = 50, 0.05
 ABOUT = 0.15
 
-NOBODY = "nobody"
+NOBODY = "nobody else"
 SCAVENGERS: dict[str, str | dict[str, Any]] = {
     "LEDBAT": "ledbat",
     "libutp": "libutp",
@@ -49,10 +48,15 @@ QUEUES: dict[str, dict[str, Any]] = {
     "FQ-CoDel": {"kind": "fq_codel"},
     "CAKE": {"kind": "cake"},
 }
+# These keep the link full, so that all they deliver less is what they give up while a transfer lasts.
+FULL = ("LEDBAT", "libutp", YARDSTICK)
 # NewReno and LEDBAT as ns-2 has them, at three rates: the report does not print its own.
 REPORT = "as in ns-2"
 REPORT_RATES_MBPS = (2.0, 10.0, 50.0)
-WORDS = f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, DropTail of {BUFFER_MS:g} ms or an AQM with its defaults, {SEEDS} runs"
+WORDS = (
+    f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, DropTail of {BUFFER_MS:g} ms or an AQM with its defaults, "
+    f"{SEEDS} runs"
+)
 FCT = "fct_ms_mean"
 GOODPUT = "goodput_mbps"
 
@@ -147,18 +151,20 @@ def fct(results: Results, *key: str | float) -> Number:
     return results.number(key, FCT)
 
 
-def yielded(results: Results, with_transfers: Key, alone: Key, segments: int) -> Number:
-    """Return which part of its rate the long flow gave up while a transfer lasted, run by run.
-
-    What it delivers less than in a run without transfers counts in full, also what it lacks after them.
-    """
+def forgone_mb(results: Results, with_transfers: Key, alone: Key, segments: int) -> list[float]:
+    """Return, run by run, what a transfer costs the long flow in MB: what it delivers less than without transfers."""
     count, _ = plan(segments)
     measured_s = _duration_s(segments) - WARMUP_S
-    parts = []
     values = (results.values(key, GOODPUT, BACKGROUND) for key in (with_transfers, alone))
-    for less, more, time_ms in zip(*values, results.values(with_transfers, FCT), strict=True):
-        parts.append((more - less) * measured_s / (count * time_ms / 1e3) / more)
-    return Number.of(parts)
+    return [(more - less) / 8 * measured_s / count for less, more in zip(*values, strict=True)]
+
+
+def yielded(results: Results, with_transfers: Key, alone: Key, segments: int) -> Number:
+    """Return which part of its rate a long flow that is back at once gave up while a transfer lasted."""
+    costs = forgone_mb(results, with_transfers, alone, segments)
+    rates, times = results.values(alone, GOODPUT, BACKGROUND), results.values(with_transfers, FCT)
+    parts = (cost * 8 / (rate * time_ms / 1e3) for cost, rate, time_ms in zip(costs, rates, times, strict=True))
+    return Number.of(list(parts))
 
 
 def short(lab: Lab) -> Findings:
@@ -171,22 +177,22 @@ def short(lab: Lab) -> Findings:
     found.checks += [*_yields(results, report), *_delays(results), *_orders(results), *_aqms(results)]
     own, ledbat = (fct(results, DROPTAIL, name, LITTLE_SEGMENTS) for name in (NOBODY, "LEDBAT"))
     found.verdict = (
-        f"A transfer of {LITTLE_SEGMENTS} segments takes {own.mean:.0f} ms on a free link, {ledbat.mean:.0f} ms beside one "
-        f"LEDBAT flow and {fct(results, DROPTAIL, YARDSTICK, LITTLE_SEGMENTS).mean:.0f} ms beside CUBIC."
+        f"A transfer of {LITTLE_SEGMENTS} segments takes {own.mean:.0f} ms on a free link, {ledbat.mean:.0f} ms beside "
+        f"one LEDBAT flow and {fct(results, DROPTAIL, YARDSTICK, LITTLE_SEGMENTS).mean:.0f} ms beside CUBIC."
     )
     found.text = (
-        "A link that LEDBAT keeps full loses to a transfer exactly what the transfer takes, so the part that LEDBAT yields "
-        "is the size over capacity and time: it falls with the capacity, which the report does not print, and with the "
-        "number of round trips that slow start takes, each of which LEDBAT makes longer by its target. An AQM takes the "
-        "standing queue from the scavenger, and the short transfer is nearly as fast as on a free link; a long one then "
-        "has to share with a scavenger that no longer yields, unless queues are per flow."
+        "A link that LEDBAT keeps full loses to a transfer exactly what the transfer takes, so the part that LEDBAT "
+        "yields is the size over capacity and time: it falls with the capacity, which the report does not print, and "
+        "with the number of round trips that slow start takes, each of which LEDBAT makes longer by its target. An "
+        "AQM takes the standing queue from the scavenger and makes short transfers faster; a long one then has to "
+        "share with a scavenger that no longer yields, also where queues are per flow, which are fair to both."
     )
     return found
 
 
 def _draw(found: Findings, results: Results) -> None:
     def draw(index: int, axes: Axes) -> None:
-        names = (NOBODY, *OTHERS) if index == 0 else tuple(OTHERS)
+        names = (NOBODY, *OTHERS) if index == 0 else FULL
         for position, name in enumerate((NOBODY, *OTHERS)):
             if name not in names:
                 continue
@@ -209,8 +215,8 @@ def _draw(found: Findings, results: Results) -> None:
             axes.set_ylabel("completion time [s]")
         else:
             axes.axhline(100, color="#999999", linewidth=0.6)
-            axes.set_ylim(0, 115)
-            axes.set_ylabel("rate of the long flow meanwhile [% of alone]")
+            axes.set_ylim(0, 105)
+            axes.set_ylabel("rate of the long flow meanwhile [%]")
 
     figure = panels(["completion time, DropTail", "Fig. 3.5: what the long flow keeps, DropTail"], draw, height_in=3.6)
     found.show(
@@ -221,7 +227,7 @@ def _draw(found: Findings, results: Results) -> None:
         size = (LITTLE_SEGMENTS, SIZES[-1])[index]
         names = list(OTHERS)
         for position, queue in enumerate(QUEUES):
-            free = fct(results, queue, NOBODY, size).mean
+            free = fct(results, DROPTAIL, NOBODY, size).mean
             ratios = [fct(results, queue, name, size) for name in names]
             axes.errorbar(
                 range(len(names)),
@@ -236,32 +242,42 @@ def _draw(found: Findings, results: Results) -> None:
         axes.set_ylim(bottom=0)
 
     titles = [f"transfers of {size} segments" for size in (LITTLE_SEGMENTS, SIZES[-1])]
-    figure = panels(titles, by_queue, height_in=3.6, drop=0.34)
+    figure = panels(titles, by_queue, height_in=3.6, drop=0.3, ncols=3)
     found.show("aqm", figure, "Does an AQM protect a transfer from the long flow beside it?")
 
 
+def _alone(name: str, segments: int) -> Key:
+    return (DROPTAIL, name, "alone", *plan(segments))
+
+
 def _part(results: Results, name: str, segments: int) -> Number:
-    alone: Key = (DROPTAIL, name, "alone", *plan(segments))
-    return yielded(results, (DROPTAIL, name, segments), alone, segments)
+    return yielded(results, (DROPTAIL, name, segments), _alone(name, segments), segments)
+
+
+def _cost(results: Results, name: str, segments: int) -> Number:
+    """Return what a transfer costs the long flow, over the size of the transfer."""
+    costs = forgone_mb(results, (DROPTAIL, name, segments), _alone(name, segments), segments)
+    return Number.of([cost * 1e6 / (segments * SEGMENT_BYTES) for cost in costs])
 
 
 def _tabulate(found: Findings, results: Results, report: Results) -> None:
     rows: list[tuple[Any, ...]] = []
-    for queue, name, segments in (key for key in _cases() if "alone" not in key):
-        time = fct(results, queue, name, segments)
-        part = _part(results, str(name), int(segments)) if queue == DROPTAIL and name != NOBODY else None
-        rows.append(
-            (*(queue, name, segments, time.mean, time.sd), *((None, None) if part is None else (part.mean, part.sd)))
-        )
-    columns = ("discipline", "beside", "segments", "fct_ms", "sd_fct", "yielded", "sd_yielded")
-    found.tables.append(
-        Table("short", "Completion times, and the part of its rate that the long flow yields", columns, tuple(rows))
-    )
+    for queue in QUEUES:
+        for name in (NOBODY, *OTHERS):
+            for segments in SIZES if queue == DROPTAIL else COMPARED:
+                time = fct(results, queue, name, segments)
+                known = queue == DROPTAIL and name != NOBODY
+                cost = _cost(results, name, segments).mean if known else None
+                part = _part(results, name, segments).mean if known and name in FULL else None
+                rows.append((queue, name, segments, time.mean, time.sd, part, cost))
+    columns: tuple[str, ...] = ("discipline", "beside", "segments", "fct_ms", "sd_fct", "yielded", "cost_over_size")
+    caption = "Completion times, the part of its rate that a long flow yields meanwhile, and what it costs it in all"
+    found.tables.append(Table("short", caption, columns, tuple(rows)))
     rows = []
     for key in _report_cases():
         if key[-1] != "alone":
-            part = yielded(report, key, (*key[:2], "alone"), int(key[2]))
-            rows.append((*key[1:], report.number(key, FCT).mean, part.mean, part.sd))
+            part_ns2 = yielded(report, key, (*key[:2], "alone"), int(key[2]))
+            rows.append((*key[1:], report.number(key, FCT).mean, part_ns2.mean, part_ns2.sd))
     columns = ("mbps", "segments", "fct_ms", "yielded", "sd_yielded")
     found.tables.append(Table("short-ns2", "NewReno beside LEDBAT as ns-2 has them", columns, tuple(rows)))
 
@@ -274,7 +290,7 @@ def _yields(results: Results, report: Results) -> list[Check]:
         mbps: yielded(report, (REPORT, mbps, LITTLE_SEGMENTS), (REPORT, mbps, "alone"), LITTLE_SEGMENTS)
         for mbps in REPORT_RATES_MBPS
     }
-    at_50 = {name: _part(results, name, LITTLE_SEGMENTS) for name in OTHERS}
+    costs = {name: _cost(results, name, LITTLE_SEGMENTS) for name in OTHERS}
     large = _part(results, "LEDBAT", SIZES[-1])
     return [
         check(
@@ -282,7 +298,8 @@ def _yields(results: Results, report: Results) -> list[Check]:
             f"below {100 * LITTLE:g} %",
             f"at most {parts[worst].text(1, 100)} %, at {worst} segments",
             agrees=all(part.interval()[1] < LITTLE for part in parts.values()),
-            why="The link stays full, so that what LEDBAT yields is what the transfer takes of it: see the next line.",
+            why="Explained: on a link that stays full LEDBAT yields what the transfer takes of it, size over capacity "
+            "and time. The report does not print its capacity; the next line has the claim hold at a higher one.",
         ),
         shown(
             f"{LITTLE_SEGMENTS} segments with NewReno and LEDBAT as ns-2 has them, by capacity",
@@ -292,13 +309,15 @@ def _yields(results: Results, report: Results) -> list[Check]:
         check(
             "it yields more to long transfers",
             "falls with the size",
-            f"{large.text(0, 100)} % at {SIZES[-1]} segments, {parts[LITTLE_SEGMENTS].text(1, 100)} % at {LITTLE_SEGMENTS}",
+            f"{large.text(0, 100)} % at {SIZES[-1]} segments, {parts[LITTLE_SEGMENTS].text(1, 100)} % at "
+            f"{LITTLE_SEGMENTS}",
             agrees=large.surely_above(parts[LITTLE_SEGMENTS]),
         ),
         shown(
-            f"what each yields to {LITTLE_SEGMENTS} segments",
+            f"what a transfer of {LITTLE_SEGMENTS} segments costs each long flow, over the size of the transfer",
             "-",
-            "; ".join(f"{name} {part.text(0, 100)} %" for name, part in at_50.items()),
+            "; ".join(f"{name} {cost.text(1)}" for name, cost in costs.items()),
+            "1 is what the transfer takes; what is more is lost afterwards, while the flow comes back.",
         ),
     ]
 
@@ -347,15 +366,6 @@ def _aqms(results: Results) -> list[Check]:
                 "Faster or slower than under DropTail: by the 95 % interval of the difference.",
             )
         )
-    middle = statistics.mean(fct(results, "FQ-CoDel", name, LITTLE_SEGMENTS).mean for name in OTHERS)
-    free = fct(results, "FQ-CoDel", NOBODY, LITTLE_SEGMENTS).mean
-    checks.append(
-        shown(
-            f"{LITTLE_SEGMENTS} segments under FQ-CoDel, mean over all long flows",
-            "-",
-            f"{middle:.0f} ms, {free:.0f} ms on a free link",
-        )
-    )
     return checks
 
 
@@ -369,8 +379,9 @@ ITEMS = (
     Item(
         "short",
         "Fig. 3.5: short transfers beside a scavenger",
-        f"NewReno transfers of 1 to {SIZES[-1]} segments of {SEGMENT_BYTES} B, one after the other, beside one long flow, "
-        f"{WORDS}; the long flow yields what it delivers less, over what it would deliver in the time of the transfers",
+        f"NewReno transfers of 1 to {SIZES[-1]} segments of {SEGMENT_BYTES} B, one after the other, beside one long "
+        f"flow, {WORDS}; the long flow yields what it delivers less, over what it would deliver in the time of the "
+        "transfers",
         short,
     ),
 )

@@ -44,7 +44,9 @@ Places = Mapping[str, Mapping[str, Five]]
 """Whiskers by place on the axis and by what is compared there."""
 
 
-def whiskers(rows: Mapping[str, Places], *, across: str, up: str, bottom: float = 0.0, top: float | None = None) -> Figure:
+def whiskers(
+    rows: Mapping[str, Places], *, across: str, up: str, bottom: float = 0.0, top: float | None = None
+) -> Figure:
     """Return a panel for each row, one below the other, with one legend; values from `bottom` to `top`."""
     names = list(dict.fromkeys(name for places in rows.values() for place in places.values() for name in place))
     with styled():

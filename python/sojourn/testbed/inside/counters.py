@@ -44,7 +44,7 @@ class Reader:
         self._socket.close()
 
     def read(self) -> Counters | None:
-        """Return the counters, of the whole device where no handle was given; None where there is no such discipline."""
+        """Return the counters, of the whole device where no handle was given; None where there is none."""
         body = _TCMSG.pack(0, self._index, 0, 0, 0)
         length = _HEADER.size + len(body)
         self._socket.send(_HEADER.pack(length, _RTM_GETQDISC, _NLM_F_REQUEST | _NLM_F_DUMP, 1, 0) + body)

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ _GRACE_S = 30.0
 _POLL_S = 0.1
 # The timers of a kernel become exact with its first tick.
 _FIRST_TICKS_S = 0.05
-_UNKNOWN = ("qdisc kind is unknown", "No such file or directory", "qdisc is unknown")
+_UNKNOWN = ("qdisc kind is unknown", "qdisc is unknown")
 
 
 class JobError(Exception):
@@ -52,7 +52,7 @@ def run(folder: Path) -> None:
                 **_joined(running.reports()),
             }
     except EndpointError as error:
-        raise JobError("failed", str(error)) from error
+        raise JobError(error.kind, str(error)) from error
     beside = folder / "report.json.new"
     beside.write_text(json.dumps(report), encoding="utf-8")
     beside.replace(folder / "report.json")
@@ -72,15 +72,20 @@ def _build(plan: Mapping[str, Any]) -> None:
             if lines:
                 batch("tc", lines, name)
     except CommandError as error:
-        raise _explained(str(error)) from error
+        raise explained(str(error), plan["modules"]) from error
 
 
-def _explained(complaint: str) -> JobError:
-    """Tell what the kernel lacks from what is wrong."""
+def explained(complaint: str, modules: Sequence[str]) -> JobError:
+    """Tell what the machine or its kernel lacks from what is wrong."""
     if "no such command" in complaint:
-        return JobError("missing", f"{complaint}; install it with: sudo apt-get install iproute2")
+        return JobError("missing", f"{complaint}; to install it: sudo apt-get install iproute2")
     if any(words in complaint for words in _UNKNOWN):
-        return JobError("missing", f"this kernel lacks a queue discipline: {complaint}")
+        needed = ", ".join(modules)
+        return JobError(
+            "missing",
+            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; the kernel uml has "
+            "all of them (to install it: sudo apt-get install user-mode-linux)",
+        )
     return JobError("failed", complaint)
 
 

@@ -4,7 +4,7 @@ import ctypes
 import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CLONE_NEWNET = 0x40000000
@@ -20,11 +20,12 @@ class CommandError(Exception):
 @contextmanager
 def namespaces(names: Sequence[str]) -> Iterator[None]:
     """Have network namespaces for a while, whose names are this process's own."""
-    with ExitStack() as undo:
-        for name in names:
-            ip("netns", "add", name)
-            undo.callback(_delete, name)
+    try:
+        batch("ip", [f"netns add {name}" for name in names])
         yield
+    finally:
+        with suppress(CommandError):
+            batch("ip", [f"netns del {name}" for name in names if (_NETNS / name).exists()])
 
 
 @contextmanager
@@ -32,17 +33,22 @@ def entered(name: str) -> Iterator[None]:
     """Be in a namespace: sockets made, files of /proc/sys read and processes started here belong to it."""
     own = os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        other = os.open(_NETNS / name, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _set(other)
-        finally:
-            os.close(other)
+        enter(name)
         try:
             yield
         finally:
             _set(own)
     finally:
         os.close(own)
+
+
+def enter(name: str) -> None:
+    """Go into a namespace for good."""
+    other = os.open(_NETNS / name, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _set(other)
+    finally:
+        os.close(other)
 
 
 def batch(tool: str, lines: Sequence[str], name: str | None = None) -> None:
@@ -57,11 +63,6 @@ def configure(values: Mapping[str, str]) -> None:
         path = Path("/proc/sys", *key.split("."))
         if path.exists():
             path.write_text(value, encoding="ascii")
-
-
-def ip(*words: str) -> str:
-    """Run `ip`."""
-    return run("ip", *words)
 
 
 def run(*command: str, lines: Sequence[str] = ()) -> str:
@@ -91,7 +92,3 @@ def _set(descriptor: int) -> None:
     if _LIBC.setns(descriptor, _CLONE_NEWNET) != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"entering a network namespace: {os.strerror(number)}")
-
-
-def _delete(name: str) -> None:
-    subprocess.run(("ip", "netns", "del", name), capture_output=True, check=False)  # noqa: S607

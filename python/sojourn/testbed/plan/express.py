@@ -4,7 +4,7 @@ What is possible is declared beside each algorithm in the engine and arrives wit
 can be told exactly; anything else is refused, with the value that it would have to be.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,16 +119,20 @@ def _form(
     return refusals or Expressed(form["name"], tuple(words), form["module"], tuple(form["remarks"]))
 
 
-def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], link: LinkFacts) -> Sequence[str]:
+def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], link: LinkFacts) -> list[str]:
+    """Return what is written for a parameter; raises CannotSayError."""
     if "yes" in setting:
-        word = setting["yes"] if value else setting["no"]
-        return word.split()
+        return str(setting["yes"] if value else setting["no"]).split()
     if "words" in setting:
         if value not in setting["words"]:
             raise CannotSayError(", ".join(setting["words"]))
-        return setting["words"][value].split()
-    if value != "auto":
-        return [setting["word"], written(value, setting["unit"], table, link)]
+        return str(setting["words"][value]).split()
+    if value == "auto":
+        return _automatic(setting, link)
+    return [setting["word"], written(value, setting["unit"], table, link)]
+
+
+def _automatic(setting: Mapping[str, Any], link: LinkFacts) -> list[str]:
     match setting["auto"]:
         case None:
             raise CannotSayError(f"a value: {setting['word']} has no rule for auto")

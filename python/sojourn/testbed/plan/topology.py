@@ -23,8 +23,8 @@ DEVICES = {"snd": ("snd0",), "rtr": ("rtr0", "rtr1"), "delay": ("delay0", "delay
 # No packet but the experiment's: no router solicitations, no neighbour discovery.
 _QUIET = {"net.ipv6.conf.all.disable_ipv6": "1", "net.ipv6.conf.default.disable_ipv6": "1"}
 _FORWARD = {"net.ipv4.ip_forward": "1"}
-# Bufferbloat of seconds must not be bounded by a socket's buffer; the first number of a receiver's window is small enough
-# to be announced at once and grows by itself. Nothing is learnt for the next connection of the same run.
+# Bufferbloat of seconds must not be bounded by a socket's buffer; a receiver's window begins small and grows by itself.
+# Nothing is learnt for the next connection of the same run.
 _BUFFER_BYTES = 64 << 20
 _HOST = {
     "net.ipv4.tcp_no_metrics_save": "1",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sojourn import _native
 from sojourn.testbed.errors import BuildError, Missing, NotInstalledError
 from sojourn.testbed.places import cache_folder, work_folder
 from sojourn.testbed.tools import UTP_TOOLS, missing_tools
@@ -154,13 +155,24 @@ class Flow:
                 f"flow {self.entry['id']}: traffic {traffic.get('kind')!r} cannot go over libutp; allowed is bulk"
             )
         # A wrong one is told before anything runs.
-        _ = self.size_bytes
+        _ = self.size_bytes, self.target_us
 
     @property
     def size_bytes(self) -> int:
         """Payload bytes to send; 0 without end."""
         traffic = self.entry.get("traffic") or {}
         return _bytes(traffic.get("size", "0 B"), self.entry["id"])
+
+    @property
+    def target_us(self) -> int:
+        """The target delay that the scenario's control asks for in us; 0 for libutp's own, which is 100 ms."""
+        control = self.entry.get("control")
+        if not isinstance(control, Mapping) or "target" not in control:
+            return 0
+        found = _native.quantity(control["target"])
+        if found is None or found[1] != "s":
+            raise UtpError(f"flow {self.entry['id']}: control.target is {control['target']!r}; allowed is a time")
+        return round(found[0] * 1e6)
 
     def command(self, plan: Mapping[str, Any]) -> list[str]:
         """Return the command that runs this end of the flow in a run of `plan`."""
@@ -176,7 +188,7 @@ class Flow:
         ]
         driver = self.entry.get("driver") or program()
         addresses = [str(self.entry[key]) for key in ("role", "local", "peer", "port")]
-        tail = [str(self.size_bytes), str(int(self.entry.get("dscp", 0)) << 2)]
+        tail = [str(self.size_bytes), str(int(self.entry.get("dscp", 0)) << 2), str(self.target_us)]
         return [str(driver), *addresses, *(repr(float(time)) for time in times), *tail]
 
     def start_s(self, plan: Mapping[str, Any]) -> float:
@@ -189,9 +201,8 @@ class Flow:
         report: dict[str, Any] = {"id": self.entry["id"]}
         if self.entry["role"] == "receive":
             report["delivered_bytes"] = seen["bins"]
-        else:
-            took = seen["closed_s"] - self.start_s(plan)
-            report["completions"] = [[took, self.size_bytes]] if seen["closed_s"] > 0 else []
+            whole = self.size_bytes > 0 and seen["received_bytes"] == self.size_bytes
+            report["completions"] = [[seen["last_byte_s"] - self.start_s(plan), self.size_bytes]] if whole else []
         if seen["problem"]:
             report["problem"] = f"flow {self.entry['id']}: libutp says {seen['problem']}"
         return report
@@ -199,8 +210,6 @@ class Flow:
 
 def _bytes(text: str | int, flow: int) -> int:
     """Read a size as a scenario has it."""
-    from sojourn import _native
-
     quantity = (float(text), "B") if isinstance(text, int) else _native.quantity(text)
     if quantity is None or quantity[1] != "B" or quantity[0] < 0:
         raise UtpError(f"flow {flow}: traffic.size is {text!r}; allowed is a size in bytes, such as '1 MB'")

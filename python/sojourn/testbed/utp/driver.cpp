@@ -1,9 +1,11 @@
 // One end of a libutp connection: sends without end or so many bytes, or receives and counts per bin.
 //
-// usage: driver send|receive LOCAL PEER PORT RUN_START_S START_S STOP_S END_S BIN_S SIZE TOS
+// usage: driver send|receive LOCAL PEER PORT RUN_START_S START_S STOP_S END_S BIN_S SIZE TOS TARGET_US
 //
-// Times are seconds of CLOCK_MONOTONIC. closed_s in the report is when the last byte of a transfer was acknowledged. SIZE is the number of payload bytes to send, 0 for no end. The report goes to
-// standard output, as JSON, when END_S has come. One thread sleeps in ppoll until a packet arrives or libutp's clock,
+// Times are seconds of CLOCK_MONOTONIC. last_byte_s in the report is when the last byte arrived. SIZE is the number of payload bytes to send, 0 for no end; TARGET_US
+// the target delay in microseconds, 0 for libutp's own. The report goes to
+// standard output, as JSON, when END_S has come. A connection that libutp gives up, after some timeouts in a row, is
+// made anew where there is no end of data to send, as a program would that has more for its peer. One thread sleeps in ppoll until a packet arrives or libutp's clock,
 // which it wants to be asked every 500 ms, may have something to do; so its cost is that of its system calls.
 
 #include <arpa/inet.h>
@@ -48,11 +50,12 @@ struct End {
     utp_socket *socket = nullptr;
     bool writable = false;
     bool stopped = false;
-    bool closing = false;
+    bool broken = false;
+    unsigned reconnections = 0;
     uint64_t written = 0;
     uint64_t received = 0;
     double run_start_s = 0;
-    double closed_s = 0;
+    double last_byte_s = 0;
     std::vector<uint64_t> bins;
     std::string problem;
 };
@@ -73,6 +76,7 @@ uint64 on_sendto(utp_callback_arguments *arguments) {
 uint64 on_read(utp_callback_arguments *arguments) {
     double now = now_s();
     self.received += arguments->len;
+    self.last_byte_s = now;
     double bin = (now - self.run_start_s) / self.bin_s;
     if (bin >= 0 && bin < static_cast<double>(self.bins.size()) && now < self.end_s) {
         self.bins[static_cast<size_t>(bin)] += arguments->len;
@@ -92,7 +96,6 @@ uint64 on_state(utp_callback_arguments *arguments) {
             break;
         case UTP_STATE_DESTROYING:
             if (arguments->socket == self.socket) self.socket = nullptr;
-            self.closed_s = now_s();
             break;
     }
     return 0;
@@ -104,7 +107,11 @@ uint64 on_accept(utp_callback_arguments *arguments) {
 }
 
 uint64 on_error(utp_callback_arguments *arguments) {
-    self.problem = utp_error_code_names[arguments->error_code];
+    if (self.size != 0) {
+        self.problem = utp_error_code_names[arguments->error_code];
+    } else if (self.sends && arguments->socket == self.socket) {
+        self.broken = true;
+    }
     utp_close(arguments->socket);
     if (arguments->socket == self.socket) self.socket = nullptr;
     return 0;
@@ -125,11 +132,6 @@ void write_all() {
             return;
         }
         self.written += static_cast<uint64_t>(taken);
-    }
-    // All of a transfer was given to libutp, which closes when all has been acknowledged.
-    if (self.sends && self.socket && !self.closing && self.size != 0 && self.written == self.size) {
-        self.closing = true;
-        utp_close(self.socket);
     }
 }
 
@@ -206,6 +208,12 @@ void run() {
             utp_check_timeouts(self.context);
             check_s = now + CHECK_EVERY_S;
         }
+        if (self.broken && !self.stopped) {
+            self.broken = false;
+            ++self.reconnections;
+            self.writable = false;
+            start();
+        }
         write_all();
         double next = std::fmin(check_s, self.end_s);
         if (!started) next = std::fmin(next, self.start_s);
@@ -215,9 +223,9 @@ void run() {
 }
 
 void report() {
-    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"closed_s\": %.9f, \"problem\": \"%s\", \"bins\": [",
+    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"last_byte_s\": %.9f, \"reconnections\": %u, \"problem\": \"%s\", \"bins\": [",
                 static_cast<unsigned long long>(self.written), static_cast<unsigned long long>(self.received),
-                self.closing ? self.closed_s : 0.0, self.problem.c_str());
+                self.last_byte_s, self.reconnections, self.problem.c_str());
     for (size_t index = 0; index < self.bins.size(); ++index) {
         std::printf("%s%llu", index ? ", " : "", static_cast<unsigned long long>(self.bins[index]));
     }
@@ -227,8 +235,8 @@ void report() {
 }  // namespace
 
 int main(int count, char **words) {
-    if (count != 12) {
-        std::fprintf(stderr, "usage: %s send|receive LOCAL PEER PORT RUN_START_S START_S STOP_S END_S BIN_S SIZE TOS\n", words[0]);
+    if (count != 13) {
+        std::fprintf(stderr, "usage: %s send|receive LOCAL PEER PORT RUN_START_S START_S STOP_S END_S BIN_S SIZE TOS TARGET_US\n", words[0]);
         return 2;
     }
     self.sends = std::strcmp(words[1], "send") == 0;
@@ -246,6 +254,7 @@ int main(int count, char **words) {
     open_udp(words[2], self.sends ? 0 : port, std::atoi(words[11]));
 
     self.context = utp_init(2);
+    if (int target_us = std::atoi(words[12])) utp_context_set_option(self.context, UTP_TARGET_DELAY, target_us);
     utp_set_callback(self.context, UTP_SENDTO, on_sendto);
     utp_set_callback(self.context, UTP_ON_READ, on_read);
     utp_set_callback(self.context, UTP_ON_STATE_CHANGE, on_state);

@@ -1,0 +1,191 @@
+"""A scenario on a real kernel, end to end; each is skipped with its reason where there is no such kernel."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn
+from conftest import Command
+from sojourn.testbed import plan, utp
+from sojourn.testbed.errors import MissingInsideError, NotInstalledError
+from sojourn.testbed.inside.job import explained
+from sojourn.testbed.kernels import kernels
+from sojourn.testbed.plan.flows import Flow
+
+TCP = {"name": "tcp", "control": "newreno", "rtt": "20 ms", "transport": "linux"}
+
+
+def scenario(**keys: Any) -> sojourn.Scenario:
+    link = {"rate": "2 Mbit/s", "queue": {"kind": "droptail", "preset": "linux", "limit": "20 packets"}}
+    return sojourn.scenario({"name": "short", "duration": "4 s", "group": [TCP], "bottleneck": link, **keys})
+
+
+def link(kind: str, **keys: Any) -> dict[str, Any]:
+    return {"rate": "2 Mbit/s", "queue": {"kind": kind, "preset": "linux", **keys}}
+
+
+@pytest.fixture(params=["host", "uml", "uml-virtual"])
+def kernel(request: pytest.FixtureRequest) -> str:
+    return available(request.param)
+
+
+@pytest.fixture
+def virtual() -> str:
+    return available("uml-virtual")
+
+
+def available(name: str) -> str:
+    lacks = kernels()[name].missing()
+    if lacks:
+        pytest.skip(str(NotInstalledError(name, lacks)))
+    return name
+
+
+@pytest.mark.testbed
+def test_one_flow_fills_the_link_and_its_buffer(kernel: str) -> None:
+    try:
+        result = scenario().run(backend="linux", kernel=kernel)
+    except MissingInsideError as lacks:
+        pytest.skip(str(lacks))
+    record = result.runs[0]
+    assert record.kernel.name == kernel
+    # Where time is real, what else the machine does delays timers.
+    late = 0.02 if kernel == "uml-virtual" else 0.4
+    assert 1 - late < record.bottleneck.utilization < 1.02
+    assert record.bottleneck.drops > 0
+    # 20 packets of 1500 bytes at 2 Mbit/s are 120 ms.
+    assert 100 < record.bottleneck.queue_ms.max <= 121 / (1 - late)
+    assert record.groups.tcp.share == 1
+    # 1448 of 1500 bytes are payload; what waits when the run ends has not been delivered.
+    assert 2 * 1448 / 1500 * (0.96 - late) < record.groups.tcp.goodput_mbps < 2 * 1448 / 1500
+    assert 20 <= record.bottleneck.ping_ms.base < 21 + 50 * late
+    assert set(result.queue.column_names) >= {"queue_ms", "drops"}
+    assert sum(result.flows["delivered_bytes"].to_pylist()) == record.flows[0].delivered_bytes
+
+
+@pytest.mark.testbed
+def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
+    given = scenario()
+    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    assert real.bottleneck.ping_ms.base == pytest.approx(20, abs=0.01)
+    assert real.bottleneck.queue_ms.mean == pytest.approx(simulated.bottleneck.queue_ms.mean, rel=0.25)
+    assert real.groups.tcp.goodput_mbps == pytest.approx(simulated.groups.tcp.goodput_mbps, rel=0.03)
+
+
+@pytest.mark.testbed
+def test_groups_of_every_kind_share_a_link_of_two_ways(virtual: str) -> None:
+    groups = [
+        {**TCP, "flows": 2, "rtt": ["20 ms", "60 ms"]},
+        {**TCP, "name": "back", "direction": "reverse", "transport": {"preset": "linux", "ecn": True}},
+        {"name": "background", "control": "ledbat", "rtt": "30 ms", "start": {"uniform": ["0.2 s", "0.4 s"]}},
+        {"name": "call", "traffic": {"kind": "cbr", "rate": "100 kbit/s", "packet": "200 B"}, "rtt": "20 ms"},
+    ]
+    given = scenario(group=groups, bottleneck=link("fq_codel"), reverse=link("codel", ecn=True))
+    record = given.run(backend="linux", kernel=virtual, runs=2, series=False).runs[0]
+    assert record.groups.tcp.share + record.groups.background.share + record.groups.call.share == pytest.approx(1)
+    assert record.groups.back.share == 1
+    assert record.groups.back.mark_rate > 0
+    assert record.groups.tcp.mark_rate == 0
+    assert record.groups.background.goodput_mbps > 0
+    assert record.groups.call.goodput_mbps == pytest.approx(0.1 * 172 / 200, rel=0.15)
+    assert record.reverse.utilization > 0.5
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize(
+    "queue",
+    [
+        link("red", limit="60 packets"),
+        link("ared", limit="60 packets"),
+        link("choke", limit="60 packets"),
+        link("pie"),
+        link("fq_pie"),
+        link("sfq", perturb="2 s"),
+        link("sfb"),
+        link("hhf"),
+        {"rate": "2 Mbit/s", "queue": {"kind": "drr", "perfect": True}},
+        link("cake"),
+        link("cake", bandwidth="2 Mbit/s", diffserv="diffserv4"),
+        link("cake", bandwidth="2 Mbit/s", link_layer="pppoe-ptm", ack_filter="normal", wash=True),
+    ],
+    ids=lambda given: "-".join(str(value) for value in list(given["queue"].values())[:3]),
+)
+def test_the_kernel_takes_what_the_plan_says(virtual: str, queue: dict[str, Any]) -> None:
+    record = scenario(bottleneck=queue, duration="2 s").run(backend="linux", kernel=virtual, series=False).runs[0]
+    assert record.bottleneck.utilization > 0.5
+    assert record.bottleneck.departures > 100
+
+
+@pytest.mark.testbed
+def test_a_port_in_use_is_told(virtual: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ends = Flow.ends
+
+    def same_port(flow: Flow, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        near, far = ends(flow, seed)
+        return near, {**far, "port": 5000, "local": "10.128.0.1"}
+
+    monkeypatch.setattr(Flow, "ends", same_port)
+    group = {**TCP, "flows": 2}
+    with pytest.raises(sojourn.InputError, match="another flow receives at port 5000"):
+        scenario(group=[group], duration="1 s").run(backend="linux", kernel=virtual)
+
+
+def test_without_its_kernel_the_command_says_what_to_do(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    file = tmp_path / "short.toml"
+    file.write_text(scenario().to_toml(), encoding="utf-8")
+    refused = command("run", file, "--backend", "linux", "--kernel", "uml-virtual", "--json")
+    assert refused.code == 1
+    assert "sojourn testbed build-kernel" in refused.err
+    assert refused.out == ""
+
+
+def test_without_libutp_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert utp.missing()
+    given = scenario(group=[{"name": "background", "control": "libutp", "rtt": "30 ms"}])
+    with pytest.raises(NotInstalledError, match="sojourn testbed build-libutp"):
+        given.run(backend="linux")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--kernel", "uml"], "--kernel needs --backend linux"),
+        (["--shaper", "tbf"], "--shaper needs --backend linux"),
+        (["--backend", "linux", "--out", "DIR", "--packets"], "no rows of packets"),
+        (["--backend", "linux", "--out", "DIR", "--probes"], "shows no probes"),
+        (["--backend", "linux"], "--set group.tcp.transport.preset=linux"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    command: Command, small_file: Path, tmp_path: Path, options: list[str], message: str
+) -> None:
+    words = [str(tmp_path / "out") if word == "DIR" else word for word in options]
+    refused = command("run", small_file, *words)
+    assert refused.code == 2
+    assert message in refused.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("complaint", "kind", "message"),
+    [
+        ("ip: no such command", "missing", "sudo apt-get install iproute2"),
+        ("tc: qdisc add dev rtr1 cake: Error: Specified qdisc kind is unknown.", "missing", "sch_cake"),
+        ("tc: qdisc add dev rtr1 red: RTNETLINK answers: Invalid argument", "failed", "Invalid argument"),
+    ],
+)
+def test_what_iproute2_says_is_told_apart(complaint: str, kind: str, message: str) -> None:
+    told = explained(complaint, ["sch_cake"])
+    assert told.kind == kind
+    assert message in str(told)
+
+
+def test_every_job_names_the_modules_that_it_needs() -> None:
+    given = scenario(bottleneck=link("cake")).to_dict()
+    found = plan.job(given, 1, plan.shaping.How("tbf")).plan["modules"]
+    assert found == ["sch_cake", "sch_netem", "sch_tbf"]
