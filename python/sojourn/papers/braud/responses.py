@@ -339,7 +339,7 @@ def _first_timeout(lab: Lab, seeds: Sequence[int]) -> Check:
 
 
 _LOST_HANDSHAKES = (
-    "Padding fills a buffer of 30 packets on 352 kbit/s most of the time, and what it crowds out are handshakes as well: "
+    "Padding fills a buffer of 30 packets on 352 kbit/s most of the time, and crowds out handshakes as well: "
     "they wait 3 s for FreeBSD's first timeout, and with 1 s padding helps (below). The median below is shorter with "
     "padding. How often the paper's connections lost theirs is open."
 )
