@@ -92,7 +92,7 @@ def table3(lab: Lab) -> Findings:
     columns = ("line", "way", "acknowledgements", *(column for name in names for column in (name, f"sd_{name}")))
     found.tables.append(Table("table3", "Every way on every line", columns, tuple(rows)))
     for name, one in LINES.items():
-        figure = panels(("round-trip time", "goodput"), _drawing(results, name), height_in=3.0)
+        figure = panels(("round-trip time", "goodput"), _drawing(results, name), height_in=3.2, columns=2)
         found.show(
             one.figure.replace(". ", "").lower(),
             figure,
