@@ -16,8 +16,8 @@ from benchmarks.common import say
 from sojourn.api import usable_processors
 from sojourn.papers.lab import Lab
 from sojourn.sweep import Dataset
-from sojourn.sweep.rows import POINT, SEED
 from sojourn.sweep.plan import BIN_S
+from sojourn.sweep.rows import POINT, SEED
 
 SEEDS = 3
 # For the motivating paper's setting, and for two flows of unequal paths: in a full buffer chance decides for minutes.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 # Beyond so many standard errors a difference is hardly chance.
 NOISE = 2.0
 
-Scale = Literal["relative", "absolute"]
+Scale = Literal["relative", "absolute", "milliseconds"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Metric:
 
     name: str
     scale: Scale
-    """Whether the tolerance is a part of the peer's mean, or in the metric's own unit."""
+    """Whether the tolerance is a part of the peer's mean, or in the metric's own unit: a part, or ms."""
     tolerance: float
     digits: int
 
@@ -35,8 +35,8 @@ CONTROLS = (
 )
 # Short times go by the packet, which takes 1.2 ms at the rate of these points.
 DELAYS = (
-    Metric("queue_ms_p10", "absolute", 1.2, 1),
-    Metric("queue_ms_p25", "absolute", 1.2, 1),
+    Metric("queue_ms_p10", "milliseconds", 1.2, 1),
+    Metric("queue_ms_p25", "milliseconds", 1.2, 1),
     Metric("queue_ms_p50", "relative", 0.15, 1),
     Metric("queue_ms_p75", "relative", 0.15, 1),
     Metric("queue_ms_p90", "relative", 0.15, 1),

@@ -1,4 +1,4 @@
-"""Lays Sojourn's queues beside a real kernel's qdiscs, packet by packet, and writes docs/validation/kernel-conformance.md.
+"""Lays Sojourn's queues beside a real kernel's qdiscs, packet by packet, and writes a page of docs/validation.
 
 python -m benchmarks.conformance            # replay the stored recordings, write the page
 python -m benchmarks.conformance --live     # record anew with the kernel uml-virtual first (two minutes)

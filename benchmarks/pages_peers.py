@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks import explanations
 from benchmarks.agreement import label
 from benchmarks.common import listed, paragraph, table
-from benchmarks.compare import CONTROLS, NOISE, QUEUES
+from benchmarks.compare import CONTROLS, DELAYS, NOISE, QUEUES
 from benchmarks.explanations import Explanation
 from benchmarks.peers.peers import PeerName
 
@@ -17,6 +17,7 @@ FAMILIES: Mapping[str, tuple[str, str]] = {
     "marking": ("the same with ECN", "queues.md#with-ecn"),
     "open-loop": ("streams that answer to nothing", "open-loop.md"),
     "controls": ("NewReno against other controls", "controls.md"),
+    "delays": ("how long packets wait under CoDel and PIE", "delays.md"),
 }
 NAMES = {
     "queue_packets_mean": "Mean queue, packets",
@@ -24,8 +25,9 @@ NAMES = {
     "drops": "Drops",
     "marks": "Marks",
     "share_1": "Share of group 1",
+    **{metric.name: f"{metric.name.rpartition('_p')[2]}th percentile, ms" for metric in DELAYS},
 }
-METRICS = {metric.name: metric for metric in QUEUES}
+METRICS = {metric.name: metric for metric in (*QUEUES, *DELAYS)}
 
 Row = Mapping[str, Any]
 
@@ -93,6 +95,21 @@ def controls(agreement: Mapping[str, Any]) -> list[str]:
             CUBIC's factor of 819/1024, Vegas's way to tell queued segments, and TCP-LP's one clock at both ends without
             an offset. Until then one check of CUBIC, one more of Vegas and eight of TCP-LP had failed."""),
         *_both("controls", agreement),
+    ]
+
+
+def delays(agreement: Mapping[str, Any]) -> list[str]:
+    """The page about the time that packets wait."""
+    low, high = (_percent(metric.tolerance, metric.scale) for metric in (DELAYS[0], DELAYS[-1]))
+    return [
+        "# Validation: how long packets wait",
+        paragraph(f"""The delays of RITE's comparison of low-latency AQMs (`sojourn paper rite fig4.2`) in ns-3, as
+            far as that can run it: NewReno, 1 and 4 flows for each of 4 pairs of hosts, 10 Mbit/s, 1000 packets, base
+            round-trip times of 5, 100 and 500 ms, CoDel (5 ms, 100 ms) and PIE (15 ms) with ns-3's defaults.
+            Percentiles of the time that packets which left the queue had waited. {READING} Tolerances: {low} for the
+            10th and the 25th percentile, which is a packet's time, and {high} for the others. 100 s. Sojourn's presets
+            and senders are as on [the page about disciplines](queues.md)."""),
+        *_compared("ns3", "delays", agreement["ns3"]["families"]["delays"]),
     ]
 
 
@@ -177,6 +194,8 @@ def _cell(check: Row | None) -> str:
 def _percent(part: float | None, scale: str, sign: str = "") -> str:
     if part is None:
         return "-"
+    if scale == "milliseconds":
+        return f"{part:{sign}.1f} ms"
     return f"{100 * part:{sign}.{1 if sign else 0}f} {'%' if scale == 'relative' else 'points'}"
 
 

@@ -17,6 +17,7 @@ def render(document: Document) -> Mapping[str, str]:
         "validation/queues": pages_peers.queues(agreement),
         "validation/open-loop": pages_peers.open_loop(agreement),
         "validation/controls": pages_peers.controls(agreement),
+        "validation/delays": pages_peers.delays(agreement),
         "validation/papers": pages_papers.render(document["papers"]),
         "validation/ledbat": pages_ledbat.render(document["ledbat"]),
         "validation/behaviour": pages_behaviour.render(document["behaviour"]),
@@ -72,8 +73,8 @@ def _index(document: Document) -> list[str]:
             tolerance, are in `benchmarks/results/validation.json`. Sojourn ran now;
             {pages_peers.sources(agreement)}"""),
         table(heads, rows),
-        paragraph("""Packet by packet against the qdiscs of a real kernel: [its own page](validation/kernel-conformance.md),
-            written by `make conformance`."""),
+        paragraph("""Packet by packet against the qdiscs of a real kernel:
+            [its own page](validation/kernel-conformance.md), written by `make conformance`."""),
         paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
             in each simulator; or one claim of a source about a table. Of those that fail, the page says why. "Noise":
             these runs cannot decide. "Explained": by the peer's source with numbers that fit, or by an experiment.

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from tests.conftest import Command
 
 from sojourn.papers.__main__ import publish
+from sojourn.papers.braud import BRAUD, load, table2
+from sojourn.papers.braud.load import DOWNLOADS, Responses
 from sojourn.papers.files import markdown_checks, write_item, write_page, write_short
 from sojourn.papers.fluid import FLUID
 from sojourn.papers.fluid.targets import WORKED
@@ -67,6 +69,54 @@ def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
     assert all(one.agrees for one in found["stability"].checks)
     assert any("no equilibrium" in one.measured for one in found["thresholds"].checks)
     assert all(item in found and name in found[item].figures for item, name in FLUID.pictures)
+
+
+def test_table_2_is_tried_as_printed_and_as_it_may_have_been(lab: Lab) -> None:
+    quick = Lab(lab.folder, 1, overrides={"seeds": 2, "set": {"duration": "100 s"}})
+    found = table2.table2(quick)
+    (table,) = found.tables
+    delays = {row[:4]: row[4] for row in table.rows}
+    assert len(delays) == 16
+    # The least that a full buffer of 120 packets leaves is half of it, 0.9 s: the printed 280 ms cannot be.
+    assert delays[120, 94.0, "delayed", False] > 900
+    assert all(delays[*setting[:3], True] < delays[setting] / 1.8 for setting in delays if not setting[3])
+    printed = next(
+        one for one in found.checks if one.claim.startswith("120 packets, as printed, without padding: round")
+    )
+    assert printed.agrees is False
+
+
+def test_the_largest_transfer_makes_the_load() -> None:
+    most = load.largest(0.17, 2400.0, 1.0)
+    numbers = range(1, most + 1)
+    mean = sum(k**-0.7 for k in numbers) / sum(k**-1.7 for k in numbers)
+    assert mean * 1500 * 8 == pytest.approx(0.17 * 2.4e6, rel=1e-4)
+
+
+def test_response_times_are_those_of_their_case_and_size() -> None:
+    import pyarrow as pa
+
+    class Kept:
+        def table(self, name: str = "runs") -> object:
+            if name == "runs":
+                cases = {"case": ["a, 1", "a, 2"], "point": [0, 1], "group": [DOWNLOADS] * 2, "error": [None, None]}
+                return pa.table(cases)
+            sizes = [1448, 5 * 1448, 50 * 1448, 1448]
+            return pa.table(
+                {"point": [0, 0, 0, 1], "size_bytes": sizes, "completion_ms": [100.0, 200.0, 4000.0, 3200.0]}
+            )
+
+    times = Responses(Results(Kept()), {("a",): [1, 2]})  # type: ignore[arg-type]
+    assert times.mean(("a",), (1, 10)).mean == (150.0 + 3200.0) / 2
+    assert times.mean(("a",), (10, 100)) == Number.of([4000.0])
+    median, slow = times.median_and_slow(("a",), (1, 10))
+    assert median == 200.0
+    assert slow == pytest.approx(1 / 3)
+    assert [(round(size), time, count) for size, time, count in times.curve(("a",), least=1)] == [
+        (1, 1650.0, 2),
+        (5, 200.0, 1),
+        (50, 4000.0, 1),
+    ]
 
 
 def test_a_starved_ledbat_leaves_the_model_stable() -> None:
@@ -190,9 +240,10 @@ def test_the_summary_says_what_does_not_hold() -> None:
 
 
 def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:
-    names = [item.name for item in GONG.items]
-    assert len(set(names)) == len(names)
-    assert {item for item, _ in GONG.pictures} <= set(names)
+    for study in (GONG, BRAUD):
+        names = [item.name for item in study.items]
+        assert len(set(names)) == len(names)
+        assert {item for item, _ in study.pictures} <= set(names)
 
 
 def test_the_command_lists_and_refuses(command: Command, tmp_path: Path) -> None:

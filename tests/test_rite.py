@@ -1,10 +1,6 @@
 """The RITE study's measures on worked numbers, and its items with few seeds and short runs."""
 
 import math
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -115,21 +111,23 @@ def test_items_of_hours_run_for_minutes(item: object, tmp_path: Path) -> None:
     assert not all(one.agrees is True for one in found.checks), "200 s are too short for any drift"
 
 
-def test_a_study_can_be_interrupted_and_goes_on(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "sojourn", "paper", "rite", "short", "--jobs", "1", "--out", str(tmp_path)]
-    parts: list[dict[Path, int]] = []
-    for more in (0, 1):
-        process = subprocess.Popen(command, stderr=subprocess.PIPE)
-        deadline = time.monotonic() + 60
-        while len(list(tmp_path.glob("data/short/runs/*.parquet"))) <= more and time.monotonic() < deadline:
-            time.sleep(0.01)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
-        assert process.returncode == 130
-        parts.append({path: path.stat().st_mtime_ns for path in tmp_path.glob("data/short/*/*.parquet")})
-    assert parts[0]
-    assert len(parts[1]) > len(parts[0])
-    assert {path: parts[1][path] for path in parts[0]} == parts[0], "what was done is not done again"
+def test_hours_can_be_interrupted_and_go_on(tmp_path: Path) -> None:
+    cases = {(name,): {"group.background.rtt": name} for name in ("10 ms", "20 ms", "30 ms")}
+    done: list[float] = []
+
+    def stop_after_one(_what: str, part: float) -> None:
+        done.append(part)
+        if part >= 1 / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        measure(Lab(tmp_path, 1, stop_after_one), "hours", lone.base(6), cases, seeds=1)
+    assert any(0 < part < 1 / 3 for part in done), "progress within a run of hours"
+    parts = {path: path.stat().st_mtime_ns for path in tmp_path.glob("data/hours/runs/*.parquet")}
+    assert 1 <= len(parts) < len(cases)
+    results = measure(Lab(tmp_path, 1), "hours", lone.base(6), cases, seeds=1)
+    assert {path: path.stat().st_mtime_ns for path in parts} == parts, "what was done is not done again"
+    assert all(results.values(key, "bottleneck_utilization", BACKGROUND) for key in cases)
 
 
 def test_the_items_of_cdg(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
 
-import json
 import math
 import signal
 import subprocess
@@ -132,13 +131,24 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
     assert "ssthresh_segments" in dataset.table("flow_probes")["name"].to_pylist()
 
 
-def test_series_in_bins_as_wide_as_wanted(base: Path, tmp_path: Path) -> None:
-    plan = plan_of(base, keep=["series"], bin="500 ms", axes={}, seeds=1)
-    flows = ran(plan, tmp_path / "sweep").table("flows").to_pylist()
-    (record,) = plan.scenario(plan.point(0)).run([1], 1)
-    assert sorted({row["time_s"] for row in flows})[:3] == [0.0, 0.5, 1.0]
-    delivered = sum(flow["delivered_bytes"] for flow in json.loads(record.record())["flows"])
-    assert sum(row["delivered_bytes"] for row in flows) == delivered
+def test_wider_bins_hold_as_much(base: Path, tmp_path: Path) -> None:
+    def delivered(**kept: str) -> int:
+        plan = plan_of(base, keep=["series"], axes={}, seeds=1, **kept)
+        flows = ran(plan, tmp_path / kept.get("bin", "usual")).table("flows")
+        return sum(flows["delivered_bytes"].to_pylist())
+
+    assert delivered(bin="500 ms") == delivered() > 0
+
+
+def test_transfers_are_kept_with_their_sizes(base: Path, tmp_path: Path) -> None:
+    traffic = {"kind": "transfers", "interval": "200 ms", "size": "3 packets", "connections": 9}
+    plan = plan_of(base, keep=["transfers"], axes={}, seeds=2, set={"group.tcp.traffic": traffic})
+    dataset = ran(plan, tmp_path / "sweep")
+    rows = dataset.table("transfers").to_pylist()
+    runs = {row["seed"]: row["fct_ms_count"] for row in dataset.table().to_pylist() if row["group"] == "tcp"}
+    assert {seed: sum(row["seed"] == seed for row in rows) for seed in runs} == runs
+    assert {row["size_bytes"] for row in rows} == {3 * 1448}
+    assert {row["point"] for row in rows} == {0}
 
 
 @pytest.mark.parametrize("with_signal", [signal.SIGKILL, signal.SIGINT])
@@ -191,7 +201,7 @@ REFUSED = {
     "unequal lengths": ({"zip": {"seed": [1, 2], "runs": [1]}}, "2 values of seed, 1 values of runs"),
     "two axes for a key": ({"zip": {"bottleneck.rate": ["1 Mbit/s"]}}, "given by 2 axes"),
     "no seeds": ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
-    "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'probes', 'packets'"),
+    "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'probes', 'packets', 'transfers'"),
     "probes without bins": ({"keep": ["probes"]}, "'probes' beside 'series'"),
     "bins of nothing": ({"bin": "1 s"}, "bin: '1 s'; allowed: only with keep = ['series']"),
     "bins of no time": ({"keep": ["series"], "bin": "0 s"}, "bin: '0 s'; allowed: a time above zero, such as '10 s'"),

@@ -16,6 +16,7 @@ from sojourn.testbed.inside import counters
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.world import LinuxRun
 
+HOW = plan.shaping.How()
 NEAR, FAR = 0x0A000001, 0x0A800001
 START_NS = 5_000_000_000
 FULL = 1500
@@ -81,7 +82,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path, **keys: Any) -> Observed:
-    return Observed.read(folder, plan.job(scenario(**keys), 1))
+    return Observed.read(folder, plan.job(scenario(**keys), 1, HOW))
 
 
 def test_a_report_becomes_the_record(folder: Path) -> None:
@@ -155,9 +156,20 @@ def test_a_capture_with_gaps_is_no_measurement(folder: Path) -> None:
 
 def test_a_flow_that_ended_early_is_told(folder: Path) -> None:
     report = json.loads((folder / "report.json").read_text())
-    report["flows"][0]["problem"] = "the connection was refused"
+    report["flows"][0]["problem"] = "libutp says UTP_ETIMEDOUT"
     (folder / "report.json").write_text(json.dumps(report))
-    with pytest.raises(JobError, match="flow 0 of group tcp: the connection was refused"):
+    told = json.loads(record.record(read(folder), 1, "uml-virtual", 2.5))["kernel"]["remarks"]
+    assert "flow 0 of group tcp ended before its time: libutp says UTP_ETIMEDOUT" in told
+
+
+def test_a_flow_that_delivered_nothing_and_says_why_is_no_measurement(folder: Path) -> None:
+    report = json.loads((folder / "report.json").read_text())
+    report["flows"][0] |= {"problem": "the connection was refused", "delivered_bytes": [0] * 10}
+    (folder / "report.json").write_text(json.dumps(report))
+    # Where the queue dropped its packets it is one: a connection may be given up for that.
+    assert read(folder)
+    write_capture(folder / "before.pkts", [row for row in ENTERED if row[1] in {1, 2, 4}], outgoing=False)
+    with pytest.raises(JobError, match="flow 0 of group tcp delivered nothing: the connection was refused"):
         read(folder)
 
 

@@ -8,7 +8,7 @@ import pytest
 import sojourn
 from conftest import Command
 from sojourn.testbed import plan, utp
-from sojourn.testbed.errors import NotInstalledError
+from sojourn.testbed.errors import MissingInsideError, NotInstalledError
 from sojourn.testbed.inside.job import explained
 from sojourn.testbed.kernels import kernels
 from sojourn.testbed.plan.flows import Flow
@@ -44,17 +44,22 @@ def available(name: str) -> str:
 
 @pytest.mark.testbed
 def test_one_flow_fills_the_link_and_its_buffer(kernel: str) -> None:
-    result = scenario().run(backend="linux", kernel=kernel)
+    try:
+        result = scenario().run(backend="linux", kernel=kernel)
+    except MissingInsideError as lacks:
+        pytest.skip(str(lacks))
     record = result.runs[0]
     assert record.kernel.name == kernel
-    assert record.bottleneck.utilization == pytest.approx(1, abs=0.05)
+    # Where time is real, what else the machine does delays timers.
+    late = 0.02 if kernel == "uml-virtual" else 0.4
+    assert 1 - late < record.bottleneck.utilization < 1.02
     assert record.bottleneck.drops > 0
     # 20 packets of 1500 bytes at 2 Mbit/s are 120 ms.
-    assert 90 < record.bottleneck.queue_ms.max <= 125
+    assert 100 < record.bottleneck.queue_ms.max <= 121 / (1 - late)
     assert record.groups.tcp.share == 1
-    # 1448 of 1500 bytes are payload.
-    assert record.groups.tcp.goodput_mbps == pytest.approx(2 * 1448 / 1500, rel=0.06)
-    assert record.bottleneck.ping_ms.base == pytest.approx(20, abs=5)
+    # 1448 of 1500 bytes are payload; what waits when the run ends has not been delivered.
+    assert 2 * 1448 / 1500 * (0.96 - late) < record.groups.tcp.goodput_mbps < 2 * 1448 / 1500
+    assert 20 <= record.bottleneck.ping_ms.base < 21 + 50 * late
     assert set(result.queue.column_names) >= {"queue_ms", "drops"}
     assert sum(result.flows["delivered_bytes"].to_pylist()) == record.flows[0].delivered_bytes
 
@@ -170,7 +175,7 @@ def test_options_that_do_not_go_together(
     ("complaint", "kind", "message"),
     [
         ("ip: no such command", "missing", "sudo apt-get install iproute2"),
-        ('tc: qdisc add dev rtr1 cake: Error: Specified qdisc kind is unknown.', "missing", "sch_cake"),
+        ("tc: qdisc add dev rtr1 cake: Error: Specified qdisc kind is unknown.", "missing", "sch_cake"),
         ("tc: qdisc add dev rtr1 red: RTNETLINK answers: Invalid argument", "failed", "Invalid argument"),
     ],
 )
@@ -181,5 +186,6 @@ def test_what_iproute2_says_is_told_apart(complaint: str, kind: str, message: st
 
 
 def test_every_job_names_the_modules_that_it_needs() -> None:
-    found = plan.job(scenario(bottleneck=link("cake")).to_dict(), 1).plan["modules"]
-    assert found == ["sch_cake"]
+    given = scenario(bottleneck=link("cake")).to_dict()
+    found = plan.job(given, 1, plan.shaping.How("tbf")).plan["modules"]
+    assert found == ["sch_cake", "sch_netem", "sch_tbf"]

@@ -112,6 +112,7 @@ def _linux(kind: str, **values: Any) -> dict[str, Any]:
 
 _RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.2 bandwidth 4mbit"
 _RED_QUEUE = _linux("red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s")
+_CHOKE = "choke limit 200 min 20 max 60 burst 25 probability 0.1 bandwidth 4mbit"
 _PIE = {"limit": "1000 packets", "update": "30 ms"}
 _SHORT = {"kind": "droptail", "limit": "20 packets"}
 _LONG = {"kind": "droptail", "limit": "1000 packets"}
@@ -171,11 +172,21 @@ RANDOM: list[Case] = [
     Case("red idle", f"red {_RED}", _RED_QUEUE, "pausing", random=True, averages=True),
     Case(
         "choke",
-        "choke limit 200 min 20 max 60 burst 25 probability 0.1 bandwidth 4mbit",
+        _CHOKE,
         _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1),
         "steady",
         random=True,
         averages=True,
+    ),
+    Case(
+        "choke lower",
+        _CHOKE,
+        _linux("choke", limit="200 packets", min="19.5625 packets", max="59.5625 packets", burst=25, max_p=0.1),
+        "steady",
+        random=True,
+        averages=True,
+        recording="choke",
+        note="in the second comparison Sojourn's thresholds are 7/16 of a packet lower; see what was found",
     ),
     Case("pie", "pie limit 1000 tupdate 20ms", _linux("pie", **_PIE), "steady", random=True),
     Case("pie ecn", "pie limit 1000 tupdate 20ms ecn", _linux("pie", ecn=True, **_PIE), "steady-ecn", random=True),
@@ -198,8 +209,8 @@ CONTROLS: list[Case] = [
         _linux("codel", clock="nanoseconds"),
         "overload",
         recording="codel overloaded",
-        note="CoDel as RFC 8289 has it, with time to the nanosecond: the kernel rounds to 1024 ns, which adds up over a "
-        "dropping state until other packets are hit, though equally many",
+        note="CoDel as RFC 8289 has it, with time to the nanosecond: the kernel rounds to 1024 ns, which adds up "
+        "over a dropping state until other packets are hit, though equally many",
     ),
     Case(
         "fq_codel by the nanosecond",
@@ -217,8 +228,8 @@ CONTROLS: list[Case] = [
         "mixed",
         classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", _LONG),
         recording="drr",
-        note="Sojourn's dwrr pays for a packet after it was sent, since a queue within may drop the packet that it would "
-        "have shown, and takes classes in the order of the file: shares agree, turns do not",
+        note="Sojourn's dwrr pays for a packet after it was sent, since a queue within may drop the packet that it "
+        "would have shown, and takes classes in the order of the file: shares agree, turns do not",
     ),
     Case(
         "pie every 20 ms",
@@ -227,8 +238,8 @@ CONTROLS: list[Case] = [
         "steady",
         random=True,
         recording="pie",
-        note="tc was told 20 ms, which is 2 ticks of this kernel's timer (100 Hz); the kernel's timers wait one tick more so "
-        "as never to be early, so the probability moves every 30 ms",
+        note="tc was told 20 ms, which is 2 ticks of this kernel's timer (100 Hz); the kernel's timers wait one "
+        "tick more so as never to be early, so the probability moves every 30 ms",
     ),
     Case(
         "red on a device",
@@ -239,8 +250,8 @@ CONTROLS: list[Case] = [
         averages=True,
         link="device",
         recording="red idle",
-        note="RED notices idle time when it is asked for a packet and has none. HTB asks only classes that hold packets, "
-        "so below HTB the average never ages; below a device it does",
+        note="RED notices idle time when it is asked for a packet and has none. HTB asks only classes that hold "
+        "packets, so below HTB the average never ages; below a device it does",
     ),
 ]
 """Known not to agree: what the differences do, and that the comparison sees them."""

@@ -24,6 +24,8 @@ LEAST_RANK = 1 / (1 + REPLAYS)
 
 _BIN_S = 2.0
 _AVERAGES = 12
+_ENOUGH = 20
+"""Packets in a bin of which a share can be told."""
 _FEW = 1000
 """Thresholds below are in packets, as CHOKe's."""
 Numbers = NDArray[np.float64]
@@ -161,7 +163,7 @@ def _binned(values: Numbers, bins: NDArray[np.int64], count: int) -> Numbers:
     """Return the mean of `values` in each bin; NaN where there are few."""
     numbers = np.bincount(bins, minlength=count)
     sums = np.bincount(bins, values, minlength=count)
-    return np.where(numbers >= 20, sums / np.maximum(numbers, 1), np.nan)
+    return np.where(numbers >= _ENOUGH, sums / np.maximum(numbers, 1), np.nan)
 
 
 def _averages(recording: Recording, fates: Fates, units: Numbers, weight: float) -> Numbers:

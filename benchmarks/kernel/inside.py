@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any, Self
 
 SCHEDULED = struct.Struct("<qIHBx")
 """One packet of schedule.bin: when (ns from the start), its flow, bytes of its frame, TOS byte of its IP header."""
@@ -72,7 +73,7 @@ def run(*command: str) -> str:
     return done.stdout
 
 
-def build(plan: dict) -> None:
+def build(plan: dict[str, Any]) -> None:
     """Make the devices, the route and the qdisc."""
     run("ip", "link", "set", "lo", "up")
     run("ip", "link", "add", "gen", "type", "veth", "peer", "name", "in")
@@ -118,7 +119,7 @@ class Tap:
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         self._socket.setblocking(False)
 
-    def __enter__(self) -> "Tap":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

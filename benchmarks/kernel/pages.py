@@ -123,47 +123,58 @@ def _workloads() -> list[str]:
     return ["\n".join(lines)]
 
 
-_INTRODUCTION = """Packets were sent through the qdiscs of a real Linux kernel (version {kernel}, in virtual time) behind a link of {rate:g} Mbit/s,
-and what became of each was recorded. The same packets, at the same times, go through Sojourn's queues with their `linux`
-presets here. Sizes are those of Ethernet frames without the check sequence, which is what a qdisc counts, up to 1514 B."""
+_INTRODUCTION = """Packets were sent through the qdiscs of a real Linux kernel (version {kernel}, in virtual time)
+    behind a link of {rate:g} Mbit/s, and what became of each was recorded. The same packets, at the same times, go
+    through Sojourn's queues with their `linux` presets here. Sizes are those of Ethernet frames without the
+    check sequence, which is what a qdisc counts, up to 1514 B."""
 
-_EXACT = """Sojourn's queue is asked for a packet when the kernel's qdisc was. The fate of a packet is whether it left and whether
-it was marked; the order agrees as far as packets that left in both need not be moved. Where flows have queues of their own, tc
-filters tell the kernel which packet belongs to which flow, so that its random hash has no part in it. At least 99.9 % of
-both are wanted. A pair of numbers is kernel / Sojourn."""
+_EXACT = """Sojourn's queue is asked for a packet when the kernel's qdisc was. The fate of a packet is whether it left
+    and whether it was marked; the order agrees as far as packets that left in both need not be moved. Where
+    flows have queues of their own, tc filters tell the kernel which packet belongs to which flow, so that its
+    random hash has no part in it. At least 99.9 % of both are wanted. A pair of numbers is kernel / Sojourn."""
 
-_RANDOM = """No two runs of these are alike. The same packets go through Sojourn's queue {replays} times with different seeds, on a
-link that sends one packet after the other, and each statistic says how far one run is from what is usual among the replays.
-The rank is the share of runs that are as far out as the kernel's or further, the kernel's included: if the rules are the
-same every rank is equally likely. A comparison disagrees where the kernel's run is further out than all replays. Series
-("over time" in bins of 2 s, "by average queue" in 12 bins) are off by so many standard deviations (rms); a sample ("gaps") is
-off by the largest difference of its cumulative distribution from that of all replays. A signal is a drop or a mark."""
+_RANDOM = """No two runs of these are alike. The same packets go through Sojourn's queue {replays} times with different
+    seeds, on a link that sends one packet after the other, and each statistic says how far one run is from what
+    is usual among the replays. The rank is the share of runs that are as far out as the kernel's or further,
+    the kernel's included: if the rules are the same every rank is equally likely. A comparison disagrees where
+    the kernel's run is further out than all replays. Series ("over time" in bins of 2 s, "by average queue" in
+    12 bins) are off by so many standard deviations (rms); a sample ("gaps") is off by the largest difference of
+    its cumulative distribution from that of all replays. A signal is a drop or a mark."""
 
-_CONTROL = """A comparison that cannot fail would say nothing. These replays of the same recordings leave out one thing that the kernel does,
-and have to disagree:"""
+_CONTROL = """A comparison that cannot fail would say nothing. These replays of the same recordings leave out one thing
+    that the kernel does, and have to disagree:"""
 
 _FINDINGS = (
-    """CoDel: the kernel's clock ticks every 1024 ns, and an interval has to be exceeded. Sojourn's presets `linux` of `codel` and
-    `fq_codel` did not follow this before; now they do (`clock`), and every fate agrees.""",
-    """CAKE: a queue that has never signalled does so with the next packet once the delay has been above target, not after
-    an interval. The kernel begins with a reciprocal root of zero, although the comment in `sch_cake.c` wants an interval to
-    pass. Sojourn's `cake` and `cobalt` waited; now they follow the kernel (`first_signal`; ns-3 waits). The 32-bit roots and
-    the order in which the activity timeout is decided follow as well.""",
-    """PIE and FQ-PIE move their probability by a kernel timer, which is never early and so comes a tick late: `tupdate 20ms`
-    means 30 ms on a kernel of 100 Hz, and the usual 15 ms mean 20 ms on one of 250 Hz and 30 ms on one of 100 Hz. Sojourn's
-    `update` is the time that really passes; the comparison sets it to 30 ms. RFC 8033 asks for 15 ms.""",
-    """RED and CHOKe below HTB never see idle time: HTB asks only classes that hold packets, and RED notices that it is idle when
-    it is asked in vain. Its average stays where it was. Below a device that asks for packets itself it ages.""",
+    """CoDel: the kernel's clock ticks every 1024 ns, and an interval has to be exceeded. Sojourn's presets `linux`
+    of `codel` and `fq_codel` did not follow this before; now they do (`clock`), and every fate agrees.""",
+    """CAKE: a queue that has never signalled does so with the next packet once the delay has been above target,
+    not after an interval. The kernel begins with a reciprocal root of zero, although the comment in
+    `sch_cake.c` wants an interval to pass. Sojourn's `cake` and `cobalt` waited; now they follow the kernel
+    (`first_signal`; ns-3 waits). The 32-bit roots and the order in which the activity timeout is decided follow
+    as well.""",
+    """PIE and FQ-PIE move their probability by a kernel timer, which is never early and so comes a tick late:
+    `tupdate 20ms` means 30 ms on a kernel of 100 Hz, and the usual 15 ms mean 20 ms on one of 250 Hz and 30 ms
+    on one of 100 Hz. Sojourn's `update` is the time that really passes; the comparison sets it to 30 ms. RFC
+    8033 asks for 15 ms.""",
+    """CHOKe: the kernel's mean delay was 1 to 3 % below the replays' in each of four recordings, of which one is
+    kept: a small disagreement, though less than the table's bound. Its average is an integer in units of 1/8
+    packet here (2 to the power of ewma), and what is forgotten of it is cut to whole packets, so that it comes
+    out 7/16 of a packet high. With thresholds lower by as much the replays agree. Sojourn's average is exact;
+    not followed yet. RED's is in bytes, where the same cut is nothing.""",
+    """RED and CHOKe below HTB never see idle time: HTB asks only classes that hold packets, and RED notices that
+    it is idle when it is asked in vain. Its average stays where it was. Below a device that asks for packets
+    itself it ages.""",
 )
 
 _METHOD = (
-    """One namespace has two pairs of virtual Ethernet devices. UDP packets of a stored schedule are written to the first, forwarded,
-    and leave through the second, which has HTB (one class, burst 1 B, so that it is a wire) with the qdisc inside. One packet socket
-    listens to both ends, so arrivals and departures are read as one sequence; with a kernel in virtual time nothing takes time
-    between them and the qdisc. Where an arrival and a departure have the same time that sequence decides.""",
-    """A departure is an opportunity: HTB asks its only class once for each packet, when the one before has been sent. It never asks
-    in vain: none of these qdiscs returns nothing while it holds packets.""",
+    """One namespace has two pairs of virtual Ethernet devices. UDP packets of a stored schedule are written to the
+    first, forwarded, and leave through the second, which has HTB (one class, burst 1 B, so that it is a wire)
+    with the qdisc inside. One packet socket listens to both ends, so arrivals and departures are read as one
+    sequence; with a kernel in virtual time nothing takes time between them and the qdisc. Where an arrival and
+    a departure have the same time that sequence decides.""",
+    """A departure is an opportunity: HTB asks its only class once for each packet, when the one before has been
+    sent. It never asks in vain: none of these qdiscs returns nothing while it holds packets.""",
 )
 
-_AGAIN = """`python -m benchmarks.conformance` replays the recordings in `benchmarks/kernel/recordings/` and writes this page; with `--live`
-it records them anew, which needs the kernel `uml-virtual` (`sojourn testbed doctor`)."""
+_AGAIN = """`python -m benchmarks.conformance` replays the recordings in `benchmarks/kernel/recordings/` and writes this
+    page; with `--live` it records them anew, which needs the kernel `uml-virtual` (`sojourn testbed doctor`)."""

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.kernel.inside import EVENT, SCHEDULED
-
 RECORDINGS = Path(__file__).resolve().parent / "recordings"
 
 _EVENTS = np.dtype(
     [("time_ns", "<i8"), ("number", "<u4"), ("bytes", "<u2"), ("tos", "u1"), ("leaves", "u1")], align=False
 )
 _SCHEDULE = np.dtype([("at_ns", "<i8"), ("flow", "<u4"), ("bytes", "<u2"), ("tos", "u1"), ("pad", "u1")], align=False)
+_CE = 3
+"""The ECN field of a marked packet, which fills it."""
 _TICK_NS = 256
 """A kernel in virtual time counts in these."""
 
@@ -54,7 +54,7 @@ class Recording:
     def marked(self) -> NDArray[np.bool_]:
         """Return for each packet whether it left with a mark that it had not brought."""
         marked = np.zeros(self.packets, dtype=bool)
-        marked[self.left] = (self.left_tos & 3 == 3) & (self.tos[self.left] & 3 != 3)
+        marked[self.left] = (self.left_tos & _CE == _CE) & (self.tos[self.left] & _CE != _CE)
         return marked
 
 
@@ -69,8 +69,6 @@ def read_job(folder: Path, about: dict[str, Any]) -> Recording:
     report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     if report["lost"]:
         raise ValueError(f"{folder}: the recorder missed {report['lost']} packets")
-    assert _EVENTS.itemsize == EVENT.size
-    assert _SCHEDULE.itemsize == SCHEDULED.size
     events = np.frombuffer((folder / "events.bin").read_bytes(), dtype=_EVENTS)
     schedule = np.frombuffer((folder / "schedule.bin").read_bytes(), dtype=_SCHEDULE)
     leaves = events["leaves"] == 1
@@ -157,7 +155,8 @@ def _late(recording: Recording) -> NDArray[np.int64]:
     left_at, arrived = recording.left_ns // _TICK_NS, recording.arrived_ns[recording.left] // _TICK_NS
     sent = _ticks_on_wire(recording.bytes[recording.left], recording.about["rate_bit_per_s"])
     free = np.concatenate([[0], (left_at + sent)[:-1]])
-    return left_at - np.maximum(free, arrived)
+    late: NDArray[np.int64] = left_at - np.maximum(free, arrived)
+    return late
 
 
 def _left_at(
@@ -178,7 +177,8 @@ def _ticks_on_wire(sizes: NDArray[np.int64], rate_bit_per_s: int) -> NDArray[np.
 
 def _arrived_by(arrived_ns: NDArray[np.int64], times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many packets had arrived at each time, those of the same time included."""
-    return np.searchsorted(arrived_ns, times_ns, side="right")
+    counts: NDArray[np.int64] = np.searchsorted(arrived_ns, times_ns, side="right")
+    return counts
 
 
 def _steps(values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -51,6 +51,9 @@ def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
 def seconds(what: str, text: str) -> float:
     """Return a length of time, written as in a scenario file ("100 ms"), in seconds; messages call it `what`."""
 
+def code_point(name: str) -> int | None:
+    """Return the number of the differentiated services code point of this name; None for any other text."""
+
 def quantity(text: str) -> tuple[float, str] | None:
     """Return the number and the basic unit (s, bit/s, B, packets) of a quantity; None for any other text."""
 

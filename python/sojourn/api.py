@@ -18,8 +18,26 @@ MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
 PROBES_EACH = 4  # about what a discipline or a control shows
 
+# What a world other than the simulation does not keep.
+_UNKEPT = {
+    "fluid": {
+        "packets": "the fluid model has no packets",
+        "probes": "the fluid model has no probes",
+        "transfers": "the fluid model has no transfers",
+    },
+    "linux": {
+        "packets": "the kernel keeps no rows of packets (--backend sim does)",
+        "probes": "the kernel shows no probes (--backend sim does)",
+    },
+    "hosts": {
+        "packets": "two hosts keep no rows of packets (--backend sim does)",
+        "probes": "two hosts show no probes (--backend sim does)",
+        "transfers": "two hosts keep no rows of transfers (--backend sim does)",
+    },
+}
+
 Progress = Callable[[float], None]
-Backend = Literal["sim", "fluid", "linux"]
+Backend = Literal["sim", "fluid", "linux", "hosts"]
 
 
 class Scenario:
@@ -102,6 +120,8 @@ class Scenario:
         backend: Backend = "sim",
         kernel: str = "auto",
         shaper: "Shaper" = "htb",
+        peer: str | None = None,
+        secret_file: str | os.PathLike[str] | None = None,
         progress: Progress | None = None,
     ) -> "Result":
         """Run the scenario.
@@ -122,12 +142,16 @@ class Scenario:
             Whether to keep one row for each transfer, or object of a web page, that ended.
         backend
             The world to run in: the packet-level simulation; the fluid model, which has neither packets nor
-            randomness; or the real Linux kernel. The latter two refuse what they do not have.
+            randomness; the real Linux kernel; or two hosts and the path between them. The latter three refuse what
+            they do not have.
         kernel
             Of backend "linux": "host", "uml", "uml-virtual", or "auto" for the best that is there.
         shaper
             Of backend "linux": what makes the bottleneck slow, "htb", "tbf", or "device", behind which a packet also
             takes its time on the wire.
+        peer, secret_file
+            Of backend "hosts": where `sojourn agent` runs, "ADDRESS" or "ADDRESS:PORT", and the file with the secret
+            shared with it; without one it is taken from SOJOURN_SECRET in the environment.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -148,24 +172,19 @@ class Scenario:
         if packets:
             _check_packets(resolved)
         done: Sequence[Run]
+        _refuse_unkept(backend, {"packets": packets, "probes": probes, "transfers": transfers})
         if backend == "fluid":
             from sojourn.fluid import world
 
-            if packets:
-                raise reading.input_error("the fluid model has no packets", key="packets")
-            if probes:
-                raise reading.input_error("the fluid model has no probes", key="probes")
-            if transfers:
-                raise reading.input_error("the fluid model has no transfers", key="transfers")
             done = world.run(resolved, seeds, kept_bin_s, progress)
         elif backend == "linux":
             from sojourn.testbed import world as linux
 
-            if packets:
-                raise reading.input_error("the kernel keeps no rows of packets (--backend sim does)", key="packets")
-            if probes:
-                raise reading.input_error("the kernel shows no probes (--backend sim does)", key="probes")
             done = linux.run(resolved, seeds, kept_bin_s, progress, linux.How(kernel, shaper), jobs)
+        elif backend == "hosts":
+            from sojourn.testbed.hosts import world as hosts
+
+            done = hosts.run(resolved, seeds, kept_bin_s, progress, hosts.given(peer, secret_file))
         else:
             done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)
@@ -179,6 +198,13 @@ class Scenario:
     def __repr__(self) -> str:
         groups = ", ".join(f"{flows} {name}" for name, flows in self.groups.items())
         return f"<sojourn.Scenario {self.name}: {groups}, {self.duration_s:g} s, {self.runs} run(s)>"
+
+
+def _refuse_unkept(backend: Backend, wanted: Mapping[str, bool]) -> None:
+    """Refuse what the world does not keep."""
+    for name, message in _UNKEPT.get(backend, {}).items():
+        if wanted[name]:
+            raise reading.input_error(message, key=name)
 
 
 def _check_rows(scenario: _native.Scenario, bin_s: float, rows_each: int) -> None:

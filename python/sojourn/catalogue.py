@@ -71,7 +71,6 @@ class Catalogue(TypedDict):
     protections: list[Entry]
     access: list[Profile]
     scenarios: list[ReadyScenario]
-    code_points: dict[str, int]
 
 
 @functools.cache

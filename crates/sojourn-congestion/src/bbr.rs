@@ -57,7 +57,7 @@ enum Repair {
 }
 
 /// The state of BBR.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr {
     settings: Settings,
     random: Stream,
@@ -98,7 +98,7 @@ pub struct Bbr {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     segment_bytes: f64,
     startup_gain: f64,

@@ -57,7 +57,7 @@ impl State {
 }
 
 /// The state of BBR version 3.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Bbr3 {
     settings: Settings,
     random: Stream,
@@ -115,7 +115,7 @@ impl FullPipe {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     segment_bytes: f64,
     initial_window: f64,

@@ -44,7 +44,7 @@ const LEAST_RISE: Span = Span::from_micros(125);
 const MOST_DELAYED: u32 = 5;
 
 /// The state of CDG.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cdg {
     reno: Reno,
     shadow: f64,
@@ -83,7 +83,7 @@ enum Shadow {
 }
 
 /// Linux's hybrid slow start.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct HyStart {
     least: Option<Span>,
     train: Option<Train>,
@@ -97,7 +97,7 @@ struct Train {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     backoff: f64,
     loss_backoff: f64,

@@ -67,7 +67,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 const DOUBTFUL_SAMPLES: u32 = 2;
 
 /// The state of Compound TCP.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Compound {
     /// Reno's part (cwnd).
     loss_window: f64,

@@ -35,7 +35,7 @@ const LEAST_COUNT: f64 = 2.0;
 const PLATEAU_WINDOWS: f64 = 100.0;
 
 /// The state of RFC 9438.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Cubic {
     window: f64,
     threshold: f64,
@@ -53,7 +53,7 @@ pub struct Cubic {
 }
 
 /// A stage of congestion avoidance.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Epoch {
     /// `t_epoch`, moved by the time that does not count.
     began: Time,
@@ -70,7 +70,7 @@ struct Epoch {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     scale: f64,
     beta: f64,

@@ -87,7 +87,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 const LEAST_WINDOW: f64 = 2.0;
 
 /// The state of RFC 8257.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Dctcp {
     window: f64,
     threshold: f64,
@@ -106,7 +106,7 @@ pub struct Dctcp {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     gain: f64,
     initial_alpha: f64,

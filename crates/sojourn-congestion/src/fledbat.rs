@@ -79,7 +79,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 const BASE_PERIOD: Span = Span::from_secs(60);
 
 /// The state of fLEDBAT.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct FairLedbat {
     window: f64,
     base: BaseDelay,

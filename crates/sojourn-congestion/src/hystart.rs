@@ -42,7 +42,7 @@ const CONSERVATIVE_DIVISOR: f64 = 4.0;
 const CONSERVATIVE_ROUNDS: u32 = 5;
 
 /// What a control does in slow start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum SlowStart {
     /// Nothing but grow.
     Standard,
@@ -53,7 +53,7 @@ pub(crate) enum SlowStart {
 }
 
 /// HyStart++. Only for a flow's first slow start: later ones have a threshold.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlusPlus {
     rounds: Rounds,
     /// `lastRoundMinRTT`; [`Span::MAX`] is infinite.

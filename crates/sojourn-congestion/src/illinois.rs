@@ -31,7 +31,7 @@ const RENO_ALPHA: f64 = 1.0;
 const RENO_BETA: f64 = 0.5;
 
 /// The state of Illinois.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Illinois {
     reno: Reno,
     rounds: Rounds,
@@ -47,7 +47,7 @@ pub struct Illinois {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     alpha: (f64, f64),
     beta: (f64, f64),

@@ -31,7 +31,7 @@ use sojourn_core::{Stream, Time};
 const LEAST_AFTER_LOSS: f64 = 2.0;
 
 /// The state of RFC 6817.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Ledbat {
     window: f64,
     threshold: f64,
@@ -46,7 +46,7 @@ pub struct Ledbat {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     target_nanos: f64,
     gain: f64,

@@ -31,7 +31,7 @@ const BASE_PERIOD: Span = Span::from_secs(60);
 const MOST_DECREASE: f64 = 0.5;
 
 /// The state of LEDBAT++.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct LedbatPlusPlus {
     window: f64,
     threshold: f64,
@@ -58,7 +58,7 @@ enum Phase {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     target_nanos: f64,
     gain_divisor: f64,

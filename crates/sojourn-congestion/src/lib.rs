@@ -50,7 +50,7 @@ macro_rules! controls {
         ///
         /// A flow has one, in place: some hundred bytes more for the simple ones cost less than a pointer to follow.
         #[allow(missing_docs, clippy::large_enum_variant)]
-        #[derive(Debug)]
+        #[derive(Clone, Debug)]
         pub enum AnyControl {
             $($name($module::$name)),+
         }

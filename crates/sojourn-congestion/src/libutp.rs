@@ -36,7 +36,7 @@ const BASE_PERIOD: Span = Span::from_secs(60);
 const MOST_SKEW_NANOS: i64 = 10_000_000;
 
 /// The state of libutp's control.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Libutp {
     /// Whole bytes (max_window).
     window: f64,
@@ -56,7 +56,7 @@ pub struct Libutp {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     packet: f64,
     target_nanos: f64,

@@ -94,7 +94,7 @@ pub(crate) const HALVE: Parameter = Parameter {
 const LOSS_LEAVES: f64 = 0.5;
 
 /// How Reno opens its window, for the controls that differ from it in other things.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Growth {
     slow_start_limit: f64,
     count_acks: bool,
@@ -138,7 +138,7 @@ fn number_or_infinite(params: &Params, name: &str) -> f64 {
 }
 
 /// The state of RFC 5681.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NewReno {
     reno: Reno,
     initial_threshold: f64,

@@ -21,7 +21,7 @@ use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 
 /// The state of NICE.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Nice {
     vegas: Vegas,
     /// Acknowledgements of this round that met congestion.

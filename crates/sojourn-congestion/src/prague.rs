@@ -29,7 +29,7 @@ use sojourn_core::{Rate, Span, Stream, Time};
 const LEAST_WINDOW: f64 = 2.0;
 
 /// The state of Prague.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Prague {
     /// In segments, with fractions.
     window: f64,

@@ -8,7 +8,7 @@ use crate::control::Signal;
 pub(crate) const LEAST_THRESHOLD: f64 = 2.0;
 
 /// A window and a slow-start threshold in segments.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reno {
     pub(crate) window: f64,
     pub(crate) threshold: f64,

@@ -31,7 +31,7 @@ use sojourn_core::{Span, Stream, Time};
 const LEAST_WINDOW: f64 = 1.0;
 
 /// The state of TCP-LP.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct TcpLp {
     reno: Reno,
     delays: Delays,
@@ -45,7 +45,7 @@ pub struct TcpLp {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Settings {
     indicates_when_reached: bool,
     inference: f64,

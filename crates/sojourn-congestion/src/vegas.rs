@@ -26,7 +26,7 @@ use sojourn_core::{Span, Stream};
 const LEAST_WINDOW: f64 = 2.0;
 
 /// The state of Vegas.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Vegas {
     pub(crate) reno: Reno,
     rounds: Rounds,
@@ -40,7 +40,7 @@ pub struct Vegas {
 }
 
 /// What does not change.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) alpha: f64,
     pub(crate) beta: f64,

@@ -32,7 +32,7 @@ const CONGESTION_LEAVES: f64 = 0.5;
 const CONGESTION_GROWTH: f64 = 0.5;
 
 /// The state of Veno.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Veno {
     reno: Reno,
     /// Least RTT of the connection.

@@ -24,7 +24,7 @@ use sojourn_core::{Span, Stream, Time};
 const LEAST_THRESHOLD: f64 = 2.0;
 
 /// The state of Westwood+.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Westwood {
     window: f64,
     threshold: f64,

@@ -35,6 +35,11 @@ fn quantity(text: &str) -> Option<(f64, &'static str)> {
     sojourn_scenario::read_quantity(text)
 }
 
+#[pyfunction]
+fn code_point(name: &str) -> Option<u8> {
+    sojourn_scenario::read_code_point(name)
+}
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -48,6 +53,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(code_point, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;

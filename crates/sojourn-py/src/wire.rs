@@ -10,6 +10,8 @@ pub fn wire(py: Python<'_>, plan_json: &str) -> PyResult<String> {
     let plan = Plan::read(plan_json).map_err(|problem| errors::wire(py, &problem))?;
     let mut signal = None;
     let report = py.detach(|| {
+        // The method itself is not general enough in its lifetime.
+        #[allow(clippy::redundant_closure_for_method_calls)]
         run(&plan, &mut || match Python::attach(|py| py.check_signals()) {
             Ok(()) => true,
             Err(error) => {

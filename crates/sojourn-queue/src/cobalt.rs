@@ -5,7 +5,7 @@
 //! as it rose instead of being forgotten. BLUE adds a probability of dropping that rises with overflows and falls when
 //! the queue runs empty, for flows that answer to nothing else. `law` is the algorithm.
 //!
-//! 1/sqrt(count) is kept in fixed point of 32 bits, exact for counts below 16 and by Newton steps above. In Linux it is
+//! 1/sqrt(count) is kept in fixed point of 32 bits, by four Newton steps for counts below 16 and one above. In Linux it is
 //! zero in a new queue instead of one, so that the first signal does not wait for an interval (`first_signal`), although
 //! a comment there says that it should. ns-3's threshold for ECT(1) packets is not here.
 

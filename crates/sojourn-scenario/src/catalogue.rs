@@ -5,10 +5,9 @@ use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Says, Setting, Unit};
-use sojourn_queue::Dscp;
 
 /// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
-/// "summary"}], "code_points": {NAME: NUMBER}}`, with a list for each family of algorithms, `PROFILE = {name, summary,
+/// "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up}` with keys of a link and their values as a file has them, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], linux}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
@@ -19,11 +18,9 @@ use sojourn_queue::Dscp;
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
-    let code_points: Value = Dscp::NAMES.iter().map(|&(name, number)| (name.to_owned(), json!(number))).collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
     listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
     listed.insert("scenarios".to_owned(), json!(scenarios));
-    listed.insert("code_points".to_owned(), code_points);
     Value::Object(listed)
 }
 

@@ -34,7 +34,7 @@ mod write;
 pub use access::{Bursts, Medium, Noise, PROFILES, Profile, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
-pub use parse::{Loaded, read_quantity, read_time};
+pub use parse::{Loaded, read_code_point, read_quantity, read_time};
 pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;

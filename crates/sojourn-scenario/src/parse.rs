@@ -8,6 +8,7 @@ use crate::trace::{Base, regular_size};
 use crate::{Scenario, access, build, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};
+use sojourn_queue::Dscp;
 use std::path::Path;
 
 /// A scenario that can be run, and what is unwise about it.
@@ -158,6 +159,11 @@ pub fn read_time(what: &str, text: &str) -> Result<Span, Diagnostics> {
 /// A number with a unit, in the dimension's basic unit: `s`, `bit/s`, `B` or `packets`; `None` for any other text.
 pub fn read_quantity(text: &str) -> Option<(f64, &'static str)> {
     quantity::basic(&Node::text(text, Origin::Unknown))
+}
+
+/// The number of the differentiated services code point called `name`; `None` for any other text.
+pub fn read_code_point(name: &str) -> Option<u8> {
+    Dscp::from_name(name).map(Dscp::number)
 }
 
 fn read(path: &Path, file: &str) -> Result<String, Diagnostics> {

@@ -41,13 +41,14 @@ fn fits(parameter: &Parameter, setting: &Setting) -> bool {
         }
         Says::Flag(yes, no) => matches!(kind, Kind::Boolean) && yes != no,
         Says::Words(words) => match kind {
-            Kind::Choice(choices) => words.iter().all(|(choice, _)| choices.contains(choice)),
+            Kind::Choice(choices) => {
+                words.iter().all(|(choice, _)| choices.contains(choice) || (may_be_auto && *choice == "auto"))
+            }
             _ => false,
         },
-        Says::Is(value) => matches!(
-            (kind, value),
-            (Kind::Boolean, Value::Boolean(_)) | (Kind::Choice(_), Value::Choice(_))
-        ),
+        Says::Is(value) => {
+            matches!((kind, value), (Kind::Boolean, Value::Boolean(_)) | (Kind::Choice(_), Value::Choice(_)))
+        }
     }
 }
 

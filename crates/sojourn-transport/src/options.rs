@@ -12,6 +12,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "reliable sender and receiver: loss detection, recovery, timers, acknowledgements",
     sources: &[
         "RFC 5681", "RFC 6582", "RFC 6675", "RFC 3042", "RFC 6298", "RFC 7323", "RFC 3168", "RFC 8257", "RFC 6928",
+        "RFC 3522", "RFC 4015",
     ],
     parameters: &[
         Parameter {
@@ -99,6 +100,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "what min_rto bounds: the whole timeout (RFC 6298) or its variance term (Linux)",
         },
         Parameter {
+            name: "undo",
+            kind: Kind::Choice(&["none", "timestamps"]),
+            default: Value::Choice("none"),
+            description: "whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015), and what was held for lost is not sent again",
+        },
+        Parameter {
             name: "clock",
             kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
             default: Value::Span(Span::from_millis(1)),
@@ -143,12 +150,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements",
+            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back",
             values: &[
                 ("ack_delay", Value::Span(Span::from_millis(40))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
+                ("undo", Value::Choice("timestamps")),
             ],
         },
         Preset {
@@ -210,6 +218,8 @@ pub struct Options {
     pub timestamps: bool,
     /// The retransmission timer's constants.
     pub rto: RtoOptions,
+    /// Whether needless timeouts are taken back.
+    pub undo: bool,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
     /// Longest random pause before data is sent.
@@ -265,6 +275,10 @@ impl Options {
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
         }
+        let undo = params.choice("undo") == "timestamps";
+        if undo && !params.boolean("timestamps") {
+            return Err(ParameterError::new("undo", "none, or timestamps with timestamps = true"));
+        }
         let accurate_ecn = params.choice("ecn_feedback") == "accurate";
         if accurate_ecn && !params.boolean("ecn") {
             return Err(ParameterError::new(
@@ -300,6 +314,7 @@ impl Options {
             ack_delay: params.span("ack_delay"),
             timestamps: params.boolean("timestamps"),
             rto,
+            undo,
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),

@@ -244,6 +244,18 @@ impl Scoreboard {
         self.retransmit_from = self.first;
     }
 
+    /// Judges nothing lost any more: what was sent again is in the network twice.
+    pub fn take_back_losses(&mut self) {
+        for record in &mut self.records {
+            record.lost = false;
+        }
+        self.lost = 0;
+        self.due = 0;
+        if let Some(unreported) = &mut self.unreported {
+            unreported.clear();
+        }
+    }
+
     /// The lowest lost segment that has not been sent again (RFC 6675 `NextSeg` rule 1).
     #[inline]
     pub fn next_lost(&mut self) -> Option<u32> {

@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use crate::options::Options;
 use crate::rate::{Present, RateSampler, Snapshot};
@@ -16,6 +17,7 @@ use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
 use sojourn_congestion::{Ack, AnyControl, Congestion, Control, RateSample, Signal};
 use sojourn_core::{Span, Stream, Time};
+use undo::Undo;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -120,6 +122,7 @@ pub struct Sender {
     owes_cwr: bool,
     syn_sent: Option<Time>,
     syn_due: bool,
+    undo: Undo,
     counts: SenderCounts,
 }
 
@@ -160,6 +163,7 @@ impl Sender {
             owes_cwr: false,
             syn_sent: None,
             syn_due: options.handshake,
+            undo: Undo::new(options.undo),
             counts: SenderCounts::default(),
         }
     }
@@ -258,6 +262,7 @@ impl Sender {
         if segment.number > self.board.next() || segment.number < self.board.first() {
             return None;
         }
+        self.undo_needless(segment);
         let flight = f64::from(self.in_flight());
         let acknowledged = segment.number - self.board.first();
         let mut delivered = Delivered::default();
@@ -411,6 +416,7 @@ impl Sender {
     }
 
     fn finish_repair(&mut self) {
+        self.undo.forget();
         self.state = State::Open;
         self.reset_duplicates();
     }
@@ -503,6 +509,7 @@ impl Sender {
         }
         let repeated = self.timed_out_at == Some(self.board.first());
         let flight = self.flight_size();
+        self.remember(repeated, now);
         self.board.mark_all_lost();
         self.report_losses(now);
         self.reduce(Signal::Timeout { repeated }, flight, now);

@@ -45,6 +45,11 @@ impl Samples {
         Samples { line, rtt_ms: Vec::new(), cwnd_packets: Vec::new() }
     }
 
+    /// Length of a bin.
+    pub fn bin(&self) -> Span {
+        self.line.bin
+    }
+
     /// When the next one is due.
     pub fn next(&self) -> Time {
         if self.rtt_ms.len() < self.line.bins() { self.line.end_of(self.rtt_ms.len()) } else { Time::NEVER }

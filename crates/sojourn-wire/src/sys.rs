@@ -5,6 +5,7 @@ use sojourn_core::Span;
 use std::io::{Error, Result};
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub fn monotonic_nanos() -> u64 {
@@ -14,14 +15,25 @@ pub fn monotonic_nanos() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// CLOCK_REALTIME less CLOCK_MONOTONIC, in nanoseconds.
+/// CLOCK_REALTIME less CLOCK_MONOTONIC, in nanoseconds: read once in a process, so that stamps of different captures can be
+/// compared, and the narrowest of some readings, since anything may run between two system calls.
 pub fn realtime_offset_nanos() -> i64 {
+    const READINGS: usize = 20;
+    static OFFSET: OnceLock<i64> = OnceLock::new();
+    *OFFSET.get_or_init(|| {
+        let readings = (0..READINGS).map(|_| realtime_reading());
+        readings.min_by_key(|&(width, _)| width).map_or(0, |(_, offset)| offset)
+    })
+}
+
+/// How long a reading of both clocks took, and their difference.
+fn realtime_reading() -> (u64, i64) {
     let before = monotonic_nanos();
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: as above.
     unsafe { libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut time) };
-    let middle = before + (monotonic_nanos() - before) / 2;
-    time.tv_sec * 1_000_000_000 + time.tv_nsec - middle as i64
+    let width = monotonic_nanos() - before;
+    (width, time.tv_sec * 1_000_000_000 + time.tv_nsec - (before + width / 2) as i64)
 }
 
 /// The number of the interface `name`.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from sojourn import InputError, Interrupted, __version__
+from sojourn.cli.agent import agent
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
 from sojourn.cli.pad import pad
@@ -40,7 +41,7 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, sweep, stats, plot, paper, pad, testbed, list_, show, check, schema):
+for command in (run, sweep, stats, plot, paper, pad, testbed, agent, list_, show, check, schema):
     cli.add_command(command)
 
 

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None) -> None:
     """Repeat a paper: its figures, their data, and a table of what agrees.
 
-    Runs that the folder holds already are not repeated.
+    Runs that the folder holds already are not repeated. gong-testbed needs a Linux kernel (`sojourn testbed doctor`);
+    without one `all` leaves it out.
     """
     from sojourn.papers.studies import STUDIES
+    from sojourn.testbed.errors import NotInstalledError
 
     if name is None:
         for study in STUDIES:
@@ -48,7 +50,12 @@ def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int |
     for study in STUDIES:
         if name in {study.name, "all"}:
             folder = Path(out) / study.name if name == "all" else Path(out)
-            _repeat(study, _chosen(study, items), folder, jobs or usable_processors())
+            try:
+                _repeat(study, _chosen(study, items), folder, jobs or usable_processors())
+            except NotInstalledError as error:
+                if name != "all":
+                    raise
+                click.echo(f"{study.name}: skipped: {error}", err=True)
 
 
 def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":

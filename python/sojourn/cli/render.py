@@ -32,6 +32,13 @@ def print_warnings(warnings: Sequence[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
+def print_remarks(result: "Result") -> None:
+    """Print what a kernel did otherwise than the scenario says, once for all runs."""
+    told = [remark for run in result.runs for remark in run.get("kernel", {}).get("remarks", [])]
+    for remark in dict.fromkeys(told):
+        click.echo(f"note: {remark}", err=True)
+
+
 def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
     """Print rows of text in columns, without a header; in a pipe, one line for each."""
     table = _bare_table()
@@ -65,7 +72,7 @@ def print_entry(kind: str, entry: Entry) -> None:
 
 def _in_linux(kind: str, linux: Mapping[str, Any]) -> list[list[str]]:
     """Say what an algorithm is in the kernel, how it is told its parameters, and which it cannot be told."""
-    if not linux:
+    if kind not in {"queue", "control", "transport"}:
         return []
     if "absent" in linux:
         return [["not there", linux["absent"]]]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sojourn.result import Result
     from sojourn.testbed.plan.shaping import Shaper
 
-WORLDS = ("sim", "fluid", "linux")
+WORLDS = ("sim", "fluid", "linux", "hosts")
 KERNELS = ("auto", "host", "uml", "uml-virtual")
 SHAPERS = ("htb", "tbf", "device")
 PICTURES = (".pdf", ".png", ".svg")
@@ -33,12 +33,20 @@ PICTURES = (".pdf", ".png", ".svg")
     sojourn run cellular --plot delay.pdf
     sojourn run controlled-delay --probes --plot controller.pdf
     sojourn run my-link.toml --backend linux --runs 3
+    sojourn run my-link.toml --backend hosts --peer 192.0.2.7 --secret-file secret
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
 @click.option("--backend", type=click.Choice(WORLDS), default="sim", show_default=True, help="The world to run in.")
 @click.option("--kernel", type=click.Choice(KERNELS), help="With --backend linux: which kernel.  [default: auto]")
 @click.option("--shaper", type=click.Choice(SHAPERS), help="With --backend linux: what slows the link.  [default: htb]")
+@click.option("--peer", metavar="ADDRESS[:PORT]", help="With --backend hosts: where `sojourn agent` runs.")
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --backend hosts: the secret shared with the agent.  [default: SOJOURN_SECRET of the environment]",
+)
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -57,6 +65,8 @@ def run(  # noqa: PLR0913 (one for each option)
     backend: "Backend",
     kernel: str | None,
     shaper: "Shaper | None",
+    peer: str | None,
+    secret_file: Path | None,
     seed: int | None,
     runs: int | None,
     jobs: int | None,
@@ -78,9 +88,15 @@ def run(  # noqa: PLR0913 (one for each option)
         raise input_error("--transfers needs --out DIR", key="--out")
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
-    for option, value in (("--kernel", kernel), ("--shaper", shaper)):
-        if value is not None and backend != "linux":
-            raise input_error(f"{option} needs --backend linux", key=option, found=value)
+    own = (
+        ("--kernel", kernel, "linux"),
+        ("--shaper", shaper, "linux"),
+        ("--peer", peer, "hosts"),
+        ("--secret-file", secret_file, "hosts"),
+    )
+    for option, value, world in own:
+        if value is not None and backend != world:
+            raise input_error(f"{option} needs --backend {world}", key=option, found=str(value))
     bin_s = _native.seconds("--bin", bin_text)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
@@ -98,10 +114,11 @@ def run(  # noqa: PLR0913 (one for each option)
             backend=backend,
             kernel=kernel or "auto",
             shaper=shaper or "htb",
+            peer=peer,
+            secret_file=secret_file,
             progress=update,
         )
-    for remark in result.runs[0].get("kernel", {}).get("remarks", []):
-        click.echo(f"note: {remark}", err=True)
+    render.print_remarks(result)
     if out is not None:
         result.save(out, force=force, pcap=pcap)
     if plot is not None:

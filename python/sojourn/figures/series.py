@@ -50,8 +50,10 @@ class Series:
 
     def queue_ms(self) -> Array:
         """Mean time that packets which left in each bin had spent in the bottleneck's queue, in ms."""
-        departures = self._queue("departures")
-        waited = self._merge(np.nan_to_num(self._queue("queue_ms")) * departures)
+        queue_ms = self._queue("queue_ms")
+        # Where nobody counted packets the delay is that of pings, each as good as the other.
+        departures = np.where(np.isnan(self._queue("departures")), ~np.isnan(queue_ms), self._queue("departures"))
+        waited = self._merge(np.nan_to_num(queue_ms) * departures)
         total = self._merge(departures)
         return np.divide(waited, total, out=np.full_like(total, np.nan), where=total > 0)
 

@@ -1,8 +1,10 @@
 """All studies."""
 
+from sojourn.papers.braud import BRAUD
 from sojourn.papers.fluid import FLUID
 from sojourn.papers.gong import GONG
 from sojourn.papers.rite import RITE
 from sojourn.papers.study import Study
+from sojourn.papers.testbed import GONG_TESTBED
 
-STUDIES: tuple[Study, ...] = (GONG, FLUID, RITE)
+STUDIES: tuple[Study, ...] = (GONG, GONG_TESTBED, BRAUD, FLUID, RITE)

@@ -120,15 +120,23 @@ class Dataset:
         """Names of the tables there are."""
         return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
 
-    def table(self, name: str = RUNS) -> "pa.Table":
-        """Return a table of all finished batches, in the order of the plan."""
+    def table(
+        self, name: str = RUNS, *, columns: Sequence[str] | None = None, where: Mapping[str, Any] | None = None
+    ) -> "pa.Table":
+        """Return a table of all finished batches, in the order of the plan.
+
+        Of tables that are large only some columns can be read, and only rows that have certain values.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         parts = sorted((self.folder / name).glob("*.parquet"))
         if not parts:
             raise input_error(f"holds no table {name!r} yet", file=str(self.folder))
-        return pa.concat_tables([pq.read_table(part) for part in parts], promote_options="permissive")
+        filters = [(column, "=", value) for column, value in (where or {}).items()] or None
+        kept = None if columns is None else list(columns)
+        tables = [pq.read_table(part, columns=kept, filters=filters) for part in parts]
+        return pa.concat_tables(tables, promote_options="permissive")
 
     def failures(self) -> int:
         """Return how many runs failed."""

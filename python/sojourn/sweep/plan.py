@@ -13,10 +13,13 @@ from typing import Any
 from sojourn import _native
 from sojourn.reading import Source, find, input_error, read_text, toml_value, unknown_name
 from sojourn.sweep.axis import AxisError, read_range, values
+from sojourn.testbed.plan.shaping import SHAPERS, Shaper
 
-KEYS = ("name", "base", "seeds", "keep", "bin", "set", "axes", "zip", "sample", "cases")
-SERIES, PROBES, PACKETS = "series", "probes", "packets"
-KEPT = (SERIES, PROBES, PACKETS)
+KEYS = ("name", "base", "seeds", "backend", "shaper", "keep", "bin", "set", "axes", "zip", "sample", "cases")
+SIM, LINUX = "sim", "linux"
+WORLDS = (SIM, LINUX)
+SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
+KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
@@ -71,6 +74,10 @@ class Plan:
     """Width of the bins of the time series."""
     fixed: dict[str, Any]
     axes: tuple[Axis, ...]
+    backend: str = SIM
+    """The world that runs the points."""
+    shaper: Shaper = "htb"
+    """In the world `linux`: what makes the bottleneck slow."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Plan":
@@ -119,13 +126,24 @@ class Plan:
 
     def scenario(self, point: Point) -> _native.Scenario:
         """Return the scenario of a point, checked."""
-        return self.base.resolve(point.changes)
+        return self.resolve(point.changes)
+
+    def resolve(self, changes: Mapping[str, Any]) -> _native.Scenario:
+        """Return the base with changes; raises InputError where it is wrong, or the plan's world cannot have it."""
+        scenario = self.base.resolve(changes)
+        if self.backend == LINUX:
+            from sojourn.testbed.plan.check import fit
+
+            fit(json.loads(scenario.to_json()))
+        return scenario
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan."""
         axes = [(axis.names, axis.rows) for axis in self.axes]
-        content = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
+        content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
         scenario = self.base.text or self.base.name
+        if self.backend != SIM:
+            content += [self.backend, self.shaper]
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
 
 
@@ -164,7 +182,10 @@ class _Reader:
             bin_s=self._bin_s(keep),
             fixed=fixed,
             axes=axes,
+            backend=self._choice("backend", WORLDS),
+            shaper=self._choice("shaper", SHAPERS),
         )
+        self._check_world(plan)
         self._try(plan)
         return plan
 
@@ -190,6 +211,21 @@ class _Reader:
         if PROBES in keep and SERIES not in keep:
             raise self._error("keep", repr(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
+
+    def _choice(self, key: str, allowed: tuple[str, ...]) -> Any:
+        """Return one of the allowed names; the first where none is given."""
+        found = self.tables.get(key, allowed[0])
+        if found not in allowed:
+            raise self._error(key, repr(found), " or ".join(map(repr, allowed)))
+        return found
+
+    def _check_world(self, plan: Plan) -> None:
+        if plan.backend == LINUX:
+            for one in plan.keep:
+                if one != SERIES:
+                    raise self._error("keep", repr(one), f"{SERIES!r} with backend = {LINUX!r}")
+        elif "shaper" in self.tables:
+            raise self._error("shaper", repr(plan.shaper), f"only with backend = {LINUX!r}")
 
     def _bin_s(self, keep: tuple[str, ...]) -> float:
         found = self.tables.get("bin")
@@ -274,16 +310,16 @@ class _Reader:
         """Check every value of every axis once, with the first values of the others."""
         if plan.points == 0:
             raise self._error("axes", "no point", "at least one value of each axis")
-        self._resolve(plan.base, "base", plan.fixed, {})
+        self._resolve(plan, "base", plan.fixed, {})
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
             for row in range(min(len(axis.rows), _MOST_TRIED)):
-                self._resolve(plan.base, ", ".join(axis.names), plan.point(row * step).changes, axis.changes(row))
+                self._resolve(plan, ", ".join(axis.names), plan.point(row * step).changes, axis.changes(row))
 
-    def _resolve(self, base: Source, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> None:
+    def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> None:
         try:
-            base.resolve(changes)
+            plan.resolve(changes)
         except _native.InputError as error:
             what = f" with {_changes_text(tried)}" if tried else ""
             where = f"{self.file}: " if self.file else ""

@@ -1,19 +1,27 @@
 """What one worker does: run the points of a batch and make tables of them. Nothing here knows who asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
-from sojourn.sweep.plan import PACKETS, PROBES, SERIES, Plan, Point
+from sojourn.sweep.plan import LINUX, PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
+from sojourn.testbed.errors import TestbedError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from sojourn.testbed.world import LinuxRun
+
 RUNS = "runs"
 # The tables of what a plan keeps.
-_TABLES = {SERIES: ("queue", "flows"), PROBES: ("queue_probes", "flow_probes"), PACKETS: ("packets",)}
+_TABLES = {
+    SERIES: ("queue", "flows"),
+    PROBES: ("queue_probes", "flow_probes"),
+    PACKETS: ("packets",),
+    TRANSFERS: ("transfers",),
+}
 
 Progress = Callable[[float], None]
 
@@ -21,7 +29,8 @@ Progress = Callable[[float], None]
 def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> dict[str, "pa.Table"]:
     """Return the tables of some points, by name: `runs`, and what the plan keeps besides.
 
-    The result depends on the plan alone: not on the machine, the time, or what was run before.
+    What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A kernel that
+    fails raises TestbedError: unlike a simulation it may succeed another time.
     """
     rows: list[Row] = []
     coordinates = {}
@@ -51,13 +60,23 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
     seeds = list(range(scenario.seed, scenario.seed + plan.seeds))
     try:
         return [_finished(plan, point, run) for run in _simulate(plan, scenario, seeds, progress)]
+    except TestbedError:
+        raise
     except RuntimeError:
         # A run broke down. One at a time, so that the others' results are kept.
         return [_alone(plan, point, scenario, seed) for seed in seeds]
 
 
-def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> list[_native.Run]:
-    keep = (plan.bin_s if SERIES in plan.keep else None, PACKETS in plan.keep, PROBES in plan.keep, False)
+def _simulate(
+    plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None
+) -> "Sequence[_native.Run | LinuxRun]":
+    if plan.backend == LINUX:
+        from sojourn.testbed import world
+
+        # One at a time: who asks for batches decides how many are run side by side.
+        return world.run(scenario, seeds, plan.bin_s, progress, world.How(shaper=plan.shaper), jobs=1)
+    series_bin_s = plan.bin_s if SERIES in plan.keep else None
+    keep = (series_bin_s, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
     return scenario.run(seeds, 1, keep, progress)
 
 
@@ -69,7 +88,7 @@ def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "
     return _finished(plan, point, run)
 
 
-def _finished(plan: Plan, point: Point, run: _native.Run) -> "tuple[list[Row], dict[str, pa.Table]]":
+def _finished(plan: Plan, point: Point, run: "_native.Run | LinuxRun") -> "tuple[list[Row], dict[str, pa.Table]]":
     from sojourn.tables import arrow_table
 
     names = (name for kept in plan.keep for name in _TABLES[kept])

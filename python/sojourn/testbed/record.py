@@ -11,6 +11,15 @@ from sojourn.testbed.plan.flows import Flow
 
 _QUANTILES = (50, 90, 99)
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
+_EXTENT = {"mean": None, "max": None}
+# What is not known of a link at whose queue nobody stood.
+_UNSEEN: dict[str, Any] = {
+    "utilization": None,
+    "queue_packets": _EXTENT,
+    "queue_bytes": _EXTENT,
+    "queue_ms": dict.fromkeys(["mean", *(f"p{part}" for part in _QUANTILES), "max"]),
+    **dict.fromkeys(["arrivals", "departures", "drops", "marks", "drop_rate"]),
+}
 
 
 def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
@@ -23,9 +32,9 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         "measured_from_s": seen.warmup_s,
         "events": None,
         "wall_s": wall_s,
-        "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": list(seen.job.fit.remarks)},
+        "kernel": {"name": kernel, "release": seen.report.kernel, "remarks": seen.remarks},
         "bottleneck": {**_link(seen, "bottleneck"), **_probe(seen)},
-        **({"reverse": _link(seen, "reverse")} if "reverse" in seen.crossings else {}),
+        **({"reverse": _link(seen, "reverse")} if "reverse" in seen.links else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},
         "flows": flows,
         "jain": jain([flow["goodput_mbps"] for flow in flows]),
@@ -55,10 +64,12 @@ def _groups(seen: Observed) -> list[str]:
 
 
 def _link(seen: Observed, link: str) -> dict[str, Any]:
+    if link not in seen.crossings:
+        return _UNSEEN
     at = seen.crossings[link]
     entered = _within(seen, at.entered_s)
     left = _within(seen, at.left_s)
-    rate = seen.job.fit.link.rate_bps if link == "bottleneck" else _reverse_rate(seen)
+    rate = _rate_bps(seen, link)
     drops = _growth(seen, seen.counted(link, "drops")) + _growth(seen, seen.counted(link, "lost"))
     waiting = {name: seen.counted(link, name)[1:][seen.measured_bins] for name in ("packets", "bytes")}
     arrivals = int(entered.sum())
@@ -77,9 +88,11 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
     }
 
 
-def _reverse_rate(seen: Observed) -> float:
-    assert seen.job.fit.reverse is not None, "a link that was crossed is in the plan"  # noqa: S101
-    return seen.job.fit.reverse[0].rate_bps
+def _rate_bps(seen: Observed, link: str) -> float:
+    fit = seen.job.fit
+    said = fit and (fit.link if link == "bottleneck" else fit.reverse and fit.reverse[0])
+    assert said, "a link that was crossed is in the plan"  # noqa: S101
+    return said.rate_bps
 
 
 def _probe(seen: Observed) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from sojourn.testbed.observed import Observed
 
 def queue(seen: Observed) -> list[Column]:
     """Return one row for each link and bin."""
-    links = list(seen.crossings)
-    parts = [_link(seen, link) for link in links]
+    links = seen.links
+    parts = [_link(seen, link) if link in seen.crossings else _unseen(seen, link) for link in links]
     bins = len(seen.bins)
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return [coded("link", np.repeat(np.arange(len(links)), bins), links), *map(plain, joined, joined.values())]
@@ -59,6 +59,21 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
         "marks": total(left, at.marked.astype(np.float64)),
         "sent_bytes": total(left, at.bytes.astype(np.float64)),
     }
+
+
+def _unseen(seen: Observed, link: str) -> dict[str, Any]:
+    """Return what is known of a link at whose queue nobody stood: of the bottleneck the delay that pings saw."""
+    sent_s, delay_ms, _ = seen.probe_ms
+    bins = len(seen.bins)
+    places = np.where(np.isnan(delay_ms), -1, _bin_of(seen, sent_s))
+    known = places >= 0
+    counts = np.bincount(places[known], minlength=bins)
+    totals = np.bincount(places[known], delay_ms[known], bins)
+    nothing = np.full(bins, np.nan)
+    names = ("queue_packets", "queue_bytes", "queue_ms", "arrivals", "departures", "drops", "marks", "sent_bytes")
+    queue_ms = np.divide(totals, counts, out=nothing.copy(), where=counts > 0)
+    seen_ms = queue_ms if link == "bottleneck" else nothing
+    return {"time_s": seen.bins, **dict.fromkeys(names, nothing), "queue_ms": seen_ms}
 
 
 def _bin_of(seen: Observed, times_s: Any) -> Any:

@@ -11,14 +11,13 @@ from typing import Any
 from sojourn import _native
 from sojourn.record import Record
 from sojourn.tables import Column
-from sojourn.testbed import record, series, utp
+from sojourn.testbed import plan, record, series, utp
 from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.kernels import AUTO, Kernel, choose
 from sojourn.testbed.kernels.job import PLAN
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.places import work_folder
-from sojourn.testbed.plan import Job, job
-from sojourn.testbed.plan.check import UTP
+from sojourn.testbed.plan.check import UTP, Fit, fit
 from sojourn.testbed.plan.shaping import Shaper
 from sojourn.testbed.pool import run_all
 
@@ -91,9 +90,11 @@ def run(
     the machine fails.
     """
     resolved: dict[str, Any] = Record.parse(scenario.to_json())
-    planned = [job(resolved, seed, shaper=how.shaper, bin_s=bin_s or DEFAULT_BIN_S) for seed in seeds]
-    _check_programs(planned)
+    # What is wrong with the scenario comes before what is missing on the machine.
+    _check_programs(fit(resolved))
     kernel = _Timed(choose(how.kernel))
+    shaping = plan.shaping.How(how.shaper, kernel.virtual_time)
+    planned = [plan.job(resolved, seed, shaping, bin_s=bin_s or DEFAULT_BIN_S) for seed in seeds]
     with work_folder() as place:
         folders = {place / f"seed-{seed}": one for seed, one in zip(seeds, planned, strict=True)}
         for folder, one in folders.items():
@@ -110,8 +111,8 @@ def run(
         return [runs[folder] for folder in folders]
 
 
-def _check_programs(planned: Sequence[Job]) -> None:
+def _check_programs(said: Fit) -> None:
     """Refuse a job whose programs are not there, before a kernel is started."""
-    lacks = utp.missing() if any(flow.kind == UTP for one in planned for flow in one.flows) else []
+    lacks = utp.missing() if any(kind == UTP for kind, _ in said.how.values()) else []
     if lacks:
         raise NotInstalledError("linux, for control libutp,", lacks)

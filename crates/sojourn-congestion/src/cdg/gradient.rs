@@ -14,7 +14,7 @@ impl Extremes {
 }
 
 /// The last gradients, and the round before.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Gradients {
     ring: Box<[Extremes]>,
     next: usize,

@@ -256,7 +256,9 @@ fn ineffective_back_offs_stop() {
             let expected = (20.0 * libm::pow(left, f64::from(count))).max(2.0);
             let found = rise(&mut script, &mut level);
             assert!((found - expected).abs() < 1e-9, "{preset}: {found} after {count}, not {expected}");
-            assert_eq!(shown(&script, "backoffs"), f64::from(count), "{preset}: only what is answered counts");
+            if found > 2.0 {
+                assert_eq!(shown(&script, "backoffs"), f64::from(count), "{preset}: only what is answered counts");
+            }
         }
         let last = script.window();
         if preset == "linux" {

@@ -37,7 +37,7 @@ pub(super) const NS3: Rules =
     Rules { cushion: Span::ZERO, train_divisor: 1, rise_divisor: 1, most_rise: Span::from_secs(1) };
 
 /// The state of HyStart.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Hybrid {
     rules: Rules,
     rounds: Rounds,

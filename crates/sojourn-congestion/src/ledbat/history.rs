@@ -5,7 +5,7 @@
 use sojourn_core::{Span, Time};
 
 /// Minima of the one-way delay, each over one period.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct BaseDelay {
     period: Span,
     rollover: Rollover,
@@ -102,7 +102,7 @@ impl BaseDelay {
 }
 
 /// The minimum of the last samples of the one-way delay.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CurrentDelay {
     samples: Box<[(Time, i64)]>,
     next: usize,

@@ -12,7 +12,7 @@ const PENALTY_DIVISOR: i64 = 7;
 const KEPT: i64 = 7;
 
 /// Average delays of slots of 5 s, and the rolling average of their differences.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Drift {
     /// The first sample: all others are kept relative to it.
     origin: Option<i64>,

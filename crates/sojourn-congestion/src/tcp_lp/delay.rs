@@ -31,7 +31,7 @@ impl Arithmetic {
 }
 
 /// The delays of a flow so far.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Delays {
     arithmetic: Arithmetic,
     remote: Option<RemoteClock>,
@@ -145,7 +145,7 @@ impl Seen {
 ///
 /// It is made anew from each pair of acknowledgements, so with ticks as coarse as the gaps between
 /// acknowledgements it errs by factors of two; and it enters the delay as a whole quotient.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 struct RemoteClock {
     hertz: u32,
     reference: Option<(u32, u32)>,

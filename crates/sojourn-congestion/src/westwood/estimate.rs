@@ -10,7 +10,7 @@ const STAGE_WEIGHT: f64 = 7.0 / 8.0;
 const TUSTIN_WEIGHT: f64 = 0.9;
 
 /// A filtered estimate, in segments per second.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bandwidth {
     /// Since when segments are counted.
     began: Option<Time>,

@@ -132,6 +132,17 @@ fn a_longer_path_becomes_the_base() {
     assert_eq!(controller.base(), Some(Span::from_millis(300)));
 }
 
+#[test]
+fn a_new_bound_holds_at_once() {
+    let mut controller = controller(200);
+    epochs(&mut controller, 12, full(33.3));
+    assert!(controller.rate() > 100.0);
+    controller.bound(50.0);
+    assert_eq!(controller.rate(), 50.0);
+    epochs(&mut controller, 1, full(33.3));
+    assert_eq!(controller.rate(), 50.0);
+}
+
 proptest! {
     /// From any uplink of 120 kbit/s or more and any buffer the target is met within 24 epochs, where the highest rate
     /// allows it, and then kept.

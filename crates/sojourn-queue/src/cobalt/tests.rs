@@ -49,10 +49,12 @@ fn slow_links_stretch_target_and_interval() {
     assert_eq!((ns3.target, ns3.interval, ns3.guard), (micros(5_000), micros(100_000), Span::ZERO));
 }
 
-/// Asks every 10 us with a packet that has waited for 10 ms; milliseconds of the signals after the first.
+/// Asks every 10 us with a packet that has waited for 10 ms, after one that has not; milliseconds of the signals after
+/// the first.
 fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: Ecn) -> (Vec<f64>, Vec<Verdict>) {
     let mut random = Stream::new(1, "cobalt");
     let (mut times, mut verdicts) = (Vec::new(), Vec::new());
+    controller.judge(law, &waited(at(from - 10), 100, ecn), at(from - 10), &mut random);
     for step in 0..micros / 10 {
         let now = at(from + step * 10);
         let verdict = controller.judge(law, &waited(now, 10_000, ecn), now, &mut random);
@@ -65,15 +67,16 @@ fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: 
     (times.iter().map(|time| time - first).collect(), verdicts)
 }
 
-/// As CoDel's, but one step ahead: count is 1 while the first signal is waited for, and 2 after it.
+/// As CoDel's, but one step ahead: count is 1 while the first signal is waited for, and 2 after it. The gaps are those of
+/// the kernel's roots, computed apart from this code; the first is 70.67 ms where the law says 70.71.
 #[test]
 fn a_standing_queue_is_signalled_to_by_the_control_law() {
     let law = patient();
     let (times, verdicts) = signals(&mut Controller::default(), &law, 20_000, 500_000, Ecn::NotEct);
-    let expected = [0.0, 70.71, 128.45, 178.45, 223.17, 263.99, 301.79, 337.14, 370.48];
+    let expected = [0.0, 70.67, 128.41, 178.41, 223.13, 263.95, 301.75, 337.1, 370.44];
     assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop));
     for (found, expected) in times.iter().zip(expected) {
-        assert!((-0.001..0.011).contains(&(found - expected)), "{found} for {expected}");
+        assert!((found - expected).abs() < 0.016, "{found} for {expected}");
     }
     assert!(times.len() >= expected.len());
     let (_, marks) = signals(&mut Controller::default(), &law, 20_000, 300_000, Ecn::Ect0);
@@ -132,14 +135,14 @@ fn after_a_pause_the_first_signal_does_not_wait() {
     }
 }
 
-/// Counts of up to 15 have exact roots, further ones those of a Newton step from the one before.
+/// Counts of up to 15 have the roots of four Newton steps, further ones that of one step from the one before.
 #[test]
 fn roots_are_close() {
     let law = patient();
     let (times, _) = signals(&mut Controller::default(), &law, 20_000, 2_000_000, Ecn::NotEct);
     for (number, gap) in times.windows(2).map(|pair| pair[1] - pair[0]).enumerate() {
         let expected = 100.0 / f64::from(number as u32 + 2).sqrt();
-        assert!((gap - expected).abs() < 0.021, "{gap} for {expected}");
+        assert!((gap - expected).abs() < 0.02 + 0.001 * expected, "{gap} for {expected}");
     }
 }
 
@@ -161,7 +164,7 @@ fn the_count_fades_as_it_grew() {
     let mut controller = Controller::default();
     let (times, _) = signals(&mut controller, &law, 20_000, 101_000 + 71_000, Ecn::NotEct);
     assert_eq!((times.len(), controller.count()), (2, 3));
-    // The last was due at 190.71 ms; the next ones at 248.45, then with count 2 at 319.16, with count 1 at 419.16.
+    // The last was due at 190.67 ms; the next ones at 248.40, then with count 2 at 319.07, with count 1 at 419.07.
     let mut random = Stream::new(1, "cobalt");
     for (micros, count) in
         [(248_000, 3), (249_000, 2), (319_000, 2), (320_000, 1), (419_000, 1), (420_500, 0), (900_000, 0)]

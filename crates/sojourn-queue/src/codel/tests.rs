@@ -256,7 +256,7 @@ fn nothing_is_dropped_while_no_more_than_min_bytes_would_remain() {
 fn the_second_threshold_marks_at_once() {
     let marks = |changes: &[(&str, Value)], micros, ecn| {
         let threshold = [("ce_threshold", Value::Span(Span::from_millis(1)))];
-        let mut queue = codel("linux", &[&threshold, changes].concat());
+        let mut queue = codel("rfc", &[&threshold, changes].concat());
         let mut sink = Recorder::default();
         queue.enqueue(packet_of(0, 1500, 0, ecn), Time::ZERO, &mut sink);
         let left = queue.dequeue(Time::from_nanos(micros), &mut sink).unwrap().ecn;
@@ -285,7 +285,8 @@ fn newton_steps_as_in_the_kernel() {
     for inverse_root in [65_535, 32_769, 36_864, 31_968, 28_935, 26_481, 24_588, 23_037, 21_746] {
         expected.push(expected.last().unwrap() + 100.0 * f64::from(inverse_root) / 65_536.0);
     }
-    let times = gaps(&Standing::new("linux", &[], Ecn::NotEct).run(110_000 + 440_000));
+    let by_nanosecond = [("clock", Value::Choice("nanoseconds"))];
+    let times = gaps(&Standing::new("linux", &by_nanosecond, Ecn::NotEct).run(110_000 + 440_000));
     assert_times(&times, &expected);
 }
 
@@ -322,7 +323,7 @@ fn linux_counts_in_ticks() {
 fn gaps_are_whole_ticks_in_linux() {
     let first = (4882 + 97_656 + 1) * 1024;
     let root = 65_535;
-    let due = first + (97_656 * root >> 16) * 1024;
+    let due = first + ((97_656 * root) >> 16) * 1024;
     let drops = |asked| dropped_at("linux", &[4882 * 1024, first, asked]);
     assert_eq!(drops(due - 1), [1]);
     assert_eq!(drops(due), [1, 3]);

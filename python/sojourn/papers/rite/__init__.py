@@ -2,14 +2,20 @@
 
 from sojourn.papers.rite import (
     aqms,
+    buffers,
     cellular,
     cures,
     drift,
     early,
+    extremes,
     fluctuating,
     gradient,
+    isolation,
     sensitivity,
+    sharing,
     short,
+    sizes,
+    synchrony,
     web,
 )
 from sojourn.papers.rite.summary import summary
@@ -30,6 +36,12 @@ RITE = Study(
         *aqms.ITEMS,
         *sensitivity.ITEMS,
         *early.ITEMS,
+        *buffers.ITEMS,
+        *synchrony.ITEMS,
+        *sharing.ITEMS,
+        *isolation.ITEMS,
+        *sizes.ITEMS,
+        *extremes.ITEMS,
     ),
     summary=summary,
     pictures=(
@@ -46,5 +58,11 @@ RITE = Study(
         ("sensitivity", "sensitivity"),
         ("table4.1", "table4.1"),
         ("aggressive", "aggressive"),
+        ("buffers", "buffers"),
+        ("synchrony", "synchrony"),
+        ("mixed-rtts", "mixed-rtts"),
+        ("isolation", "isolation"),
+        ("datacentre", "datacentre"),
+        ("rural", "rural"),
     ),
 )

@@ -24,7 +24,7 @@ SETTING = (
 def base() -> dict[str, Any]:
     """Return the scenario that the cases change.
 
-    The report does not name the senders' control; its hosts ran Linux, whose default was and is CUBIC.
+    The report names neither the senders' control nor their system; this is Linux's default, which is an assumption.
     """
     tcp = {
         "name": "tcp",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.papers.measures import Number
@@ -27,7 +28,8 @@ def clusters(rows: Mapping[str, Clusters], *, across: str, up: str, scale: float
                 _series(axes, places, name, position, len(names), scale)
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter("{x:g}")
-            axes.yaxis.set_minor_formatter("")
+            axes.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+            axes.yaxis.set_minor_formatter("{x:g}")
             axes.set_xticks(range(len(places)), list(places))
             axes.set_xlim(-0.5, len(places) - 0.5)
             for border in range(1, len(places)):

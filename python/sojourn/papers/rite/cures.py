@@ -122,18 +122,15 @@ def cures(lab: Lab) -> Findings:
     found.checks += [*_slower(hours), *_pause_checks(hours, cured), _others(hours, cured)]
     found.verdict = (
         f"Until the buffer is full it takes {', '.join(f'{_full_min(hours, name)} ({name})' for name in DRAWN)}. What "
-        f"stops the "
-        f"climb: {', '.join(name for name in OTHERS if cured[name])}. What does not: "
+        f"stops the climb: {', '.join(name for name in OTHERS if cured[name])}. What does not: "
         f"{', '.join(name for name in OTHERS if not cured[name])}."
     )
     found.text = (
         "Pauses come once a minute in the mean and are exponential, so that of ten in a history the longest is about "
         "three times the mean; the window is kept. Without its slowdowns LEDBAT++ still climbs, but slowly: its "
-        "decrease is "
-        "a share of the window, overshoots at times, and so sees delays below the target; fLEDBAT is alike. A target "
-        "below the time of a packet leaves most of the link unused. A buffer below the target makes LEDBAT a "
-        "loss-based "
-        "flow, whose halvings empty the queue; one of 1.5 targets is full at 1.5 targets."
+        "decrease is a share of the window, overshoots at times, and so sees delays below the target; fLEDBAT is "
+        "alike. A target below the time of a packet leaves most of the link unused. A buffer below the target makes "
+        "LEDBAT a loss-based flow, whose halvings empty the queue; one of 1.5 targets is full at 1.5 targets."
     )
     return found
 
@@ -241,15 +238,13 @@ def skew(lab: Lab) -> Findings:
         f"A receiver's clock that is 100 ppm slow makes LEDBAT's queue climb by {slow:.1f} ms/min, one that is 100 ppm "
         f"fast by {fast:.1f}; LEDBAT++, which measures round trips, does not notice."
     )
+    starving_ppm = 100 * TARGET_MS / HISTORY_MIN / MS_PER_MIN_OF_100_PPM
     found.text = (
         "A fast clock at the receiver lets delays rise with time, so that old minima are too low and hold the queue "
-        "down; "
-        f"where it gains more than a target per history, {10 * TARGET_MS / HISTORY_MIN / 6 * 10:.0f} ppm, the flow "
-        f"starves. A "
-        "slow clock makes every minute's minimum the least, and the queue climbs faster. libutp sees a fast receiver "
-        "in "
-        "the delay of the way back and corrects its base for it, which takes away the brake as well as the harm; "
-        "of a slow receiver it sees nothing that a queue could not do too."
+        f"down; where it gains more than a target per history, {starving_ppm:.0f} ppm, the flow starves. A slow clock "
+        "makes every minute's minimum the least, and the queue climbs faster. libutp sees a fast receiver in the "
+        "delay of the way back and corrects its base for it, which takes away the brake as well as the harm; of a "
+        "slow receiver it sees nothing that a queue could not do too."
     )
     return found
 
@@ -283,8 +278,8 @@ def _skew_checks(hours: Hours) -> list[Check]:
         check(
             "libutp's clock logic takes away what a fast receiver does",
             "the same climb at 0, 100 and 200 ppm",
-            f"{', '.join(f'{climb:.1f}' for climb in corrected)} ms/min; "
-            f"without it {', '.join(f'{climb:.1f}' for climb in bare[2:])}",
+            f"{', '.join(f'{climb:.1f}' for climb in corrected)} ms/min; without it "
+            f"{', '.join(f'{climb:.1f}' for climb in bare[2:])}",
             agrees=max(corrected) - min(corrected) <= allowed,
         ),
         shown(

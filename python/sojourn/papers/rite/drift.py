@@ -62,14 +62,12 @@ def drift(lab: Lab) -> Findings:
     )
     found.text = (
         "A full buffer ends the climb with a loss, which halves the window: the queue falls to a little over half of "
-        "the "
-        "buffer, not to nothing, and the climb begins again from there. The jitter is that of ns-2's sender: a pause "
-        "from zero to the given time before data goes out that the window has come to allow, all of which then goes at "
-        "once. The queue drains by as much as the pause lasts, and the next burst fills it again, so that its top lies "
-        "about a third of the longest pause above the target: pauses must be longer than 1.5 targets to empty it. "
-        "RFC 6817 bounds the window by what was in flight, which a pause makes little: there any jitter stops the "
-        "climb, "
-        "and the flow leaves most of the link unused. ns-2's module has no such bound."
+        "the buffer, not to nothing, and the climb begins again from there. The jitter is that of ns-2's sender: a "
+        "pause from zero to the given time before data goes out that the window has come to allow, all of which then "
+        "goes at once. The queue drains by as much as the pause lasts, and the next burst fills it again, so that its "
+        "top lies about a third of the longest pause above the target: pauses must be longer than 1.5 targets to "
+        "empty it. RFC 6817 bounds the window by what was in flight, which a pause makes little: there any jitter "
+        "stops the climb, and the flow leaves most of the link unused. ns-2's module has no such bound."
     )
     return found
 

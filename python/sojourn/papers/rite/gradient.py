@@ -185,7 +185,8 @@ def backoffs(lab: Lab) -> Findings:
     found.text = (
         "Independent of the round-trip time is the probability over a rise of the delay, not that of a round trip. It "
         "follows from the exponential: 1 - P is exp(-g/G), gradients of successive rounds add up in the exponent, and "
-        "what counts is their sum. For the code itself this is an exact law, and one of its tests."
+        "what counts is their sum. For the code itself this is an exact law, and one of its tests, "
+        "as are the four equations of the report."
     )
     return found
 
@@ -271,8 +272,7 @@ def _share_checks(results: Results, single: Results) -> list[Check]:
             ),
             agrees=not low,
             why=f"Not beyond chance: {', '.join(f'{rival} at {buffer:g} BDP' for rival, buffer in low)}. The report "
-            f"says "
-            "what CDG aims at, not how far it gets.",
+            "says what CDG aims at, not how far it gets.",
         )
     ]
     for name in ("CDG without shadow", "CDG that never ignores", "CDG, scavenger"):
@@ -330,6 +330,8 @@ def losses(lab: Lab) -> Findings:
                 **points(position),
             )
         axes.set_xscale("log")
+        axes.set_xticks([100 * loss for loss in LOSSES[1:]], [f"{100 * loss:g}" for loss in LOSSES[1:]])
+        axes.minorticks_off()
         axes.set_xlabel("packets lost by chance [%]")
         axes.set_ylabel("goodput [Mbit/s]")
         axes.set_ylim(0, RATE_MBPS)
@@ -420,8 +422,7 @@ def marks(lab: Lab) -> Findings:
     )
     found.text = (
         "CDG's tolerance cannot tell the drop of an AQM from one by chance: both come at a queue that is not full. "
-        "Marks "
-        "are congestion for certain, and are always answered."
+        "Marks are congestion for certain, and are always answered."
     )
     return found
 
@@ -458,18 +459,15 @@ def _mark_checks(alone: Results, shared: Results) -> list[Check]:
 
 _WORDS = (
     f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, buffer of one bandwidth-delay product, 60 s of which 50 are "
-    f"measured, "
-    f"{SEEDS} runs"
+    f"measured, {SEEDS} runs"
 )
 ITEMS = (
     Item(
         "cdg-backoff",
         "CDG: back-offs and the round-trip time",
         f"flows of CDG with a window of two small packets, {RISE_FLOWS} for each round-trip time, on a link of 1 "
-        f"Gbit/s that "
-        f"packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, {RISE_SEEDS} "
-        f"runs; "
-        "back-offs are never ignored",
+        f"Gbit/s that packets at a constant rate fill, so that the queue grows by what the flows send; {RISE_S} s, "
+        f"{RISE_SEEDS} runs; back-offs are never ignored",
         backoffs,
     ),
     Item(

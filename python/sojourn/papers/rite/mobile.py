@@ -8,7 +8,8 @@ from typing import Any
 FOLDER_VARIABLE = "SOJOURN_CELLULAR"
 # Beside a checkout; anyone else names a folder.
 _BESIDE = Path(__file__).parents[5] / "shared" / "data" / "cellular"
-# A second of the UMTS link's mean rate, four of the EVDO link's. Behind twice as much many pages do not end in minutes.
+# A second of the UMTS link's mean rate, four of the EVDO link's. Chosen after a first run,
+# behind twice as much, in which many pages did not end in minutes.
 BUFFER = "256 kB"
 WEB_BYTES = 100_000
 RUNS = 30

@@ -85,7 +85,7 @@ def _cases() -> dict[Key, Mapping[str, Any]]:
     }
 
 
-def _change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
+def change(now: tuple[Number, Number], then: tuple[Number, Number]) -> Change:
     """Compare tail and goodput with and without a change."""
     tail, goodput = (one.mean / other.mean - 1 for one, other in zip(now, then, strict=True))
     beyond = [one.surely_above(other) or other.surely_above(one) for one, other in zip(now, then, strict=True)]
@@ -106,7 +106,7 @@ def sensitivity(lab: Lab) -> Findings:
             constant,
             {
                 at: [
-                    _change(_two(results, (name, constant.name, how, *at)), _two(usual, (name, *at)))
+                    change(_two(results, (name, constant.name, how, *at)), _two(usual, (name, *at)))
                     for how in constant.changes
                 ]
                 for at in conditions()

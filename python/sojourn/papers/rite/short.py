@@ -178,18 +178,14 @@ def short(lab: Lab) -> Findings:
     own, ledbat = (fct(results, DROPTAIL, name, LITTLE_SEGMENTS) for name in (NOBODY, "LEDBAT"))
     found.verdict = (
         f"A transfer of {LITTLE_SEGMENTS} segments takes {own.mean:.0f} ms on a free link, {ledbat.mean:.0f} ms beside "
-        f"one "
-        f"LEDBAT flow and {fct(results, DROPTAIL, YARDSTICK, LITTLE_SEGMENTS).mean:.0f} ms beside CUBIC."
+        f"one LEDBAT flow and {fct(results, DROPTAIL, YARDSTICK, LITTLE_SEGMENTS).mean:.0f} ms beside CUBIC."
     )
     found.text = (
         "A link that LEDBAT keeps full loses to a transfer exactly what the transfer takes, so the part that LEDBAT "
-        "yields "
-        "is the size over capacity and time: it falls with the capacity, which the report does not print, and with the "
-        "number of round trips that slow start takes, each of which LEDBAT makes longer by its target. An AQM takes "
-        "the "
-        "standing queue from the scavenger, and the short transfer is nearly as fast as on a free link; a long one "
-        "then "
-        "has to share with a scavenger that no longer yields, also where queues are per flow, which are fair to both."
+        "yields is the size over capacity and time: it falls with the capacity, which the report does not print, and "
+        "with the number of round trips that slow start takes, each of which LEDBAT makes longer by its target. An "
+        "AQM takes the standing queue from the scavenger and makes short transfers faster; a long one then has to "
+        "share with a scavenger that no longer yields, also where queues are per flow, which are fair to both."
     )
     return found
 
@@ -231,7 +227,7 @@ def _draw(found: Findings, results: Results) -> None:
         size = (LITTLE_SEGMENTS, SIZES[-1])[index]
         names = list(OTHERS)
         for position, queue in enumerate(QUEUES):
-            free = fct(results, queue, NOBODY, size).mean
+            free = fct(results, DROPTAIL, NOBODY, size).mean
             ratios = [fct(results, queue, name, size) for name in names]
             axes.errorbar(
                 range(len(names)),
@@ -303,8 +299,7 @@ def _yields(results: Results, report: Results) -> list[Check]:
             f"at most {parts[worst].text(1, 100)} %, at {worst} segments",
             agrees=all(part.interval()[1] < LITTLE for part in parts.values()),
             why="Explained: on a link that stays full LEDBAT yields what the transfer takes of it, size over capacity "
-            "and "
-            "time. The report does not print its capacity; the next line has the claim hold at a higher one.",
+            "and time. The report does not print its capacity; the next line has the claim hold at a higher one.",
         ),
         shown(
             f"{LITTLE_SEGMENTS} segments with NewReno and LEDBAT as ns-2 has them, by capacity",
@@ -314,8 +309,8 @@ def _yields(results: Results, report: Results) -> list[Check]:
         check(
             "it yields more to long transfers",
             "falls with the size",
-            f"{large.text(0, 100)} % at {SIZES[-1]} segments, "
-            f"{parts[LITTLE_SEGMENTS].text(1, 100)} % at {LITTLE_SEGMENTS}",
+            f"{large.text(0, 100)} % at {SIZES[-1]} segments, {parts[LITTLE_SEGMENTS].text(1, 100)} % at "
+            f"{LITTLE_SEGMENTS}",
             agrees=large.surely_above(parts[LITTLE_SEGMENTS]),
         ),
         shown(
@@ -385,8 +380,8 @@ ITEMS = (
         "short",
         "Fig. 3.5: short transfers beside a scavenger",
         f"NewReno transfers of 1 to {SIZES[-1]} segments of {SEGMENT_BYTES} B, one after the other, beside one long "
-        f"flow, "
-        f"{WORDS}; the long flow yields what it delivers less, over what it would deliver in the time of the transfers",
+        f"flow, {WORDS}; the long flow yields what it delivers less, over what it would deliver in the time of the "
+        "transfers",
         short,
     ),
 )

@@ -6,6 +6,11 @@ from sojourn.papers.study import Findings
 QUESTIONS: dict[str, tuple[str, ...]] = {
     "What does LEDBAT do to delay when it is alone for long?": ("drift", "cures", "skew"),
     "What does it do to short transfers and web pages?": ("short", "web"),
+    "How long does a page take on cellular links, and which AQM suits them?": ("fig3.2", "fluctuating"),
+    "Are the low-latency AQMs better than ARED, and parameterless?": ("fig4.2", "fig4.4", "sensitivity"),
+    "What does early marking do?": ("table4.1", "aggressive"),
+    "Is it fair queueing or the AQM that helps?": ("isolation", "mixed-rtts"),
+    "Do the AQMs depend on the buffer, the rate and the round-trip time?": ("buffers", "datacentre", "rural"),
     "Is the delay's gradient a better signal?": ("cdg-backoff", "cdg-share", "cdg-loss", "cdg-ecn"),
 }
 OTHERS = "And the rest of the report:"
@@ -21,11 +26,6 @@ def summary(findings: dict[str, Findings]) -> str:
         for question, names in groups
         if any(name in findings for name in names)
     ]
-    wrong = [
-        f"{name}: {one.claim} (the report: {one.paper}; here: {one.measured})"
-        for name, found in findings.items()
-        for one in found.checks
-        if one.agrees is False
-    ]
-    doubts = f"What does not agree with the report: {'; '.join(wrong)}." if wrong else NONE
+    wrong = [f"{one.claim} ({name})" for name, found in findings.items() for one in found.checks if one.agrees is False]
+    doubts = f"What does not agree with the report, each with its reason below: {'; '.join(wrong)}." if wrong else NONE
     return "\n\n".join((*paragraphs, doubts))

@@ -114,14 +114,13 @@ def web(lab: Lab) -> Findings:
     codel = means["FQ-CoDel", "LEDBAT"]
     found.verdict = (
         f"A page of {OBJECTS} objects takes {free.mean / 1e3:.1f} s on a free link, {ledbat.mean / 1e3:.1f} s beside "
-        f"one LEDBAT "
-        f"flow, {cubic.mean / 1e3:.1f} s beside CUBIC, and {codel.mean / 1e3:.1f} s beside LEDBAT under FQ-CoDel."
+        f"one LEDBAT flow, {cubic.mean / 1e3:.1f} s beside CUBIC, and {codel.mean / 1e3:.1f} s beside LEDBAT under "
+        "FQ-CoDel."
     )
     found.text = (
         "Every object that has to wait for the one before passes LEDBAT's standing queue at least once: a delay of a "
-        "tenth "
-        "of a second becomes seconds. Scavengers that keep a shorter queue cost less, and an AQM or a queue per flow "
-        "takes the cost away whatever the scavenger does."
+        "tenth of a second becomes seconds. Scavengers that keep a shorter queue cost less, and an AQM or a queue per "
+        "flow takes that cost away whatever the scavenger does, but may have one of its own."
     )
     return found
 
@@ -204,6 +203,13 @@ def _orders(means: Mapping[Key, Number]) -> list[Check]:
             f"No longer than on a free link beyond chance: {', '.join(innocuous)}." if innocuous else "",
         ),
         shown(
+            "page times with nobody else on the link, by discipline",
+            "-",
+            "; ".join(f"{queue} {means[queue, NOBODY].text(2, 1e-3)}" for queue in QUEUES) + " s",
+            "Linux's CAKE signals with the second packet above its target in a new queue, where CoDel waits for an "
+            "interval: connections in slow start pay for that.",
+        ),
+        shown(
             "does an AQM protect pages? Beside which long flows they are faster than under DropTail, beyond chance",
             "-",
             "; ".join(f"{queue}: {', '.join(names) or 'none'}" for queue, names in protected.items()),
@@ -216,9 +222,8 @@ ITEMS = (
         "web",
         "Fig. 3.6: web pages beside a scavenger",
         f"pages of {OBJECTS} objects over one connection, one after the other, log-normal with a median of 10 kB, "
-        f"sigma 1.2 and "
-        f"at most 1 MB, {PAGES} pages a run; beside one long flow, {WORDS}; sizes and objects of the report are not "
-        f"printed",
+        f"sigma 1.2 and at most 1 MB, {PAGES} pages a run; beside one long flow, {WORDS}; sizes and objects of the "
+        "report are not printed",
         web,
     ),
 )

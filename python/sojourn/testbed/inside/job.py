@@ -80,11 +80,11 @@ def explained(complaint: str, modules: Sequence[str]) -> JobError:
     if "no such command" in complaint:
         return JobError("missing", f"{complaint}; to install it: sudo apt-get install iproute2")
     if any(words in complaint for words in _UNKNOWN):
-        needed = ", ".join(modules) or "the shaper's"
+        needed = ", ".join(modules)
         return JobError(
             "missing",
-            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; the kernel uml has all "
-            "of them (to install it: sudo apt-get install user-mode-linux)",
+            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; the kernel uml has "
+            "all of them (to install it: sudo apt-get install user-mode-linux)",
         )
     return JobError("failed", complaint)
 

@@ -1,13 +1,13 @@
 """From a resolved scenario to a job for a kernel: pure, so that it can be read and tested without one."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn.testbed.plan import shaping, topology
 from sojourn.testbed.plan.check import Fit, fit
 from sojourn.testbed.plan.flows import Flow, flows, paths, probe, seconds
-from sojourn.testbed.plan.shaping import Shaper
+from sojourn.testbed.plan.shaping import How
 
 PROBE = "probe"
 PROBE_INTERVAL_S = 0.2
@@ -23,10 +23,15 @@ class Job:
     plan: dict[str, Any]
     """The content of plan.json."""
     flows: list[Flow]
-    fit: Fit
+    fit: Fit | None = None
+    """How the links are said to Linux; None where they are not."""
+    remarks: Sequence[str] = ()
+    """What is otherwise than the scenario says."""
+    unseen: Sequence[str] = ()
+    """Links at whose queues nobody stands."""
 
 
-def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s: float = 0.1) -> Job:
+def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1) -> Job:
     """Plan one run of a resolved scenario; raises InputError where Linux cannot have it."""
     said = fit(scenario)
     all_flows = flows(scenario, seed, said.how)
@@ -36,28 +41,28 @@ def job(scenario: Mapping[str, Any], seed: int, *, shaper: Shaper = "htb", bin_s
         "sysctl": topology.settings(),
         "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
         "ip": topology.addresses(list(paths(scenario).values())),
-        "tc": _tc(scenario, said, shaper, all_flows),
+        "tc": _tc(scenario, said, how, all_flows),
         "endpoints": _endpoints(scenario, seed, all_flows, bin_s),
         "watched": _watched(scenario),
-        "modules": list(said.modules),
+        "modules": sorted({*said.modules, "sch_netem", "sch_tbf" if how.shaper == "tbf" else "sch_htb"}),
         "duration_s": seconds(scenario["duration"]),
         "warmup_s": seconds(scenario["warmup"]),
         "lead_s": BASE_S,
         "bin_s": bin_s,
     }
-    return Job(plan, all_flows, said)
+    return Job(plan, all_flows, said, said.remarks)
 
 
-def _tc(scenario: Mapping[str, Any], said: Fit, shaper: Shaper, all_flows: list[Flow]) -> dict[str, list[str]]:
+def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow]) -> dict[str, list[str]]:
     all_paths = list(paths(scenario).values())
     link, reverse = scenario["bottleneck"], scenario.get("reverse", {})
-    wire = said.link.rate_bps if shaper == "device" else None
-    router = shaping.bottleneck("rtr1", shaper, said.queue, said.link, all_flows, far=True)
+    wire = said.link.rate_bps if how.shaper == "device" else None
+    router = shaping.bottleneck("rtr1", how, said.queue, said.link, all_flows, far=True)
     back_wire = None
     if said.reverse is not None:
         back, back_queue = said.reverse
-        router += shaping.bottleneck("rtr0", shaper, back_queue, back, all_flows, far=False)
-        back_wire = back.rate_bps if shaper == "device" else None
+        router += shaping.bottleneck("rtr0", how, back_queue, back, all_flows, far=False)
+        back_wire = back.rate_bps if how.shaper == "device" else None
     return {
         "rtr": router,
         "delay": [

@@ -14,6 +14,12 @@ _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr", "voip")
 _UTP_TRAFFIC = ("bulk",)
+_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "bottleneck", "reverse", "hop", "group")
+_LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
+_GROUP_KEYS = (
+    *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
+    *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
+)
 UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
 
 
@@ -32,7 +38,7 @@ class Fit:
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in _group(group))]
+    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group))]
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
     said: dict[str, tuple[LinkFacts, Expressed]] = {}
@@ -43,7 +49,7 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
             said[key] = side
     if refusals:
         raise refused(refusals)
-    how = {group["name"]: _how(group) for group in scenario["group"]}
+    how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
@@ -72,7 +78,21 @@ def refused(refusals: Sequence[Refusal]) -> _native.InputError:
     return error
 
 
+def _strangers(table: Mapping[str, Any], path: str, known: Iterable[str]) -> Iterable[Refusal]:
+    """Refuse keys that the testbed does nothing for: a scenario is never run without a part of it."""
+    for key in table:
+        if key not in known:
+            yield Refusal(f"{path}{key}", _short(table[key]), "nothing of the kind", who="the testbed")
+
+
+def _short(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
+
+
 def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
+    yield from _strangers(scenario, "", _TOP_KEYS)
+    for key in ("bottleneck", "reverse"):
+        yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
     if "hop" in scenario:
         yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
     by_path = paths(scenario)
@@ -90,7 +110,9 @@ def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFac
     for part in ("framing", "medium", "noise", "protection"):
         if part in link:
             found = link[part].get("kind", "a framing")
-            return [Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")]
+            return [
+                Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")
+            ]
     facts = LinkFacts(_rate(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
@@ -114,10 +136,10 @@ def _rate(text: str) -> float:
     return found[0] if found else 0.0
 
 
-def _group(group: Mapping[str, Any]) -> Iterable[Refusal]:
+def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Say what of a group no real socket can have."""
     key = f"group.{group['name']}"
-    if "access_rate" in group:
-        yield Refusal(f"{key}.access_rate", group["access_rate"], "no line of its own", who="the testbed")
+    yield from _strangers(group, f"{key}.", _GROUP_KEYS)
     for clock, still in (("clock_offset", "0 s"), ("clock_skew_ppm", 0.0)):
         if group[clock] != still:
             yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")
@@ -154,7 +176,8 @@ def endpoint_kind(group: Mapping[str, Any]) -> str:
     return TCP if express.absent("controls", kind) is None else UDP
 
 
-def _how(group: Mapping[str, Any]) -> tuple[str, Any]:
+def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind of a group's endpoints and what they are told of the control."""
     kind = endpoint_kind(group)
     if kind != TCP:
         return kind, group.get("control")

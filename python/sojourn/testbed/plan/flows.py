@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native
-from sojourn.catalogue import catalogue
 
 FIRST_PORT = 5000
 _HOSTS_PER_BYTE = 256
@@ -92,8 +91,13 @@ class Flow:
 
 
 def code_point(name: str | int) -> int:
-    """Return the number of a differentiated services code point."""
-    return name if isinstance(name, int) else catalogue()["code_points"][name]
+    """Return the number of a differentiated services code point as a resolved scenario has it."""
+    if isinstance(name, int):
+        return name
+    found = _native.code_point(name)
+    if found is None:
+        raise TypeError(f"a resolved scenario holds {name!r} where a code point belongs")
+    return found
 
 
 def seconds(text: str) -> float:

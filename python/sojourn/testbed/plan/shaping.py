@@ -1,6 +1,7 @@
 """The commands that make the links slow, long and lossy: lines for `tc -batch`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from sojourn.testbed.plan.express import Expressed, LinkFacts
@@ -14,13 +15,22 @@ MOST_DELAYS = 16
 
 # Rates and limits count packets as IP sees them, as they do in a simulation.
 _AS_IP = "stab overhead -14"
-# What a late timer may make up for: less than a packet, or two would leave at once after a pause.
-_LATE_PART = 0.1
-_LATE_S = 0.25e-3
+# What a late timer may make up for, as part of a full packet. In virtual time no timer is late. Where time is real one
+# may be, by milliseconds: a link that lost them would be too slow, worse than two packets at once after a pause.
+_EXACT_PART, _LATE_PART = 0.1, 1.0
 _NO_LIMIT = 1_000_000
 _NETEM = f"netem limit {_NO_LIMIT}"
 # In netem a rate keeps packets in order; this one takes no time.
 _IN_ORDER = "rate 1000gbit"
+
+
+@dataclass(frozen=True)
+class How:
+    """What makes a link slow, and how well it can."""
+
+    shaper: Shaper = "htb"
+    exact_timers: bool = True
+    """Whether timers are never late, as in virtual time."""
 
 
 def shapes_itself(queue: Expressed) -> bool:
@@ -29,7 +39,7 @@ def shapes_itself(queue: Expressed) -> bool:
 
 
 def bottleneck(
-    device: str, shaper: Shaper, queue: Expressed, link: LinkFacts, flows: Sequence[Flow], *, far: bool
+    device: str, how: How, queue: Expressed, link: LinkFacts, flows: Sequence[Flow], *, far: bool
 ) -> list[str]:
     """Return the lines that give a device the link's rate and queue.
 
@@ -42,11 +52,11 @@ def bottleneck(
         return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {inner}{bare}"]
     rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
     outer = f"qdisc add dev {device} root handle 1: {_AS_IP}"
-    if shaper == "tbf":
+    if how.shaper == "tbf":
         # A full bucket lets one packet pass; the limit is the queue's own.
         made = [f"{outer} tbf rate {rate} burst {full} limit {_NO_LIMIT}"]
     else:
-        burst = max(round(_LATE_PART * full), round(_LATE_S * link.rate_bps / 8))
+        burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
         leaf = (
             f"class add dev {device} parent 1: classid 1:1 htb rate {rate} burst {burst} cburst {burst} quantum {full}"
         )

@@ -4,7 +4,8 @@
 //
 // Times are seconds of CLOCK_MONOTONIC. last_byte_s in the report is when the last byte arrived. SIZE is the number of payload bytes to send, 0 for no end; TARGET_US
 // the target delay in microseconds, 0 for libutp's own. The report goes to
-// standard output, as JSON, when END_S has come. One thread sleeps in ppoll until a packet arrives or libutp's clock,
+// standard output, as JSON, when END_S has come. A connection that libutp gives up, after some timeouts in a row, is
+// made anew where there is no end of data to send, as a program would that has more for its peer. One thread sleeps in ppoll until a packet arrives or libutp's clock,
 // which it wants to be asked every 500 ms, may have something to do; so its cost is that of its system calls.
 
 #include <arpa/inet.h>
@@ -49,6 +50,8 @@ struct End {
     utp_socket *socket = nullptr;
     bool writable = false;
     bool stopped = false;
+    bool broken = false;
+    unsigned reconnections = 0;
     uint64_t written = 0;
     uint64_t received = 0;
     double run_start_s = 0;
@@ -104,7 +107,11 @@ uint64 on_accept(utp_callback_arguments *arguments) {
 }
 
 uint64 on_error(utp_callback_arguments *arguments) {
-    self.problem = utp_error_code_names[arguments->error_code];
+    if (self.size != 0) {
+        self.problem = utp_error_code_names[arguments->error_code];
+    } else if (self.sends && arguments->socket == self.socket) {
+        self.broken = true;
+    }
     utp_close(arguments->socket);
     if (arguments->socket == self.socket) self.socket = nullptr;
     return 0;
@@ -201,6 +208,12 @@ void run() {
             utp_check_timeouts(self.context);
             check_s = now + CHECK_EVERY_S;
         }
+        if (self.broken && !self.stopped) {
+            self.broken = false;
+            ++self.reconnections;
+            self.writable = false;
+            start();
+        }
         write_all();
         double next = std::fmin(check_s, self.end_s);
         if (!started) next = std::fmin(next, self.start_s);
@@ -210,9 +223,9 @@ void run() {
 }
 
 void report() {
-    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"last_byte_s\": %.9f, \"problem\": \"%s\", \"bins\": [",
+    std::printf("{\"sent_bytes\": %llu, \"received_bytes\": %llu, \"last_byte_s\": %.9f, \"reconnections\": %u, \"problem\": \"%s\", \"bins\": [",
                 static_cast<unsigned long long>(self.written), static_cast<unsigned long long>(self.received),
-                self.last_byte_s, self.problem.c_str());
+                self.last_byte_s, self.reconnections, self.problem.c_str());
     for (size_t index = 0; index < self.bins.size(); ++index) {
         std::printf("%s%llu", index ? ", " : "", static_cast<unsigned long long>(self.bins[index]));
     }

@@ -126,3 +126,70 @@ fn a_second_syn_ack_is_ignored() {
     assert_eq!((path.window(), path.sender.rtt.smoothed()), (window, Span::from_millis(100)));
     assert_eq!(path.sender.deadline(path.now), Time::ZERO + Span::from_millis(1100));
 }
+
+const UNDO: (&str, Value) = ("undo", Value::Choice("timestamps"));
+
+/// Sends 40 segments from a window of 16 on a path that does as `treat` says. Window and threshold are given as they were
+/// after a second, before any timer.
+fn late_or_lost(undo: bool, treat: impl Fn(&mut Network)) -> (Network, (f64, f64)) {
+    let changes = [("initial_window", Value::Integer(16)), UNDO];
+    let mut path = network(&changes[..1 + usize::from(undo)], &[]);
+    treat(&mut path);
+    path.send_segments(40).run(1000);
+    let before = (path.window(), path.threshold());
+    path.run(100_000);
+    path.assert_complete(40);
+    (path, before)
+}
+
+fn sent_again(path: &Network) -> u32 {
+    path.times_sent.values().map(|times| times - 1).sum()
+}
+
+/// RFC 3522 and RFC 4015: what was late, and sent again in vain once, leaves window and threshold as they were; without
+/// the stamp's evidence all of it is sent again, from a window of one segment.
+#[test]
+fn a_needless_timeout_is_taken_back() {
+    let late = |path: &mut Network| {
+        path.holds = Box::new(|number, _| if number >= 20 { 2000 } else { 0 });
+    };
+    let (undone, before) = late_or_lost(true, late);
+    assert_eq!(timeouts(&undone).len(), 1, "{}", undone.table());
+    assert_eq!(sent_again(&undone), 1);
+    assert!(undone.window() >= before.0, "{} after {}", undone.window(), before.0);
+    assert_eq!(undone.threshold(), before.1);
+    let (plain, before) = late_or_lost(false, late);
+    assert!(sent_again(&plain) > 1 && plain.threshold() < before.1, "{}", plain.table());
+}
+
+/// What was lost is not taken back, whether the retransmission arrives at once or is lost too.
+#[test]
+fn a_needed_timeout_is_not_taken_back() {
+    for lost in [1, 2] {
+        let drops = |path: &mut Network| path.drops = Box::new(move |number, nth| nth < lost && number >= 20);
+        let (with, _) = late_or_lost(true, drops);
+        let (without, _) = late_or_lost(false, drops);
+        assert_eq!(with.table(), without.table(), "{lost}");
+    }
+}
+
+/// The timer goes off twice before the late segments' acknowledgements come: they still tell of the first time.
+#[test]
+fn a_needless_timeout_is_taken_back_after_a_second_one() {
+    let (path, before) = late_or_lost(true, |path| {
+        path.holds = Box::new(|number, _| if number >= 20 { 4000 } else { 0 });
+        path.drops = Box::new(|number, nth| number == 20 && nth > 0);
+    });
+    assert_eq!(timeouts(&path).len(), 2, "{}", path.table());
+    assert_eq!(path.threshold(), before.1);
+}
+
+/// During a repair something is lost indeed: a timeout then stays.
+#[test]
+fn a_timeout_of_a_repair_is_not_taken_back() {
+    let (path, before) = late_or_lost(true, |path| {
+        path.drops = these(&[(5, 0), (5, 1)]);
+    });
+    assert_eq!(timeouts(&path).len(), 1, "{}", path.table());
+    assert!(path.threshold() < before.1.min(16.0));
+}

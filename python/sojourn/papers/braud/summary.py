@@ -1,0 +1,31 @@
+"""What of the paper holds and what does not, from what the items found."""
+
+from sojourn.papers.study import Findings
+
+# Items whose findings are the answer, in the order of the argument.
+_ANSWERS = ("table1", "model", "table3", "testbed", "adsl", "today", "remedies")
+# What an item's checks have in common where they do not agree; each check says more.
+_DOUBTS = {
+    "model": "Equations: 5 is about a full buffer, not about a sawtooth, and 7 understates the price of much padding.",
+    "table2": "Table II: its round-trip times do not fit its buffer and delays; those that fit are shown beside.",
+    "table3": "Table III: with FreeBSD's delayed acknowledgements the large buffers are fuller than in the paper; with "
+    "undelayed ones they agree, but the right-sized buffer then serves the upload better than there.",
+    "testbed": "Figs. 8 to 11: padding brings NewReno and CUBIC towards Vegas, not quite to it.",
+    "adsl": "Figs. 12 to 14: on the slower line padding shortens the median and not the mean, since handshakes are "
+    "lost, and there is no sign of NewReno doing worse than CUBIC at 6/s.",
+    "remedies": "Remedies: at so low a rate FQ-CoDel costs a lone upload about as much as bursts of padding do, and "
+    "adaptive padding reaches its bound before its target.",
+}
+
+
+def summary(findings: dict[str, Findings]) -> str:
+    """Return the answer in a few paragraphs; whether anything holds is read from the checks."""
+    paragraphs = [findings[name].verdict for name in _ANSWERS if name in findings]
+    wrong = {name: sum(one.agrees is False for one in found.checks) for name, found in findings.items()}
+    if any(wrong.values()):
+        paragraphs.append("What does not agree (each check below says why, or is marked open):")
+        for name, count in wrong.items():
+            if count:
+                judged = sum(one.agrees is not None for one in findings[name].checks)
+                paragraphs.append(f"{_DOUBTS.get(name, f'{name}:')} ({count} of {judged} checks)")
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

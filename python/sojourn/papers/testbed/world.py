@@ -1,0 +1,163 @@
+"""The testbed: 500 kbit/s behind the kernel's shaper, 30 ms, NewReno beside a low-priority control."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, label, measure
+
+RATE = "500 kbit/s"
+RUNS = 3
+"""As in the paper."""
+KERNEL, SIM = "kernel", "sim"
+LEDBAT, TCP_LP = "LEDBAT", "TCP-LP"
+# The paper's LEDBAT is libutp.
+CONTROLS: dict[str, Any] = {LEDBAT: "libutp", TCP_LP: {"kind": "tcp_lp", "preset": "linux"}}
+ONE, FIVE = "1+1", "5+5"
+FLOWS = {FIVE: 5, ONE: 1}
+FIFO, RED, SFQ, RED_STAR = "FIFO", "RED", "SFQ", "RED*"
+
+# How libutp recovers losses, where it is simulated: on the kernel it brings its own. utp_internal.cpp: timeouts of at
+# least 1 s, no new data on duplicate acknowledgements, each packet acknowledged as it is read, packets for a UDP
+# payload of 1402 bytes.
+_LIBUTP_TRANSPORT = {
+    "preset": "linux",
+    "min_rto": "1 s",
+    "rto_floor": "total",
+    "limited_transmit": False,
+    "ack_every": 1,
+    "initial_window": 2,
+    "payload": "1382 B",
+    "header": "48 B",
+}
+
+# PIE's 15 ms in ticks of 10 ms, which user-mode Linux has.
+_PIE_UPDATE = "20 ms"
+
+
+def red(least_bytes: int, most_bytes: int, burst: int, mean_packet: int = 1000, max_p: float = 0.02) -> dict[str, Any]:
+    """Return a RED of tc's, with the limit that its manual advises: eight times the upper threshold."""
+    return {
+        "kind": "red",
+        "preset": "linux",
+        "limit": f"{8 * most_bytes} B",
+        "min": f"{least_bytes} B",
+        "max": f"{most_bytes} B",
+        "burst": burst,
+        "mean_packet": mean_packet,
+        "max_p": max_p,
+    }
+
+
+# The paper gives FIFO's size and the lower thresholds of RED and RED*. The rest of RED is what tc's manual advises: an
+# upper threshold of three times the lower, a burst of (2 min + max) / (3 avpkt), a probability of 0.02.
+QUEUES: dict[str, dict[str, Any]] = {
+    FIFO: {"kind": "droptail", "preset": "linux", "limit": "1000 packets"},
+    RED: red(1500, 4500, 3),
+    SFQ: {"kind": "sfq", "preset": "linux", "perturb": "10 s"},
+    RED_STAR: red(16_500, 49_500, 28),
+}
+
+# What ping sends: 56 bytes of data, 8 of ICMP, 20 of IP, five times a second. The kernel's probe is always there.
+_PING = {
+    "name": "ping",
+    "transport": "linux",
+    "flows": 1,
+    "rtt": "30 ms",
+    "traffic": {"kind": "cbr", "rate": "3360 bit/s", "packet": "84 B"},
+}
+
+
+def base(world: str, **changes: Any) -> dict[str, Any]:
+    """Return the scenario; in a simulation the ping is one more flow."""
+    return {
+        "name": "gong-testbed",
+        "duration": "60 s",
+        "bottleneck": {"rate": RATE, "queue": QUEUES[FIFO]},
+        "group": [
+            _group(TCP, {"kind": "newreno", "preset": "linux"}),
+            _group(BACKGROUND, CONTROLS[LEDBAT]),
+            *([_PING] if world == SIM else []),
+        ],
+        **changes,
+    }
+
+
+def _group(name: str, control: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        "control": control,
+        "transport": "linux",
+        "flows": 5,
+        "rtt": "30 ms",
+        "start": {"uniform": ["0 s", "0.1 s"]},
+    }
+
+
+def case(queue: Mapping[str, Any], control: Any, flows: int) -> dict[str, Any]:
+    """Return the changes for a cell of the paper's table."""
+    return {
+        "bottleneck.queue": dict(queue),
+        "group.background.control": control,
+        "group.tcp.flows": flows,
+        "group.background.flows": flows,
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one world found for one case."""
+
+    share: Number
+    """TCP's part of what TCP and the background delivered."""
+    exact_ms: Number
+    """Mean queueing delay of all packets."""
+    ping_ms: Number
+    """Mean queueing delay of pings."""
+    utilization: Number
+    shares: tuple[float, ...]
+    """TCP's part in each run."""
+
+
+def cell(results: Results, key: Key) -> Cell:
+    """Return what a case found; in a simulation the ping is a flow of the case."""
+    tcp, background = (results.values(key, "goodput_mbps", group) for group in (TCP, BACKGROUND))
+    is_simulated = (label(key), "ping") in results.rows
+    ping = results.number(key, "queue_ms_mean", "ping") if is_simulated else results.number(key, PING_MS)
+    shares = [one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other]
+    exact = results.number(key, EXACT_MS)
+    return Cell(Number.of(shares), exact, ping, results.number(key, "bottleneck_utilization"), tuple(shares))
+
+
+PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
+
+
+def _as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a case with what the kernel's side has of itself."""
+    told = dict(changes)
+    if told["group.background.control"] == "libutp":
+        told["group.background.transport"] = _LIBUTP_TRANSPORT
+    if told["bottleneck.queue"]["kind"] == "pie":
+        told["bottleneck.queue"] = told["bottleneck.queue"] | {"update": _PIE_UPDATE}
+    return told
+
+
+def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
+    """Run cases in simulation."""
+    told = {key: _as_on_the_kernel(changes) for key, changes in cases.items()}
+    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
+    return {key: cell(results, key) for key in cases}
+
+
+def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
+    """Run cases on the kernel."""
+    results = measure(lab, f"{name}-kernel", base(KERNEL), cases, seeds=runs, backend="linux")
+    return {key: cell(results, key) for key in cases}
+
+
+def both(
+    lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS
+) -> dict[str, dict[Key, Cell]]:
+    """Run cases in both worlds, on the kernel so many times; return what each found."""
+    return {KERNEL: run_on_kernel(lab, name, cases, runs=runs), SIM: simulate(lab, name, cases)}

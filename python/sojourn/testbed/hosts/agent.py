@@ -1,0 +1,201 @@
+"""The agent: waits for a peer that knows the secret, runs its end of the flows that it asks for, one run at a time."""
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from sojourn import __version__
+from sojourn.reading import input_error
+from sojourn.testbed.errors import TestbedError
+from sojourn.testbed.hosts import admission, protocol
+from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
+from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
+from sojourn.testbed.hosts.protocol import Message, ProtocolError
+from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
+from sojourn.testbed.hosts.secret import VARIABLE, is_loopback
+
+_BACKLOG = 4
+_LOOK_EVERY_S = 0.1
+# What a stranger may take of the agent's time, and what a peer may before it asks for a run.
+_HELLO_S, _REQUEST_S = 5.0, 30.0
+# A wrong secret costs whoever tries it as much.
+_PENALTY_S = 0.5
+_OVERTIME_S = 10.0
+_LAST_PORT = 65_535
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How an agent serves."""
+
+    secret: bytes | None = field(default=None, repr=False)
+    limits: Limits = field(default_factory=Limits)
+    patience_s: float = PATIENCE_S
+
+
+Tell = Callable[[str], None]
+"""Takes a line for whoever watches the agent."""
+
+
+@contextmanager
+def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> Iterator[socket.socket]:
+    """Listen for peers; raises InputError where that would be unsafe, TestbedError where it does not work."""
+    if secret is None and not is_loopback(address, "--listen"):
+        text = f"an agent at {address} needs a shared secret: --secret-file FILE, or {VARIABLE} in the environment"
+        raise input_error(text, key="--listen", found=address)
+    if port + limits.flows > _LAST_PORT:
+        raise input_error(f"{limits.flows} flows need as many ports above it", key="--port", found=str(port))
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((address, port))
+            listener.listen(_BACKLOG)
+            listener.setblocking(False)
+        except OSError as error:
+            raise TestbedError(f"the agent cannot listen on port {port} of {address}: {error.strerror}") from None
+        yield listener
+
+
+def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool = False) -> None:
+    """Serve one peer after the other, until interrupted; with `once` until a run has ended well."""
+    while True:
+        accepted = _accept(listener, None)
+        if accepted is None:
+            continue
+        link, address = accepted
+        with link:
+            try:
+                done = _Session(link, address, listener, settings, tell).serve()
+            except GoneError as gone:
+                tell(f"{address} {gone}; nothing of it runs any more")
+                continue
+        if done and once:
+            return
+
+
+def _accept(listener: socket.socket, wait_s: float | None) -> tuple[socket.socket, str] | None:
+    """Return the next connection and the address that it comes from, if one comes in time and stays."""
+    if not select.select([listener], [], [], wait_s)[0]:
+        return None
+    try:
+        link, (address, _) = listener.accept()
+    except (BlockingIOError, ConnectionError):
+        return None
+    return link, address
+
+
+class _DeclinedError(Exception):
+    """What is told to the peer before the connection is closed."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class _Session:
+    """One control connection."""
+
+    def __init__(
+        self, link: socket.socket, address: str, listener: socket.socket, settings: Settings, tell: Tell
+    ) -> None:
+        self._line = Line(link, address, protocol.SHORT_LINE_BYTES, settings.patience_s)
+        self._listener = listener
+        self._settings = settings
+        self._tell = tell
+        self._first_port = listener.getsockname()[1] + 1
+
+    def serve(self) -> bool:
+        """Serve it; tell whether a run has ended well. Raises GoneError."""
+        try:
+            self._greet()
+            self._run(self._request(_REQUEST_S))
+        except ProtocolError as error:
+            return self._decline("protocol", str(error))
+        except RecursionError:
+            return self._decline("protocol", "the request is nested too deeply")
+        except RefusedError as error:
+            return self._decline("limit", str(error))
+        except (TestbedError, OSError) as error:
+            return self._decline("failed", str(error))
+        except (EndpointsError, _DeclinedError) as error:
+            return self._decline(error.kind, str(error))
+        return True
+
+    def _decline(self, kind: str, message: str) -> bool:
+        self._tell(f"{self._line.peer}: {protocol.sentence(message)}")
+        self._line.send("error", kind=kind, message=message)
+        return False
+
+    def _greet(self) -> None:
+        """Take the peer for who knows the secret, or raise."""
+        own, secret = protocol.new_nonce(), self._settings.secret
+        about = {"protocol": protocol.PROTOCOL, "software": __version__}
+        self._line.send("hello", **about, nonce=own, secret=secret is not None)
+        hello = self._line.wait(_HELLO_S)
+        _expect(hello, "hello")
+        if hello.get("protocol") != protocol.PROTOCOL:
+            found = repr(hello.get("protocol"))[:20]
+            raise ProtocolError(
+                f"the peer speaks protocol {found}, the agent (Sojourn {__version__}) {protocol.PROTOCOL}"
+            )
+        theirs, given = protocol.nonce(hello), protocol.text(hello, "proof")
+        if secret is not None and not protocol.is_proven(given, secret, "peer", own, theirs):
+            time.sleep(_PENALTY_S)
+            raise _DeclinedError("secret", "the secret is wrong")
+        proof = "" if secret is None else protocol.proof(secret, "agent", own, theirs)
+        self._line.allow(protocol.REQUEST_BYTES)
+        limits = self._settings.limits.document()
+        self._line.send("welcome", proof=proof, first_port=self._first_port, limits=limits)
+
+    def _request(self, wait_s: float) -> Message:
+        """Return the peer's next request, telling it the time as often as it asks."""
+        until = time.monotonic() + wait_s
+        while (found := self._line.wait(until - time.monotonic()))["type"] == "time":
+            self._tell_time()
+        return found
+
+    def _tell_time(self) -> None:
+        self._line.send("time", now_s=time.monotonic())
+
+    def _run(self, request: Message) -> None:
+        _expect(request, "run")
+        ends = Ends(self._line.local, self._line.peer, self._first_port)
+        plan = admission.plan(request, self._settings.limits, ends, time.monotonic())
+        self._tell(f"{ends.peer}: {len(plan['flows'])} flows for {plan['duration_s']:g} s")
+        with endpoints(plan) as running:
+            self._line.send("ready")
+            self._watch(running, plan["start_at_s"] + plan["duration_s"] + _OVERTIME_S)
+            report = running.report()
+        self._line.send("report", report=report, kernel=os.uname().release)
+        # It compares the clocks once more.
+        _expect(self._request(_REQUEST_S), "bye")
+        self._tell(f"{ends.peer}: done")
+
+    def _watch(self, running: Running, until_s: float) -> None:
+        """Wait for the end of the endpoints, or of the peer."""
+        while not running.ended(_LOOK_EVERY_S):
+            self._line.beat()
+            found = self._line.poll(0)
+            if found is not None and found["type"] == "time":
+                self._tell_time()
+            elif found is not None:
+                _expect(found, "beat")
+            self._turn_others_away()
+            if time.monotonic() > until_s:
+                raise EndpointsError("failed", f"the endpoints had not ended {_OVERTIME_S:g} s after the run")
+
+    def _turn_others_away(self) -> None:
+        while accepted := _accept(self._listener, 0):
+            with accepted[0] as other, suppress(OSError):
+                other.settimeout(_LOOK_EVERY_S)
+                message = "the agent has a run for another peer; it serves one at a time"
+                other.sendall(protocol.encode({"type": "error", "kind": "busy", "message": message}))
+
+
+def _expect(found: Message, kind: str) -> None:
+    if found["type"] != kind:
+        raise ProtocolError(f"found {found['type'][:20]!r} where {kind!r} belongs")

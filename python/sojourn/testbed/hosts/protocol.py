@@ -1,0 +1,168 @@
+"""What an agent and its peer say to each other: one JSON object a line, over one TCP connection.
+
+The agent speaks first. `c` is the peer that asks for a run, `a` the agent:
+
+| | message | with |
+|---|---|---|
+| a | hello | protocol, software, nonce, secret (whether it wants one) |
+| c | hello | protocol, software, nonce, proof |
+| a | welcome | proof, first_port, limits (see `admission.Limits`) |
+| c | time | nothing |
+| a | time | now_s: its CLOCK_MONOTONIC |
+| c | run | start_at_s (on the agent's clock), duration_s, bin_s, flows (see `admission`) |
+| a | ready | nothing: its endpoints are being started |
+| both | beat | nothing: still there; once a second from `ready` on |
+| a | report | report: what its endpoints saw (crates/sojourn-wire/src/report.rs); kernel |
+| c | bye | nothing |
+| a | error | kind (busy, failed, input, limit, missing, protocol, secret), message; it then closes |
+
+A proof is the HMAC-SHA256 of the two nonces with the shared secret, for each side another, so that none can be played
+back. A run has one connection: when it ends, or is silent for too long, so do all flows.
+"""
+
+import hashlib
+import hmac
+import json
+import math
+import secrets
+from typing import Any, NoReturn
+
+PROTOCOL = 1
+DEFAULT_PORT = 5340
+SHORT_LINE_BYTES = 4096
+"""Longest line of one who has not shown the secret."""
+REQUEST_BYTES = 1 << 20
+"""Longest line that an agent takes from a peer that has."""
+REPORT_BYTES = 64 << 20
+"""Longest line that a peer takes from its agent."""
+_NONCE_BYTES = 16
+_MOST_LETTERS = 2000
+_HEX = set("0123456789abcdef")
+
+Message = dict[str, Any]
+
+
+class ProtocolError(Exception):
+    """The other side says what the protocol does not have; the text says what."""
+
+
+class Decoder:
+    """Takes bytes as they come and gives whole messages."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        """Longest line; may be raised between two messages."""
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[Message]:
+        """Return the messages that `data` completes; raises ProtocolError."""
+        *ends, rest = data.split(b"\n")
+        found = []
+        for end in ends:
+            self._keep(end)
+            found.append(_read(b"".join(self._parts)))
+            self._parts, self._size = [], 0
+        self._keep(rest)
+        return found
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self.limit_bytes:
+            raise ProtocolError(f"a line has more than {self.limit_bytes} bytes")
+        if part:
+            self._parts.append(part)
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as a line."""
+    return json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _read(line: bytes) -> Message:
+    try:
+        found = json.loads(line, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise ProtocolError("a line is not JSON") from None
+    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
+        raise ProtocolError("a line is no object with a type")
+    return found
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def new_nonce() -> str:
+    """Return a number that nobody has seen before, as hexadecimal digits."""
+    return secrets.token_hex(_NONCE_BYTES)
+
+
+def proof(secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> str:
+    """Return what shows that `side` ("agent" or "peer") knows the secret."""
+    said = f"sojourn agent {PROTOCOL}\n{side}\n{agent_nonce}\n{peer_nonce}"
+    return hmac.new(secret, said.encode(), hashlib.sha256).hexdigest()
+
+
+def is_proven(given: str, secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> bool:
+    """Tell whether a proof is right, in a time that says nothing about it."""
+    return hmac.compare_digest(given.encode(errors="replace"), proof(secret, side, agent_nonce, peer_nonce).encode())
+
+
+def text(message: Message, key: str) -> str:
+    """Return a text of a message."""
+    found = message.get(key)
+    if not isinstance(found, str):
+        raise ProtocolError(f"{message['type']}: {key} is no text")
+    return found
+
+
+def sentence(said: str) -> str:
+    """Return what the other side said, fit for a terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said[:_MOST_LETTERS])
+
+
+def nonce(message: Message) -> str:
+    """Return the nonce of a message."""
+    found = text(message, "nonce")
+    if len(found) != 2 * _NONCE_BYTES or not set(found) <= _HEX:
+        raise ProtocolError(f"{message['type']}: nonce has not {2 * _NONCE_BYTES} hexadecimal digits")
+    return found
+
+
+def number(message: Message, key: str) -> float:
+    """Return a finite number of a message."""
+    found = message.get(key)
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise ProtocolError(f"{message['type']}: {key} is no number")
+    try:
+        value = float(found)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise ProtocolError(f"{message['type']}: {key} is no finite number")
+    return value
+
+
+def whole(message: Message, key: str, most: int) -> int:
+    """Return a whole number from 0 to `most`."""
+    found = message.get(key)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= most:
+        raise ProtocolError(f"{message['type']}: {key} is no whole number from 0 to {most}")
+    return found
+
+
+def entries(message: Message, key: str) -> list[Message]:
+    """Return a list of objects, each with the message's type for messages about it."""
+    found = message.get(key)
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise ProtocolError(f"{message['type']}: {key} is no list of objects")
+    return [{**entry, "type": f"{message['type']}: {key}[{place}]"} for place, entry in enumerate(found)]
+
+
+def table(message: Message, key: str) -> Message:
+    """Return an object within a message."""
+    found = message.get(key)
+    if not isinstance(found, dict):
+        raise ProtocolError(f"{message['type']}: {key} is no object")
+    return found

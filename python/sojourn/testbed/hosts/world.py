@@ -1,0 +1,251 @@
+"""The side that asks for runs: `sojourn run FILE --backend hosts --peer ADDRESS`."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sojourn import __version__, _native
+from sojourn.reading import input_error
+from sojourn.record import Record
+from sojourn.testbed.errors import ClockJumpedError, TestbedError
+from sojourn.testbed.hosts import asking, protocol
+from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
+from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
+from sojourn.testbed.hosts.protocol import DEFAULT_PORT, Message, ProtocolError
+from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
+from sojourn.testbed.hosts.secret import VARIABLE, is_loopback, shared_secret
+from sojourn.testbed.observed import Observed
+from sojourn.testbed.plan import BASE_S, Job
+from sojourn.testbed.world import DEFAULT_BIN_S, LinuxRun
+
+NAME = "hosts"
+_CONNECT_S = 10.0
+_LOOK_EVERY_S = 0.1
+# Processes need a moment to start on a busy machine, before the base is taken.
+_START_S = 3.0
+_OVERTIME_S = 10.0
+# Each reading of the other clock is good to half of its round trip; the best of a few is taken.
+_READINGS = 8
+# Two crystals part by 100 ppm at most: 30 ms in 300 s.
+_TOLERATED_S = 0.1
+_INPUT_KINDS = ("input", "limit", "secret")
+_LAST_PORT = 65_535
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Where an agent is, and what it and we know."""
+
+    host: str
+    port: int = DEFAULT_PORT
+    secret: bytes | None = field(default=None, repr=False)
+    patience_s: float = PATIENCE_S
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def given(text: str | None, secret_file: str | os.PathLike[str] | None) -> Peer:
+    """Read ADDRESS[:PORT] and the secret; raises InputError."""
+    if text is None:
+        raise input_error("--backend hosts needs --peer ADDRESS, where `sojourn agent` runs", key="--peer")
+    host, colon, port = text.partition(":")
+    is_port = port.isascii() and port.isdigit() and 0 < int(port[:6]) <= _LAST_PORT
+    if not host or (colon and not is_port):
+        raise input_error("--peer is ADDRESS or ADDRESS:PORT (IPv4 or a name)", key="--peer", found=text)
+    secret = shared_secret(None if secret_file is None else Path(secret_file))
+    return Peer(host, int(port) if colon else DEFAULT_PORT, secret)
+
+
+def run(
+    scenario: _native.Scenario,
+    seeds: Sequence[int],
+    bin_s: float | None,
+    progress: Progress | None,
+    peer: Peer,
+) -> list[LinuxRun]:
+    """Run a scenario's flows between this host and its peer, once for each seed, one run after the other.
+
+    Raises InputError where the scenario or the peer's limits do not allow it, TestbedError where it fails.
+    """
+    resolved: dict[str, Any] = Record.parse(scenario.to_json())
+    found = []
+    for place, seed in enumerate(seeds):
+        told = _part(progress, place, len(seeds))
+        with _translated(peer), _connected(peer) as session:
+            found.append(session.run(resolved, seed, bin_s or DEFAULT_BIN_S, told))
+    return found
+
+
+def _part(progress: Progress | None, place: int, parts: int) -> Progress:
+    return lambda fraction: progress((place + fraction) / parts) if progress else None
+
+
+@contextmanager
+def _translated(peer: Peer) -> Iterator[None]:
+    """Say what went wrong as a sentence about the agent."""
+    try:
+        yield
+    except GoneError as gone:
+        raise TestbedError(f"the agent at {peer} {gone}; nothing of the run is left on this side") from None
+    except ProtocolError as error:
+        raise TestbedError(f"{peer} does not speak as an agent of Sojourn does: {error}") from None
+    except RefusedError as error:
+        raise input_error(str(error), key="--peer", found=str(peer)) from None
+    except EndpointsError as error:
+        raise (input_error(str(error)) if error.kind == "input" else TestbedError(str(error))) from None
+
+
+@contextmanager
+def _connected(peer: Peer) -> Iterator["_Session"]:
+    try:
+        address = socket.gethostbyname(peer.host)
+        link = socket.create_connection((address, peer.port), timeout=_CONNECT_S)
+    except ConnectionRefusedError:
+        start = f"to start one there: sojourn agent --listen {peer.host}"
+        raise TestbedError(f"there is no agent at {peer} (connection refused); {start}") from None
+    except OSError as error:
+        raise TestbedError(f"the agent at {peer} cannot be reached: {error.strerror or error}") from None
+    with link:
+        session = _Session(Line(link, address, protocol.SHORT_LINE_BYTES, peer.patience_s), peer)
+        session.greet()
+        yield session
+
+
+class _Session:
+    """One control connection."""
+
+    def __init__(self, line: Line, peer: Peer) -> None:
+        self._line = line
+        self._peer = peer
+        self._limits = Limits()
+        self._ends = Ends(line.local, line.peer, 0)
+
+    def greet(self) -> None:
+        """Show each other the secret."""
+        hello = self._next("hello", _CONNECT_S)
+        if hello.get("protocol") != protocol.PROTOCOL:
+            found, software = (protocol.sentence(str(hello.get(key))[:20]) for key in ("protocol", "software"))
+            raise TestbedError(
+                f"the agent at {self._peer} (Sojourn {software}) speaks protocol {found}, this Sojourn {__version__} "
+                f"speaks {protocol.PROTOCOL}: install the same version on both hosts"
+            )
+        secret, theirs, own = self._secret(hello.get("secret")), protocol.nonce(hello), protocol.new_nonce()
+        about = {"protocol": protocol.PROTOCOL, "software": __version__}
+        proof = "" if secret is None else protocol.proof(secret, "peer", theirs, own)
+        self._line.send("hello", **about, nonce=own, proof=proof)
+        welcome = self._next("welcome", _CONNECT_S)
+        if secret is not None and not protocol.is_proven(protocol.text(welcome, "proof"), secret, "agent", theirs, own):
+            raise TestbedError(f"the agent at {self._peer} does not know the secret; it may be somebody else's")
+        allowed = {**protocol.table(welcome, "limits"), "type": "welcome: limits"}
+        self._limits = Limits(rate_bps=protocol.whole(allowed, "rate_bps", 1 << 62))
+        first_port = protocol.whole(welcome, "first_port", _LAST_PORT)
+        self._ends = Ends(self._line.local, self._line.peer, first_port)
+        self._line.allow(protocol.REPORT_BYTES)
+
+    def _secret(self, is_wanted: object) -> bytes | None:
+        if is_wanted and self._peer.secret is None:
+            text = (
+                f"the agent at {self._peer} wants a shared secret: --secret-file FILE, or {VARIABLE} in the environment"
+            )
+            raise input_error(text, key="--secret-file")
+        if not is_wanted and not is_loopback(self._line.peer, "--peer"):
+            raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
+        return self._peer.secret if is_wanted else None
+
+    def run(self, scenario: dict[str, Any], seed: int, bin_s: float, progress: Progress) -> LinuxRun:
+        """Do one run."""
+        began = time.monotonic()
+        job = asking.job(scenario, seed, self._ends, bin_s)
+        plan, request = asking.halves(job, seed, self._ends, self._limits)
+        offset_s, error_s = self._offset()
+        start_s = time.monotonic() + _START_S + BASE_S
+        self._line.send("run", **request, start_at_s=start_s + offset_s)
+        self._next("ready")
+        with endpoints({**plan, "start_at_s": start_s}) as running:
+            theirs = self._watch(running, start_s, plan["duration_s"], progress)
+            own = running.report()
+        self._compare_clocks(offset_s, error_s)
+        self._line.send("bye")
+        return LinuxRun(seed, observed(job, own, theirs), NAME, time.monotonic() - began)
+
+    def _watch(self, running: Running, start_s: float, duration_s: float, progress: Progress) -> Message:
+        """Wait for the end of the endpoints here, and for the report from there."""
+        theirs: Message | None = None
+        is_over = False
+        while not (is_over and theirs):
+            is_over = is_over or running.ended(0 if theirs else _LOOK_EVERY_S)
+            self._line.beat()
+            found = self._line.poll(_LOOK_EVERY_S if is_over else 0)
+            if found is not None and found["type"] != "beat":
+                theirs = self._expected(found, "report")
+            elif is_over and not theirs:
+                # A failure here is told rather than what it did there.
+                running.report()
+            late_s = time.monotonic() - start_s - duration_s
+            if not is_over and late_s > _OVERTIME_S:
+                raise TestbedError(f"the endpoints here had not ended {_OVERTIME_S:g} s after the run")
+            progress(min(1.0, max(0.0, 1 + late_s / duration_s)))
+        assert theirs is not None  # noqa: S101 (the loop's condition)
+        return theirs
+
+    def _offset(self) -> tuple[float, float]:
+        """Return the agent's clock less this one, and how far that may be wrong, in seconds."""
+        readings = []
+        for _ in range(_READINGS):
+            before = time.monotonic()
+            self._line.send("time")
+            told = protocol.number(self._next("time"), "now_s")
+            after = time.monotonic()
+            readings.append(((after - before) / 2, told - (before + after) / 2))
+        error_s, offset_s = min(readings)
+        return offset_s, error_s
+
+    def _compare_clocks(self, offset_s: float, error_s: float) -> None:
+        """Raise ClockJumpedError if one clock stood still in the run, as it does while a machine sleeps."""
+        now_s, now_error_s = self._offset()
+        jump_s = now_s - offset_s
+        if abs(jump_s) > _TOLERATED_S + error_s + now_error_s:
+            raise ClockJumpedError(
+                f"the clocks of the two hosts moved apart by {jump_s:+.2f} s during the run: one of the machines "
+                "slept or was held up. Run it again"
+            )
+
+    def _next(self, kind: str, wait_s: float | None = None) -> Message:
+        return self._expected(self._line.wait(wait_s), kind)
+
+    def _expected(self, found: Message, kind: str) -> Message:
+        if found["type"] == "error":
+            text = f"the agent at {self._peer}: {protocol.sentence(protocol.text(found, 'message'))}"
+            raise input_error(text, key="--peer") if found.get("kind") in _INPUT_KINDS else TestbedError(text)
+        if found["type"] != kind:
+            raise ProtocolError(f"found {found['type'][:20]!r} where {kind!r} belongs")
+        return found
+
+
+def observed(job: Job, own: Message, theirs: Message) -> Observed:
+    """Join what both sides saw; raises JobError where a flow did not do what it should, ProtocolError."""
+    entries = protocol.entries({**protocol.table(theirs, "report"), "type": "report"}, "flows")
+    if [seen.get("id") for seen in entries] != [flow.id for flow in job.flows]:
+        raise ProtocolError("report: its flows are not those of the run")
+    sides = zip(job.flows, own["flows"], entries, strict=True)
+    flows = [_joined(near, far) if flow.forward else _joined(far, near) for flow, near, far in sides]
+    report = {
+        "kernel": f"{os.uname().release} and {protocol.text(theirs, 'kernel')}",
+        "flows": flows,
+        "pings": own["pings"],
+    }
+    return Observed(job, Record.parse(json.dumps(report)), {}).checked()
+
+
+def _joined(sender: Message, receiver: Message) -> Message:
+    """Join what both ends of a flow saw; whether it lasted to its end is the sender's to say, which ends it."""
+    return {key: value for key, value in receiver.items() if key not in ("problem", "type")} | sender

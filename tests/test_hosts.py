@@ -1,0 +1,458 @@
+"""An agent and those who ask it for runs, over loopback; one of the two is sometimes played by the test."""
+
+import json
+import os
+import re
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sojourn
+from sojourn.testbed.errors import TestbedError
+from sojourn.testbed.hosts import agent, asking, protocol, world
+from sojourn.testbed.hosts.admission import Limits
+from sojourn.testbed.hosts.agent import Settings
+from sojourn.testbed.hosts.line import GoneError, Line
+from sojourn.testbed.hosts.world import Peer
+
+SECRET = b"sixteen bytes or more"
+UDP = {"name": "background", "control": "ledbat", "rtt": "20 ms"}
+# Beside UDP it needs no privilege; pings do.
+TOO_FEW_RIGHTS = os.geteuid() != 0 and "sending echo requests takes root here"
+needs_ping = pytest.mark.skipif(bool(TOO_FEW_RIGHTS), reason=str(TOO_FEW_RIGHTS))
+FEW = Limits(rate_bps=2_000_000, duration_s=20, flows=3)
+
+
+def scenario(duration: str = "0.6 s", *groups: dict[str, Any], **keys: Any) -> sojourn.Scenario:
+    link = {"rate": "1 Mbit/s", "queue": {"kind": "droptail", "limit": "50 packets"}}
+    return sojourn.scenario(duration=duration, bottleneck=link, reverse=link, group=[*(groups or [UDP])], **keys)
+
+
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take less time to start, and give up sooner."""
+    monkeypatch.setattr(world, "_START_S", 1.2)
+    monkeypatch.setattr(world, "BASE_S", 0.3)
+    monkeypatch.setattr(asking, "BASE_S", 0.3)
+    monkeypatch.setattr(agent, "_PENALTY_S", 0.0)
+    monkeypatch.delenv("SOJOURN_SECRET", raising=False)
+
+
+def free_port() -> int:
+    """Return a port with free ones above it, for TCP and UDP, below those that the system hands out."""
+    for port in range(20_000 + os.getpid() % 997 * 10, 32_000, 10):
+        with suppress(OSError):
+            for number in range(port, port + 5):
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    with socket.socket(socket.AF_INET, kind) as probe:
+                        probe.bind(("127.0.0.1", number))
+            return port
+    raise AssertionError("no ports are free")
+
+
+@contextmanager
+def serving(settings: Settings, port: int) -> Iterator[list[str]]:
+    """Have an agent in a thread; gives what it tells. It ends with its listener."""
+    told: list[str] = []
+
+    def be(listener: socket.socket) -> None:
+        with suppress(OSError, ValueError):
+            agent.serve(listener, settings, told.append)
+
+    with agent.listening("127.0.0.1", port, settings.secret, settings.limits) as listener:
+        thread = threading.Thread(target=be, args=(listener,), daemon=True)
+        thread.start()
+        try:
+            yield told
+        finally:
+            # select() wakes up for it, and finds the listener closed.
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+def ask(lab: sojourn.Scenario, peer: Peer, **keys: Any) -> Any:
+    return world.run(lab._native, [1], None, keys.get("progress"), peer)[0]
+
+
+@contextmanager
+def playing(script: Callable[[socket.socket], None]) -> Iterator[int]:
+    """Be an agent that does what the test says; gives its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def play() -> None:
+            with suppress(OSError, GoneError), listener.accept()[0] as link:
+                script(link)
+
+        thread = threading.Thread(target=play, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(10)
+
+
+HELLO = {"type": "hello", "protocol": 1, "software": "9.9", "nonce": "0" * 32, "secret": False}
+
+
+def saying(*messages: Any) -> Callable[[socket.socket], None]:
+    def script(link: socket.socket) -> None:
+        for message in messages:
+            link.sendall(message if isinstance(message, bytes) else protocol.encode(message))
+            link.recv(4096)
+
+    return script
+
+
+@needs_ping
+def test_flows_run_in_both_directions_and_the_record_has_what_is_known() -> None:
+    port, fractions = free_port(), []
+    back = {**UDP, "name": "back", "direction": "reverse"}
+    tcp = {
+        "name": "tcp",
+        "control": {"kind": "newreno", "preset": "linux"},
+        "transport": "linux",
+        "rtt": "20 ms",
+        "traffic": {"kind": "bulk", "size": "20 kB"},
+    }
+    with serving(Settings(SECRET, FEW), port) as told:
+        lab = scenario("1 s", UDP, back, tcp)
+        run = ask(lab, Peer("127.0.0.1", port, SECRET), progress=fractions.append)
+    record = json.loads(run.record())
+    groups = record["groups"]
+    # Both ways over UDP are bounded by what the agent allows, which is far below what loopback has.
+    for name in ("background", "back"):
+        assert 0.02 < groups[name]["goodput_mbps"] < 2.2
+    assert record["flows"][2]["delivered_bytes"] == 20_000
+    assert groups["tcp"]["fct_ms"]["count"] == 1
+    assert record["kernel"]["name"] == "hosts"
+    assert record["bottleneck"]["queue_ms"]["mean"] is None
+    assert record["reverse"]["utilization"] is None
+    assert 0 <= record["bottleneck"]["ping_ms"]["mean"] < 200
+    assert record["bottleneck"]["ping_ms"]["base"] < 100
+    assert told == ["127.0.0.1: 3 flows for 1 s", "127.0.0.1: done"]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    columns = {name: values for name, _, values, _ in run.table("queue")}
+    assert len(columns["queue_ms"]) == 2 * 10 * 8
+    assert {name for name, *_ in run.table("flows")} >= {"delivered_bytes", "rtt_ms"}
+
+
+@needs_ping
+def test_the_command_line_prints_and_stores_such_a_run(command: Any, tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "secret").write_bytes(SECRET + b"\n")
+    (tmp_path / "secret").chmod(0o600)
+    (tmp_path / "lab.toml").write_text(scenario("0.5 s").to_toml())
+    where = ("--backend", "hosts", "--peer", f"127.0.0.1:{port}", "--secret-file", tmp_path / "secret")
+    output = ("--out", tmp_path / "out", "--plot", tmp_path / "delay.png")
+    with serving(Settings(SECRET, FEW), port):
+        outcome = command("run", tmp_path / "lab.toml", *where, *output)
+    assert (outcome.code, "background" in outcome.out) == (0, True), outcome.err
+    assert "took the place of what the scenario says of links" in outcome.err
+    assert (tmp_path / "delay.png").stat().st_size > 1000
+    assert (tmp_path / "out").is_dir()
+
+
+def test_no_agent_is_said() -> None:
+    port = free_port()
+    with pytest.raises(TestbedError, match=f"there is no agent at 127.0.0.1:{port} .connection refused.*sojourn agent"):
+        ask(scenario(), Peer("127.0.0.1", port))
+
+
+def test_a_name_that_is_none_is_said() -> None:
+    with pytest.raises(TestbedError, match=r"the agent at no-such-host.invalid:5 cannot be reached: \w+"):
+        ask(scenario(), Peer("no-such-host.invalid", 5))
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ([{**HELLO, "protocol": 2}], r"\(Sojourn 9.9\) speaks protocol 2, this Sojourn .* speaks 1: install the same"),
+        ([b"SSH-2.0-OpenSSH\n"], "does not speak as an agent of Sojourn does: a line is not JSON"),
+        ([b"x" * 5000], "a line has more than 4096 bytes"),
+        ([{**HELLO, "nonce": "zz"}], "nonce has not 32 hexadecimal digits"),
+        ([HELLO, {"type": "report"}], "found 'report' where 'welcome' belongs"),
+        ([{**HELLO, "secret": True}, {"type": "welcome", "proof": "0" * 64}], "does not know the secret"),
+        ([HELLO], "has closed the connection; nothing of the run is left"),
+        ([{"type": "error", "kind": "busy", "message": "it has\x1b another"}], r"it has\? another"),
+    ],
+)
+def test_who_is_no_agent_of_this_version_is_told(messages: list[Any], words: str) -> None:
+    with playing(saying(*messages)) as port, pytest.raises(TestbedError, match=words):
+        ask(scenario(), Peer("127.0.0.1", port, SECRET))
+
+
+def test_one_who_says_nothing_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world, "_CONNECT_S", 0.3)
+    with (
+        playing(lambda link: link.recv(10) and None) as port,
+        pytest.raises(TestbedError, match="says nothing for too"),
+    ):
+        ask(scenario(), Peer("127.0.0.1", port))
+
+
+def test_a_wrong_secret_is_wrong_input(command: Any, tmp_path: Path) -> None:
+    port = free_port()
+    (tmp_path / "lab.toml").write_text(scenario().to_toml())
+    (tmp_path / "secret").write_text("another secret than that")
+    (tmp_path / "secret").chmod(0o600)
+    run = ("run", tmp_path / "lab.toml", "--backend", "hosts", "--peer", f"127.0.0.1:{port}")
+    with serving(Settings(SECRET), port) as told:
+        wrong = command(*run, "--secret-file", tmp_path / "secret")
+        none = command(*run)
+    assert (wrong.code, wrong.err) == (2, f"the agent at 127.0.0.1:{port}: the secret is wrong\n")
+    assert none.code == 2
+    assert "wants a shared secret: --secret-file FILE, or SOJOURN_SECRET" in none.err
+    assert told[0] == "127.0.0.1: the secret is wrong"
+
+
+def test_what_goes_beyond_the_agents_limits_is_wrong_input() -> None:
+    port = free_port()
+    with serving(Settings(SECRET, FEW), port), pytest.raises(sojourn.InputError, match="duration is 30 s; the agent"):
+        ask(scenario("30 s"), Peer("127.0.0.1", port, SECRET))
+
+
+@needs_ping
+def test_a_port_in_use_is_said_whichever_side_has_it() -> None:
+    port = free_port()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as holder:
+        holder.bind(("127.0.0.1", port + 1))
+        words = f"port {port + 1} of 127.0.0.1 is in use"
+        with serving(Settings(None, FEW), port) as told:
+            with pytest.raises(TestbedError, match=words):
+                ask(scenario("9 s"), Peer("127.0.0.1", port))
+            # It was this side's own port this time.
+            with pytest.raises(TestbedError, match=words):
+                ask(scenario("9 s", {**UDP, "direction": "reverse"}), Peer("127.0.0.1", port))
+    assert words in told[1]
+
+
+@needs_ping
+def test_an_agent_serves_one_run_at_a_time_and_others_are_told() -> None:
+    port = free_port()
+    with serving(Settings(None, FEW), port):
+        first = threading.Thread(target=ask, args=(scenario("2 s"), Peer("127.0.0.1", port)))
+        first.start()
+        time.sleep(1.0)
+        with pytest.raises(TestbedError, match="has a run for another peer; it serves one at a time"):
+            ask(scenario(), Peer("127.0.0.1", port))
+        first.join()
+
+
+def greeted(link: socket.socket) -> Line:
+    """Be an agent up to the welcome."""
+    line = Line(link, "127.0.0.1", 1 << 20)
+    link.sendall(protocol.encode(HELLO))
+    line.wait()
+    line.send("welcome", proof="", first_port=free_port(), limits={"rate_bps": 10**6})
+    return line
+
+
+def started(link: socket.socket) -> Line:
+    """Be an agent up to the start of a run."""
+    line = greeted(link)
+    while line.wait()["type"] == "time":
+        line.send("time", now_s=time.monotonic())
+    line.send("ready")
+    return line
+
+
+@needs_ping
+@pytest.mark.parametrize(
+    ("dies", "words"), [(True, "has closed the connection|is gone"), (False, "is silent since 1 s")]
+)
+def test_an_agent_that_dies_or_falls_silent_ends_the_run(dies: bool, words: str) -> None:
+    def script(link: socket.socket) -> None:
+        started(link)
+        time.sleep(0.5 if dies else 3.0)
+
+    began = time.monotonic()
+    with playing(script) as port, pytest.raises(TestbedError, match=words):
+        ask(scenario("60 s"), Peer("127.0.0.1", port, patience_s=1.0))
+    assert time.monotonic() - began < 20
+
+
+@needs_ping
+def test_a_clock_that_stood_still_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    port, asked = free_port(), []
+
+    def late(session: Any) -> None:
+        asked.append(1)
+        jump_s = 0.5 if len(asked) > world._READINGS else 0.0
+        session._line.send("time", now_s=time.monotonic() - jump_s)
+
+    monkeypatch.setattr(agent._Session, "_tell_time", late)
+    with serving(Settings(None, FEW), port), pytest.raises(TestbedError, match=r"moved apart by -0\.5\d? s"):
+        ask(scenario(), Peer("127.0.0.1", port))
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        ({"flows": [{"id": 5}]}, "its flows are not those of the run"),
+        ({"flows": 5}, "flows is no list"),
+        ([], "report is no object"),
+    ],
+)
+@needs_ping
+def test_a_report_of_something_else_is_told(report: Any, words: str) -> None:
+    def script(link: socket.socket) -> None:
+        line = started(link)
+        line.send("report", report=report, kernel="1.0")
+        while line.wait()["type"] == "time":
+            line.send("time", now_s=time.monotonic())
+
+    with playing(script) as port, pytest.raises(TestbedError, match=words):
+        ask(scenario(), Peer("127.0.0.1", port))
+
+
+def is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
+    until = time.monotonic() + seconds
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.05)
+    return condition()
+
+
+@needs_ping
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_when_the_asking_side_ends_nothing_runs_on(start: Any, tmp_path: Path, number: signal.Signals) -> None:
+    port = free_port()
+    (tmp_path / "lab.toml").write_text(scenario("20 s").to_toml())
+    with serving(Settings(None, FEW), port) as told:
+        running = start("run", tmp_path / "lab.toml", "--backend", "hosts", "--peer", f"127.0.0.1:{port}")
+        assert wait_for(lambda: not is_free(port + 1))
+        running.send_signal(number)
+        running.communicate(timeout=20)
+        assert running.returncode == {signal.SIGINT: 130, signal.SIGKILL: -9}[number]
+        # The receiver of the agent has gone with its peer, and the agent is there for the next.
+        assert wait_for(lambda: is_free(port + 1))
+        assert wait_for(lambda: len(told) > 1)
+        assert "nothing of it runs any more" in told[1]
+        ask(scenario(), Peer("127.0.0.1", port))
+
+
+@needs_ping
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_when_the_agent_ends_nothing_runs_on(start: Any, number: signal.Signals) -> None:
+    port = free_port()
+    process = start("agent", "--port", port)
+    assert wait_for(lambda: _listens(port))
+    ending = threading.Timer(2.0, process.send_signal, [number])
+    ending.start()
+    try:
+        with pytest.raises(TestbedError, match=r"has closed the connection|is gone"):
+            ask(scenario("60 s"), Peer("127.0.0.1", port))
+    finally:
+        ending.join()
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == {signal.SIGTERM: 130, signal.SIGKILL: -9}[number]
+    assert f"listening on port {port} of 127.0.0.1; flows take the ports {port + 1} to {port + 16}" in errors
+    assert wait_for(lambda: is_free(port + 1))
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", "a line is not JSON"),
+        (b"x" * 5000, "a line has more than 4096 bytes"),
+        (protocol.encode({**HELLO, "protocol": "\x1b["}), "the peer speaks protocol '.x1b\\['"),
+        (protocol.encode({"type": "run"}), "found 'run' where 'hello' belongs"),
+        (protocol.encode({**HELLO, "proof": "\ud800"}), "the secret is wrong"),
+        (protocol.encode({**HELLO, "proof": ""}), "the secret is wrong"),
+        (protocol.encode({**HELLO, "nonce": 5, "proof": ""}), "nonce is no text"),
+    ],
+)
+def test_a_stranger_does_the_agent_no_harm(data: bytes, words: str) -> None:
+    port = free_port()
+    with serving(Settings(SECRET), port) as told:
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port)) as link, suppress(ConnectionError):
+                link.sendall(data)
+                while link.recv(4096):
+                    pass
+        assert wait_for(lambda: len(told) == 2)
+    assert all(re.search(words, line) for line in told), told
+
+
+def test_one_who_hangs_up_at_once_does_no_harm() -> None:
+    port = free_port()
+    with serving(Settings(SECRET), port) as told:
+        for _ in range(3):
+            socket.create_connection(("127.0.0.1", port)).close()
+        assert wait_for(lambda: len(told) == 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--listen", "0.0.0.0"], "an agent at 0.0.0.0 needs a shared secret: --secret-file FILE, or SOJOURN_SECRET"),
+        (["--listen", "localhost"], "--listen is 'localhost'; allowed is an IPv4 address"),
+        (["--port", "65530"], "16 flows need as many ports above it"),
+        (["--secret-file", "none"], "none: --secret-file: No such file"),
+        (["--secret-file", "short"], "the secret has 5 bytes; allowed are 16 and more"),
+        (["--secret-file", "open"], "others may read it; to stop that: chmod 600"),
+        (["--max-rate", "5 apples"], "--max-rate is '5 apples'; allowed is a rate"),
+        (["--max-duration", "5 B"], "--max-duration"),
+    ],
+)
+def test_an_agent_that_would_be_unsafe_does_not_start(
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    def start(*_: object, **__: object) -> None:
+        raise AssertionError("it serves")
+
+    monkeypatch.setattr(agent, "serve", start)
+    monkeypatch.chdir(tmp_path)
+    for name, text, mode in (("short", "12345", 0o600), ("open", "1234567890123456", 0o644)):
+        Path(name).write_text(text)
+        Path(name).chmod(mode)
+    outcome = command("agent", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
+
+
+def test_an_agents_port_in_use_is_said(command: Any) -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        outcome = command("agent", "--port", port)
+    assert outcome.code == 1
+    assert f"the agent cannot listen on port {port} of 127.0.0.1: Address already in use" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--peer", "127.0.0.1"], "--peer needs --backend hosts"),
+        (["--secret-file", "x"], "--secret-file needs --backend hosts"),
+        (["--backend", "hosts"], "--backend hosts needs --peer ADDRESS"),
+        (["--backend", "hosts", "--peer", "host:0"], "--peer is ADDRESS or ADDRESS:PORT"),
+        (["--backend", "hosts", "--peer", ":5"], "--peer is ADDRESS or ADDRESS:PORT"),
+        (["--backend", "hosts", "--peer", "h", "--shaper", "htb"], "--shaper needs --backend linux"),
+        (["--backend", "hosts", "--peer", "h", "--probes", "--plot", "x.png"], "two hosts show no probes"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(command: Any, small_file: Path, arguments: list[str], words: str) -> None:
+    outcome = command("run", small_file, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert words in outcome.err
