@@ -319,12 +319,13 @@ def test_a_session_on_loopback_measures_and_draws(echo_port: int, tmp_path: Path
     assert plot.stat().st_size > 0
 
 
-def test_ctrl_c_leaves_whole_files(echo_port: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_who_is_told_to_end_leaves_whole_files(echo_port: int, tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "d.json"
     words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo_port), "--data", str(data)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(2.5)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=10)
     assert (process.returncode, err) == (130, "sojourn: interrupted\n")
     assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 5

@@ -1,6 +1,7 @@
 """The command `pad`."""
 
 import ipaddress
+import signal
 import socket
 import sys
 from pathlib import Path
@@ -107,11 +108,13 @@ def pad(  # noqa: PLR0913 (the command's options)
 
 
 def _run(network: "Network", settings: "Settings") -> "tuple[Record, int]":
-    """Run a session; an interrupted one is one, too."""
+    """Run a session; one that was interrupted, or asked to end, is one, too."""
     from sojourn.pad.screen import live
     from sojourn.pad.session import Session
 
     session = Session(network, settings)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         with live(settings.limits.duration_s) as show:
             return session.run(show), 0
