@@ -1,4 +1,4 @@
-"""Measures `sojourn pad` on real kernels and writes the table of docs/guide/padding.md.
+"""Measures `sojourn pad` on real kernels and writes the table of docs/guide/padding.md, and its picture of the first.
 
 python -m benchmarks.padding
 """
@@ -6,7 +6,10 @@ python -m benchmarks.padding
 import sys
 from pathlib import Path
 
+from sojourn.figures import save_figure
 from sojourn.pad.lab import Case, Outcome, outcome, run
+from sojourn.pad.picture import picture
+from sojourn.pad.screen import read
 from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.kernels import kernels
 
@@ -20,6 +23,8 @@ CASES = (
     ("uml-virtual", Case("bfifo limit 45000")),
     ("uml-virtual", Case("fq_codel")),
 )
+# The command's default.
+TARGET_S = 0.15
 HEAD = (
     "| kernel | queue | control | delay before | delay with it | goodput before | goodput with it | packets sent |",
     "|---|---|---|---:|---:|---:|---:|---:|",
@@ -32,9 +37,13 @@ def main() -> int:
     for name, case in CASES:
         print(f"{name}: {case.queue}, {case.control}", file=sys.stderr)
         try:
-            rows.append(row(name, case, outcome(run(case, kernels()[name]))))
+            report = run(case, kernels()[name])
         except TestbedError as error:
             print(f"left out: {error}", file=sys.stderr)
+            continue
+        rows.append(row(name, case, outcome(report)))
+        if (name, case) == CASES[0]:
+            save_figure(picture(read(report["session"]), TARGET_S), PAGE.with_suffix(".png"))
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     PAGE.write_text(head + "\n".join([BEGIN, "", *HEAD, *rows, "", END]) + rest.split(END, 1)[1], encoding="utf-8")

@@ -16,7 +16,7 @@ from sojourn import _native
 from sojourn.pad import network as sockets
 from sojourn.pad.hops import HopAnswer, Trace, past_bottleneck
 from sojourn.pad.network import PadError, sent_on
-from sojourn.pad.screen import document, sparkline, status, summary
+from sojourn.pad.screen import document, read, sparkline, status, summary
 from sojourn.pad.session import Record, Session
 from sojourn.pad.settings import Limits, Settings
 
@@ -30,8 +30,11 @@ class FakeNetwork:
     Its buffer holds 30 packets, or as many bytes where padding does not help.
     """
 
-    def __init__(self, *, behind: int = 1, load_s: float = 15.0, counts_packets: bool = True) -> None:
+    def __init__(
+        self, *, behind: int = 1, load_s: float = 15.0, counts_packets: bool = True, hop_s: float = 0.005
+    ) -> None:
         self.clock_s = 100.0
+        self.hop_s = hop_s
         self.behind, self.load_s, self.counts_packets = behind, load_s, counts_packets
         self.padded: list[tuple[float, int]] = []
         self.pending: list[tuple[float, float]] = []
@@ -67,7 +70,7 @@ class FakeNetwork:
 
     def ask_hop(self, ttl: int) -> None:
         reached = min(ttl, 3)
-        rtt_s = 0.005 * reached + (self.delay_s() if reached > self.behind else 0)
+        rtt_s = self.hop_s * reached + (self.delay_s() if reached > self.behind else 0)
         self.hops.append((self.clock_s + rtt_s, HopAnswer(ttl, rtt_s, f"10.0.0.{reached}", ttl >= 3)))
 
     def hop_answers(self) -> list[HopAnswer]:
@@ -105,6 +108,16 @@ def test_a_full_buffer_in_packets_is_relieved_behind_the_bottleneck() -> None:
 def test_the_time_to_live_ends_at_the_first_hop_behind_the_queue(behind: int) -> None:
     network = FakeNetwork(behind=behind)
     assert Session(network, settings(60)).run().ttl == behind + 1
+
+
+def test_a_long_way_is_not_taken_for_a_queue() -> None:
+    network = FakeNetwork(behind=1, hop_s=0.3)
+    assert Session(network, settings(60)).run().ttl == 2
+
+
+def test_the_uplink_is_known_before_a_whole_window() -> None:
+    network = FakeNetwork(load_s=0)
+    assert Session(network, settings(7, uplink_bps=None)).run().uplink_bps == pytest.approx(800e3, rel=0.02)
 
 
 def test_an_idle_path_is_not_padded() -> None:
@@ -182,6 +195,7 @@ def test_the_uplink_is_what_this_machine_sent() -> None:
     session = Session(network, settings(60, uplink_bps=None))
     assert session.limit_pps == 0
     record = session.run()
+    assert record.padding_packets > 0
     assert record.uplink_bps == pytest.approx(800e3, rel=0.02)
     assert session.limit_pps == pytest.approx(200)
 
@@ -249,6 +263,7 @@ def test_what_a_person_sees() -> None:
     told = json.loads(json.dumps(document(record)))
     assert told["delay_before_s"] == pytest.approx(0.45, rel=0.01)
     assert told["ttl"] == 2
+    assert json.loads(json.dumps(document(read(told)))) == told
 
 
 def run(*arguments: object) -> "subprocess.CompletedProcess[str]":

@@ -40,7 +40,7 @@ def test_a_buffer_in_packets_holds_less_than_half_for_a_few_percent(name: str) -
     assert 0.25 < found.delay_before_s < 0.45
     assert found.delay_after_s < found.delay_before_s / 2
     assert found.goodput_before_bps == pytest.approx(GOODPUT_BPS, rel=0.03)
-    # 119 packets/s of 29 B are 3.5 %.
+    # 129 packets/s of 29 B, a tenth of the uplink as Ethernet counts, are 3.7 %.
     assert 0.92 < found.goodput_after_bps / found.goodput_before_bps < 0.985
 
 

@@ -3,8 +3,8 @@
 import contextlib
 import statistics
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 import click
@@ -73,6 +73,11 @@ def document(record: Record) -> dict[str, Any]:
         "delay_before_s": found[0] if found else None,
         "delay_after_s": found[1] if found else None,
     }
+
+
+def read(told: Mapping[str, Any]) -> Record:
+    """Return the session that `document` wrote."""
+    return Record(**{field.name: told[field.name] for field in fields(Record)})
 
 
 @contextlib.contextmanager

@@ -155,14 +155,17 @@ class Session:
         self.record.hops = [(ttl, trace.addresses[ttl], rtt_s) for ttl, rtt_s in medians_s.items()]
         if self._rule is not None and self._rule.rate_pps > 0:
             self._choose_ttl(medians_s, now)
-        for ttl, rtts_s in trace.rtts_s.items():
+        # A hop heard of under load does not tell what it is without.
+        idle = self._recent_delay_s() < self.settings.target_s
+        for ttl, rtts_s in trace.rtts_s.items() if idle else ():
             self._least_s[ttl] = min([*rtts_s, self._least_s.get(ttl, min(rtts_s))])
 
+    def _recent_delay_s(self) -> float:
+        found = self.record.delays_s(self.record.elapsed_s - UPLINK_WINDOW_S, self.record.elapsed_s + 1)
+        return statistics.median(found) if found else 0.0
+
     def _choose_ttl(self, medians_s: dict[int, float], now: float) -> None:
-        recent_s = self.record.delays_s(self.record.elapsed_s - UPLINK_WINDOW_S, self.record.elapsed_s + 1)
-        delay_s = statistics.median(recent_s) if recent_s else 0.0
-        # A hop first heard of under load must not count as idle; before one that answers fast there is no queue.
-        idle_s = {ttl: least for ttl, least in self._least_s.items() if least < delay_s / 2}
+        delay_s, idle_s = self._recent_delay_s(), self._least_s
         found = past_bottleneck(idle_s, medians_s, delay_s)
         given = self.settings.ttl
         if given is None and found is None:
@@ -216,7 +219,7 @@ class Session:
         rule = self._rule
         if rule is None:
             return
-        padding = self._trace is None and self.record.ttl is not None
+        padding = self.record.ttl is not None
         if padding and rule.due(self._since(now)):
             assert self.record.ttl is not None  # noqa: S101 (as padding says)
             self._network.pad(self.record.ttl)
