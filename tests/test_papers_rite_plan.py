@@ -1,6 +1,7 @@
 """RITE's study plan of section 4.1.2: its measures on worked numbers, and its items with few seeds and short runs."""
 
 import itertools
+import math
 import random
 from pathlib import Path
 
@@ -81,6 +82,12 @@ def test_every_run_has_its_own_losses(tmp_path: Path) -> None:
     assert all(run.epochs > 0 and 1 / flows <= run.share <= 1 and -1 <= run.phi <= 1 for run in runs)
     drops = results.dataset.table("packets", columns=("seed", "event"), where={"event": "drop"})
     assert drops.column_names == ["seed", "event"]
+    # A loss begins an epoch or lies in one: there are no more epochs than losses, nor than have room.
+    counted = [drops["seed"].to_pylist().count(seed) for seed in (1, 2)]
+    assert all(run.epochs <= losses for run, losses in zip(runs, counted, strict=True))
+    assert all(run.by_chance < 1 and run.epochs < 15 / synchrony.EPOCH_S / 2 for run in runs), (
+        "a loss is not an arrival"
+    )
     every = results.dataset.table("packets")["event"].to_pylist()
     assert drops.num_rows == every.count("drop") < len(every)
 
@@ -95,6 +102,9 @@ def test_scaled_constants_are_the_defaults_times_a_factor() -> None:
     for name, times in extremes.scaled(1.0).items():
         if name != "ARED":
             assert _resolved({**DISCIPLINES[name], **times}) == _resolved(DISCIPLINES[name]), name
+    # PIE's gains are per second of delay: for times half as long they are twice as large.
+    halved = extremes.scaled(0.5)["PIE"]
+    assert (halved["alpha"], halved["beta"], halved["target"]) == (0.25, 2.5, "7.5 ms")
     for place in (extremes.DATACENTRE, extremes.RURAL):
         resolved = [_resolved(queue, place.rate) for queue in place.queues().values()]
         assert all(one != other for one, other in itertools.combinations(resolved, 2))
@@ -105,8 +115,27 @@ def _resolved(queue: dict[str, object], rate: str = "10 Mbit/s") -> str:
     return str(sojourn.scenario({**table, "group": [bulk(1, "10 ms")]}).to_dict()["bottleneck"]["queue"])
 
 
+class Fixed:
+    """Results with fixed values by case, metric and group."""
+
+    def __init__(self, values: dict[tuple[str, str, str], list[float]]) -> None:
+        self.fixed = values
+
+    def values(self, key: tuple[str, ...], metric: str, group: str) -> list[float]:
+        return self.fixed[key[0], metric, group]
+
+
 def test_factors_compare_runs_with_the_same_seed() -> None:
-    assert isolation.times(Number(0.0, 0.0, 3)) == "1 (1 to 1)"
+    call = isolation.METRICS[0]
+    results = Fixed({("slow", call.column, call.group): [8.0, 80.0], ("fast", call.column, call.group): [2.0, 20.0]})
+    factor = isolation.factors(results, "slow", "fast", call)  # type: ignore[arg-type]
+    assert factor == Number(pytest.approx(math.log(4)), 0.0, 2)  # type: ignore[arg-type]
+    assert isolation.times(factor) == "4 (4 to 4)"
+
+
+def test_the_ratio_of_loss_rates_leaves_out_runs_without_losses_of_large_packets() -> None:
+    fixed = {("x", "drop_rate", sizes.SMALL): [0.01, 0.5], ("x", "drop_rate", sizes.LARGE): [0.02, 0.0]}
+    assert sizes.ratio(Fixed(fixed), ("x",)) == Number(0.5, 0.0, 1)  # type: ignore[arg-type]
 
 
 def test_all_items_are_part_of_the_study() -> None:

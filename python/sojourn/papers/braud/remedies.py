@@ -1,4 +1,4 @@
-"""What the paper did not ask: its remedy beside others, at the modem, a hop before it and at the host, and with today's TCP."""
+"""What the paper did not ask: its remedy beside others (modem, one hop before it, host), and with today's TCP."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -115,7 +115,7 @@ def _line() -> dict[str, Any]:
 
 
 def _ping() -> dict[str, Any]:
-    """Return a packet of 64 bytes now and then, which tells what one of somebody else waits in all queues on the way."""
+    """Return a packet of 64 bytes now and then, which tells what one of somebody else waits on the way."""
     traffic = {"kind": "voip", "frame": "120 ms", "payload": "24 B", "talk": "150 ms", "pause": "700 ms"}
     return {"name": PING, "rtt": ms(RTT_MS), "traffic": traffic}
 
@@ -189,14 +189,20 @@ def remedies(lab: Lab) -> Findings:
     plain, padded = points[ALONE, NOTHING], points[ALONE, "250 packets/s"]
     queue = points[ALONE, "FQ-CoDel"]
     found.verdict = (
-        f"Beside a CUBIC upload of today a thin stream waits {plain[0].mean:.0f} ms; with {UDP} packets/s {padded[0].mean:.0f} ms for "
-        f"{100 * padded[1]:.0f} % of the link, with FQ-CoDel at the modem {queue[0].mean:.0f} ms for {100 * queue[1]:.0f} %."
+        f"Beside a CUBIC upload of today a thin stream waits {plain[0].mean:.0f} ms; with {UDP} packets/s "
+        f"{padded[0].mean:.0f} ms for "
+        f"{100 * padded[1]:.0f} % of the link, with FQ-CoDel at the modem {queue[0].mean:.0f} ms for "
+        f"{100 * queue[1]:.0f} %."
     )
     found.text = (
-        "Where the queue can be changed nothing else is worth its price; a shaper one hop before costs what it leaves of the line's rate, "
-        "which somebody must know. At the host a control that keeps its own queue short costs least while the upload is alone, but binds only hosts "
-        "that use it; and beside a download Vegas and LEDBAT++, which go by the round-trip time, take the download's queue for their own and give "
-        "up the uplink. LEDBAT, which goes by the one-way delay, does not. Padding is for those who can change neither the modem nor the other hosts."
+        "Where the queue can be changed nothing else is worth its price; a shaper one hop before costs what it leaves "
+        "of the line's rate, "
+        "which somebody must know. At the host a control that keeps its own queue short costs least while the upload "
+        "is alone, but binds only hosts "
+        "that use it; and beside a download Vegas and LEDBAT++, which go by the round-trip time, take the download's "
+        "queue for their own and give "
+        "up the uplink. LEDBAT, which goes by the one-way delay, does not. Padding is for those who can change "
+        "neither the modem nor the other hosts."
     )
     return found
 
@@ -235,7 +241,9 @@ def _verdicts(points: Mapping[Key, tuple[Number, float]]) -> list[Check]:
                 f"in all {len(better)} comparisons",
                 f"in {sum(better.values())}",
                 agrees=all(better.values()),
-                why=f"Not in: {worse}. A full packet takes 15 ms here, three times CoDel's target, so that one flow alone is told to slow down while "
+                why=f"Not in: {worse}. "
+                "A full packet takes 15 ms here, three times CoDel's target, so that one "
+                "flow alone is told to slow down while "
                 "hardly anything waits.",
             )
         )
@@ -246,7 +254,8 @@ def _verdicts(points: Mapping[Key, tuple[Number, float]]) -> list[Check]:
                 f"{TARGET_MS} ms",
                 f"{adapted[0].text(0)} ms",
                 agrees=adapted[0].interval()[1] <= TARGET_MS,
-                why=f"It may send {MOST} packets/s at most, which by equation 5 leave {points[load, NOTHING][0].mean / _bound():.0f} ms of what "
+                why=f"It may send {MOST} packets/s at most, which by equation 5 "
+                f"leave {points[load, NOTHING][0].mean / _bound():.0f} ms of what "
                 "waits without padding; its probes also wait in the queue down, which padding does not shorten.",
             )
         )
@@ -344,15 +353,20 @@ def today(lab: Lab) -> Findings:
         ),
     ]
     found.verdict = (
-        f"{UDP} packets/s divide the delay beside today's CUBIC by {before['CUBIC of today'].mean / after['CUBIC of today'].mean:.1f} "
-        f"({before['CUBIC of today'].mean:.0f} to {after['CUBIC of today'].mean:.0f} ms), as beside the paper's NewReno "
+        f"{UDP} packets/s divide the delay beside today's CUBIC by "
+        f"{before['CUBIC of today'].mean / after['CUBIC of today'].mean:.1f} "
+        f"({before['CUBIC of today'].mean:.0f} to {after['CUBIC of today'].mean:.0f} ms), as beside the paper's "
+        "NewReno "
         f"({before['NewReno of the paper'].mean / after['NewReno of the paper'].mean:.1f}). Uploads by LEDBAT++ "
         f"({before['LEDBAT++'].mean:.0f} ms) and Vegas ({before['Vegas'].mean:.0f} ms) need none."
     )
     return found
 
 
-_SETTING = f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PACKETS} packets either way, {RTT_MS:g} ms; {SEEDS} runs, measured from 150 to 650 s"
+_SETTING = (
+    f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PACKETS} packets either way, "
+    f"{RTT_MS:g} ms; {SEEDS} runs, measured from 150 to 650 s"
+)
 ITEMS = (
     Item(
         "today",
@@ -363,7 +377,8 @@ ITEMS = (
     Item(
         "remedies",
         "Not asked by the paper: padding against every other remedy",
-        f"one CUBIC upload, alone or beside a CUBIC download; delay is that of about two small packets a second; a shaper has {100 * SHAPED:g} % of "
+        "one CUBIC upload, alone or beside a CUBIC download; delay is that of about two small packets a second; a "
+        f"shaper has {100 * SHAPED:g} % of "
         f"the rate; {_SETTING}",
         remedies,
     ),

@@ -204,6 +204,13 @@ def _checks(number: Callable[[str, str, str], Number], results: Results) -> Iter
             ", ".join(f"{name} {number(control, name, 'excess').text(2)}" for name in DISCIPLINES),
             "Below 0 an epoch's losses hit the same flow several times.",
         )
+    queues = {control: (number(control, NO_AQM, "phi"), number(control, "FQ-CoDel", "phi")) for control in CONTROLS}
+    yield shown(
+        "does a queue for each flow desynchronise? Correlation of losses without an AQM, and under FQ-CoDel",
+        "-",
+        ", ".join(f"{control} {tail.text(2)} and {own.text(2)}" for control, (tail, own) in queues.items()),
+        "It does not: flows with the same round-trip time and the same share go through the same cycle in step.",
+    )
     used = {name: results.number(("NewReno", name), UTILIZATION) for name in DISCIPLINES}
     yield shown(
         "use of the link by NewReno flows",
