@@ -19,7 +19,7 @@ BUFFERS = (60, 120, 240)
 SEEDS = 5
 # Said before the runs: delay within a quarter of equation 5 wherever the link stays busy, which the paper assumes.
 WITHIN, BUSY = 0.25, 0.99
-COST = 0.15
+COST, POINT = 0.15, 0.01
 _FULL, _SMALL = 1500, 29
 
 
@@ -93,24 +93,29 @@ def model(lab: Lab) -> Findings:
             f"off by {off:.0%} at most, in {len(busy)} cases",
             agrees=off <= WITHIN,
             why="Equation 5 is about a full buffer. The mean of NewReno's sawtooth in a buffer of B packets is (3 B - P)/4, where the path "
-            f"holds P; with that in place of B, as tested here, what is measured is off by {cut:.0%} at most, and equation 5 by {saw:.0%}.",
+            f"holds P; with that in place of B, as tested here, what is measured is off by {cut:.0%} at most, and "
+            f"equation 5 by {saw:.0%}.",
         ),
         check(
             "the cost is that of equation 7 while the link is busy",
             "within a point",
             f"off by {dear:.1%} of the link at most",
-            agrees=dear <= 0.01,
+            agrees=dear <= POINT,
             why="Equation 7 compares padding to padding and a whole link's worth of upload. But they share the link: padding takes "
-            f"(alpha - 1) S_U/S_T of it, which is {9 * _SMALL / _FULL:.1%} for a tenth of the delay; from that it is {whole:.1%} at most, where the link idles.",
+            f"(alpha - 1) S_U/S_T of it, which is {9 * _SMALL / _FULL:.1%} for a tenth of the delay; from that it is "
+            f"{whole:.1%} at most, where the link idles.",
         ),
     ]
     found.verdict = (
-        f"Equation 5 holds: delay divided by {FACTORS[2]:g} is measured as {span([row[2] for row in rows if row[1] == FACTORS[2]], 2)}, by "
-        f"{FACTORS[-1]:g} as {span([row[2] for row in rows if row[1] == FACTORS[-1]], 1)}. Padding for a tenth of the delay costs "
+        f"Equation 5 holds: delay divided by {FACTORS[2]:g} is measured as "
+        f"{span([row[2] for row in rows if row[1] == FACTORS[2]], 2)}, by "
+        f"{FACTORS[-1]:g} as {span([row[2] for row in rows if row[1] == FACTORS[-1]], 1)}. Padding for a tenth of the "
+        "delay costs "
         f"{span([row[6] for row in rows if row[1] == FACTORS[-1]], 0, 100)} % of the goodput, not 15 %."
     )
     found.text = (
-        f"In {len(idle)} of {len(rows)} cases the link idles between losses, since what is left of the buffer no longer covers the "
+        f"In {len(idle)} of {len(rows)} cases the link idles between losses, since what is left of the buffer no "
+        "longer covers the "
         "round-trip time: there padding costs more than its bytes."
     )
     return found

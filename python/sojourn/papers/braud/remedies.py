@@ -189,14 +189,20 @@ def remedies(lab: Lab) -> Findings:
     plain, padded = points[ALONE, NOTHING], points[ALONE, "250 packets/s"]
     queue = points[ALONE, "FQ-CoDel"]
     found.verdict = (
-        f"Beside a CUBIC upload of today a thin stream waits {plain[0].mean:.0f} ms; with {UDP} packets/s {padded[0].mean:.0f} ms for "
-        f"{100 * padded[1]:.0f} % of the link, with FQ-CoDel at the modem {queue[0].mean:.0f} ms for {100 * queue[1]:.0f} %."
+        f"Beside a CUBIC upload of today a thin stream waits {plain[0].mean:.0f} ms; with {UDP} packets/s "
+        f"{padded[0].mean:.0f} ms for "
+        f"{100 * padded[1]:.0f} % of the link, with FQ-CoDel at the modem {queue[0].mean:.0f} ms for "
+        f"{100 * queue[1]:.0f} %."
     )
     found.text = (
-        "Where the queue can be changed nothing else is worth its price; a shaper one hop before costs what it leaves of the line's rate, "
-        "which somebody must know. At the host a control that keeps its own queue short costs least while the upload is alone, but binds only hosts "
-        "that use it; and beside a download Vegas and LEDBAT++, which go by the round-trip time, take the download's queue for their own and give "
-        "up the uplink. LEDBAT, which goes by the one-way delay, does not. Padding is for those who can change neither the modem nor the other hosts."
+        "Where the queue can be changed nothing else is worth its price; a shaper one hop before costs what it leaves "
+        "of the line's rate, "
+        "which somebody must know. At the host a control that keeps its own queue short costs least while the upload "
+        "is alone, but binds only hosts "
+        "that use it; and beside a download Vegas and LEDBAT++, which go by the round-trip time, take the download's "
+        "queue for their own and give "
+        "up the uplink. LEDBAT, which goes by the one-way delay, does not. Padding is for those who can change "
+        "neither the modem nor the other hosts."
     )
     return found
 
@@ -344,8 +350,10 @@ def today(lab: Lab) -> Findings:
         ),
     ]
     found.verdict = (
-        f"{UDP} packets/s divide the delay beside today's CUBIC by {before['CUBIC of today'].mean / after['CUBIC of today'].mean:.1f} "
-        f"({before['CUBIC of today'].mean:.0f} to {after['CUBIC of today'].mean:.0f} ms), as beside the paper's NewReno "
+        f"{UDP} packets/s divide the delay beside today's CUBIC by "
+        f"{before['CUBIC of today'].mean / after['CUBIC of today'].mean:.1f} "
+        f"({before['CUBIC of today'].mean:.0f} to {after['CUBIC of today'].mean:.0f} ms), as beside the paper's "
+        "NewReno "
         f"({before['NewReno of the paper'].mean / after['NewReno of the paper'].mean:.1f}). Uploads by LEDBAT++ "
         f"({before['LEDBAT++'].mean:.0f} ms) and Vegas ({before['Vegas'].mean:.0f} ms) need none."
     )
@@ -363,7 +371,8 @@ ITEMS = (
     Item(
         "remedies",
         "Not asked by the paper: padding against every other remedy",
-        f"one CUBIC upload, alone or beside a CUBIC download; delay is that of about two small packets a second; a shaper has {100 * SHAPED:g} % of "
+        "one CUBIC upload, alone or beside a CUBIC download; delay is that of about two small packets a second; a "
+        f"shaper has {100 * SHAPED:g} % of "
         f"the rate; {_SETTING}",
         remedies,
     ),

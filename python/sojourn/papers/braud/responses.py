@@ -97,14 +97,19 @@ def testbed(lab: Lab) -> Findings:
     ]
     gains = _gains(times, TESTBED[1], SMALL)
     found.verdict = (
-        f"Short downloads take {span([_mean(times, '17 %', PLAIN, up).mean / 1e3 for up in REST], 2)} s beside NewReno and CUBIC uploads at 17 % "
-        f"load, {_mean(times, '17 %', PLAIN, VEGAS).mean / 1e3:.2f} s beside Vegas, and {span([_mean(times, '17 %', PADDED, up).mean / 1e3 for up in REST], 2)} s "
+        f"Short downloads take {span([_mean(times, '17 %', PLAIN, up).mean / 1e3 for up in REST], 2)} s beside "
+        "NewReno and CUBIC uploads at 17 % "
+        f"load, {_mean(times, '17 %', PLAIN, VEGAS).mean / 1e3:.2f} s beside Vegas, and "
+        f"{span([_mean(times, '17 %', PADDED, up).mean / 1e3 for up in REST], 2)} s "
         f"with padding, which makes them {span(gains, 1)} times as fast."
     )
     found.text = (
-        "The load of Zipf's 1.7 is made by a few transfers of 100,000 packets and more: its expectation says little about "
-        f"a run of {SECONDS} s. So the runs are those of {DRAWS} draws whose downloads, alone on the line, come nearest to the paper's load; the "
-        "table has their seeds and loads. The paper's own numbers, 972 packets on average once a second, are 11.7 Mbit/s and "
+        "The load of Zipf's 1.7 is made by a few transfers of 100,000 packets and more: its expectation says little "
+        "about "
+        f"a run of {SECONDS} s. So the runs are those of {DRAWS} draws whose downloads, alone on the line, come "
+        "nearest to the paper's load; the "
+        "table has their seeds and loads. The paper's own numbers, 972 packets on average once a second, are 11.7 "
+        "Mbit/s and "
         "more than its line, so that its large transfers cannot have ended either."
     )
     return found
@@ -142,11 +147,13 @@ def adsl(lab: Lab) -> Findings:
     ]
     found.verdict = (
         f"Short downloads take {_mean(times, slow.name, PLAIN, 'NewReno').mean:.0f} ms beside a NewReno upload at 1/s, "
-        f"{_mean(times, slow.name, PADDED, 'NewReno').mean:.0f} ms with padding, {_mean(times, slow.name, PLAIN, VEGAS).mean:.0f} ms beside Vegas, and "
+        f"{_mean(times, slow.name, PADDED, 'NewReno').mean:.0f} ms with padding, "
+        f"{_mean(times, slow.name, PLAIN, VEGAS).mean:.0f} ms beside Vegas, and "
         f"{newreno.mean:.0f} ms at 6/s."
     )
     found.text = (
-        "The paper's draws would offer 7.9 and 29.7 Mbit/s to a line of 5.4. Here runs at 1/s are those of the draws nearest "
+        "The paper's draws would offer 7.9 and 29.7 Mbit/s to a line of 5.4. Here runs at 1/s are those of the draws "
+        "nearest "
         "to half of what the line carries, those at 6/s nearest to nine tenths."
     )
     return found
@@ -195,7 +202,8 @@ def _vegas_down(times: Responses) -> Check:
         for up in REST
     ]
     return check(
-        f"Fig. 8, {_words(MIDDLE)}: downloads by Vegas take longer than by others beside an upload that fills the buffer",
+        f"Fig. 8, {_words(MIDDLE)}: downloads by Vegas take longer than by others beside an upload that fills the "
+        "buffer",
         "longer",
         "; ".join(
             f"beside {up} Vegas {vegas.text(0)}, others {span([one.mean for one in rest])} ms"
@@ -225,11 +233,13 @@ def _padding_helps(times: Responses, setting: Setting, size: tuple[int, int], wh
         for down in CONTROLS
     ]
     means = "; ".join(
-        f"{up} {_mean(times, setting.name, PLAIN, up, size).text(0)} to {_mean(times, setting.name, PADDED, up, size).text(0)} ms"
+        f"{up} {_mean(times, setting.name, PLAIN, up, size).text(0)} to "
+        f"{_mean(times, setting.name, PADDED, up, size).text(0)} ms"
         for up in REST
     )
     return check(
-        f"{setting.figure}, {setting.name}, {_words(size)}: padding shortens response times beside NewReno and CUBIC uploads",
+        f"{setting.figure}, {setting.name}, {_words(size)}: padding shortens response times beside NewReno and CUBIC "
+        "uploads",
         f"in all {len(won)} cases",
         f"in {sum(won)}; {means}",
         agrees=all(won),
@@ -294,7 +304,8 @@ def _medians(times: Responses, setting: Setting) -> Check:
         median, slow = ([sum(one[part] for one in side) / len(side) for side in (before, after)] for part in (0, 1))
         parts.append(f"{up} {median[0]:.0f} to {median[1]:.0f} ms, {100 * slow[0]:.0f} to {100 * slow[1]:.0f} %")
     return shown(
-        f"{setting.name}, {_words(SMALL)}: median, and the part that takes as long as the first timeout, without and with padding",
+        f"{setting.name}, {_words(SMALL)}: median, and the part that takes as long as the first timeout, without and "
+        "with padding",
         "-",
         "; ".join(parts),
         "The median gains what the mean loses to handshakes that wait for a timeout.",
@@ -302,7 +313,8 @@ def _medians(times: Responses, setting: Setting) -> Check:
 
 
 _LOST_HANDSHAKES = (
-    "Padding fills a buffer of 30 packets on 352 kbit/s most of the time, and what it crowds out are handshakes as well: they wait "
+    "Padding fills a buffer of 30 packets on 352 kbit/s most of the time, and what it crowds out are handshakes as "
+    "well: they wait "
     "3 s for FreeBSD's first timeout. The median below is shorter with padding. How often the paper's connections "
     "lost theirs is open."
 )
@@ -357,7 +369,8 @@ ITEMS = (
     Item(
         "testbed",
         "Figs. 8 to 11: response times on the testbed",
-        f"400 kbit/s up, 2.4 Mbit/s down, 60 packets either way; downloads once a second, {_ZIPF}, picked for loads of 50 and 17 %",
+        f"400 kbit/s up, 2.4 Mbit/s down, 60 packets either way; downloads once a second, {_ZIPF}, picked for loads "
+        "of 50 and 17 %",
         testbed,
     ),
     Item(

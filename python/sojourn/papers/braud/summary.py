@@ -13,8 +13,8 @@ _DOUBTS = {
     "testbed": "Figs. 8 to 11: padding brings NewReno and CUBIC towards Vegas, not quite to it.",
     "adsl": "Figs. 12 to 14: on the slower line padding shortens the median and not the mean, since handshakes are lost, "
     "and there is no sign of NewReno doing worse than CUBIC at 6/s.",
-    "today": "Other controls.",
-    "remedies": "Remedies: at so low a rate fair queues with CoDel cost a lone upload about as much as padding does.",
+    "remedies": "Remedies: at so low a rate FQ-CoDel costs a lone upload about as much as bursts of padding do, and adaptive "
+    "padding reaches its bound before its target.",
 }
 
 

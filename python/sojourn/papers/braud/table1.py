@@ -76,12 +76,15 @@ def table1(lab: Lab) -> Findings:
     with_, without = (results.number((case, *_ASSUMED), QUEUE_MS, UPLOAD) for case in ("upload and UDP", "upload"))
     found.verdict = (
         f"{UDP} packets of one byte a second take the queue from {without.text(0)} to {with_.text(0)} ms, for "
-        f"{100 * (1 - _goodput(results, 'upload and UDP').mean / _goodput(results, 'upload').mean):.0f} % of the upload's goodput "
+        f"{100 * (1 - _goodput(results, 'upload and UDP').mean / _goodput(results, 'upload').mean):.0f} % of the "
+        "upload's goodput "
         f"(paper: {_PAPER['queue']:g} to {_PAPER['queue_padded']:g} ms for 9 %)."
     )
     found.text = (
-        f"The paper tells neither the round-trip time nor the hosts: {ASSUMED_MS} ms and delayed acknowledgements here, both varied "
-        "in the table. With both directions busy they matter more than the padding: where every segment is acknowledged, "
+        f"The paper tells neither the round-trip time nor the hosts: {ASSUMED_MS} ms and delayed acknowledgements "
+        "here, both varied "
+        "in the table. With both directions busy they matter more than the padding: where every segment is "
+        "acknowledged, "
         "acknowledgements alone do what padding does."
     )
     return found
@@ -181,7 +184,8 @@ ITEMS = (
     Item(
         "table1",
         "Table I: an ADSL line",
-        f"{UP_KBPS:g} kbit/s up and {DOWN_KBPS:g} down in cells (PPPoA), {PACKETS} packets up; NewReno; {UDP} packets/s of 29 B; "
+        f"{UP_KBPS:g} kbit/s up and {DOWN_KBPS:g} down in cells (PPPoA), {PACKETS} packets up; NewReno; {UDP} "
+        "packets/s of 29 B; "
         f"{SEEDS} runs of 300 s; {DOWN_PACKETS} packets down and {ASSUMED_MS} ms are assumed",
         table1,
     ),

@@ -29,7 +29,7 @@ from sojourn.papers.study import Check, Findings, Item, Table
 RATES_KBPS, PRINTED, ELSEWHERE, DOWN_PACKETS = (800.0, 5000.0), 120, 20, 120
 UDP = 250
 # Said before the runs (the issue).
-WITHIN = 0.10
+WITHIN, _HALVED = 0.10, 2.0
 _PAPER_RTT_MS, _PAPER_KBPS, _PAPER_USED = (280.0, 113.7), (770.0, 657.0), (100, 85)
 _ACKS = {"delayed": FREEBSD, "every segment": UNDELAYED}
 _PAD = (False, True)
@@ -66,14 +66,18 @@ def table2(lab: Lab) -> Findings:
     found.checks = [*_printed(results), *_explained(results)]
     before, after = (results.number((*_AS_PRINTED, padded), RTT, UPLOAD) for padded in _PAD)
     found.verdict = (
-        f"Padding divides the round-trip time by {before.mean / after.mean:.1f} with {PRINTED} packets, as printed, and by "
+        f"Padding divides the round-trip time by {before.mean / after.mean:.1f} with {PRINTED} packets, as printed, "
+        "and by "
         f"{_divided(results, _SMALL).mean:.1f} with {ELSEWHERE} (paper: by {_PAPER_RTT_MS[0] / _PAPER_RTT_MS[1]:.1f})."
     )
     found.text = (
         f"The paper's round-trip time cannot come from the buffer that it prints: {PRINTED} packets of 1500 B are "
-        f"{PRINTED * 12 / RATES_KBPS[0]:.1f} s at {RATES_KBPS[0]:g} kbit/s, and a NewReno flow that fills the link, as the paper says it "
-        f"does, keeps more than a third of that. With the {ELSEWHERE} packets of Table III and a base round-trip time of {UP_MS:g} ms, which "
-        "is one of the two delays printed and not their sum, both round-trip times and both goodputs agree. Which of this "
+        f"{PRINTED * 12 / RATES_KBPS[0]:.1f} s at {RATES_KBPS[0]:g} kbit/s, and a NewReno flow that fills the link, "
+        "as the paper says it "
+        f"does, keeps more than a third of that. With the {ELSEWHERE} packets of Table III and a base round-trip time "
+        f"of {UP_MS:g} ms, which "
+        "is one of the two delays printed and not their sum, both round-trip times and both goodputs agree. Which of "
+        "this "
         "was so, the paper does not say."
     )
     return found
@@ -92,7 +96,7 @@ def _printed(results: Results) -> list[Check]:
             "padding divides the round-trip time by more than two",
             "2.46",
             _divided(results, _AS_PRINTED).text(2),
-            agrees=_divided(results, _AS_PRINTED).interval()[0] > 2,
+            agrees=_divided(results, _AS_PRINTED).interval()[0] > _HALVED,
         ),
         shown(
             "link utilization with padding",
@@ -132,7 +136,8 @@ ITEMS = (
     Item(
         "table2",
         "Table II: the testbed is tried",
-        f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PRINTED} packets, {DOWN_PACKETS} down, {RTT_MS:g} ms; one NewReno upload; {UDP} packets/s "
+        f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PRINTED} packets, {DOWN_PACKETS} down, "
+        f"{RTT_MS:g} ms; one NewReno upload; {UDP} packets/s "
         f"of 29 B; {SEEDS} runs of 300 s",
         table2,
     ),

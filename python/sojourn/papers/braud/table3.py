@@ -58,7 +58,8 @@ LINES = {
 _PRINTED_DOWN = 12
 _UP_PART, _DOWN_PART, _RIGHT_DOWN, _RIGHT_UP = 0.915, 0.40, 0.95, 0.55
 _DELAYED = (
-    "With delayed acknowledgements, FreeBSD's default, there are half as many small packets in the uplink's buffer; with every segment "
+    "With delayed acknowledgements, FreeBSD's default, there are half as many small packets in the uplink's buffer; "
+    "with every segment "
     "acknowledged, see below, it is closer to the paper."
 )
 
@@ -96,7 +97,8 @@ def table3(lab: Lab) -> Findings:
         found.show(
             one.figure.replace(". ", "").lower(),
             figure,
-            f"{one.figure}: {name}, delayed acknowledgements (full) and every segment acknowledged (pale); standard deviation over runs",
+            f"{one.figure}: {name}, delayed acknowledgements (full) and every segment acknowledged (pale); standard "
+            "deviation over runs",
         )
         for acks in ACKS:
             found.checks += _checks(results, name, one, acks)
@@ -104,14 +106,18 @@ def table3(lab: Lab) -> Findings:
     parts = [_rtt(results, name, LARGE, acks).text(0) for name in LINES for acks in ACKS]
     divided = [_divided(results, name, PADDED, acks).mean for name in LINES for acks in ACKS]
     found.verdict = (
-        f"In the large buffers the upload's round-trip time is {', '.join(parts)} ms (400 and 800 kbit/s, each with delayed and undelayed "
-        f"acknowledgements; paper: 605 and 600). {UDP} packets/s divide it by {min(divided):.1f} to {max(divided):.1f}, and the download "
+        f"In the large buffers the upload's round-trip time is {', '.join(parts)} ms (400 and 800 kbit/s, each with "
+        "delayed and undelayed "
+        f"acknowledgements; paper: 605 and 600). {UDP} packets/s divide it by {min(divided):.1f} to "
+        f"{max(divided):.1f}, and the download "
         "gets most of its link back."
     )
     found.text = (
         "The paper does not say whether acknowledgements were delayed, but says that it matters: with every segment "
-        "acknowledged the numbers of the large buffers come close to the paper's, with FreeBSD's default they are higher. "
-        f"Table III prints a downlink buffer of {_PRINTED_DOWN} packets for the fast line, which would hold 29 ms; the text says that 300 ms fit, so "
+        "acknowledged the numbers of the large buffers come close to the paper's, with FreeBSD's default they are "
+        "higher. "
+        f"Table III prints a downlink buffer of {_PRINTED_DOWN} packets for the fast line, which would hold 29 ms; "
+        "the text says that 300 ms fit, so "
         "that 120 are meant."
     )
     return found
@@ -204,7 +210,8 @@ def _as_printed(results: Results, name: str) -> list[Check]:
     rtt, goodput = results.number(key, RTT, UPLOAD), _part(results, name, LARGE, _AS_PRINTED, DOWNLOAD)
     return [
         shown(
-            f"{name} with the {_PRINTED_DOWN} packets down that Table III prints: upload's round-trip time, download's part",
+            f"{name} with the {_PRINTED_DOWN} packets down that Table III prints: upload's round-trip time, "
+            "download's part",
             "600 ms, 40 %",
             f"{rtt.text(0)} ms, {goodput.text(0, 100)} %",
             "Taken for a misprint of 120.",
@@ -250,8 +257,10 @@ ITEMS = (
     Item(
         "table3",
         "Table III, Figs. 6 and 7: a download and an upload",
-        f"400 kbit/s up, 2.4 Mbit/s down, 60 or 10 packets up, 60 down; 800 kbit/s, 5 Mbit/s, 120 or 20, 120; {RTT_MS:g} ms; NewReno; the "
-        f"upload starts after 20 to 40 s; {UDP} packets/s, or {BURST} of them each second; measured from 50 to 100 s; {SEEDS} runs",
+        "400 kbit/s up, 2.4 Mbit/s down, 60 or 10 packets up, 60 down; 800 kbit/s, 5 Mbit/s, 120 or 20, 120; "
+        f"{RTT_MS:g} ms; NewReno; the "
+        f"upload starts after 20 to 40 s; {UDP} packets/s, or {BURST} of them each second; measured from 50 to 100 s; "
+        f"{SEEDS} runs",
         table3,
     ),
 )
