@@ -419,6 +419,10 @@ def test_one_who_hangs_up_at_once_does_no_harm() -> None:
 def test_an_agent_that_would_be_unsafe_does_not_start(
     command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
+    def start(*_: object, **__: object) -> None:
+        raise AssertionError("it serves")
+
+    monkeypatch.setattr(agent, "serve", start)
     monkeypatch.chdir(tmp_path)
     for name, text, mode in (("short", "12345", 0o600), ("open", "1234567890123456", 0o644)):
         Path(name).write_text(text)

@@ -269,7 +269,10 @@ def seen(near: dict[str, Any], far: dict[str, Any]) -> Any:
 
 def test_whether_a_flow_lasted_is_the_senders_to_say() -> None:
     # A sender gives up what is under way when it ends, which a receiver that lasts longer sees as a failure.
-    assert seen({"retransmissions": 2}, {"delivered_bytes": [1] * 11, "problem": "reset by peer"})
+    run = seen({"retransmissions": 2}, {"delivered_bytes": [1] * 11, "problem": "reset by peer"})
+    assert run.remarks == [asking.REMARK]
+    cut = seen({"problem": "the receiver closed"}, {"delivered_bytes": [1] * 11})
+    assert "flow 0 of group tcp ended before its time: the receiver closed" in cut.remarks
     with pytest.raises(JobError, match="flow 0 of group tcp delivered nothing: nobody there"):
         seen({"problem": "nobody there"}, {"delivered_bytes": [0] * 11})
 

@@ -6,9 +6,10 @@
                                          the uplink's queue
 
 Runs inside a kernel of the testbed, in namespaces that vanish with it. The folder holds plan.json: {"rate_bps",
-"queue": words of tc, "control": the kernel's name, "duration_s", "pad": arguments of `sojourn pad`}. It writes report.json:
-{"kernel", "code": exit code, "said": the tool's output, "session": as `--data` writes it, null where it wrote none,
-"flows" by namespace as `sojourn.testbed.endpoint` reports them}.
+"queue": words of tc, "control": the kernel's name, "duration_s", "pad": arguments of `sojourn pad`}. It writes
+report.json: {"kernel", "code": exit code, "said": the tool's output, "session": as `--data` writes it, null where it
+wrote none, "datagrams": how many left home in the 10 s before and after the tool was killed, where the plan says when
+("kill_after_s"), "upload_began_s": on the session's clock, "delivered_bytes": of the upload by seconds}.
 """
 
 import json
@@ -33,6 +34,7 @@ _NAMES = ("home", "modem", "isp", "server")
 _LINKS = (("home0", "modem0"), ("modem1", "isp0"), ("isp1", "server0"))
 _GRACE_S = 30.0
 _POLL_S = 0.2
+_COUNTED_S, _GONE_S = 10.0, 0.5
 _SETTINGS = {
     "net.ipv4.ip_forward": "1",
     # Only root's group is there for sure in a user namespace.
@@ -53,6 +55,7 @@ def main(folder: Path) -> int:
         flow = {"id": 0, "kind": "tcp", "port": 5000, "control": plan["control"]}
         for name, role, local, peer in (("server", "receive", SERVER, HOME), ("home", "send", HOME, SERVER)):
             running.start(name, {**run, "flows": [{**flow, "role": role, "local": local, "peer": peer}]})
+        killed = _kill(tool, plan["kill_after_s"]) if "kill_after_s" in plan else None
         said, _ = tool.communicate(timeout=plan["duration_s"] + BEFORE_UPLOAD_S + _GRACE_S)
         while running.check():
             time.sleep(_POLL_S)
@@ -63,7 +66,9 @@ def main(folder: Path) -> int:
         "code": tool.returncode,
         "said": said,
         "session": json.loads(session.read_text(encoding="utf-8")) if session.exists() else None,
-        "flows": {name: report["flows"] for name, report in reports.items()},
+        "datagrams": killed,
+        "upload_began_s": start_s,
+        "delivered_bytes": reports["server"]["flows"][0]["delivered_bytes"],
     }
     (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
     return 0
@@ -79,6 +84,28 @@ def _start_tool(folder: Path, plan: dict[str, Any]) -> "subprocess.Popen[str]":
             stdin=subprocess.DEVNULL,
             text=True,
         )
+
+
+def _kill(tool: "subprocess.Popen[str]", after_s: float) -> list[int]:
+    """Kill the tool; return how many datagrams left in 10 s before, and from half a second after for 10 s."""
+    time.sleep(after_s - _COUNTED_S)
+    counts = [_datagrams()]
+    time.sleep(_COUNTED_S)
+    counts.append(_datagrams())
+    tool.kill()
+    time.sleep(_GONE_S)
+    counts.append(_datagrams())
+    time.sleep(_COUNTED_S)
+    return [counts[1] - counts[0], _datagrams() - counts[2]]
+
+
+def _datagrams() -> int:
+    """Return how many UDP datagrams home has sent."""
+    with entered("home"):
+        # The namespace is the thread's, not the process's.
+        text = Path("/proc/thread-self/net/snmp").read_text(encoding="ascii")
+    names, values = (line.split() for line in text.splitlines() if line.startswith("Udp:"))
+    return int(values[names.index("OutDatagrams")])
 
 
 def _build(plan: dict[str, Any]) -> None:

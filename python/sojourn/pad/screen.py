@@ -2,6 +2,7 @@
 
 import contextlib
 import statistics
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
@@ -46,7 +47,7 @@ def status(record: Record, duration_s: float) -> str:
 
 def summary(record: Record) -> str:
     """Return what a person reads at the end."""
-    lines = [f"{at:5.0f} s  {text}" for at, text in record.notes]
+    lines = []
     found = record.before_and_after()
     span = record.padded()
     if found is None or span is None:
@@ -76,9 +77,7 @@ def document(record: Record) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def live(duration_s: float) -> Iterator[Callable[[Record], None]]:
-    """Show a session on stderr: in a terminal as it goes, else each note as a line."""
-    import sys
-
+    """Show a session on stderr: in a terminal as it goes, with the notes left there, else each note as a line."""
     if not sys.stderr.isatty():
         shown = 0
 
@@ -94,5 +93,16 @@ def live(duration_s: float) -> Iterator[Callable[[Record], None]]:
     from rich.live import Live
     from rich.text import Text
 
-    with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as display:
-        yield lambda record: display.update(Text(status(record, duration_s)))
+    last: Record | None = None
+
+    def show(record: Record) -> None:
+        nonlocal last
+        last = record
+        display.update(Text(status(record, duration_s)))
+
+    try:
+        with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as display:
+            yield show
+    finally:
+        if last is not None:
+            click.echo("".join(f"{at:5.0f} s  {text}\n" for at, text in last.notes), err=True, nl=False)

@@ -21,6 +21,8 @@ _UNANSWERED_S = 10.0
 class Record:
     """What happened, in seconds from the start of the session."""
 
+    began_s: float
+    """When it began, on the network's clock."""
     rtts: list[tuple[float, float]] = field(default_factory=list)
     """When a probe was answered, and its round-trip time in seconds."""
     rates: list[tuple[float, float]] = field(default_factory=lambda: [(0.0, 0.0)])
@@ -66,10 +68,10 @@ class Session:
     """One session. `run` ends with the time given; all padding is sent by it, so none outlives it."""
 
     def __init__(self, network: Network, settings: Settings) -> None:
-        self.record = Record()
-        self.settings = settings
         self._network = network
         self._began_s = network.now()
+        self.record = Record(self._began_s)
+        self.settings = settings
         self._end_s = self._began_s + settings.limits.duration_s
         self._watch_until_s = self._began_s + settings.before_s
         self._next_probe_s = self._next_report_s = self._next_count_s = self._began_s

@@ -107,7 +107,7 @@ class Responses:
         return Number.of(means)
 
     def median_and_slow(self, key: tuple[Any, ...], sizes: tuple[int, int]) -> tuple[float, float]:
-        """Return the median response time in ms of all runs' transfers, and the part that takes a first timeout or more."""
+        """Return the median response time in ms of all runs, and the part that takes a first timeout or more."""
         import numpy as np
 
         both = (np.concatenate(parts) for parts in zip(*self.runs[key], strict=True))

@@ -92,7 +92,8 @@ def model(lab: Lab) -> Findings:
             f"equation 5, within {WITHIN:.0%}",
             f"off by {off:.0%} at most, in {len(busy)} cases",
             agrees=off <= WITHIN,
-            why="Equation 5 is about a full buffer. The mean of NewReno's sawtooth in a buffer of B packets is (3 B - P)/4, where the path "
+            why="Equation 5 is about a full buffer. "
+            "The mean of NewReno's sawtooth in a buffer of B packets is (3 B - P)/4, where the path "
             f"holds P; with that in place of B, as tested here, what is measured is off by {cut:.0%} at most, and "
             f"equation 5 by {saw:.0%}.",
         ),
@@ -101,13 +102,14 @@ def model(lab: Lab) -> Findings:
             "within a point",
             f"off by {dear:.1%} of the link at most",
             agrees=dear <= POINT,
-            why="Equation 7 compares padding to padding and a whole link's worth of upload. But they share the link: padding takes "
+            why="Equation 7 compares padding to padding and a whole link's worth of upload. "
+            "But they share the link: padding takes "
             f"(alpha - 1) S_U/S_T of it, which is {9 * _SMALL / _FULL:.1%} for a tenth of the delay; from that it is "
             f"{whole:.1%} at most, where the link idles.",
         ),
     ]
     found.verdict = (
-        f"Equation 5 holds: delay divided by {FACTORS[2]:g} is measured as "
+        f"Equation 5 is right for small factors: delay divided by {FACTORS[2]:g} is measured as "
         f"{span([row[2] for row in rows if row[1] == FACTORS[2]], 2)}, by "
         f"{FACTORS[-1]:g} as {span([row[2] for row in rows if row[1] == FACTORS[-1]], 1)}. Padding for a tenth of the "
         "delay costs "

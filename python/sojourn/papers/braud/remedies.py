@@ -1,4 +1,4 @@
-"""What the paper did not ask: its remedy beside others, at the modem, a hop before it and at the host, and with today's TCP."""
+"""What the paper did not ask: its remedy beside others (modem, one hop before it, host), and with today's TCP."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -115,7 +115,7 @@ def _line() -> dict[str, Any]:
 
 
 def _ping() -> dict[str, Any]:
-    """Return a packet of 64 bytes now and then, which tells what one of somebody else waits in all queues on the way."""
+    """Return a packet of 64 bytes now and then, which tells what one of somebody else waits on the way."""
     traffic = {"kind": "voip", "frame": "120 ms", "payload": "24 B", "talk": "150 ms", "pause": "700 ms"}
     return {"name": PING, "rtt": ms(RTT_MS), "traffic": traffic}
 
@@ -241,7 +241,9 @@ def _verdicts(points: Mapping[Key, tuple[Number, float]]) -> list[Check]:
                 f"in all {len(better)} comparisons",
                 f"in {sum(better.values())}",
                 agrees=all(better.values()),
-                why=f"Not in: {worse}. A full packet takes 15 ms here, three times CoDel's target, so that one flow alone is told to slow down while "
+                why=f"Not in: {worse}. "
+                "A full packet takes 15 ms here, three times CoDel's target, so that one "
+                "flow alone is told to slow down while "
                 "hardly anything waits.",
             )
         )
@@ -252,7 +254,8 @@ def _verdicts(points: Mapping[Key, tuple[Number, float]]) -> list[Check]:
                 f"{TARGET_MS} ms",
                 f"{adapted[0].text(0)} ms",
                 agrees=adapted[0].interval()[1] <= TARGET_MS,
-                why=f"It may send {MOST} packets/s at most, which by equation 5 leave {points[load, NOTHING][0].mean / _bound():.0f} ms of what "
+                why=f"It may send {MOST} packets/s at most, which by equation 5 "
+                f"leave {points[load, NOTHING][0].mean / _bound():.0f} ms of what "
                 "waits without padding; its probes also wait in the queue down, which padding does not shorten.",
             )
         )
@@ -360,7 +363,10 @@ def today(lab: Lab) -> Findings:
     return found
 
 
-_SETTING = f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PACKETS} packets either way, {RTT_MS:g} ms; {SEEDS} runs, measured from 150 to 650 s"
+_SETTING = (
+    f"{RATES_KBPS[0]:g} kbit/s up, {RATES_KBPS[1] / 1e3:g} Mbit/s down, {PACKETS} packets either way, "
+    f"{RTT_MS:g} ms; {SEEDS} runs, measured from 150 to 650 s"
+)
 ITEMS = (
     Item(
         "today",

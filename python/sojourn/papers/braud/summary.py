@@ -6,15 +6,15 @@ from sojourn.papers.study import Findings
 _ANSWERS = ("table1", "model", "table3", "testbed", "adsl", "today", "remedies")
 # What an item's checks have in common where they do not agree; each check says more.
 _DOUBTS = {
-    "model": "Equations: 5 is about a full buffer and not about a sawtooth, and 7 understates the price of much padding.",
+    "model": "Equations: 5 is about a full buffer, not about a sawtooth, and 7 understates the price of much padding.",
     "table2": "Table II: its round-trip times do not fit its buffer and delays; those that fit are shown beside.",
-    "table3": "Table III: with FreeBSD's delayed acknowledgements the large buffers are fuller than in the paper; with undelayed ones "
-    "they agree, but the right-sized buffer then serves the upload better than there.",
+    "table3": "Table III: with FreeBSD's delayed acknowledgements the large buffers are fuller than in the paper; with "
+    "undelayed ones they agree, but the right-sized buffer then serves the upload better than there.",
     "testbed": "Figs. 8 to 11: padding brings NewReno and CUBIC towards Vegas, not quite to it.",
-    "adsl": "Figs. 12 to 14: on the slower line padding shortens the median and not the mean, since handshakes are lost, "
-    "and there is no sign of NewReno doing worse than CUBIC at 6/s.",
-    "remedies": "Remedies: at so low a rate FQ-CoDel costs a lone upload about as much as bursts of padding do, and adaptive "
-    "padding reaches its bound before its target.",
+    "adsl": "Figs. 12 to 14: on the slower line padding shortens the median and not the mean, since handshakes are "
+    "lost, and there is no sign of NewReno doing worse than CUBIC at 6/s.",
+    "remedies": "Remedies: at so low a rate FQ-CoDel costs a lone upload about as much as bursts of padding do, and "
+    "adaptive padding reaches its bound before its target.",
 }
 
 

@@ -1,7 +1,6 @@
 """Table II: one upload on the testbed, with and without 250 packets/s."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn.papers.braud.world import (
     FREEBSD,
@@ -25,6 +24,9 @@ from sojourn.papers.braud.world import (
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, measure, shown
 from sojourn.papers.study import Check, Findings, Item, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 RATES_KBPS, PRINTED, ELSEWHERE, DOWN_PACKETS = (800.0, 5000.0), 120, 20, 120
 UDP = 250

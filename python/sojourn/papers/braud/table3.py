@@ -48,7 +48,7 @@ class Line:
     right: int
     down_packets: int
     rtts_ms: tuple[float, float]
-    """In the large buffer. The paper's two numbers are taken for the upload's and the download's, which is the lower."""
+    """In the large buffer. The paper's two numbers are taken for upload and download; the lower is the download's."""
 
 
 LINES = {

@@ -1,0 +1,129 @@
+"""The testbed's study: what needs no kernel, and that it says so where there is none."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import Command
+
+import sojourn
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import Number
+from sojourn.papers.study import Findings, Item, Study
+from sojourn.papers.testbed import GONG_TESTBED, scan, tables, today
+from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
+from sojourn.papers.testbed.world import (
+    CONTROLS,
+    FIFO,
+    FIVE,
+    KERNEL,
+    LEDBAT,
+    ONE,
+    QUEUES,
+    SIM,
+    Cell,
+    base,
+    case,
+    simulate,
+)
+from sojourn.sweep import Plan
+from sojourn.testbed.errors import Missing, NotInstalledError
+
+
+def number(mean: float, sd: float = 0.0, runs: int = 3) -> Number:
+    return Number(mean, sd, runs)
+
+
+def test_every_case_is_one_that_linux_can_have() -> None:
+    queues = QUEUES | today.DISCIPLINES
+    cases = {name: case(queue, CONTROLS[LEDBAT], 1) for name, queue in queues.items()}
+    cases |= {low: case(QUEUES[FIFO], control, 5) for low, control in today.LOW.items()}
+    plan = Plan.of({"base": base(KERNEL), "backend": "linux", "cases": cases})
+    assert plan.points == len(queues) + len(today.LOW)
+
+
+def test_the_cells_are_those_of_the_paper() -> None:
+    assert len(tables.TABLE_3) == 12
+    assert len(tables.TABLE_4) == 2
+    assert tables.TABLE_3["LEDBAT", "RED", ONE] == (1.7, 9.5)
+    assert tables.TABLE_3["TCP-LP", "FIFO", FIVE] == (50.8, 7870.6)
+    assert set(scan.STARVED.values()) == {0.017, 0.975}
+
+
+def test_a_simulated_ping_is_a_flow_that_has_no_part_in_the_share(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, 1, overrides={"seeds": 1, "set": {"duration": "5 s"}})
+    (found,) = simulate(lab, "one", {("x",): case(QUEUES[FIFO], CONTROLS[LEDBAT], 1)}).values()
+    assert 0 < found.share.mean < 1
+    assert found.ping_ms.mean > 0
+    assert found.shares == (found.share.mean,)
+    assert len(base(SIM)["group"]) == len(base(KERNEL)["group"]) + 1
+
+
+def test_only_reds_that_tc_takes_are_scanned() -> None:
+    reds = scan.reds()
+    # tc asks for burst + 1 - min / avpkt of at least 1.
+    assert not [words for words in reds if " burst 1 " in words]
+    assert len(reds) == 5 * 5 * 4 * 2 * 4
+    for queue in list(reds.values())[::97]:
+        assert sojourn.scenario(base(SIM, bottleneck={"rate": "500 kbit/s", "queue": queue}))
+
+
+def test_the_nearest_are_different_ones() -> None:
+    def found(beside_ledbat: float) -> dict[str, Cell]:
+        none = number(1.0)
+        shares = {"LEDBAT": beside_ledbat, "TCP-LP": 0.5}
+        return {low: Cell(number(share), none, none, none, (share,)) for low, share in shares.items()}
+
+    chosen = scan.nearest(
+        {"far": found(0.9), "near": found(0.1), "twin": found(0.1), "next": found(0.2), "last": found(0.8)}
+    )
+    assert chosen == ["near", "next", "last"]
+
+
+def test_delays_are_alike_within_a_quarter_or_5_ms() -> None:
+    assert tables.near(6.9, 2.0)
+    assert not tables.near(7.1, 2.0)
+    assert tables.near(75.0, 100.0)
+    assert not tables.near(126.0, 100.0)
+
+
+def test_a_difference_is_chance_known_or_open() -> None:
+    wide, narrow = number(0.47, 0.07), number(0.47, 0.001)
+    one_run = number(0.56, 0.0, 1)
+    assert reason(("today", "TCP-LP", "CoDel"), [(one_run, wide)], share=True, delay=False)[0] == CHANCE
+    assert reason(("today", "TCP-LP", "CoDel"), [(one_run, narrow)], share=True, delay=False) == (OPEN, "Open.")
+    long = [(number(9000.0, 0.0, 1), number(2000.0, 50.0))]
+    assert reason(("today", "BBR", "DRR"), long, share=False, delay=True)[0] == KNOWN
+    assert reason(("today", "BBR", "CAKE"), long, share=False, delay=True)[0] == OPEN
+    # A known reason for the delay is none for the share.
+    both = [(one_run, narrow), *long]
+    assert reason(("today", "BBR", "DRR"), both, share=True, delay=True)[0] == OPEN
+
+
+@pytest.fixture
+def kernelless(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_name: str) -> Any:
+        raise NotInstalledError("the kernel uml", [Missing("linux.uml (user-mode Linux)", "user-mode-linux")])
+
+    monkeypatch.setattr("sojourn.testbed.world.choose", refuse)
+    monkeypatch.setattr("sojourn.testbed.world._check_programs", lambda _planned: None)
+
+
+@pytest.mark.usefixtures("kernelless")
+def test_without_a_kernel_the_study_says_what_is_missing(command: Command, tmp_path: Path) -> None:
+    done = command("paper", "gong-testbed", "table4", "--out", tmp_path / "out")
+    assert done.code == 1
+    assert "the kernel uml needs linux.uml (user-mode Linux)" in done.err
+    assert "apt-get install user-mode-linux" in done.err
+
+
+@pytest.mark.usefixtures("kernelless")
+def test_all_papers_leave_out_the_study_without_a_kernel(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Study("other", "Other", "Nobody", [Item("one", "One", "none", lambda _lab: Findings(verdict="Found."))])
+    monkeypatch.setattr("sojourn.papers.studies.STUDIES", (GONG_TESTBED, other))
+    done = command("paper", "all", "--out", tmp_path)
+    assert done.code == 0
+    assert "gong-testbed: skipped: the kernel uml needs" in done.err
+    assert (tmp_path / "other" / "index.html").is_file()
