@@ -9,7 +9,8 @@ from tests.conftest import Command
 import sojourn
 from sojourn.sweep import Dataset, Plan
 from sojourn.sweep.local import batch_points, estimate_s, run_local
-from sojourn.testbed.errors import KernelError
+from sojourn.testbed.errors import KernelError, NotInstalledError
+from sojourn.testbed.kernels import choose
 
 BASE: dict[str, Any] = {
     "duration": "1 s",
@@ -98,3 +99,23 @@ def test_the_command_line_ends_with_1_when_the_kernel_fails(
     done = command("sweep", file, "--out", tmp_path / "out")
     assert done.code == 1
     assert "the kernel went away" in done.err
+
+
+@pytest.mark.testbed
+def test_a_kernel_fills_the_same_columns_as_a_simulation(tmp_path: Path) -> None:
+    try:
+        choose()
+    except NotInstalledError as error:
+        pytest.skip(str(error))
+    kept = {"keep": ["series"], "bin": "500 ms"}
+    real, simulated = plan(**kept), Plan.of({"base": BASE, **TWO, **kept})
+    found = []
+    for name, one in (("real", real), ("simulated", simulated)):
+        dataset = Dataset.create(tmp_path / name, one, 1)
+        run_local(one, dataset, 2, lambda _status: None)
+        found.append(dataset)
+    assert found[0].failures() == 0
+    assert found[0].tables == found[1].tables == ["flows", "queue", "runs"]
+    columns = [set(dataset.table().column_names) for dataset in found]
+    assert {"point", "seed", "group", "share", "goodput_mbps", "bottleneck_queue_ms_mean"} <= columns[0] & columns[1]
+    assert "bottleneck_ping_ms_mean" in columns[0]
