@@ -94,7 +94,11 @@ fn the_controller_meets_its_target_in_a_queue_of_packets() {
             goodput(&record)
         );
         assert_eq!(rests(&record), 0);
-        assert!(delay(&record) < f64::from(target) && delay(&record) > 0.3 * f64::from(target), "{} ms", delay(&record));
+        assert!(
+            delay(&record) < f64::from(target) && delay(&record) > 0.3 * f64::from(target),
+            "{} ms",
+            delay(&record)
+        );
         assert!(probes.p99.unwrap() - 60.0 < 1.25 * f64::from(target), "{probes:?}");
         assert!(goodput(&record) > 0.7 * 0.8 * 1448.0 / 1500.0, "{}", goodput(&record));
         assert!(sent(&record) <= 500.0);

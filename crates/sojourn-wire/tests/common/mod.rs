@@ -54,3 +54,15 @@ pub fn both_ends(duration_s: f64, flows: &[Value]) -> (Value, Value) {
 pub fn delivered(report: &Value, flow: usize) -> u64 {
     report["flows"][flow]["delivered_bytes"].as_array().expect("bins").iter().filter_map(Value::as_u64).sum()
 }
+
+/// Runs a test in real time, and twice more where it fails: on a busy machine a process may be stopped for longer than
+/// such a test lasts. What fails three times is no accident.
+pub fn patiently(test: impl Fn()) {
+    for _ in 0..2 {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(&test)).is_ok() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    test();
+}
