@@ -19,6 +19,15 @@ HOW = shaping.How()
 
 TCP = {"name": "tcp", "control": {"kind": "newreno", "preset": "linux"}, "rtt": "30 ms", "transport": "linux"}
 OTHER = {**TCP, "name": "other", "control": {"kind": "cubic", "preset": "linux"}}
+
+
+def padding(**traffic: Any) -> dict[str, Any]:
+    """A group of padding, with some keys of its traffic changed or, where None, taken away."""
+    given = {"kind": "padding", "rate": "250 packets/s", **traffic}
+    kept = {key: value for key, value in given.items() if value is not None}
+    return {"name": "padding", "rtt": "30 ms", "traffic": kept}
+
+
 PFIFO = {"kind": "droptail", "preset": "linux", "limit": "100 packets"}
 
 
@@ -58,6 +67,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
         },
         "device",
     ),
+    "padding": ({"group": [TCP, padding(burst=100, every="1 s")]}, "htb"),
     "rough": (
         {"bottleneck": {"delay": "5 ms", "loss": 0.01, "jitter": {"kind": "uniform", "max": "4 ms"}, "queue": PFIFO}},
         "htb",
@@ -112,6 +122,8 @@ REFUSED = {
     "group.tcp.access_rate": {"group": [{**TCP, "access_rate": "1 Mbit/s"}]},
     "group.tcp.clock_skew_ppm": {"group": [{**TCP, "clock_skew_ppm": 10.0}]},
     "group.tcp.traffic.kind": {"group": [{**TCP, "traffic": "video"}]},
+    "group.padding.traffic.reach": {"group": [TCP, padding(reach="bottleneck")]},
+    "group.padding.traffic.kind": {"group": [TCP, padding(kind="adaptive-padding", rate=None)]},
     "group.rtt": {"group": [{**TCP, "flows": 17, "rtt": [f"{number} ms" for number in range(1, 18)]}]},
 }
 

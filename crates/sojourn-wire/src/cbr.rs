@@ -1,7 +1,7 @@
-//! Datagrams that nobody acknowledges: at a constant rate, or the packets of a call.
+//! Datagrams that nobody acknowledges: at a constant rate, the packets of a call, or padding.
 //!
 //! A datagram carries its number (32 bits) and when it was sent (64 bits, nanoseconds of CLOCK_MONOTONIC), little-endian,
-//! and zeros up to its size.
+//! and zeros up to its size; a shorter one as much of this as fits. Receivers count bytes, whatever they are.
 
 use crate::bins::Bins;
 use crate::clock::Timeline;
@@ -15,7 +15,7 @@ use crate::tables;
 use socket2::{Socket, Type};
 use sojourn_core::{Serializer, Time};
 use sojourn_scenario::Traffic;
-use sojourn_traffic::{Application, Datagrams, Spacing};
+use sojourn_traffic::{Action, Application, Datagrams, Padding, Spacing};
 use std::io::{Error, ErrorKind};
 
 /// IPv4 and UDP.
@@ -23,12 +23,62 @@ const HEADER_BYTES: u32 = 28;
 /// Number and time.
 const STAMP_BYTES: usize = 12;
 
+/// What says when a datagram goes.
+enum Source {
+    Datagrams(Datagrams),
+    Padding(Box<Padding>),
+}
+
+impl Source {
+    /// The source of `traffic`, silent as yet.
+    fn new(traffic: &Traffic) -> Source {
+        match traffic {
+            Traffic::Cbr { rate, packet_bytes } => {
+                Source::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes))
+            }
+            Traffic::Voip(voip) => Source::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes())),
+            Traffic::Padding(padding) => Source::Padding(Box::new(Padding::new(padding))),
+            other => unreachable!("{other:?} does not go over datagrams"),
+        }
+    }
+
+    /// Bytes of each packet on the wire.
+    fn packet_bytes(&self) -> u32 {
+        match self {
+            Source::Datagrams(datagrams) => datagrams.packet_bytes(),
+            Source::Padding(padding) => padding.packet_bytes(),
+        }
+    }
+
+    fn next(&self) -> Time {
+        match self {
+            Source::Datagrams(datagrams) => datagrams.next(),
+            Source::Padding(padding) => padding.next(),
+        }
+    }
+
+    fn perform(&mut self, action: Action, now: Time) {
+        match self {
+            Source::Datagrams(datagrams) => datagrams.perform(action, now),
+            Source::Padding(padding) => padding.perform(action, now),
+        }
+    }
+
+    /// The number of the datagram that is due, if one is.
+    fn due(&mut self, now: Time) -> Option<u32> {
+        match self {
+            Source::Datagrams(datagrams) => datagrams.due(now),
+            Source::Padding(padding) => padding.due(now).map(|(_, number)| number),
+        }
+    }
+}
+
 /// Sends datagrams.
 pub struct Sender {
     flow: FlowPlan,
     socket: Socket,
     application: Application,
-    datagrams: Datagrams,
+    source: Source,
     packet: Vec<u8>,
     sent_bytes: u64,
     problem: Option<String>,
@@ -38,29 +88,28 @@ impl Sender {
     /// A sender of `flow`.
     pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Sender, WireError> {
         let group = tables::group(flow)?;
-        let (spacing, packet_bytes) = match &group.traffic {
-            Traffic::Cbr { rate, packet_bytes } => (Spacing::Rate(Serializer::new(*rate)), *packet_bytes),
-            Traffic::Voip(voip) => (Spacing::Every(voip.frame), voip.packet_bytes()),
-            other => unreachable!("{other:?} does not go over datagrams"),
-        };
+        let source = Source::new(&group.traffic);
         let socket = open(flow, Type::DGRAM, 0)?;
         bind(flow, &socket, 0)?;
         connect(flow, &socket)?;
-        let payload_bytes = packet_bytes.saturating_sub(HEADER_BYTES);
+        let payload_bytes = source.packet_bytes().saturating_sub(HEADER_BYTES);
         Ok(Sender {
             application: tables::application(flow, &group.traffic, payload_bytes, flow.life(line)),
             flow: flow.clone(),
             socket,
-            datagrams: Datagrams::new(spacing, packet_bytes),
-            packet: vec![0; (payload_bytes as usize).max(STAMP_BYTES)],
+            source,
+            packet: vec![0; payload_bytes as usize],
             sent_bytes: 0,
             problem: None,
         })
     }
 
     fn send(&mut self, number: u32, now: Time) -> Result<(), WireError> {
-        self.packet[..4].copy_from_slice(&number.to_le_bytes());
-        self.packet[4..STAMP_BYTES].copy_from_slice(&now.as_nanos().to_le_bytes());
+        let mut stamp = [0; STAMP_BYTES];
+        stamp[..4].copy_from_slice(&number.to_le_bytes());
+        stamp[4..].copy_from_slice(&now.as_nanos().to_le_bytes());
+        let fitting = self.packet.len().min(STAMP_BYTES);
+        self.packet[..fitting].copy_from_slice(&stamp[..fitting]);
         match self.socket.send(&self.packet) {
             Ok(bytes) => self.sent_bytes += bytes as u64,
             // What the kernel has no room for is lost, as in a full queue.
@@ -79,7 +128,7 @@ impl Sender {
 
 impl Endpoint for Sender {
     fn next(&self) -> Time {
-        self.application.next.min(self.datagrams.next())
+        self.application.next.min(self.source.next())
     }
 
     fn wait(&self, _set: &mut PollSet) {}
@@ -87,10 +136,10 @@ impl Endpoint for Sender {
     fn act(&mut self, now: Time, _ready: &[Interest]) -> Result<(), WireError> {
         if self.application.next <= now {
             let action = self.application.act(now);
-            self.datagrams.perform(action, now);
+            self.source.perform(action, now);
         }
         // Each at its own time, however late this is: waking up takes a moment that must not add up.
-        while let Some(number) = self.datagrams.due(self.datagrams.next().min(now)) {
+        while let Some(number) = self.source.due(self.source.next().min(now)) {
             self.send(number, now)?;
         }
         Ok(())

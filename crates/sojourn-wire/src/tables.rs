@@ -5,7 +5,7 @@ use crate::error::WireError;
 use crate::plan::{FlowPlan, Kind};
 use serde_json::{Value, json};
 use sojourn_core::{Span, Stream, Time};
-use sojourn_scenario::{Base, Group, Scenario, Traffic};
+use sojourn_scenario::{Base, Group, Pace, Padding, Reach, Scenario, Traffic};
 use sojourn_traffic::{Application, Surroundings};
 
 /// The group of one flow whose tables are those of `flow`.
@@ -32,13 +32,14 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
     let loaded = Scenario::parse_json(&scenario.to_string(), Some("plan"), &Base::Nowhere, &[])
         .map_err(|problems| WireError::input(problems.to_string()))?;
     let group = loaded.scenario.groups.into_iter().next().expect("the scenario has one group");
-    let unresponsive = matches!(group.traffic, Traffic::Cbr { .. } | Traffic::Voip(_));
+    let unresponsive = matches!(group.traffic, Traffic::Cbr { .. } | Traffic::Voip(_) | Traffic::Padding(_));
     if unresponsive != (flow.kind == Kind::Cbr) {
         let FlowPlan { id, kind, traffic, .. } = flow;
-        let kinds = "allowed is cbr or voip over cbr, any other traffic over tcp or udp";
+        let kinds = "allowed is cbr, voip or padding over cbr, any other traffic over tcp or udp";
         return Err(WireError::input(format!("flow {id}: {traffic} cannot go over {kind:?}; {kinds}")));
     }
     one_connection(flow, &group.traffic)?;
+    steady_padding(flow, &group.traffic)?;
     Ok(group)
 }
 
@@ -52,6 +53,19 @@ fn one_connection(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     let id = flow.id;
     Err(WireError::input(format!(
         "flow {id}: {found}; allowed over sockets is one connection at a time (the world sim has web pages and more)"
+    )))
+}
+
+/// Refuses padding that follows probes or dies on its way: no probe answers here, and the path has no hop of its own.
+fn steady_padding(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
+    let found = match traffic {
+        Traffic::Padding(Padding { pace: Pace::Adaptive { .. }, .. }) => "adaptive-padding",
+        Traffic::Padding(Padding { reach: Reach::Bottleneck, .. }) => "padding that reaches the bottleneck only",
+        _ => return Ok(()),
+    };
+    let id = flow.id;
+    Err(WireError::input(format!(
+        "flow {id}: {found}; allowed over sockets is padding at a fixed rate up to the receiver (the world sim has both)"
     )))
 }
 

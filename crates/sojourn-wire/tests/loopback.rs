@@ -107,6 +107,38 @@ fn datagrams_keep_their_rate() {
     });
 }
 
+/// Packets of 29 bytes have 1 byte of payload, less than the stamp of larger ones.
+#[test]
+fn padding_is_as_small_as_it_says_and_keeps_its_rate() {
+    patiently(|| {
+        for (packet, payload_bytes) in [("29 B", 1), ("30 B", 2), ("200 B", 172)] {
+            let traffic = json!({"kind": "padding", "rate": "250 packets/s", "packet": packet});
+            let (receiver, sender) = both_ends(0.4, &[json!({"kind": "cbr", "port": free_port(), "traffic": traffic})]);
+            let arrived = delivered(&receiver, 0);
+            assert_eq!(sender["flows"][0]["sent_bytes"], arrived, "{packet}");
+            assert_eq!(arrived % payload_bytes, 0);
+            assert!((95..=101).contains(&(arrived / payload_bytes)), "{packet}: {arrived}");
+        }
+    });
+}
+
+/// Ten packets at 1000/s take 10 ms of each 200: all of a burst is in its first bin of 50 ms.
+#[test]
+fn bursts_of_padding_have_pauses() {
+    patiently(|| {
+        let traffic = json!({"kind": "padding", "rate": "1000 packets/s", "burst": 10, "every": "200 ms"});
+        let flow = json!({"kind": "cbr", "port": free_port(), "traffic": traffic, "start_s": 0.01, "stop_s": 0.59});
+        let (receiver, _) = both_ends(0.6, &[flow]);
+        let bins: Vec<u64> = receiver["flows"][0]["delivered_bytes"]
+            .as_array()
+            .expect("bins")
+            .iter()
+            .filter_map(Value::as_u64)
+            .collect();
+        assert_eq!(bins, [10, 0, 0, 0, 10, 0, 0, 0, 10, 0, 0, 0]);
+    });
+}
+
 fn failure(role: &str, flow: &Value) -> (Fault, String) {
     let error = report(&plan(now().as_secs_f64() + 0.05, 0.1, role, std::slice::from_ref(flow))).expect_err("an error");
     (error.fault, error.message)
@@ -142,6 +174,13 @@ fn what_is_wrong_is_said() {
         assert!(message.contains("traffic.size") && message.contains("-1 B"), "{message}");
         let (fault, message) = failure("send", &with("traffic", json!({"kind": "cbr", "rate": "1 Mbit/s"})));
         assert_eq!(fault, Fault::Input, "{message}");
+        let padding = |traffic: Value| failure("send", &json!({"kind": "cbr", "port": port, "traffic": traffic}));
+        let fixed = "allowed over sockets is padding at a fixed rate up to the receiver (the world sim has both)";
+        let near = json!({"kind": "padding", "rate": "9 packets/s", "reach": "bottleneck"});
+        let refused = format!("flow 0: padding that reaches the bottleneck only; {fixed}");
+        assert_eq!(padding(near), (Fault::Input, refused));
+        let adaptive = json!({"kind": "adaptive-padding"});
+        assert_eq!(padding(adaptive), (Fault::Input, format!("flow 0: adaptive-padding; {fixed}")));
         let (fault, message) = failure("send", &with("dscp", json!(64)));
         assert_eq!((fault, message.as_str()), (Fault::Input, "flow 0: dscp is 64; allowed is 0 to 63"));
         let (fault, message) = failure("send", &with("ecn", json!(true)));

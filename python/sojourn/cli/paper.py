@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None) -> None:
     """Repeat a paper: its figures, their data, and a table of what agrees.
 
-    Runs that the folder holds already are not repeated. gong-testbed needs a Linux kernel (`sojourn testbed doctor`);
-    without one `all` leaves it out.
+    Runs that the folder holds already are not repeated. gong-testbed and some items of braud need a Linux kernel
+    (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
     """
     from sojourn.papers.studies import STUDIES
     from sojourn.testbed.errors import NotInstalledError
@@ -70,26 +70,39 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
     from sojourn.papers.files import counts, write_item, write_page, write_short
     from sojourn.papers.lab import Lab
     from sojourn.store import check_writable
+    from sojourn.testbed.errors import NotInstalledError
 
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     findings: dict[str, Findings] = {}
+    skipped: dict[str, NotInstalledError] = {}
+    goes_on = not all(item.needs_kernel for item in items)
     with progress(study.name) as update:
         most = 0.0
 
         def report(_what: str, part: float) -> None:
             # An item may need several sweeps; what is shown never falls back.
             nonlocal most
-            most = max(most, (len(findings) + part) / len(items))
+            most = max(most, (len(findings) + len(skipped) + part) / len(items))
             update(most)
 
         lab = Lab(folder, jobs, report)
         for item in items:
-            findings[item.name] = item.find(lab)
+            try:
+                findings[item.name] = item.find(lab)
+            except NotInstalledError as error:
+                if not (item.needs_kernel and goes_on):
+                    raise
+                skipped[item.name] = error
+                continue
             write_item(folder, item, findings[item.name])
             report(item.name, 0)
     page = write_page(folder, study, findings)
     write_short(folder, study, findings)
+    for name, reason in skipped.items():
+        click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in items:
+        if item.name in skipped:
+            continue
         checks = findings[item.name].checks
         click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")
     click.echo(str(page))

@@ -64,6 +64,8 @@ class Item:
     setting: str
     """What is simulated, in one or two sentences."""
     find: "Callable[[Lab], Findings]"
+    needs_kernel: bool = False
+    """Whether the study goes on without it where there is no Linux kernel to run it on."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Braud, Heusse, Duda: small packets shorten a queue that counts packets."""
 
-from sojourn.papers.braud import model, remedies, responses, table1, table2, table3
+from sojourn.papers.braud import kernel, model, remedies, responses, table1, table2, table3
 from sojourn.papers.braud.summary import summary
 from sojourn.papers.study import Study
 
@@ -8,7 +8,15 @@ BRAUD = Study(
     name="braud",
     title="TCP over large buffers: when adding traffic improves latency",
     source="Braud, Heusse, Duda, Grenoble Institute of Technology, CNRS Grenoble Informatics Laboratory",
-    items=(*model.ITEMS, *table1.ITEMS, *table2.ITEMS, *table3.ITEMS, *responses.ITEMS, *remedies.ITEMS),
+    items=(
+        *model.ITEMS,
+        *table1.ITEMS,
+        *table2.ITEMS,
+        *table3.ITEMS,
+        *kernel.ITEMS,
+        *responses.ITEMS,
+        *remedies.ITEMS,
+    ),
     summary=summary,
     pictures=(
         ("model", "model"),

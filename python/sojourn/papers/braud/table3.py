@@ -1,8 +1,7 @@
 """Table III and Figures 6 and 7: a download and an upload, in four ways, on two lines."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 
@@ -28,6 +27,9 @@ from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, measure, shown
 from sojourn.papers.study import Check, Findings, Item, Table
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 UDP = 250
 BURST, EVERY = 100, "1 s"
 LARGE, PADDED, BURSTS, RIGHT = "large buffer", "with UDP", "with UDP bursts", "right-sized buffer"
@@ -36,6 +38,7 @@ ACKS = {"delayed": FREEBSD, "every segment": UNDELAYED}
 # Said before the runs: "about" is a quarter of the value; bursts do about as well if within half of what UDP does.
 ABOUT, AS_WELL = 0.25, 0.5
 DIVIDED_BY = 2.5
+TIMED = {"duration": "100 s", "warmup": "50 s"}
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,15 @@ def table3(lab: Lab) -> Findings:
     for name, one in LINES.items():
         for acks, transport in ACKS.items():
             for way in WAYS:
-                cases[name, way, acks] = _case(one, way, transport, one.down_packets)
+                cases[name, way, acks] = case(one, way, one.down_packets, transport=transport)
     fast = list(LINES)[-1]
     for way in WAYS:
-        cases[fast, way, _AS_PRINTED] = _case(LINES[fast], way, FREEBSD, _PRINTED_DOWN)
+        cases[fast, way, _AS_PRINTED] = case(LINES[fast], way, _PRINTED_DOWN)
     first = LINES[fast]
-    timed = {"duration": "100 s", "warmup": "50 s"}
     results = measure(
         lab,
         "table3",
-        base(first.rates_kbps, (first.large, first.down_packets), host(UPLOAD), **timed),
+        base(first.rates_kbps, (first.large, first.down_packets), host(UPLOAD), **TIMED),
         cases,
         seeds=SEEDS,
     )
@@ -126,10 +128,11 @@ def table3(lab: Lab) -> Findings:
 _AS_PRINTED = f"delayed, {_PRINTED_DOWN} packets down"
 
 
-def _case(one: Line, way: str, transport: Mapping[str, Any], down_packets: int) -> dict[str, Any]:
+def case(one: Line, way: str, down_packets: int, **hosts: Any) -> dict[str, Any]:
+    """Return the changes for a way on a line; `hosts` are keys of both flows."""
     groups = [
-        host(UPLOAD, transport=transport, start={"uniform": ["20 s", "40 s"]}),
-        host(DOWNLOAD, transport=transport, direction="reverse"),
+        host(UPLOAD, start={"uniform": ["20 s", "40 s"]}, **hosts),
+        host(DOWNLOAD, direction="reverse", **hosts),
     ]
     if way == PADDED:
         groups.append(padding(UDP))

@@ -12,7 +12,7 @@ from sojourn.testbed.plan.shaping import MOST_DELAYS
 
 _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
-_DATAGRAMS = ("cbr", "voip")
+_DATAGRAMS = ("cbr", "voip", "padding")
 _UTP_TRAFFIC = ("bulk",)
 _TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "bottleneck", "reverse", "hop", "group")
 _LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
@@ -148,6 +148,8 @@ def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
     if traffic not in fitting:
         allowed = " or ".join(fitting) + (" with libutp" if kind == UTP else "")
         yield Refusal(f"{key}.traffic.kind", traffic, allowed, who="the testbed")
+    if group["traffic"].get("reach", "receiver") != "receiver":
+        yield Refusal(f"{key}.traffic.reach", group["traffic"]["reach"], "receiver", who="the testbed")
     if group["traffic"].get("connections", 1) != 1:
         found = f"{group['traffic']['connections']} connections at once"
         yield Refusal(f"{key}.traffic.connections", found, "1", who="the testbed")

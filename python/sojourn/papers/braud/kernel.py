@@ -1,0 +1,327 @@
+"""Tables II and III on the Linux kernel: pfifo in packets, with the kernel's NewReno, Vegas and CUBIC."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.papers.braud import table3
+from sojourn.papers.braud.table2 import (
+    DOWN_PACKETS,
+    ELSEWHERE,
+    HALVED,
+    PAPER_KBPS,
+    PAPER_RTT_MS,
+    PRINTED,
+    RATES_KBPS,
+    UDP,
+    WITHIN,
+)
+from sojourn.papers.braud.world import (
+    DOWNLOAD,
+    GOODPUT,
+    LINK,
+    QUEUE_MS,
+    RTT,
+    RTT_MS,
+    UP_MS,
+    UPLOAD,
+    base,
+    host,
+    ms,
+    padding,
+    ratio,
+    tail,
+)
+from sojourn.papers.lab import Lab
+from sojourn.papers.measures import Key, Number, Results, check, measure
+from sojourn.papers.study import Check, Findings, Item, Table
+
+KERNEL, SIM = "kernel", "simulated"
+WORLDS = (KERNEL, SIM)
+NEWRENO, VEGAS, CUBIC = "NewReno", "Vegas", "CUBIC"
+CONTROLS = {name: {"kind": name.lower(), "preset": "linux"} for name in (NEWRENO, VEGAS, CUBIC)}
+# Table II's measured time is a third of what is simulated elsewhere: a kernel's second costs more than a simulated one.
+TABLE2_RUNS, TABLE2_TIMES = {KERNEL: 3, SIM: 3}, {"duration": "150 s", "warmup": "50 s"}
+# The spread of the simulated runs says how much the one on the kernel can be trusted.
+TABLE3_RUNS = {KERNEL: 1, SIM: 3}
+# As printed, and what agrees in simulation (see table2).
+SETTINGS = ((PRINTED, RTT_MS), (ELSEWHERE, UP_MS))
+_PAD = (False, True)
+# Said before the runs: a simulated mean is the kernel's within this part of it.
+ALIKE = 0.10
+
+
+@dataclass(frozen=True)
+class Both:
+    """What the same cases measured in both worlds."""
+
+    found: Mapping[str, Results]
+
+    def number(self, world: str, key: Key, metric: str, group: str = UPLOAD, scale: float = 1.0) -> Number:
+        """Return a metric of a case over its runs, times `scale`."""
+        number = self.found[world].number(key, metric, group)
+        return Number(scale * number.mean, scale * number.sd, number.runs)
+
+
+def linux(control: str) -> dict[str, Any]:
+    """Return what a flow has of the kernel's TCP."""
+    return {"control": CONTROLS[control], "transport": "linux"}
+
+
+def _measure(
+    lab: Lab,
+    name: str,
+    scenario: Mapping[str, Any],
+    cases: Mapping[Key, Mapping[str, Any]],
+    runs: Mapping[str, int],
+) -> Both:
+    real = measure(lab, f"{name}-kernel", scenario, cases, seeds=runs[KERNEL], backend="linux")
+    return Both({KERNEL: real, SIM: measure(lab, f"{name}-sim", scenario, cases, seeds=runs[SIM])})
+
+
+def table2_cases() -> dict[Key, dict[str, Any]]:
+    """Return an upload by each control, in both readings of the setting, with and without padding."""
+    cases: dict[Key, dict[str, Any]] = {}
+    for packets, rtt in SETTINGS:
+        for control in CONTROLS:
+            for padded in _PAD:
+                flow = host(UPLOAD, rtt=ms(rtt), **linux(control))
+                groups = [flow, padding(UDP)] if padded else [flow]
+                cases[packets, rtt, control, padded] = {"bottleneck.queue": tail(packets), "group": groups}
+    return cases
+
+
+def table2_base() -> dict[str, Any]:
+    """Return the scenario of those cases."""
+    return base(RATES_KBPS, (PRINTED, DOWN_PACKETS), host(UPLOAD, **linux(NEWRENO)), **TABLE2_TIMES)
+
+
+def table2(lab: Lab) -> Findings:
+    """Return Table II on the kernel beside the same in simulation."""
+    cases = table2_cases()
+    both = _measure(lab, "table2-linux", table2_base(), cases, TABLE2_RUNS)
+    found = Findings()
+    metrics = (RTT, GOODPUT, QUEUE_MS, LINK)
+    rows = tuple(
+        (world, *key, *(part for metric in metrics for part in _mean_sd(both.number(world, key, metric))))
+        for key in cases
+        for world in WORLDS
+    )
+    names = ("rtt_ms", "goodput_mbps", "queue_ms", "utilization")
+    columns = ("world", "buffer_packets", "base_rtt_ms", "control", "padding", *_with_sd(names))
+    found.tables.append(Table("table2-linux", "Kernel and simulation", columns, rows))
+    for setting in SETTINGS:
+        found.checks += _paper(both, setting)
+    found.checks += [_halves(both, control) for control in CONTROLS]
+    found.checks += [_vegas_waits_least(both, padded=padded) for padded in _PAD]
+    found.checks += [_alike(both, cases, RTT, "round-trip times"), _alike(both, cases, GOODPUT, "goodputs")]
+    before, after = (both.number(KERNEL, (*SETTINGS[1], NEWRENO, padded), RTT) for padded in _PAD)
+    found.verdict = (
+        f"On a Linux kernel, behind a pfifo of {ELSEWHERE} packets, {UDP} packets/s take the round-trip time of a "
+        f"NewReno upload from {before.text(0)} to {after.text(0)} ms (paper: {PAPER_RTT_MS[0]:g} to "
+        f"{PAPER_RTT_MS[1]:g})."
+    )
+    found.text = (
+        "The kernel has today's TCP, with ten packets in its first window and acknowledgements delayed by its own "
+        "rules; both worlds run the same scenario with presets linux."
+    )
+    return found
+
+
+def _mean_sd(number: Number) -> tuple[float, float]:
+    return number.mean, number.sd
+
+
+def _with_sd(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(column for name in names for column in (name, f"sd_{name}"))
+
+
+def _paper(both: Both, setting: tuple[int, float]) -> list[Check]:
+    """Return the paper's numbers beside those of the kernel's NewReno."""
+    packets, rtt_ms = setting
+    why = f"Not with {PRINTED} packets; see {ELSEWHERE}." if packets == PRINTED else "Open."
+    checks = []
+    for padded, rtt, kbps in zip(_PAD, PAPER_RTT_MS, PAPER_KBPS, strict=True):
+        key = (*setting, NEWRENO, padded)
+        where = f"NewReno, {packets} packets, {rtt_ms:g} ms, with{'' if padded else 'out'} padding"
+        for what, metric, paper, scale in (
+            ("round-trip time [ms]", RTT, rtt, 1.0),
+            ("goodput [kbit/s]", GOODPUT, kbps, 1e3),
+        ):
+            real, simulated = (both.number(world, key, metric, scale=scale) for world in WORLDS)
+            checks.append(
+                check(
+                    f"{where}: {what}",
+                    f"{paper:.4g}, within {WITHIN:.0%}",
+                    f"kernel {real.text(0)}, simulated {simulated.text(0)}",
+                    agrees=abs(real.mean / paper - 1) <= WITHIN,
+                    why=why,
+                )
+            )
+    return checks
+
+
+def _halves(both: Both, control: str) -> Check:
+    divided = {
+        world: [
+            ratio(*(both.number(world, (*setting, control, padded), RTT) for padded in _PAD)) for setting in SETTINGS
+        ]
+        for world in WORLDS
+    }
+    words = "; ".join(f"{world} {', '.join(number.text(2) for number in divided[world])}" for world in WORLDS)
+    return check(
+        f"{control}: padding divides the round-trip time by more than two, with {PRINTED} and with {ELSEWHERE} packets",
+        "2.46 (NewReno)",
+        words,
+        agrees=min(number.mean for number in divided[KERNEL]) > HALVED,
+        why="Vegas keeps a few packets in the queue, whoever else is there: there is little to shorten."
+        if control == VEGAS
+        else "Open.",
+    )
+
+
+def _vegas_waits_least(both: Both, *, padded: bool) -> Check:
+    rtts = {
+        control: [both.number(KERNEL, (*setting, control, padded), RTT) for setting in SETTINGS] for control in CONTROLS
+    }
+    return check(
+        f"Vegas has the shortest round-trip times, with{'' if padded else 'out'} padding",
+        "lowest",
+        "; ".join(f"{control} {', '.join(number.text(0) for number in rtts[control])} ms" for control in CONTROLS),
+        agrees=all(
+            vegas.mean < other.mean
+            for control in (NEWRENO, CUBIC)
+            for vegas, other in zip(rtts[VEGAS], rtts[control], strict=True)
+        ),
+        why="Open.",
+    )
+
+
+def _alike(both: Both, cases: Mapping[Key, Any], metric: str, what: str, group: str = UPLOAD) -> Check:
+    """Return in how many cases simulation and kernel agree, and where they do not."""
+    apart = {}
+    for key in cases:
+        real, simulated = (both.number(world, key, metric, group).mean for world in WORLDS)
+        if abs(simulated / real - 1) > ALIKE:
+            apart[key] = simulated / real - 1
+    where = "; ".join(f"{', '.join(map(str, key))}: {off:+.0%}" for key, off in apart.items())
+    return check(
+        f"{group}'s {what}: simulation and kernel agree",
+        f"within {ALIKE:.0%}",
+        f"in {len(cases) - len(apart)} of {len(cases)} cases",
+        agrees=not apart,
+        why=f"Open. Simulated against the kernel: {where}.",
+    )
+
+
+def table3_cases() -> dict[Key, dict[str, Any]]:
+    """Return every way on every line, by each control."""
+    return {
+        (name, way, control): table3.case(one, way, one.down_packets, **linux(control))
+        for name, one in table3.LINES.items()
+        for way in table3.WAYS
+        for control in CONTROLS
+    }
+
+
+def table3_base() -> dict[str, Any]:
+    """Return the scenario of those cases."""
+    return base(RATES_KBPS, (PRINTED, DOWN_PACKETS), host(UPLOAD, **linux(NEWRENO)), **table3.TIMED)
+
+
+def table3_linux(lab: Lab) -> Findings:
+    """Return Table III on the kernel beside the same in simulation."""
+    cases = table3_cases()
+    both = _measure(lab, "table3-linux", table3_base(), cases, TABLE3_RUNS)
+    found = Findings()
+    metrics = ((RTT, UPLOAD), (RTT, DOWNLOAD), (QUEUE_MS, UPLOAD), (GOODPUT, UPLOAD), (GOODPUT, DOWNLOAD))
+    rows = tuple(
+        (
+            world,
+            *key,
+            *(part for metric, group in metrics for part in _mean_sd(both.number(world, key, metric, group))),
+        )
+        for key in cases
+        for world in WORLDS
+    )
+    names = ("upload_rtt_ms", "download_rtt_ms", "uplink_queue_ms", "upload_mbps", "download_mbps")
+    columns = ("world", "line", "way", "control", *_with_sd(names))
+    found.tables.append(Table("table3-linux", "Kernel and simulation", columns, rows))
+    for name in table3.LINES:
+        for control in CONTROLS:
+            found.checks += _orderings(both, name, control)
+    for group in (UPLOAD, DOWNLOAD):
+        found.checks.append(_alike(both, cases, RTT, "round-trip times", group))
+        found.checks.append(_alike(both, cases, GOODPUT, "goodputs", group))
+    divided = [_divided(both, name, table3.PADDED, NEWRENO).mean for name in table3.LINES]
+    found.verdict = (
+        f"On a Linux kernel {UDP} packets/s divide the round-trip time of a NewReno upload beside a download by "
+        f"{' and '.join(f'{value:.1f}' for value in divided)} at {' and '.join(table3.LINES)} (paper: about "
+        f"{table3.DIVIDED_BY:g})."
+    )
+    found.text = (
+        f"On the kernel {TABLE3_RUNS[KERNEL]} run of 50 measured seconds of each case tells orderings, not small "
+        "differences; the spread of the simulated ones, in the table, says how much a run can be trusted."
+    )
+    return found
+
+
+def _divided(both: Both, name: str, way: str, control: str, world: str = KERNEL) -> Number:
+    return ratio(*(both.number(world, (name, one, control), RTT) for one in (table3.LARGE, way)))
+
+
+def _orderings(both: Both, name: str, control: str) -> list[Check]:
+    """Return whether what the paper says of the ways is so on the kernel."""
+    where = f"{name}, {control}"
+    why = "Vegas leaves little queue to shorten." if control == VEGAS else "Open: so few runs of 50 s may not tell."
+    shorter = {way: [_divided(both, name, way, control, world) for world in WORLDS] for way in table3.WAYS[1:]}
+    parts = {
+        way: [
+            both.number(world, (name, way, control), GOODPUT, DOWNLOAD, 1e3 / table3.LINES[name].rates_kbps[1])
+            for world in WORLDS
+        ]
+        for way in table3.WAYS
+    }
+    return [
+        check(
+            f"{where}: round-trip time divided by UDP, by bursts, by the right-sized buffer",
+            f"{table3.DIVIDED_BY:g} or about as well; all above 1",
+            "; ".join(
+                f"{world} {', '.join(f'{shorter[way][at].mean:.2f}' for way in shorter)}"
+                for at, world in enumerate(WORLDS)
+            ),
+            agrees=all(numbers[0].mean > 1.0 for numbers in shorter.values()),
+            why=why,
+        ),
+        check(
+            f"{where}: download's part of its link, {', '.join(table3.WAYS)}",
+            "40 %, and more in each of the others",
+            "; ".join(
+                f"{world} {', '.join(parts[way][at].text(0, 100) for way in table3.WAYS)} %"
+                for at, world in enumerate(WORLDS)
+            ),
+            agrees=all(parts[way][0].mean > parts[table3.LARGE][0].mean for way in table3.WAYS[1:]),
+            why=why,
+        ),
+    ]
+
+
+ITEMS = (
+    Item(
+        "table2-linux",
+        "Table II on the Linux kernel",
+        f"As Table II, {' and '.join(f'{packets} packets with {rtt:g} ms' for packets, rtt in SETTINGS)}; the kernel's "
+        f"{', '.join(CONTROLS)} behind pfifo; {UDP} packets/s of 29 B; {TABLE2_RUNS[KERNEL]} runs of 100 "
+        f"measured seconds, and {TABLE2_RUNS[SIM]} simulated",
+        table2,
+        needs_kernel=True,
+    ),
+    Item(
+        "table3-linux",
+        "Table III on the Linux kernel",
+        f"As Table III, with the kernel's {', '.join(CONTROLS)} for upload and download, behind pfifo; "
+        f"{TABLE3_RUNS[KERNEL]} run measured from 50 to 100 s, and {TABLE3_RUNS[SIM]} simulated",
+        table3_linux,
+        needs_kernel=True,
+    ),
+)
