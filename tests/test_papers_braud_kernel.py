@@ -67,7 +67,7 @@ def test_a_simulation_apart_from_the_kernel_is_named() -> None:
     found = kernel._alike(both, cases, kernel.RTT, "round-trip times")
     assert found.agrees is False
     assert "in 1 of 2 cases" in found.measured
-    assert found.note == "Open. Simulated against the kernel: x, True: +20%."
+    assert found.note.endswith("What is more is open. Simulated against the kernel: x, True: +20%.")
 
 
 @pytest.fixture
