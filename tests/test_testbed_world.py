@@ -93,6 +93,22 @@ def test_groups_of_every_kind_share_a_link_of_two_ways(virtual: str) -> None:
 
 
 @pytest.mark.testbed
+@pytest.mark.parametrize("bursts", [{}, {"burst": 50, "every": "1 s"}], ids=["continuous", "bursts"])
+def test_padding_is_as_many_packets_as_are_simulated(virtual: str, bursts: dict[str, Any]) -> None:
+    traffic = {"kind": "padding", "rate": "250 packets/s", **bursts}
+    given = scenario(group=[{"name": "padding", "rtt": "20 ms", "traffic": traffic}], duration="3 s")
+    real, simulated = (given.run(**how).runs[0] for how in ({"backend": "linux", "kernel": virtual}, {}))
+    assert simulated.bottleneck.departures == (150 if bursts else 750)
+    # On the kernel the probe's pings of 84 bytes, five a second, go the same way.
+    pings = 15
+    assert real.bottleneck.departures == pytest.approx(simulated.bottleneck.departures + pings, abs=2)
+    # Packets of 29 bytes, of which one is payload: nothing is added to them.
+    sent_bytes = real.bottleneck.utilization * 2e6 * 3 / 8
+    assert sent_bytes == pytest.approx(29 * simulated.bottleneck.departures + 84 * pings, rel=0.02)
+    assert real.groups.padding.goodput_mbps == pytest.approx(simulated.groups.padding.goodput_mbps, rel=0.02)
+
+
+@pytest.mark.testbed
 @pytest.mark.parametrize(
     "queue",
     [
