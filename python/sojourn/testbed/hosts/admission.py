@@ -95,7 +95,7 @@ def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
 
 def is_unpaced(flow: dict[str, Any]) -> bool:
     """Tell whether nothing but the path bounds the rate at which a flow is sent."""
-    return flow["kind"] == "utp" or (flow["kind"] == "cbr" and flow["traffic"].get("kind") != "cbr")
+    return bool(flow["kind"] == "utp" or (flow["kind"] == "cbr" and flow["traffic"].get("kind") != "cbr"))
 
 
 def _name(flow: dict[str, Any]) -> str:
