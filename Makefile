@@ -24,7 +24,7 @@ test: build $(TEST)
 
 # What needs a real kernel: skipped, each with its reason, where there is none.
 test-testbed: build $(TEST)
-	$(BIN)/python -m pytest -m testbed -rs
+	$(BIN)/python -m pytest -m testbed -rs $(AGAIN)
 
 lint: $(TEST)
 	cargo fmt --all --check

@@ -79,7 +79,7 @@ pub struct FlowPlan {
     /// udp: what a receiver must be shown before it answers, the same at both ends.
     #[serde(default)]
     pub token: u64,
-    /// udp: a rate that it must not exceed, whatever its control says: bit/s, without IP and UDP headers.
+    /// udp and tcp: a rate that it must not exceed, whatever its control says: bit/s, without headers.
     #[serde(default)]
     pub max_rate_bps: Option<u64>,
 }

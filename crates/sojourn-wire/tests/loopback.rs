@@ -55,6 +55,17 @@ fn bulk_flows_live_as_planned_and_both_ends_agree() {
     });
 }
 
+/// 8 Mbit/s are 1 MB in a second. The initial window goes at once, and on loopback its ten segments have 64 KiB each; the
+/// rest is paced, where without a bound gigabytes would go.
+#[test]
+fn tcp_keeps_the_rate_that_bounds_it() {
+    patiently(|| {
+        let (receiver, _) = both_ends(1.0, &[json!({"kind": "tcp", "port": free_port(), "max_rate_bps": 8_000_000})]);
+        let arrived = delivered(&receiver, 0);
+        assert!((600_000..2_000_000).contains(&arrived), "{arrived}");
+    });
+}
+
 #[test]
 fn an_on_off_flow_is_silent_now_and_then() {
     patiently(|| {

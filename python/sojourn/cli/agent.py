@@ -33,7 +33,7 @@ _MOST_FLOWS = 256
 @click.option(
     "--max-flows", type=click.IntRange(1, _MOST_FLOWS), default=16, show_default=True, help="Most flows of a run."
 )
-@click.option("--allow-unpaced", is_flag=True, help="Also send what only the path bounds: TCP, libutp, calls.")
+@click.option("--allow-unpaced", is_flag=True, help="Also send what only the path bounds: libutp, calls.")
 @click.option("--once", is_flag=True, help="End after one run.")
 def agent(
     listen: str,

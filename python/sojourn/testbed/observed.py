@@ -131,8 +131,8 @@ class Observed:
         ping = next(ping for ping in self.report.pings if ping.id == PROBE)
         sent_s = np.array(ping.sent_s, dtype=np.float64)
         rtt_ms = np.array([np.nan if value is None else value for value in ping.rtt_ms], dtype=np.float64)
-        # A path that others use may never be empty in the seconds before: there the paper's own base is taken, the least
-        # of all.
+        # A path that others use may never be empty in the seconds before: there the paper's own base is taken, the
+        # least of all.
         is_base = (sent_s < 0) | bool(self.job.unseen)
         quiet = rtt_ms[is_base & ~np.isnan(rtt_ms)]
         base_ms = float(quiet.min()) if len(quiet) else None

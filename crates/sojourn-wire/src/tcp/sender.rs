@@ -143,6 +143,11 @@ impl Sender {
         sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, self.unsent_bytes).map_err(failed)?;
         // The port is chosen with the peer: so one that a connection to another peer had can be used again at once.
         sys::set(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).map_err(failed)?;
+        if let Some(rate) = self.flow.max_rate()? {
+            // The kernel then paces whatever the control is; a rate above what fits is no bound for any link here.
+            let bytes_per_s = i32::try_from(rate.bits_per_second() / 8).unwrap_or(i32::MAX).max(1);
+            sys::set(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_s).map_err(failed)?;
+        }
         // Closing gives up what is under way: a run that is over leaves nothing behind.
         socket.set_linger(Some(std::time::Duration::ZERO)).map_err(failed)?;
         Ok(socket)

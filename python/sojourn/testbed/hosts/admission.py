@@ -73,7 +73,7 @@ def plan(request: Message, limits: Limits, ends: Ends, now_s: float) -> dict[str
 
 
 def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
-    """Give each sender over UDP its part of the rate; raises RefusedError where that is not enough."""
+    """Give each sender over UDP and TCP its part of the rate; raises RefusedError where that is not enough."""
     sending = [flow for flow in flows if flow["role"] == "send"]
     unpaced = [flow for flow in sending if is_unpaced(flow)]
     if unpaced and not limits.unpaced:
@@ -82,7 +82,7 @@ def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
             "its option --allow-unpaced allows that"
         )
     fixed_bps = sum(_fixed_bps(flow) for flow in sending if flow["kind"] == "cbr" and not is_unpaced(flow))
-    paced = [flow for flow in sending if flow["kind"] == "udp"]
+    paced = [flow for flow in sending if flow["kind"] in ("udp", "tcp")]
     left_bps = int((limits.rate_bps - fixed_bps) // max(1, len(paced)))
     if left_bps < 0 or (paced and left_bps < 1):
         raise RefusedError(
@@ -95,11 +95,11 @@ def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
 
 def is_unpaced(flow: dict[str, Any]) -> bool:
     """Tell whether nothing but the path bounds the rate at which a flow is sent."""
-    return flow["kind"] in ("tcp", "utp") or (flow["kind"] == "cbr" and flow["traffic"].get("kind") != "cbr")
+    return bool(flow["kind"] == "utp" or (flow["kind"] == "cbr" and flow["traffic"].get("kind") != "cbr"))
 
 
 def _name(flow: dict[str, Any]) -> str:
-    return {"tcp": "TCP", "utp": "over libutp"}.get(flow["kind"], "a call")
+    return "over libutp" if flow["kind"] == "utp" else "a call"
 
 
 def _fixed_bps(flow: dict[str, Any]) -> float:
