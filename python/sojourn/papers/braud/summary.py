@@ -13,8 +13,9 @@ _DOUBTS = {
     "table2-linux": "Table II on the kernel: 120 packets hold too much there too, padding does not help Vegas, and the "
     "simulation's round-trip times are longer than the kernel's, in part by the transmission time that its shaper "
     "leaves out.",
-    "table3-linux": "Table III on the kernel: padding divides NewReno's round-trip time by less than in the paper; where "
-    "upload and download are Vegas, it does not help, and the download stays slow in all ways; simulation and kernel differ most there.",
+    "table3-linux": "Table III on the kernel: padding divides NewReno's round-trip time by less than in the paper; "
+    "where upload and download are Vegas, it does not help, and the download stays slow in all ways; simulation and "
+    "kernel differ most there.",
     "testbed": "Figs. 8 to 11: padding brings NewReno and CUBIC towards Vegas, not quite to it.",
     "adsl": "Figs. 12 to 14: on the slower line padding shortens the median and not the mean, since handshakes are "
     "lost, and there is no sign of NewReno doing worse than CUBIC at 6/s.",
