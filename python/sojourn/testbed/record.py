@@ -9,7 +9,7 @@ import numpy as np
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.plan.flows import Flow
 
-_QUANTILES = (50, 90, 99)
+_QUANTILES = (10, 25, 50, 75, 90, 99)
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
 _EXTENT = {"mean": None, "max": None}
 # What is not known of a link at whose queue nobody stood.

@@ -2,6 +2,7 @@
 
 from sojourn.papers.rite import (
     aqms,
+    aqms_linux,
     buffers,
     cellular,
     cures,
@@ -34,6 +35,7 @@ RITE = Study(
         *cellular.ITEMS,
         *fluctuating.ITEMS,
         *aqms.ITEMS,
+        *aqms_linux.ITEMS,
         *sensitivity.ITEMS,
         *early.ITEMS,
         *buffers.ITEMS,
@@ -54,6 +56,7 @@ RITE = Study(
         ("fig3.2", "fig3.2-synthetic"),
         ("fluctuating", "fluctuating-synthetic"),
         ("fig4.2", "fig4.2"),
+        ("fig4.2-linux", "fig4.2-linux"),
         ("fig4.4", "fig4.4"),
         ("sensitivity", "sensitivity"),
         ("table4.1", "table4.1"),

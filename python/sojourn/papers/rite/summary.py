@@ -7,7 +7,12 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "What does LEDBAT do to delay when it is alone for long?": ("drift", "cures", "skew"),
     "What does it do to short transfers and web pages?": ("short", "web"),
     "How long does a page take on cellular links, and which AQM suits them?": ("fig3.2", "fluctuating"),
-    "Are the low-latency AQMs better than ARED, and parameterless?": ("fig4.2", "fig4.4", "sensitivity"),
+    "Are the low-latency AQMs better than ARED, and parameterless?": (
+        "fig4.2",
+        "fig4.2-linux",
+        "fig4.4",
+        "sensitivity",
+    ),
     "What does early marking do?": ("table4.1", "aggressive"),
     "Is it fair queueing or the AQM that helps?": ("isolation", "mixed-rtts"),
     "Do the AQMs depend on the buffer, the rate and the round-trip time?": ("buffers", "datacentre", "rural"),
