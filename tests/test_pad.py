@@ -14,7 +14,7 @@ import pytest
 
 from sojourn import _native
 from sojourn.pad import network as sockets
-from sojourn.pad.hops import HopAnswer, Trace, past_bottleneck
+from sojourn.pad.hops import APART_S, HopAnswer, Trace, past_bottleneck
 from sojourn.pad.network import PadError, sent_on
 from sojourn.pad.screen import document, read, sparkline, status, summary
 from sojourn.pad.session import Record, Session
@@ -41,6 +41,8 @@ class FakeNetwork:
         self.hops: list[tuple[float, HopAnswer]] = []
         self.bytes = 0.0
         self.silent = False
+        self.refuses_until_s = 0.0
+        """So long the full queue takes nothing of a trace."""
         self._recent: deque[float] = deque()
 
     def now(self) -> float:
@@ -70,6 +72,8 @@ class FakeNetwork:
 
     def ask_hop(self, ttl: int) -> None:
         reached = min(ttl, 3)
+        if reached > self.behind and self.delay_s() > 0 and self.clock_s < self.refuses_until_s:
+            return
         rtt_s = self.hop_s * reached + (self.delay_s() if reached > self.behind else 0)
         self.hops.append((self.clock_s + rtt_s, HopAnswer(ttl, rtt_s, f"10.0.0.{reached}", ttl >= 3)))
 
@@ -108,6 +112,18 @@ def test_a_full_buffer_in_packets_is_relieved_behind_the_bottleneck() -> None:
 def test_the_time_to_live_ends_at_the_first_hop_behind_the_queue(behind: int) -> None:
     network = FakeNetwork(behind=behind)
     assert Session(network, settings(60)).run().ttl == behind + 1
+
+
+@pytest.mark.parametrize("full_s", [0.5, 1.5, 3.5])
+def test_a_moment_without_room_does_not_hide_a_hop(full_s: float) -> None:
+    network = FakeNetwork(behind=1)
+    session = Session(network, settings(60))
+
+    def full_for_a_round_trip(record: Record) -> None:
+        if record.notes and not network.refuses_until_s:
+            network.refuses_until_s = network.clock_s + full_s
+
+    assert session.run(full_for_a_round_trip).ttl == 2
 
 
 def test_a_long_way_is_not_taken_for_a_queue() -> None:
@@ -215,8 +231,14 @@ def test_a_trace_goes_no_further_than_the_target() -> None:
             asked.append(ttl)
             trace.on_answer(HopAnswer(ttl, 0.01 * min(ttl, 3), "10.0.0.1", ttl >= 3))
         now += 0.01
-    assert asked == [1, 2, 3] * 3
+    assert asked == [1, 2, 3] * 5
     assert trace.medians_s() == pytest.approx({1: 0.01, 2: 0.02, 3: 0.03})
+
+
+def test_rounds_through_a_queue_are_apart() -> None:
+    trace = Trace(2, 0.0, APART_S)
+    sent_s = [now / 100 for now in range(1000) if trace.due(now / 100)]
+    assert sent_s == pytest.approx([0, 0.05, 1.05, 1.10, 2.10, 2.15, 3.15, 3.20, 4.20, 4.25], abs=0.1)
 
 
 def test_the_hop_behind_the_queue_by_its_delay() -> None:

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 MOST_HOPS = 20
-ROUNDS = 3
+ROUNDS = 5
 GAP_S = 0.05
 """Between two packets of a trace: routers limit their answers, and the queue must not notice."""
 PATIENCE_S = 4.0
 """How long the last answers are waited for."""
+APART_S = 1.0
+"""Between two rounds through a queue. One flow keeps a full buffer full for a round trip, half a second on a slow
+uplink, and whatever else comes meanwhile is lost: of rounds so far apart it takes one."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Trace:
     hops: int
     """Largest time to live to try."""
     next_s: float
+    apart_s: float = GAP_S
+    """Between the last packet of a round and the first of the next."""
     sent: int = 0
     rtts_s: dict[int, list[float]] = field(default_factory=dict)
     addresses: dict[int, str] = field(default_factory=dict)
@@ -39,8 +44,13 @@ class Trace:
             return None
         ttl = 1 + self.sent % self.hops
         self.sent += 1
-        self.next_s = now_s + (GAP_S if self.sent < ROUNDS * self.hops else PATIENCE_S)
+        self.next_s = now_s + self._gap_s()
         return ttl
+
+    def _gap_s(self) -> float:
+        if self.sent == ROUNDS * self.hops:
+            return PATIENCE_S
+        return self.apart_s if self.sent % self.hops == 0 else GAP_S
 
     def on_answer(self, answer: HopAnswer) -> None:
         """Take over an answer; beyond the target nothing is tried again."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sojourn import _native
-from sojourn.pad.hops import MOST_HOPS, Trace, past_bottleneck
+from sojourn.pad.hops import APART_S, MOST_HOPS, Trace, past_bottleneck
 from sojourn.pad.network import Network, PadError
 from sojourn.pad.settings import PROBE_INTERVAL_S, Settings
 
@@ -201,7 +201,7 @@ class Session:
             self.record.rests = rule.rests
             self._give_up(now)
         if rule.rate_pps > 0 and self.record.ttl is None and now >= self._retrace_s:
-            self._trace = Trace(max(self._hops, self.settings.ttl or 1), now)
+            self._trace = Trace(max(self._hops, self.settings.ttl or 1), now, APART_S)
             if before == 0:
                 self._note(now, "the delay is above the target: looking for the bottleneck")
 
