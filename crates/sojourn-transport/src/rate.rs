@@ -112,9 +112,10 @@ impl RateSampler {
         self.delivered_at = now;
         self.newly_delivered += newly - known;
         let snapshot = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
-        let done = (acknowledged - self.first) as usize;
-        self.snapshots.drain(..done.min(self.snapshots.len()));
-        self.first = acknowledged;
+        while self.first < acknowledged {
+            self.snapshots.pop_front();
+            self.first += 1;
+        }
         self.ahead = self.ahead.min((self.snapshots.len() as u32).saturating_sub(1));
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -148,7 +149,9 @@ impl RateSampler {
         let send_elapsed = snapshot.sent.since(snapshot.first_sent);
         let ack_elapsed = present.now.since(snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        self.least_rtt = self.least_rtt.into_iter().chain(rtt).min();
+        if let Some(rtt) = rtt {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
         let plausible = self.least_rtt.is_none_or(|least| interval >= least);
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,
