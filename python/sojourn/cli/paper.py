@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None) -> None:
     """Repeat a paper: its figures, their data, and a table of what agrees.
 
-    Runs that the folder holds already are not repeated. gong-testbed and some items of braud need a Linux kernel
+    Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
+    gong-testbed and some items of braud need a Linux kernel
     (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
     """
     from sojourn.papers.studies import STUDIES
@@ -67,7 +68,8 @@ def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":
 
 
 def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> None:
-    from sojourn.papers.files import counts, write_item, write_page, write_short
+    from sojourn.papers.files import counts, write_page, write_short
+    from sojourn.papers.kept import read_items, write_item
     from sojourn.papers.lab import Lab
     from sojourn.store import check_writable
     from sojourn.testbed.errors import NotInstalledError
@@ -94,10 +96,11 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
                     raise
                 skipped[item.name] = error
                 continue
-            write_item(folder, item, findings[item.name])
+            write_item(folder, study, item, findings[item.name])
             report(item.name, 0)
-    page = write_page(folder, study, findings)
-    write_short(folder, study, findings)
+    everything = read_items(folder, study)
+    page = write_page(folder, study, everything)
+    write_short(folder, study, everything)
     for name, reason in skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in items:
