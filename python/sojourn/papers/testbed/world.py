@@ -128,8 +128,8 @@ def cell(results: Results, key: Key) -> Cell:
 PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
 
 
-def _as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of a case with what the kernel's side has of itself."""
+def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a case for a simulation: with what the kernel's side has of itself."""
     told = dict(changes)
     control = told["group.background.control"]
     if isinstance(control, str):
@@ -154,7 +154,7 @@ def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
 
 def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
     """Run cases in simulation."""
-    told = {key: _as_on_the_kernel(changes) for key, changes in cases.items()}
+    told = {key: as_on_the_kernel(changes) for key, changes in cases.items()}
     results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
     return {key: cell(results, key) for key in cases}
 
