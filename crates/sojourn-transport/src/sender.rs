@@ -10,7 +10,7 @@
 mod tests;
 mod undo;
 
-use crate::options::Options;
+use crate::options::{Options, at_tick};
 use crate::rate::{Present, RateSampler, Snapshot};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
@@ -90,6 +90,7 @@ pub struct Sender {
     /// known, and during a repair.
     most_left: [u32; 2],
     timestamps: bool,
+    timer_tick: Span,
     ecn: bool,
     pacing: Option<f64>,
     control: AnyControl,
@@ -143,6 +144,7 @@ impl Sender {
                 if options.sack { 0 } else { u32::MAX },
             ],
             timestamps: options.timestamps,
+            timer_tick: options.timer_tick,
             ecn: options.ecn,
             pacing: options.pacing,
             control,
@@ -321,6 +323,9 @@ impl Sender {
                 rate,
             });
         }
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
         // After the acknowledgement, so that a control that counts marks has counted this one.
         if segment.ece {
             self.on_echo(acknowledged, now);
@@ -407,7 +412,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.retransmission_at = Time::NEVER;
         } else if restart_timer {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
     }
 
@@ -454,7 +459,7 @@ impl Sender {
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
     }
@@ -500,14 +505,30 @@ impl Sender {
         }
     }
 
+    /// When the retransmission timer goes off that is started at `now`.
+    #[inline]
+    fn timer(&self, now: Time) -> Time {
+        at_tick(now + self.rtt.timeout(), self.timer_tick)
+    }
+
+    /// Whether nothing is outstanding and the control waits for the timer all the same.
+    #[inline]
+    fn is_waiting(&self) -> bool {
+        self.board.outstanding() == 0 && self.control.waits_for_timeout()
+    }
+
     /// A time that [`deadline`](Sender::deadline) named has come.
     pub fn on_timer(&mut self, now: Time) {
         if now < self.retransmission_at {
             return;
         }
+        if self.state != State::Handshake && self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+            return self.reduce(Signal::Timeout { repeated: false }, 0, now);
+        }
         self.counts.timeouts += 1;
         self.rtt.back_off();
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         if self.state == State::Handshake {
             self.syn_due = true;
             return;
@@ -554,7 +575,7 @@ impl Sender {
         self.syn_due = false;
         // A SYN that was sent twice gives no sample (Karn).
         self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         true
     }
 
@@ -567,8 +588,8 @@ impl Sender {
         }
         let window = self.control.window();
         let flight = self.in_flight();
-        // A window below one segment still sends single segments, spaced by pacing.
-        if flight > 0 && f64::from(flight + 1) > window {
+        // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
+        if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
             self.window_limited = true;
             return None;
         }
@@ -645,7 +666,7 @@ impl Sender {
             self.timed = Some((number, now));
         }
         if self.retransmission_at == Time::NEVER {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
     }
 
