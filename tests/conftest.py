@@ -2,14 +2,26 @@
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import sojourn
 from sojourn.cli import run_command_line
+
+# How fast a machine is, busy or not, is no matter of the laws that are tested.
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+PATIENCE_S = 120.0
+"""For how long a process may keep a test waiting; on a busy machine all takes many times as long."""
+
+# An agent lets runs be asked for a minute ahead.
+MOST_LEAD_S = 50.0
 
 SMALL = """
 name = "small"
@@ -45,6 +57,22 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
+
+
+def wait_for(condition: Callable[[], bool]) -> bool:
+    """Wait until something is so; tell whether it is."""
+    until = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.fixture(scope="session")
+def lead_s() -> float:
+    """How much ahead a run is to be planned, so that its processes have started by then, however busy the machine."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import sojourn.testbed.endpoint"], check=True, timeout=PATIENCE_S)
+    return min(5 * (time.monotonic() - began), MOST_LEAD_S)
 
 
 @pytest.fixture
