@@ -1,7 +1,6 @@
 """Tables II and III on the Linux kernel: pfifo in packets, with the kernel's NewReno, Vegas and CUBIC."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from sojourn.papers.braud import table3
@@ -33,11 +32,10 @@ from sojourn.papers.braud.world import (
     tail,
 )
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import Key, Number, Results, check, measure
+from sojourn.papers.measures import Key, Number, check
 from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.papers.two_worlds import KERNEL, SIM, WORLDS, Both, measure_both
 
-KERNEL, SIM = "kernel", "simulated"
-WORLDS = (KERNEL, SIM)
 NEWRENO, VEGAS, CUBIC = "NewReno", "Vegas", "CUBIC"
 CONTROLS = {name: {"kind": name.lower(), "preset": "linux"} for name in (NEWRENO, VEGAS, CUBIC)}
 # Table II's measured time is a third of what is simulated elsewhere: a kernel's second costs more than a simulated one.
@@ -51,32 +49,9 @@ _PAD = (False, True)
 ALIKE = 0.10
 
 
-@dataclass(frozen=True)
-class Both:
-    """What the same cases measured in both worlds."""
-
-    found: Mapping[str, Results]
-
-    def number(self, world: str, key: Key, metric: str, group: str = UPLOAD, scale: float = 1.0) -> Number:
-        """Return a metric of a case over its runs, times `scale`."""
-        number = self.found[world].number(key, metric, group)
-        return Number(scale * number.mean, scale * number.sd, number.runs)
-
-
 def linux(control: str) -> dict[str, Any]:
     """Return what a flow has of the kernel's TCP."""
     return {"control": CONTROLS[control], "transport": "linux"}
-
-
-def _measure(
-    lab: Lab,
-    name: str,
-    scenario: Mapping[str, Any],
-    cases: Mapping[Key, Mapping[str, Any]],
-    runs: Mapping[str, int],
-) -> Both:
-    real = measure(lab, f"{name}-kernel", scenario, cases, seeds=runs[KERNEL], backend="linux")
-    return Both({KERNEL: real, SIM: measure(lab, f"{name}-sim", scenario, cases, seeds=runs[SIM])})
 
 
 def table2_cases() -> dict[Key, dict[str, Any]]:
@@ -99,11 +74,11 @@ def table2_base() -> dict[str, Any]:
 def table2(lab: Lab) -> Findings:
     """Return Table II on the kernel beside the same in simulation."""
     cases = table2_cases()
-    both = _measure(lab, "table2-linux", table2_base(), cases, TABLE2_RUNS)
+    both = measure_both(lab, "table2-linux", table2_base(), cases, TABLE2_RUNS)
     found = Findings()
     metrics = (RTT, GOODPUT, QUEUE_MS, LINK)
     rows = tuple(
-        (world, *key, *(part for metric in metrics for part in _mean_sd(both.number(world, key, metric))))
+        (world, *key, *(part for metric in metrics for part in _mean_sd(both.number(world, key, metric, UPLOAD))))
         for key in cases
         for world in WORLDS
     )
@@ -115,7 +90,7 @@ def table2(lab: Lab) -> Findings:
     found.checks += [_halves(both, control) for control in CONTROLS]
     found.checks += [_vegas_waits_least(both, padded=padded) for padded in _PAD]
     found.checks += [_alike(both, cases, RTT, "round-trip times"), _alike(both, cases, GOODPUT, "goodputs")]
-    before, after = (both.number(KERNEL, (*SETTINGS[1], NEWRENO, padded), RTT) for padded in _PAD)
+    before, after = (both.number(KERNEL, (*SETTINGS[1], NEWRENO, padded), RTT, UPLOAD) for padded in _PAD)
     found.verdict = (
         f"On a Linux kernel, behind a pfifo of {ELSEWHERE} packets, {UDP} packets/s take the round-trip time of a "
         f"NewReno upload from {before.text(0)} to {after.text(0)} ms (paper: {PAPER_RTT_MS[0]:g} to "
@@ -153,7 +128,7 @@ def _paper(both: Both, setting: tuple[int, float]) -> list[Check]:
             ("round-trip time [ms]", RTT, rtt, 1.0),
             ("goodput [kbit/s]", GOODPUT, kbps, 1e3),
         ):
-            real, simulated = (both.number(world, key, metric, scale=scale) for world in WORLDS)
+            real, simulated = (both.number(world, key, metric, UPLOAD, scale) for world in WORLDS)
             checks.append(
                 check(
                     f"{where}: {what}",
@@ -169,7 +144,8 @@ def _paper(both: Both, setting: tuple[int, float]) -> list[Check]:
 def _halves(both: Both, control: str) -> Check:
     divided = {
         world: [
-            ratio(*(both.number(world, (*setting, control, padded), RTT) for padded in _PAD)) for setting in SETTINGS
+            ratio(*(both.number(world, (*setting, control, padded), RTT, UPLOAD) for padded in _PAD))
+            for setting in SETTINGS
         ]
         for world in WORLDS
     }
@@ -187,7 +163,8 @@ def _halves(both: Both, control: str) -> Check:
 
 def _vegas_waits_least(both: Both, *, padded: bool) -> Check:
     rtts = {
-        control: [both.number(KERNEL, (*setting, control, padded), RTT) for setting in SETTINGS] for control in CONTROLS
+        control: [both.number(KERNEL, (*setting, control, padded), RTT, UPLOAD) for setting in SETTINGS]
+        for control in CONTROLS
     }
     return check(
         f"Vegas has the shortest round-trip times, with{'' if padded else 'out'} padding",
@@ -244,7 +221,7 @@ def table3_base() -> dict[str, Any]:
 def table3_linux(lab: Lab) -> Findings:
     """Return Table III on the kernel beside the same in simulation."""
     cases = table3_cases()
-    both = _measure(lab, "table3-linux", table3_base(), cases, TABLE3_RUNS)
+    both = measure_both(lab, "table3-linux", table3_base(), cases, TABLE3_RUNS)
     found = Findings()
     metrics = ((RTT, UPLOAD), (RTT, DOWNLOAD), (QUEUE_MS, UPLOAD), (GOODPUT, UPLOAD), (GOODPUT, DOWNLOAD))
     rows = tuple(
@@ -317,7 +294,7 @@ def _large(both: Both, name: str) -> list[Check]:
 
 
 def _divided(both: Both, name: str, way: str, control: str, world: str = KERNEL) -> Number:
-    return ratio(*(both.number(world, (name, one, control), RTT) for one in (table3.LARGE, way)))
+    return ratio(*(both.number(world, (name, one, control), RTT, UPLOAD) for one in (table3.LARGE, way)))
 
 
 def _part(both: Both, name: str, way: str, control: str, world: str) -> Number:
