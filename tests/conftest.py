@@ -1,8 +1,11 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
+import os
+import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +48,7 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
@@ -86,7 +90,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture
-def start() -> Callable[..., "subprocess.Popen[str]"]:
+def start() -> Start:
     """Start the command line in a process of its own."""
 
     def run(*arguments: object, cwd: Path | None = None) -> "subprocess.Popen[str]":
@@ -100,3 +104,18 @@ def start() -> Callable[..., "subprocess.Popen[str]"]:
         )
 
     return run
+
+
+@pytest.fixture
+def echo_port() -> Iterator[int]:
+    """Answer datagrams on loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        child = os.fork()
+        if not child:
+            while True:
+                data, peer = server.recvfrom(100)
+                server.sendto(data, peer)
+        yield server.getsockname()[1]
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

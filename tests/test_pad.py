@@ -1,7 +1,6 @@
 """`sojourn pad` without a network: a queue of one's own, and a clock that jumps."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -327,21 +326,6 @@ def test_without_permission_the_setting_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sojourn.pad.network.socket.socket", Refused)
     with pytest.raises(PadError, match=r"sudo sysctl -w net\.ipv4\.ping_group_range"):
         sockets.Sockets("127.0.0.1", None)
-
-
-@pytest.fixture
-def echo_port() -> "object":
-    """Answer datagrams on loopback."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-        child = os.fork()
-        if not child:
-            while True:
-                data, peer = server.recvfrom(100)
-                server.sendto(data, peer)
-        yield server.getsockname()[1]
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
 
 
 def test_a_session_on_loopback_measures_and_draws(echo_port: int, tmp_path: Path) -> None:
