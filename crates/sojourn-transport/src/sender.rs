@@ -560,7 +560,7 @@ impl Sender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::Handshake {
-            return self.is_syn_due(now).then_some(Transmit::Syn);
+            return self.take_syn(now).then_some(Transmit::Syn);
         }
         let (number, retransmission) = self.poll_segment(now)?;
         let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
@@ -568,7 +568,7 @@ impl Sender {
         Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }
 
-    fn is_syn_due(&mut self, now: Time) -> bool {
+    fn take_syn(&mut self, now: Time) -> bool {
         if !self.syn_due || self.end == 0 {
             return false;
         }
