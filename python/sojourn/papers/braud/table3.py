@@ -252,6 +252,7 @@ def _drawing(results: Results, name: str) -> Any:
                 )
         axes.set_xticks(range(len(WAYS)), [way.replace(" ", "\n", 1) for way in WAYS])
         axes.set_ylabel(("mean round-trip time [ms]", "goodput [% of the link]")[index])
+        axes.set_ylim(bottom=0)
 
     return draw
 
