@@ -13,7 +13,8 @@ from sojourn.papers.__main__ import publish
 from sojourn.papers.braud import BRAUD, load, table2
 from sojourn.papers.braud.load import DOWNLOADS, Responses
 from sojourn.papers.files import markdown_checks, write_page, write_short
-from sojourn.papers.fluid import FLUID
+from sojourn.papers.fluid import FLUID, scale
+from sojourn.papers.fluid.beside import Place
 from sojourn.papers.fluid.targets import WORKED
 from sojourn.papers.fluid.world import model, point
 from sojourn.papers.gong import GONG, grid
@@ -71,6 +72,19 @@ def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
     assert all(one.agrees for one in found["stability"].checks)
     assert any("no equilibrium" in one.measured for one in found["thresholds"].checks)
     assert all(item in found and name in found[item].figures for item, name in FLUID.pictures)
+
+
+def test_larger_windows_leave_the_models_equilibrium_where_it_is() -> None:
+    place = Place(5, 40.0)
+    once, tenfold = (scale.changes(place, times) for times in (1, 10))
+    assert tenfold["bottleneck.rate"] == "10 Mbit/s"
+    assert tenfold["group.background.control"] == once["group.background.control"]
+    red = tenfold["bottleneck.queue"]
+    assert (red["min"], red["max"], red["limit"]) == ("100 packets", "1000 packets", "1000 packets")
+    here, there = scale.rest(place, 1), scale.rest(place, 10)
+    assert here == place.rest()
+    assert there.queue_packets / 10 == pytest.approx(here.queue_packets, rel=0.02)
+    assert there.shares == pytest.approx(here.shares, abs=0.02)
 
 
 def test_table_2_is_tried_as_printed_and_as_it_may_have_been(lab: Lab) -> None:

@@ -204,7 +204,7 @@ def _bars(measured: dict[str, tuple[float, float, float]]) -> Figure:
     def draw(index: int, axes: Axes) -> None:
         axes.barh(names, [measured[name][index] for name in names], color=family(0), height=0.6, label="measured")
         paper = [(PAPER_FIG3[name][index], name) for name in names if name in PAPER_FIG3]
-        axes.plot(*zip(*paper, strict=True), "D", color=family(1), markersize=4, label="paper")
+        axes.plot(*zip(*paper, strict=True), "D", color=family(1), markersize=4, label="paper", clip_on=False)
         axes.invert_yaxis()
         if index == 0:
             axes.set_xscale("log")
@@ -357,7 +357,7 @@ def choke(lab: Lab) -> Findings:
         if index:
             axes.set_yticklabels([])
 
-    titles = ("times shorter queue", "change of TCP's share [%]", "change of utilization [%]")
+    titles = ("times\nshorter queue", "change of\nTCP's share [%]", "change of\nutilization [%]")
     found.show("choke", panels(titles, draw), "CHOKe's unknown parameters against what the paper reports")
     paper = PAPER_FIG3["CHOKe"]
     kept = [name for name in CHOKES if abs(measured[name][1] - paper[1]) > _SHARE_POINTS]

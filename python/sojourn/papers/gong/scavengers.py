@@ -76,6 +76,7 @@ def fig5(lab: Lab) -> Findings:
         # The paper's ideal: a short queue, and priorities as under DropTail.
         axes.fill_between([0, 1], [0, _HIGH], [_SHORT, 1], color=CAPACITY, zorder=0, label="ideal")
         axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
+        axes.set_xlim(-0.2, 1.15)
         axes.set_ylim(0, 1.02)
 
     titles = ("LEDBAT -, NICE - -, TCP-LP ...", "the same; RFC 6817, NICE of Linux, TCP-LP's paper")
