@@ -19,6 +19,12 @@ pub trait Discipline<B> {
     /// [ready](Discipline::ready_at) yet.
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>>;
 
+    /// Bytes of the packet that [`dequeue`](Discipline::dequeue) will give whenever it is asked: known to plain queues
+    /// only, since an AQM may drop it then.
+    fn next_bytes(&self) -> Option<u32> {
+        None
+    }
+
     /// Packets waiting.
     fn packets(&self) -> usize;
 

@@ -107,6 +107,10 @@ macro_rules! disciplines {
                 match self { $(Queue::$name(queue) => queue.dequeue(now, sink)),+ }
             }
             #[inline]
+            fn next_bytes(&self) -> Option<u32> {
+                match self { $(Queue::$name(queue) => queue.next_bytes()),+ }
+            }
+            #[inline]
             fn packets(&self) -> usize {
                 match self { $(Queue::$name(queue) => queue.packets()),+ }
             }

@@ -10,7 +10,7 @@ mod feedback_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::options::Options;
+use crate::options::{Options, at_tick};
 use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
 use sojourn_core::{Span, Time};
 
@@ -39,6 +39,7 @@ impl Clock {
 pub struct Receiver {
     ack_every: u32,
     ack_delay: Span,
+    timer_tick: Span,
     sack: bool,
     accurate_ecn: bool,
     clock: Clock,
@@ -77,6 +78,7 @@ impl Receiver {
         Receiver {
             ack_every: options.ack_every,
             ack_delay: options.ack_delay,
+            timer_tick: options.timer_tick,
             sack: options.sack,
             accurate_ecn: options.accurate_ecn,
             clock,
@@ -128,7 +130,7 @@ impl Receiver {
             return Arrival { is_new, ack: Some(self.acknowledge()) };
         }
         if self.deadline == Time::NEVER {
-            self.deadline = now + self.ack_delay;
+            self.deadline = at_tick(now + self.ack_delay, self.timer_tick);
         }
         Arrival { is_new, ack: earlier }
     }

@@ -76,6 +76,7 @@ pub struct Sender {
     /// known, and during a repair.
     most_left: [u32; 2],
     timestamps: bool,
+    timer_tick: Span,
     ecn: bool,
     pacing: Option<f64>,
     control: AnyControl,
@@ -129,6 +130,7 @@ impl Sender {
                 if options.sack { 0 } else { u32::MAX },
             ],
             timestamps: options.timestamps,
+            timer_tick: options.timer_tick,
             ecn: options.ecn,
             pacing: options.pacing,
             control,
@@ -306,6 +308,9 @@ impl Sender {
                 marked: segment.ece,
                 rate,
             });
+        }
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
         }
         // After the acknowledgement, so that a control that counts marks has counted this one.
         if segment.ece {

@@ -1,6 +1,7 @@
 //! What acknowledgements and the timer say of losses, and what follows from it.
 
 use super::{Sender, State};
+use crate::options::at_tick;
 use crate::scoreboard::DUP_THRESH;
 use sojourn_congestion::{Congestion, Control, Signal};
 use sojourn_core::Time;
@@ -33,7 +34,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.retransmission_at = Time::NEVER;
         } else if restart_timer {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
     }
 
@@ -80,7 +81,7 @@ impl Sender {
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
     }
@@ -126,14 +127,30 @@ impl Sender {
         }
     }
 
+    /// When the retransmission timer goes off that is started at `now`.
+    #[inline]
+    pub(super) fn timer(&self, now: Time) -> Time {
+        at_tick(now + self.rtt.timeout(), self.timer_tick)
+    }
+
+    /// Whether nothing is outstanding and the control waits for the timer all the same.
+    #[inline]
+    pub(super) fn is_waiting(&self) -> bool {
+        self.board.outstanding() == 0 && self.control.waits_for_timeout()
+    }
+
     /// A time that [`deadline`](Sender::deadline) named has come.
     pub fn on_timer(&mut self, now: Time) {
         if now < self.retransmission_at {
             return;
         }
+        if self.state != State::Handshake && self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+            return self.reduce(Signal::Timeout { repeated: false }, 0, now);
+        }
         self.counts.timeouts += 1;
         self.rtt.back_off();
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         if self.state == State::Handshake {
             self.syn_due = true;
             return;

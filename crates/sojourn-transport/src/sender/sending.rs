@@ -31,7 +31,7 @@ impl Sender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::Handshake {
-            return self.is_syn_due(now).then_some(Transmit::Syn);
+            return self.take_syn(now).then_some(Transmit::Syn);
         }
         let (number, retransmission) = self.poll_segment(now)?;
         let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
@@ -39,14 +39,14 @@ impl Sender {
         Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }
 
-    fn is_syn_due(&mut self, now: Time) -> bool {
+    fn take_syn(&mut self, now: Time) -> bool {
         if !self.syn_due || self.end == 0 {
             return false;
         }
         self.syn_due = false;
         // A SYN that was sent twice gives no sample (Karn).
         self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         true
     }
 
@@ -59,8 +59,8 @@ impl Sender {
         }
         let window = self.control.window();
         let flight = self.in_flight();
-        // A window below one segment still sends single segments, spaced by pacing.
-        if flight > 0 && f64::from(flight + 1) > window {
+        // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
+        if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
             self.window_limited = true;
             return None;
         }
@@ -137,7 +137,7 @@ impl Sender {
             self.timed = Some((number, now));
         }
         if self.retransmission_at == Time::NEVER {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
     }
 
