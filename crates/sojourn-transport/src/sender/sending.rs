@@ -162,7 +162,7 @@ impl Sender {
 
     /// Sets the earliest time of the next segment.
     #[inline]
-    fn pace(&mut self, now: Time, window: f64) {
+    pub(super) fn pace(&mut self, now: Time, window: f64) {
         let gap = if let Some(rate) = self.control.pacing_rate() {
             rate.transmission(u64::from(self.payload_bytes))
         } else if window < 1.0 {
