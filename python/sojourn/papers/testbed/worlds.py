@@ -63,7 +63,7 @@ def _alike(real: Cell, simulated: Cell) -> dict[str, bool]:
 def _reason(key: Key, real: Cell, simulated: Cell, alike: Mapping[str, bool]) -> tuple[str, str]:
     both = {"share": (real.share, simulated.share), "delay": (real.exact_ms, simulated.exact_ms)}
     differing = {metric: pair for metric, pair in both.items() if not alike[metric]}
-    return reason(key, list(differing.values()), share="share" in differing, delay="delay" in differing)
+    return reason(key, list(differing.values()))
 
 
 def _check(discipline: str, alike: Mapping[Key, Mapping[str, bool]], reasons: Mapping[Key, tuple[str, str]]) -> Check:
