@@ -185,30 +185,36 @@ impl Receiver {
         (number < range.end).then_some(range)
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
-        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
-        ack.delay_nanos = self.delay_nanos;
-        ack.ece = self.echo;
-        if self.sack && !self.ranges.is_empty() {
-            self.fill_sack(&mut ack);
-        }
+        let nothing_beyond = ([Block::default(); MAX_BLOCKS], 0);
+        let (sack, blocks) = if self.sack && !self.ranges.is_empty() { self.blocks() } else { nothing_beyond };
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.last_acked = self.next;
-        ack
+        Segment {
+            ece: self.echo,
+            blocks,
+            delay_nanos: self.delay_nanos,
+            sack,
+            ..Segment::new(SegmentKind::Ack, self.next, self.stamp)
+        }
     }
 
-    fn fill_sack(&self, ack: &mut Segment) {
+    /// What was received beyond, as SACK blocks, and how many they are.
+    fn blocks(&self) -> ([Block; MAX_BLOCKS], u8) {
+        let (mut blocks, mut count) = ([Block::default(); MAX_BLOCKS], 0);
         let recent = self.recent.iter().filter_map(|&number| self.range_of(number));
         // RFC 2018 section 4: as many as possible, although the recent ones may have grown together.
         for range in recent.chain(self.ranges.iter().rev().copied()) {
-            if usize::from(ack.blocks) == MAX_BLOCKS {
-                return;
+            if count == MAX_BLOCKS {
+                break;
             }
-            if !ack.sack_blocks().contains(&range) {
-                ack.sack[usize::from(ack.blocks)] = range;
-                ack.blocks += 1;
+            if !blocks[..count].contains(&range) {
+                blocks[count] = range;
+                count += 1;
             }
         }
+        (blocks, count as u8)
     }
 }

@@ -86,7 +86,9 @@ pub struct Sender {
     receive_window: u32,
     initial_window: f64,
     sack: bool,
-    limited_transmit: bool,
+    /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
+    /// known, and during a repair.
+    most_left: [u32; 2],
     timestamps: bool,
     timer_tick: Span,
     ecn: bool,
@@ -137,7 +139,10 @@ impl Sender {
             receive_window: options.receive_window,
             initial_window: f64::from(options.initial_window),
             sack: options.sack,
-            limited_transmit: options.limited_transmit,
+            most_left: [
+                if options.limited_transmit { LIMITED_TRANSMIT } else { 0 },
+                if options.sack { 0 } else { u32::MAX },
+            ],
             timestamps: options.timestamps,
             timer_tick: options.timer_tick,
             ecn: options.ecn,
@@ -545,24 +550,41 @@ impl Sender {
     /// Segments believed to be in the network.
     #[inline]
     fn in_flight(&self) -> u32 {
-        match self.state {
-            State::Open | State::Handshake => {
-                let left = if self.limited_transmit { self.duplicates.min(LIMITED_TRANSMIT) } else { 0 };
-                self.board.outstanding().saturating_sub(left)
-            }
-            State::Recovery if !self.sack => self.board.pipe().saturating_sub(self.duplicates),
-            State::Recovery | State::Loss => self.board.pipe(),
-        }
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        // Numbers to choose from, not branches: flows in all states take turns.
+        let believed = if repairing { self.board.pipe() } else { self.board.outstanding() };
+        believed.saturating_sub(self.duplicates.min(self.most_left[usize::from(repairing)]))
     }
 
     /// The next thing to send now; call until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::Handshake {
-            return self.poll_syn(now);
+            return self.take_syn(now).then_some(Transmit::Syn);
         }
+        let (number, retransmission) = self.poll_segment(now)?;
+        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
+        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
+    }
+
+    fn take_syn(&mut self, now: Time) -> bool {
+        if !self.syn_due || self.end == 0 {
+            return false;
+        }
+        self.syn_due = false;
+        // A SYN that was sent twice gives no sample (Karn).
+        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
+        self.retransmission_at = self.timer(now);
+        true
+    }
+
+    /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
+    #[inline]
+    fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
         if let Some(number) = self.urgent.take() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some((number, true));
         }
         let window = self.control.window();
         let flight = self.in_flight();
@@ -587,33 +609,24 @@ impl Sender {
         Some(choice)
     }
 
-    fn poll_syn(&mut self, now: Time) -> Option<Transmit> {
-        if !self.syn_due || self.end == 0 {
-            return None;
-        }
-        self.syn_due = false;
-        // A SYN that was sent twice gives no sample (Karn).
-        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
-        self.retransmission_at = self.timer(now);
-        Some(Transmit::Syn)
-    }
-
-    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess.
+    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
     #[inline]
-    fn choose(&mut self, now: Time) -> Option<Transmit> {
+    fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
         if let Some(number) = self.board.next_lost() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some((number, true));
         }
         let next = self.board.next();
         let room = self.board.outstanding() < self.receive_window;
         if next < self.end && room {
-            return Some(self.send_new(next, now));
+            self.send_new(next, now);
+            return Some((next, false));
         }
         if self.state == State::Recovery
             && self.sack
             && let Some(guess) = self.guess(now)
         {
-            return Some(guess);
+            return Some((guess, true));
         }
         self.window_limited = false;
         let in_flight = self.in_flight();
@@ -626,9 +639,10 @@ impl Sender {
     }
 
     /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
-    fn guess(&mut self, now: Time) -> Option<Transmit> {
+    fn guess(&mut self, now: Time) -> Option<u32> {
         if let Some(number) = self.board.next_hole() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some(number);
         }
         if self.rescued {
             return None;
@@ -637,11 +651,11 @@ impl Sender {
         self.rescued = true;
         self.note_again(number, now);
         self.board.rescue(number, now);
-        Some(self.data(number, true))
+        Some(number)
     }
 
     #[inline]
-    fn send_new(&mut self, number: u32, now: Time) -> Transmit {
+    fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
@@ -654,13 +668,11 @@ impl Sender {
         if self.retransmission_at == Time::NEVER {
             self.retransmission_at = self.timer(now);
         }
-        self.data(number, false)
     }
 
-    fn send_again(&mut self, number: u32, now: Time) -> Transmit {
+    fn send_again(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
         self.board.retransmit(number, now);
-        self.data(number, true)
     }
 
     fn note_again(&mut self, number: u32, now: Time) {
@@ -675,13 +687,6 @@ impl Sender {
         if let Some(sampler) = &mut self.rate {
             sampler.on_send(number, in_flight, now);
         }
-    }
-
-    #[inline]
-    fn data(&mut self, number: u32, retransmission: bool) -> Transmit {
-        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
-        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
-        Transmit::Data { number, payload_bytes, retransmission, cwr }
     }
 
     /// Sets the earliest time of the next segment.
