@@ -271,7 +271,8 @@ impl<B: Body, T: Turns> Classful<B, T> {
     }
 
     pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
-        let ready = |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
+        let ready =
+            |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
         self.waiting.iter().filter_map(ready).min()
     }
 

@@ -19,7 +19,9 @@ use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use ahead::Ahead;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
+};
 
 /// What `dwrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
