@@ -1,9 +1,11 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
+import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,6 +59,7 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
+Start = Callable[..., "subprocess.Popen[str]"]
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
@@ -114,7 +117,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture
-def start() -> Callable[..., "subprocess.Popen[str]"]:
+def start() -> Start:
     """Start the command line in a process of its own."""
 
     def run(*arguments: object, cwd: Path | None = None) -> "subprocess.Popen[str]":
@@ -128,3 +131,32 @@ def start() -> Callable[..., "subprocess.Popen[str]"]:
         )
 
     return run
+
+
+@dataclass
+class Echo:
+    """Who answers datagrams on loopback, and how many it has answered."""
+
+    port: int
+    answered: int = 0
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        service = Echo(server.getsockname()[1])
+
+        def answer() -> None:
+            while True:
+                data, peer = server.recvfrom(100)
+                if not data:
+                    return
+                server.sendto(data, peer)
+                service.answered += 1
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield service
+        server.sendto(b"", server.getsockname())
+        thread.join()

@@ -5,15 +5,12 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.conftest import PATIENCE_S, wait_for
+from tests.conftest import PATIENCE_S, Echo, wait_for
 
 from sojourn import _native
 from sojourn.pad import network as sockets
@@ -332,35 +329,6 @@ def test_without_permission_the_setting_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("sojourn.pad.network.socket.socket", Refused)
     with pytest.raises(PadError, match=r"sudo sysctl -w net\.ipv4\.ping_group_range"):
         sockets.Sockets("127.0.0.1", None)
-
-
-@dataclass
-class Echo:
-    """Who answers datagrams on loopback, and how many it has answered."""
-
-    port: int
-    answered: int = 0
-
-
-@pytest.fixture
-def echo() -> Iterator[Echo]:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-        service = Echo(server.getsockname()[1])
-
-        def answer() -> None:
-            while True:
-                data, peer = server.recvfrom(100)
-                if not data:
-                    return
-                server.sendto(data, peer)
-                service.answered += 1
-
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        yield service
-        server.sendto(b"", server.getsockname())
-        thread.join()
 
 
 def test_a_session_on_loopback_measures_and_draws(echo: Echo, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.conftest import Command
 
+from sojourn.papers import two_worlds
 from sojourn.papers.braud import BRAUD, kernel, table3
 from sojourn.papers.braud.table2 import ELSEWHERE
 from sojourn.papers.braud.world import UP_MS, UPLOAD
@@ -15,18 +16,20 @@ from sojourn.papers.study import Findings, Item, Study
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 
+ALL = tuple(kernel.CONTROLS)
+
 
 def test_every_case_is_one_that_linux_can_have() -> None:
     for scenario, cases in (
-        (kernel.table2_base(), kernel.table2_cases()),
-        (kernel.table3_base(), kernel.table3_cases()),
+        (kernel.table2_base(), kernel.table2_cases(ALL)),
+        (kernel.table3_base(), kernel.table3_cases(ALL)),
     ):
         named = {label(key): changes for key, changes in cases.items()}
         assert Plan.of({"base": scenario, "backend": "linux", "cases": named}).points == len(cases)
 
 
 def test_the_ways_on_the_kernel_are_those_of_the_simulated_table() -> None:
-    cases = kernel.table3_cases()
+    cases = kernel.table3_cases(ALL)
     assert len(cases) == 2 * 4 * 3
     groups = cases["800 kbit/s", table3.BURSTS, "Vegas"]["group"]
     assert [group["name"] for group in groups] == ["upload", "download", "padding"]
@@ -54,7 +57,7 @@ class Given(Results):
 def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
     rtt_ms: tuple[float, float], mbps: tuple[float, float], agree: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
+    monkeypatch.setattr(two_worlds, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
     found = kernel.table2(Lab(Path(), 1))
     own = [one for one in found.checks if f"{ELSEWHERE} packets, {UP_MS:g} ms" in one.claim]
     assert [one.agrees for one in own] == agree
@@ -62,7 +65,7 @@ def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
 
 def test_a_simulation_apart_from_the_kernel_is_named() -> None:
     real, simulated = Given((280.0, 100.0), (0.7, 0.7)), Given((280.0, 120.0), (0.7, 0.7))
-    both = kernel.Both({kernel.KERNEL: real, kernel.SIM: simulated})
+    both = two_worlds.Both({two_worlds.KERNEL: real, two_worlds.SIM: simulated})
     cases = {("x", padded): {} for padded in (False, True)}
     found = kernel._alike(both, cases, kernel.RTT, "round-trip times")
     assert found.agrees is False

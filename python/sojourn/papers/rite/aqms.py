@@ -27,7 +27,6 @@ BIN_S = 5
 TARGETS_MS = (1.0, 5.0, 10.0, 20.0, 30.0)
 TARGETS_RTT_MS = 100.0
 QUANTILES = tuple(f"bottleneck_queue_ms_p{round(100 * part)}" for part in PARTS)
-_LEVELS = tuple(LEVELS)
 # Criteria, from before the first run. "Often": in more than half of the conditions; "reasonable": at most a tenth.
 _OFTEN = 0.5
 _KEPT_GOODPUT = 0.9
@@ -215,7 +214,7 @@ def targets(lab: Lab) -> Findings:
             f"{target:g}": {name: _rtt(five(results, (name, target, level))) for name in QUEUES}
             for target in TARGETS_MS
         }
-        rows[f"{level} congestion: {LEVELS[level]} flows for each pair"] = places
+        rows[f"{level} congestion: {LEVELS[level]} flow{'' if LEVELS[level] == 1 else 's'} for each pair"] = places
         data += [(level, float(target), name, *parts) for target, at in places.items() for name, parts in at.items()]
     found = Findings()
     found.show(
