@@ -14,7 +14,7 @@ KERNEL, SIM = "kernel", "simulated"
 # The report's three and FQ-CoDel; the level in the middle. A kernel's second costs more than a simulated one.
 COMPARED = ("ARED", "CoDel", "PIE", "FQ-CoDel")
 LEVEL = "moderate"
-TIMES = {"duration": "40 s", "warmup": "20 s"}
+TIMES = {"duration": "30 s", "warmup": "15 s"}
 RUNS = {KERNEL: 1, SIM: 3}
 # Said before the runs, as for every comparison of the two worlds: within a quarter or 5 ms.
 WITHIN, WITHIN_MS = 0.25, 5.0
