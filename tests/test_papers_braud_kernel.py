@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.conftest import Command
 
+from sojourn.papers import two_worlds
 from sojourn.papers.braud import BRAUD, kernel, table3
 from sojourn.papers.braud.table2 import ELSEWHERE
 from sojourn.papers.braud.world import UP_MS, UPLOAD
@@ -56,7 +57,7 @@ class Given(Results):
 def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
     rtt_ms: tuple[float, float], mbps: tuple[float, float], agree: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
+    monkeypatch.setattr(two_worlds, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
     found = kernel.table2(Lab(Path(), 1))
     own = [one for one in found.checks if f"{ELSEWHERE} packets, {UP_MS:g} ms" in one.claim]
     assert [one.agrees for one in own] == agree
@@ -64,7 +65,7 @@ def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
 
 def test_a_simulation_apart_from_the_kernel_is_named() -> None:
     real, simulated = Given((280.0, 100.0), (0.7, 0.7)), Given((280.0, 120.0), (0.7, 0.7))
-    both = kernel.Both({kernel.KERNEL: real, kernel.SIM: simulated})
+    both = two_worlds.Both({two_worlds.KERNEL: real, two_worlds.SIM: simulated})
     cases = {("x", padded): {} for padded in (False, True)}
     found = kernel._alike(both, cases, kernel.RTT, "round-trip times")
     assert found.agrees is False

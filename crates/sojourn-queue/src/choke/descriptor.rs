@@ -74,6 +74,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "packets of a burst that an automatic weight lets pass; auto is (2 min + max)/3",
         },
         Parameter {
+            name: "arithmetic",
+            kind: Kind::Choice(&["real", "whole"]),
+            default: Value::Choice("real"),
+            description: "how averages are computed, as in red: as real numbers, or as Linux does, in whole units of the weight, of which whole packets are forgotten and count above min; a weight must then be a power of 1/2",
+        },
+        Parameter {
             name: "mean_packet",
             kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 65_535 }),
             default: Value::Integer(1000),
@@ -113,8 +119,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "linux",
-            summary: "sch_choke with tc's rules, which ask for a limit and a bandwidth: 1000 packets and the link's rate. Linux draws up to three times where it hits a place of its ring that is empty, and then takes the head; here each draw is uniform over the packets",
-            values: &[],
+            summary: "sch_choke with tc's rules, which ask for a limit and a bandwidth: 1000 packets and the link's rate. Linux draws up to three times where it hits a place of its ring that is empty, and then takes the head; here each draw is uniform over the packets. An average of exactly max belongs to the ramp there, and here to what is above it",
+            values: &[("arithmetic", Value::Choice("whole"))],
         },
         Preset {
             name: "paper",

@@ -33,11 +33,10 @@ from sojourn.papers.braud.world import (
     tail,
 )
 from sojourn.papers.lab import Effort, Lab
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown, span
+from sojourn.papers.measures import Key, Number, check, shown, span
 from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.papers.two_worlds import KERNEL, SIM, WORLDS, Both, measure_both
 
-KERNEL, SIM = "kernel", "simulated"
-WORLDS = (KERNEL, SIM)
 NEWRENO, VEGAS, CUBIC = "NewReno", "Vegas", "CUBIC"
 CONTROLS = {name: {"kind": name.lower(), "preset": "linux"} for name in (NEWRENO, VEGAS, CUBIC)}
 # Table II's measured time is a third of what is simulated elsewhere: a kernel's second costs more than a simulated one.
@@ -64,28 +63,14 @@ EXTENTS = {
 }
 
 
-@dataclass(frozen=True)
-class Both:
-    """What the same cases measured in both worlds."""
-
-    found: Mapping[str, Results]
-
-    def number(self, world: str, key: Key, metric: str, group: str = UPLOAD, scale: float = 1.0) -> Number:
-        """Return a metric of a case over its runs, times `scale`."""
-        number = self.found[world].number(key, metric, group)
-        return Number(scale * number.mean, scale * number.sd, number.runs)
-
-
 def linux(control: str) -> dict[str, Any]:
     """Return what a flow has of the kernel's TCP."""
     return {"control": CONTROLS[control], "transport": "linux"}
 
 
 def _measure(lab: Lab, name: str, scenario: Mapping[str, Any], cases: Mapping[Key, Mapping[str, Any]]) -> Both:
-    runs = EXTENTS[lab.effort].runs
     long = "-long" if lab.effort is Effort.LONG else ""
-    real = measure(lab, f"{name}-kernel{long}", scenario, cases, seeds=runs[KERNEL], backend="linux")
-    return Both({KERNEL: real, SIM: measure(lab, f"{name}-sim{long}", scenario, cases, seeds=runs[SIM])})
+    return measure_both(lab, f"{name}{long}", scenario, cases, EXTENTS[lab.effort].runs)
 
 
 def table2_cases(controls: Sequence[str]) -> dict[Key, dict[str, Any]]:
@@ -113,7 +98,7 @@ def table2(lab: Lab) -> Findings:
     found = Findings()
     metrics = (RTT, GOODPUT, QUEUE_MS, LINK)
     rows = tuple(
-        (world, *key, *(part for metric in metrics for part in _mean_sd(both.number(world, key, metric))))
+        (world, *key, *(part for metric in metrics for part in _mean_sd(both.number(world, key, metric, UPLOAD))))
         for key in cases
         for world in WORLDS
     )
@@ -127,7 +112,7 @@ def table2(lab: Lab) -> Findings:
         found.checks += [_vegas_waits_least(both, padded=padded) for padded in _PAD]
     found.checks += [_beyond_the_queue(both, cases)]
     found.checks += [_alike(both, cases, RTT, "round-trip times"), _alike(both, cases, GOODPUT, "goodputs")]
-    before, after = (both.number(KERNEL, (*SETTINGS[1], NEWRENO, padded), RTT) for padded in _PAD)
+    before, after = (both.number(KERNEL, (*SETTINGS[1], NEWRENO, padded), RTT, UPLOAD) for padded in _PAD)
     found.verdict = (
         f"On a Linux kernel, behind a pfifo of {ELSEWHERE} packets, {UDP} packets/s take the round-trip time of a "
         f"NewReno upload from {before.text(0)} to {after.text(0)} ms (paper: {PAPER_RTT_MS[0]:g} to "
@@ -170,7 +155,7 @@ def _paper(both: Both, setting: tuple[int, float]) -> list[Check]:
             ("round-trip time [ms]", RTT, rtt, 1.0),
             ("goodput [kbit/s]", GOODPUT, kbps, 1e3),
         ):
-            real, simulated = (both.number(world, key, metric, scale=scale) for world in WORLDS)
+            real, simulated = (both.number(world, key, metric, UPLOAD, scale) for world in WORLDS)
             checks.append(
                 check(
                     f"{where}: {what}",
@@ -186,7 +171,8 @@ def _paper(both: Both, setting: tuple[int, float]) -> list[Check]:
 def _halves(both: Both, control: str) -> Check:
     divided = {
         world: [
-            ratio(*(both.number(world, (*setting, control, padded), RTT) for padded in _PAD)) for setting in SETTINGS
+            ratio(*(both.number(world, (*setting, control, padded), RTT, UPLOAD) for padded in _PAD))
+            for setting in SETTINGS
         ]
         for world in WORLDS
     }
@@ -204,7 +190,8 @@ def _halves(both: Both, control: str) -> Check:
 
 def _vegas_waits_least(both: Both, *, padded: bool) -> Check:
     rtts = {
-        control: [both.number(KERNEL, (*setting, control, padded), RTT) for setting in SETTINGS] for control in CONTROLS
+        control: [both.number(KERNEL, (*setting, control, padded), RTT, UPLOAD) for setting in SETTINGS]
+        for control in CONTROLS
     }
     return check(
         f"Vegas has the shortest round-trip times, with{'' if padded else 'out'} padding",
@@ -223,7 +210,8 @@ def _beyond_the_queue(both: Both, cases: Mapping[Key, Any]) -> Check:
     """Show what a round trip has beside the base and the queue, which is where the worlds differ in every case."""
     beyond = {
         world: [
-            both.number(world, key, RTT).mean - both.number(world, key, QUEUE_MS).mean - float(key[1]) for key in cases
+            both.number(world, key, RTT, UPLOAD).mean - both.number(world, key, QUEUE_MS, UPLOAD).mean - float(key[1])
+            for key in cases
         ]
         for world in WORLDS
     }
@@ -357,7 +345,7 @@ _DIVIDED_LESS = (
 
 
 def _divided(both: Both, name: str, way: str, control: str, world: str = KERNEL) -> Number:
-    return ratio(*(both.number(world, (name, one, control), RTT) for one in (table3.LARGE, way)))
+    return ratio(*(both.number(world, (name, one, control), RTT, UPLOAD) for one in (table3.LARGE, way)))
 
 
 def _part(both: Both, name: str, way: str, control: str, world: str) -> Number:

@@ -29,7 +29,6 @@ BIN_S = 5
 TARGETS_MS = (1.0, 5.0, 10.0, 20.0, 30.0)
 TARGETS_RTT_MS = 100.0
 QUANTILES = tuple(f"bottleneck_queue_ms_p{round(100 * part)}" for part in PARTS)
-_LEVELS = tuple(LEVELS)
 # Criteria, from before the first run. "Often": in more than half of the conditions; "reasonable": at most a tenth.
 _OFTEN = 0.5
 _KEPT_GOODPUT = 0.9

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import Key, Results, check, measure
+from sojourn.papers.measures import Key, check
 from sojourn.papers.rite.access import LEVELS, PAIRS, QUEUES, RATE_MBPS, RTTS_MS, TARGET_MS, base, place
 from sojourn.papers.rite.aqms import QUANTILES, five
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.papers.study import Findings, Item, Table
+from sojourn.papers.two_worlds import KERNEL, SIM, WORLDS, measure_both
 
-KERNEL, SIM = "kernel", "simulated"
 # The report's three and FQ-CoDel; the level in the middle. A kernel's second costs more than a simulated one.
 COMPARED = ("ARED", "CoDel", "PIE", "FQ-CoDel")
 LEVEL = "moderate"
@@ -32,12 +32,9 @@ def cases() -> dict[Key, Mapping[str, Any]]:
 def figure(lab: Lab) -> Findings:
     """Return the percentiles of delay in both worlds."""
     scenario = {**base(), **TIMES}
-    worlds: dict[str, Results] = {
-        KERNEL: measure(lab, "aqms-kernel", scenario, cases(), seeds=RUNS[KERNEL], backend="linux"),
-        SIM: measure(lab, "aqms-sim", scenario, cases(), seeds=RUNS[SIM]),
-    }
+    both = measure_both(lab, "aqms", scenario, cases(), RUNS)
     delays: dict[Key, dict[str, Five]] = {
-        key: {world: five(results, key) for world, results in worlds.items()} for key in cases()
+        key: {world: five(results, key) for world, results in both.found.items()} for key in cases()
     }
     found = Findings()
     shown: dict[str, Places] = {
@@ -48,7 +45,7 @@ def figure(lab: Lab) -> Findings:
         whiskers(shown, across="discipline", up="queueing delay [ms]"),
         "Per-packet queueing delay on the kernel and simulated: 10th, 25th, 50th, 75th and 90th percentile",
     )
-    rows = tuple((world, *key, *fives[world]) for key, fives in delays.items() for world in worlds)
+    rows = tuple((world, *key, *fives[world]) for key, fives in delays.items() for world in WORLDS)
     columns = ("world", "queue", "base_rtt_ms", *(f"p{round(100 * part)}_ms" for part in PARTS))
     found.tables.append(Table("fig4.2-linux", "Percentiles of delay", columns, rows))
     alike = 0
