@@ -44,10 +44,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 static CLASS: Descriptor = Descriptor {
     name: "class",
     parameters: &[Parameter {
-        name: "weight",
-        kind: Kind::Integer { min: 1, max: 1000 },
-        default: Value::Integer(1),
         description: "quanta of the class's turn; its share of the bytes among the classes that have packets",
+        ..classful::WEIGHT
     }],
     ..Descriptor::PLAIN
 };
@@ -63,7 +61,7 @@ impl<B: Body> Dwrr<B> {
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let quantum = quantum(params, link);
-        let turns = ByteTurns::new(classful::integers(params, "weight").map(|weight| weight * quantum));
+        let turns = ByteTurns::new(classful::weights(params).map(|weight| weight * quantum));
         Ok(Dwrr(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }

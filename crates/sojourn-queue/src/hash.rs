@@ -43,11 +43,6 @@ impl FlowHash {
         hash(key, self.seed)
     }
 
-    /// How many buckets there are; `None` if as many as flows.
-    pub fn buckets(&self) -> Option<usize> {
-        self.buckets.map(|buckets| buckets as usize)
-    }
-
     /// A new seed: flows that collided are apart, and others collide.
     pub fn perturb(&mut self, random: &mut Stream) {
         self.seed = random.bits();
