@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 import pytest
-from tests.conftest import Command, Start
+from tests.conftest import Command, Echo, Start
 
 import sojourn
 from sojourn import _native
@@ -97,13 +97,13 @@ def printed(page: Path) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("beside_files", GUIDES, ids=name, indirect=True)
-def test_commands_run(beside_files: Path, command: Command, start: Start, echo_port: int) -> None:
+def test_commands_run(beside_files: Path, command: Command, start: Start, echo: Echo) -> None:
     assert list(printed(beside_files))
     for words in printed(beside_files):
         if words[0] == "pad":
             # Padding stays on this machine, and ends soon; the rest is as it is printed.
             here = ["127.0.0.1" if word == "example.net" else word for word in words]
-            process = start(*here, "--udp-echo", echo_port, "--before", "0.1 s", "--duration", "0.5 s")
+            process = start(*here, "--udp-echo", echo.port, "--before", "0.1 s", "--duration", "0.5 s")
             assert process.communicate(timeout=60) == ("no padding was sent\n", ""), words
         else:
             assert command(*words).code == 0, words

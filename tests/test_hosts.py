@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import PATIENCE_S, wait_for
 
 import sojourn
 from sojourn.testbed.errors import TestbedError
@@ -36,9 +37,9 @@ def scenario(duration: str = "0.6 s", *groups: dict[str, Any], **keys: Any) -> s
 
 
 @pytest.fixture(autouse=True)
-def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take less time to start, and give up sooner."""
-    monkeypatch.setattr(world, "_START_S", 1.2)
+def hurry(monkeypatch: pytest.MonkeyPatch, lead_s: float) -> None:
+    """Take less time to start, where the machine is not busy."""
+    monkeypatch.setattr(world, "_START_S", max(1.2, lead_s))
     monkeypatch.setattr(world, "BASE_S", 0.3)
     monkeypatch.setattr(asking, "BASE_S", 0.3)
     monkeypatch.setattr(agent, "_PENALTY_S", 0.0)
@@ -237,10 +238,10 @@ def test_a_port_in_use_is_said_whichever_side_has_it() -> None:
 @needs_ping
 def test_an_agent_serves_one_run_at_a_time_and_others_are_told() -> None:
     port = free_port()
-    with serving(Settings(None, FEW), port):
+    with serving(Settings(None, FEW), port) as told:
         first = threading.Thread(target=ask, args=(scenario("2 s"), Peer("127.0.0.1", port)))
         first.start()
-        time.sleep(1.0)
+        assert wait_for(lambda: bool(told))
         with pytest.raises(TestbedError, match="has a run for another peer; it serves one at a time"):
             ask(scenario(), Peer("127.0.0.1", port))
         first.join()
@@ -271,12 +272,14 @@ def started(link: socket.socket) -> Line:
 def test_an_agent_that_dies_or_falls_silent_ends_the_run(dies: bool, words: str) -> None:
     def script(link: socket.socket) -> None:
         started(link)
-        time.sleep(0.5 if dies else 3.0)
+        link.setblocking(True)
+        while not dies and link.recv(4096):
+            pass
 
     began = time.monotonic()
     with playing(script) as port, pytest.raises(TestbedError, match=words):
-        ask(scenario("60 s"), Peer("127.0.0.1", port, patience_s=1.0))
-    assert time.monotonic() - began < 20
+        ask(scenario("1000 s"), Peer("127.0.0.1", port, patience_s=PATIENCE_S if dies else 1.0))
+    assert time.monotonic() - began < PATIENCE_S
 
 
 @needs_ping
@@ -322,13 +325,6 @@ def is_free(port: int) -> bool:
     return True
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 20) -> bool:
-    until = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.05)
-    return condition()
-
-
 @needs_ping
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_when_the_asking_side_ends_nothing_runs_on(start: Any, tmp_path: Path, number: signal.Signals) -> None:
@@ -338,7 +334,7 @@ def test_when_the_asking_side_ends_nothing_runs_on(start: Any, tmp_path: Path, n
         running = start("run", tmp_path / "lab.toml", "--backend", "hosts", "--peer", f"127.0.0.1:{port}")
         assert wait_for(lambda: not is_free(port + 1))
         running.send_signal(number)
-        running.communicate(timeout=20)
+        running.communicate(timeout=PATIENCE_S)
         assert running.returncode == {signal.SIGINT: 130, signal.SIGKILL: -9}[number]
         # The receiver of the agent has gone with its peer, and the agent is there for the next.
         assert wait_for(lambda: is_free(port + 1))
@@ -353,14 +349,19 @@ def test_when_the_agent_ends_nothing_runs_on(start: Any, number: signal.Signals)
     port = free_port()
     process = start("agent", "--port", port)
     assert wait_for(lambda: _listens(port))
-    ending = threading.Timer(2.0, process.send_signal, [number])
+
+    def end() -> None:
+        wait_for(lambda: not is_free(port + 1))
+        process.send_signal(number)
+
+    ending = threading.Thread(target=end)
     ending.start()
     try:
         with pytest.raises(TestbedError, match=r"has closed the connection|is gone"):
             ask(scenario("60 s"), Peer("127.0.0.1", port))
     finally:
         ending.join()
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == {signal.SIGTERM: 130, signal.SIGKILL: -9}[number]
     assert f"listening on port {port} of 127.0.0.1; flows take the ports {port + 1} to {port + 16}" in errors
     assert wait_for(lambda: is_free(port + 1))

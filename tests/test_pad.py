@@ -5,11 +5,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections import deque
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S, Echo, wait_for
 
 from sojourn import _native
 from sojourn.pad import network as sockets
@@ -289,7 +289,9 @@ def test_what_a_person_sees() -> None:
 
 def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
     words = [sys.executable, "-m", "sojourn", "pad", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+    )
 
 
 @pytest.mark.parametrize(
@@ -328,25 +330,26 @@ def test_without_permission_the_setting_is_named(monkeypatch: pytest.MonkeyPatch
         sockets.Sockets("127.0.0.1", None)
 
 
-def test_a_session_on_loopback_measures_and_draws(echo_port: int, tmp_path: Path) -> None:
+def test_a_session_on_loopback_measures_and_draws(echo: Echo, tmp_path: Path) -> None:
     data, plot = tmp_path / "d.json", tmp_path / "p.png"
     times = ("--duration", "6 s", "--before", "1 s")
-    done = run("127.0.0.1", "--udp-echo", echo_port, *times, "--data", data, "--plot", plot)
+    done = run("127.0.0.1", "--udp-echo", echo.port, *times, "--data", data, "--plot", plot)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "no padding was sent\n")
     told = json.loads(data.read_text(encoding="utf-8"))
-    assert told["probes"] == pytest.approx(60, abs=5)
-    assert len(told["rtts"]) >= told["probes"] - 1
+    # Ten a second and no more; a busy machine skips some, and answers the last ones late.
+    assert 10 < told["probes"] <= 61
+    assert len(told["rtts"]) >= told["probes"] / 2
     assert told["hops"][0][:2] == [1, "127.0.0.1"]
     assert plot.stat().st_size > 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_who_is_told_to_end_leaves_whole_files(echo_port: int, tmp_path: Path, number: signal.Signals) -> None:
+def test_who_is_told_to_end_leaves_whole_files(echo: Echo, tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "d.json"
-    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo_port), "--data", str(data)]
+    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo.port), "--data", str(data)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+    assert wait_for(lambda: echo.answered > 10)
     process.send_signal(number)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (130, "sojourn: interrupted\n")
-    assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 5
+    assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 10

@@ -16,18 +16,20 @@ from sojourn.papers.study import Findings, Item, Study
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 
+ALL = tuple(kernel.CONTROLS)
+
 
 def test_every_case_is_one_that_linux_can_have() -> None:
     for scenario, cases in (
-        (kernel.table2_base(), kernel.table2_cases()),
-        (kernel.table3_base(), kernel.table3_cases()),
+        (kernel.table2_base(), kernel.table2_cases(ALL)),
+        (kernel.table3_base(), kernel.table3_cases(ALL)),
     ):
         named = {label(key): changes for key, changes in cases.items()}
         assert Plan.of({"base": scenario, "backend": "linux", "cases": named}).points == len(cases)
 
 
 def test_the_ways_on_the_kernel_are_those_of_the_simulated_table() -> None:
-    cases = kernel.table3_cases()
+    cases = kernel.table3_cases(ALL)
     assert len(cases) == 2 * 4 * 3
     groups = cases["800 kbit/s", table3.BURSTS, "Vegas"]["group"]
     assert [group["name"] for group in groups] == ["upload", "download", "padding"]

@@ -12,7 +12,9 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
-use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use crate::path_model::{
+    Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax, rounded_down, rounded_up,
+};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -188,7 +190,7 @@ impl Bbr {
     fn product(&self, bandwidth: f64, gain: f64) -> f64 {
         match self.least_rtt.get() {
             None => INITIAL_WINDOW,
-            Some(rtt) => (bandwidth * rtt.as_secs_f64() * gain - HAIR).ceil(),
+            Some(rtt) => rounded_up(bandwidth * rtt.as_secs_f64() * gain - HAIR),
         }
     }
 
@@ -199,7 +201,7 @@ impl Bbr {
             let rate = self.pacing.bytes_per_second();
             let least = if rate < TWO_AT_ONCE { 1.0 } else { 2.0 };
             let bytes = (rate / QUANTA_PER_SECOND).min(LARGEST_QUANTUM);
-            (bytes / self.settings.segment_bytes).floor().max(least)
+            rounded_down(bytes / self.settings.segment_bytes).max(least)
         })
     }
 
@@ -207,7 +209,7 @@ impl Bbr {
     /// more so that probing queues something on a small path too.
     #[inline]
     fn budget(&self, segments: f64) -> f64 {
-        let even = ((segments + 3.0 * self.quantum()) / 2.0).ceil() * 2.0;
+        let even = rounded_up((segments + 3.0 * self.quantum()) / 2.0) * 2.0;
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2.0 } else { even }
     }
 
@@ -274,7 +276,7 @@ impl Bbr {
         }
         let newly = f64::from(sample.newly_delivered);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update((excess - HAIR).ceil().min(self.window));
+        self.extra.update(rounded_up(excess - HAIR).min(self.window));
     }
 
     /// `bbr_ack_aggregation_cwnd`.
@@ -283,7 +285,7 @@ impl Bbr {
         if !self.full {
             return 0.0;
         }
-        self.extra.get().min((self.estimate() * EXTRA_TIME.as_secs_f64()).floor())
+        self.extra.get().min(rounded_down(self.estimate() * EXTRA_TIME.as_secs_f64()))
     }
 
     /// `bbr_update_cycle_phase`.

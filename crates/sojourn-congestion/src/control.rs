@@ -31,6 +31,12 @@ pub trait Control {
     /// The congestion window (cwnd) in segments.
     fn window(&self) -> f64;
 
+    /// Whether the window is too small for a segment, so that nothing more is sent until the retransmission timer has
+    /// gone off, which it does also when nothing is outstanding. Other controls send single segments there.
+    fn waits_for_timeout(&self) -> bool {
+        false
+    }
+
     /// The slow-start threshold (ssthresh) in segments; infinite before the first congestion.
     fn slow_start_threshold(&self) -> f64;
 

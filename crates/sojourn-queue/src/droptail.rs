@@ -107,6 +107,11 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
     }
 
     #[inline]
+    fn next_bytes(&self) -> Option<u32> {
+        self.queue.head().map(|packet| packet.bytes)
+    }
+
+    #[inline]
     fn packets(&self) -> usize {
         self.queue.packets()
     }

@@ -41,9 +41,9 @@ impl<B> Fifo<B> {
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
+        // Read where it lies: what is taken out is then moved as a whole.
+        self.bytes -= u64::from(self.head()?.bytes);
+        self.packets.pop_front()
     }
 
     /// The packet at the head.

@@ -12,8 +12,8 @@ mod tests;
 
 use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
 use crate::hash::FlowHash;
-use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
-use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use crate::pie::law::{self, Controller, Law, Verdict};
+use crate::{Backlog, Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
     joined,

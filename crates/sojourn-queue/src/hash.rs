@@ -139,6 +139,5 @@ mod tests {
     fn a_perfect_hash_isolates_flows() {
         let hash = FlowHash::new(&mut Stream::new(1, "hash"), 4, true);
         assert_eq!((0..100).map(|flow| hash.bucket(&of_flow(flow))).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
-        assert_eq!(hash.buckets(), None);
     }
 }

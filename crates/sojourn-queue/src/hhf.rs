@@ -11,7 +11,8 @@
 //! in FQ-CoDel, the light one with more bytes for each, and the heavy one never counts as new. Nothing is dropped
 //! early or marked. A flow may overtake itself when it becomes heavy while packets of it wait among the light ones.
 //!
-//! The kernel counts time in ticks of its clock; here it is exact.
+//! The kernel counts time in ticks of its clock, of which there are 100 to 1000 in a second; here it is exact unless `tick`
+//! says otherwise.
 
 mod filter;
 mod table;
@@ -76,6 +77,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "silence after which a flow is no longer heavy",
         },
         Parameter {
+            name: "tick",
+            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
+            default: Value::Span(Span::from_nanos(1)),
+            description: "how finely time is counted for reset_timeout and evict_timeout; Linux counts ticks of 1 to 10 ms, 4 ms on most hosts",
+        },
+        Parameter {
             name: "hh_limit",
             kind: Kind::Integer { min: 1, max: 65_536 },
             default: Value::Integer(2048),
@@ -115,6 +122,7 @@ pub struct Hhf<B> {
     hash: FlowHash,
     table: Table,
     filter: Filter,
+    tick: Span,
 }
 
 impl<B: Copy> Hhf<B> {
@@ -135,6 +143,7 @@ impl<B: Copy> Hhf<B> {
             prices: [weight as u32, 1],
             hash: FlowHash::new(&mut random, u32::MAX, params.boolean("perfect")),
             table: Table::new(params.span("evict_timeout"), params.integer("hh_limit") as usize),
+            tick: params.span("tick"),
             filter: Filter::new(params.span("reset_timeout"), params.integer("admit_bytes")),
         })
     }
@@ -142,6 +151,7 @@ impl<B: Copy> Hhf<B> {
     /// Steps 1 to 3.
     #[inline]
     fn classify(&mut self, packet: &Packet<B>, now: Time) -> usize {
+        let now = Time::from_nanos(now.as_nanos() - now.as_nanos() % self.tick.as_nanos());
         self.filter.refresh(now);
         let flow = self.hash.bucket(packet) as u32;
         if self.table.sees(flow, now) {

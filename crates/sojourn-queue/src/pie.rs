@@ -14,7 +14,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Backlog, Controller, Law, Verdict};
+use law::{Controller, Law, Verdict};
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
@@ -134,11 +134,6 @@ impl<B: Copy> Pie<B> {
             next_update: Time::ZERO + law.update(),
             random,
         })
-    }
-
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() }
     }
 
     /// Whether enough waits for the controller to become active.

@@ -56,6 +56,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ..red("burst")
         },
         Parameter {
+            description: "how averages are computed, as in red: as real numbers, or as Linux does, in whole units of the weight, of which whole packets are forgotten and count above min; a weight must then be a power of 1/2",
+            ..red("arithmetic")
+        },
+        Parameter {
             default: Value::Integer(1000),
             description: "bytes of a typical packet (avpkt): what an idle transmission time and a threshold in bytes or time refer to; auto is the link's full-size packet",
             ..red("mean_packet")
@@ -75,8 +79,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "linux",
-            summary: "sch_choke with tc's rules, which ask for a limit and a bandwidth: 1000 packets and the link's rate. Linux draws up to three times where it hits a place of its ring that is empty, and then takes the head; here each draw is uniform over the packets",
-            values: &[],
+            summary: "sch_choke with tc's rules, which ask for a limit and a bandwidth: 1000 packets and the link's rate. Linux draws up to three times where it hits a place of its ring that is empty, and then takes the head; here each draw is uniform over the packets. An average of exactly max belongs to the ramp there, and here to what is above it",
+            values: &[("arithmetic", Value::Choice("whole"))],
         },
         Preset {
             name: "paper",

@@ -92,6 +92,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         description: "packets of a burst that the rule burst lets pass; auto is (2 min + max)/(3 mean_packet)",
     },
     Parameter {
+        name: "arithmetic",
+        kind: Kind::Choice(&["real", "whole"]),
+        default: Value::Choice("real"),
+        description: "how averages are computed: as real numbers, or as Linux does, in whole units of the weight, of which whole packets or bytes are forgotten and count above min; a weight must then be a power of 1/2",
+    },
+    Parameter {
         name: "gentle",
         kind: Kind::Boolean,
         default: Value::Boolean(true),
@@ -235,7 +241,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "tc red with avpkt 1000: thresholds from limit, weight from burst, no gentle region",
+            summary: "tc red with avpkt 1000: thresholds from limit, weight from burst, no gentle region. Linux's average has whole bytes, so that it is up to a byte higher; arithmetic whole is the same to the bit",
             values: LINUX,
         },
         Preset {

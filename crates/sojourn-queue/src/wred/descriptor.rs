@@ -54,6 +54,7 @@ const PARAMETERS: &[Parameter] = &[
     red("weight"),
     red("auto_weight"),
     red("burst"),
+    red("arithmetic"),
     Parameter { default: Value::Boolean(false), ..red("gentle") },
     red("spread"),
     red("ageing"),

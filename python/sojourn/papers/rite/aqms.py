@@ -214,7 +214,7 @@ def targets(lab: Lab) -> Findings:
             f"{target:g}": {name: _rtt(five(results, (name, target, level))) for name in QUEUES}
             for target in TARGETS_MS
         }
-        rows[f"{level} congestion: {LEVELS[level]} flows for each pair"] = places
+        rows[f"{level} congestion: {LEVELS[level]} flow{'' if LEVELS[level] == 1 else 's'} for each pair"] = places
         data += [(level, float(target), name, *parts) for target, at in places.items() for name, parts in at.items()]
     found = Findings()
     found.show(

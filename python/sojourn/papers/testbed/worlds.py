@@ -13,7 +13,7 @@ from sojourn.papers.study import Check, Findings, Item, Table
 from sojourn.papers.testbed import today
 from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
 from sojourn.papers.testbed.tables import DELAY_MS, DELAY_PART, SHARE_POINTS, near, table3_cells, table4_cells
-from sojourn.papers.testbed.world import KERNEL, SIM, Cell
+from sojourn.papers.testbed.world import KERNEL, RUNS, SIM, Cell
 
 _SETS = {"Table 3": table3_cells, "Table 4": table4_cells, "today": today.cells}
 _METRICS = ("share", "delay")
@@ -111,8 +111,9 @@ ITEMS = (
     Item(
         "worlds",
         "The kernel beside the simulator",
-        "Every cell of Table 3, Table 4 and of today, with the presets linux; in simulation libutp with its own timers "
-        "and packet sizes, PIE with an update every 20 ms as user-mode Linux has it; three simulated runs each",
+        f"Every cell of Table 3, Table 4 and of today, with the presets linux, {RUNS} runs in each world; in "
+        "simulation libutp with the transport libutp, and the ticks of user-mode Linux: timers of TCP wait for the "
+        "next 10 ms, PIE's update comes every 30 ms",
         worlds,
     ),
 )
