@@ -305,6 +305,8 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
         (["127.0.0.1", "--uplink", "800"], '--uplink 800: a rate, such as "800 kbit/s"'),
         (["127.0.0.1", "--ttl", "0"], "Invalid value for '--ttl'"),
         (["127.0.0.1", "--plot", "x.gif"], "--plot: a picture's name ends in"),
+        (["127.0.0.1", "--plot", "no-such/x.png"], "no-such: --plot: no such directory"),
+        (["127.0.0.1", "--data", "no-such/x.json"], "no-such: --data: no such directory"),
         (["224.0.0.1"], "HOST: 224.0.0.1 is not the address of one host"),
         (["host.invalid"], "HOST: host.invalid has no IPv4 address"),
         (["192.0.2.1"], "192.0.2.1 is not this machine's own, and nobody is there to be asked"),

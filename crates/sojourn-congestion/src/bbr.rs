@@ -352,11 +352,11 @@ impl Bbr {
 
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
-    fn update_least_rtt(&mut self, now: Time, sample: &RateSample) {
+    fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
         let expired = self.least_rtt.expired(now);
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = sample.rtt {
+        if let Some(rtt) = rtt {
             let renewed = self.least_rtt.get().is_none_or(|least| {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });
@@ -463,7 +463,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, f64::from(sample.in_flight));
-        self.update_least_rtt(ack.now, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();
         self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);

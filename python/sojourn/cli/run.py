@@ -10,6 +10,7 @@ from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
+from sojourn.cli.targets import check_picture
 from sojourn.reading import input_error, read
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 WORLDS = ("sim", "fluid", "linux", "hosts")
 KERNELS = ("auto", "host", "uml", "uml-virtual")
 SHAPERS = ("htb", "tbf", "device")
-PICTURES = (".pdf", ".png", ".svg")
 
 
 @click.command(
@@ -160,16 +160,8 @@ def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
         from sojourn.store import check_directory
 
         check_directory(out, force=force)
-    if plot is None:
-        return
-    path = Path(plot)
-    if path.suffix.lower() not in PICTURES:
-        raise input_error(f"--plot: a picture's name ends in {', '.join(PICTURES)}", file=plot)
-    if not path.parent.is_dir():
-        raise input_error("--plot: no such directory", file=str(path.parent))
-    from sojourn.store import check_writable
-
-    check_writable(path.parent, plot)
+    if plot is not None:
+        check_picture("--plot", Path(plot))
 
 
 def _draw(result: "Result", path: Path) -> None:
