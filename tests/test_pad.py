@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from pathlib import Path
 
@@ -343,6 +344,19 @@ def test_a_session_on_loopback_measures_and_draws(echo: Echo, tmp_path: Path) ->
     assert len(told["rtts"]) >= told["probes"] / 2
     assert told["hops"][0][:2] == [1, "127.0.0.1"]
     assert plot.stat().st_size > 0
+
+
+def test_who_is_killed_sends_nothing_more(echo: Echo) -> None:
+    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo.port)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: echo.answered > 5)
+    process.kill()
+    process.wait(PATIENCE_S)
+    # What was on its way is answered; ten a second would be five more.
+    time.sleep(0.1)
+    answered = echo.answered
+    time.sleep(0.5)
+    assert echo.answered == answered
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

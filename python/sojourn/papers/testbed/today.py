@@ -100,7 +100,7 @@ def today(lab: Lab) -> Findings:
     aqms = [name for name in DISCIPLINES if name != FIFO]
     for low in LOW:
         shares = {name: real[low, name].share.mean for name in NAMES if (low, name) in real}
-        kept = [f"{name} {100 * shares[name]:.0f} %" for name in aqms if shares[name] > _RESET]
+        kept = [f"{name} {100 * shares[name]:.0f} %" for name in aqms if name in shares and shares[name] > _RESET]
         text = ", ".join(f"{name} {100 * share:.0f}" for name, share in shares.items())
         if low in (LEDBAT, _RFC):
             found.checks.append(
