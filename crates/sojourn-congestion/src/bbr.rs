@@ -238,7 +238,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, f64::from(sample.in_flight));
-        self.update_least_rtt(ack.now, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();
         self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);

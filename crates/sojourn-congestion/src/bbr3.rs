@@ -267,7 +267,7 @@ impl Control for Bbr3 {
         self.check_startup_done(&seen);
         self.check_drain_done(&seen);
         self.update_cycle(&seen);
-        let expired = self.update_least_rtt(&seen);
+        let expired = self.update_least_rtt(&seen, ack.rtt);
         self.check_probe_rtt(&seen, expired);
         self.bounds.advance_latest(&seen);
         self.bandwidth = self.max_bandwidth.get().min(self.bounds.bandwidth);

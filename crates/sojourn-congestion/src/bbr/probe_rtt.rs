@@ -3,16 +3,16 @@
 use super::{Bbr, Mode};
 use crate::control::RateSample;
 use crate::path_model::MIN_PIPE;
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 impl Bbr {
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
-    pub(super) fn update_least_rtt(&mut self, now: Time, sample: &RateSample) {
+    pub(super) fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
         let expired = self.least_rtt.expired(now);
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = sample.rtt {
+        if let Some(rtt) = rtt {
             let renewed = self.least_rtt.get().is_none_or(|least| {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });

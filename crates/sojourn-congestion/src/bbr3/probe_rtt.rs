@@ -1,14 +1,14 @@
 //! The least round-trip time, and draining the path to measure it.
 
 use super::{Bbr3, Seen, State};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 impl Bbr3 {
     /// `UpdateMinRTT()`; whether the time to drain the path has come.
     #[inline]
-    pub(super) fn update_least_rtt(&mut self, seen: &Seen<'_>) -> bool {
+    pub(super) fn update_least_rtt(&mut self, seen: &Seen<'_>, rtt: Option<Span>) -> bool {
         let expired = self.recent_rtt.expired(seen.now);
-        if let Some(rtt) = seen.sample.rtt
+        if let Some(rtt) = rtt
             && self.recent_rtt.get().is_none_or(|least| rtt < least || expired)
         {
             self.recent_rtt.set(rtt, seen.now);

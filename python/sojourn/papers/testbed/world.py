@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, label, measure
+from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Number, Results, label, measure
+from sojourn.papers.two_worlds import pie_as_on_the_kernel
+from sojourn.testbed.plan.flows import moments
 
 RATE = "500 kbit/s"
 RUNS = 3
 """As in the paper."""
+SIM_RUNS_EACH = 10
+"""Simulated runs cost little, and where flows have a packet or two they spread much: so many for each of the kernel's,
+with its start times."""
 KERNEL, SIM = "kernel", "sim"
 LEDBAT, TCP_LP = "LEDBAT", "TCP-LP"
 # The paper's LEDBAT is libutp.
@@ -22,13 +27,6 @@ FIFO, RED, SFQ, RED_STAR = "FIFO", "RED", "SFQ", "RED*"
 _TICK = {"timer_tick": "10 ms"}
 # Controls that are programs on the kernel, and bring their timers: libutp, and the project's own code over UDP.
 _OWN_TIMERS = {"libutp": "libutp", "ledbat": "linux"}
-
-# PIE's 15 ms on user-mode Linux: two ticks of 10 ms, and the one more that a kernel's timer waits so as not to be early
-# (docs/validation/kernel-conformance.md).
-_PIE_UPDATE = "30 ms"
-# PIE leaves alone what is less than two of the device's largest frames. Here its bytes are counted without the 14 of
-# Ethernet, so that two full packets are less.
-_LARGEST_FRAME = 1514
 
 
 def red(least_bytes: int, most_bytes: int, burst: int, mean_packet: int = 1000, max_p: float = 0.02) -> dict[str, Any]:
@@ -53,6 +51,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     SFQ: {"kind": "sfq", "preset": "linux", "perturb": "10 s"},
     RED_STAR: red(16_500, 49_500, 28),
 }
+
+_START = {"uniform": ["0 s", "0.1 s"]}
 
 # What ping sends: 56 bytes of data, 8 of ICMP, 20 of IP, five times a second. The kernel's probe is always there.
 _PING = {
@@ -86,7 +86,7 @@ def _group(world: str, name: str, control: Any) -> dict[str, Any]:
         "transport": {"preset": "linux", **_TICK} if world == SIM else "linux",
         "flows": 5,
         "rtt": "30 ms",
-        "start": {"uniform": ["0 s", "0.1 s"]},
+        "start": _START,
     }
 
 
@@ -98,6 +98,9 @@ def case(queue: Mapping[str, Any], control: Any, flows: int) -> dict[str, Any]:
         "group.tcp.flows": flows,
         "group.background.flows": flows,
     }
+
+
+PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
 
 
 @dataclass(frozen=True)
@@ -115,17 +118,18 @@ class Cell:
     """TCP's part in each run."""
 
 
-def cell(results: Results, key: Key) -> Cell:
-    """Return what a case found; in a simulation the ping is a flow of the case."""
-    tcp, background = (results.values(key, "goodput_mbps", group) for group in (TCP, BACKGROUND))
-    is_simulated = (label(key), "ping") in results.rows
-    ping = results.number(key, "queue_ms_mean", "ping") if is_simulated else results.number(key, PING_MS)
-    shares = [one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other]
-    exact = results.number(key, EXACT_MS)
-    return Cell(Number.of(shares), exact, ping, results.number(key, "bottleneck_utilization"), tuple(shares))
+def cell(results: Results, *keys: Key) -> Cell:
+    """Return what one or more cases found together; in a simulation the ping is a flow of the case."""
 
+    def values(metric: str, group: str = TCP) -> list[float]:
+        return [value for key in keys for value in results.values(key, metric, group)]
 
-PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
+    tcp, background = (values("goodput_mbps", group) for group in (TCP, BACKGROUND))
+    is_simulated = (label(keys[0]), "ping") in results.rows
+    ping = values("queue_ms_mean", "ping") if is_simulated else values(PING_MS)
+    shares = tuple(one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other)
+    exact, utilization = values(EXACT_MS), values(UTILIZATION)
+    return Cell(Number.of(shares), Number.of(exact), Number.of(ping), Number.of(utilization), shares)
 
 
 def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,22 +145,37 @@ def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
-    if queue["kind"] == "pie":
-        return {**queue, "update": _PIE_UPDATE, "mean_packet": _LARGEST_FRAME}
     if queue["kind"] == "drr":
         # The kernel's drr has a limit for each flow's class, Sojourn's one for all; sfq has turns of a packet too, and
         # with perfect buckets a limit for each.
         packets = int(queue["limit"].removesuffix(" packets"))
         most = packets * 2 * max(FLOWS.values())
         return {"kind": "sfq", "preset": "linux", "perfect": True, "depth": packets, "limit": f"{most} packets"}
-    return dict(queue)
+    return pie_as_on_the_kernel(queue)
 
 
-def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
-    """Run cases in simulation."""
-    told = {key: as_on_the_kernel(changes) for key, changes in cases.items()}
-    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
-    return {key: cell(results, key) for key in cases}
+def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, each: int = 1) -> dict[Key, Cell]:
+    """Run cases in simulation, so many times for each run on the kernel, with the start times that flows have there.
+
+    Which flow begins first decides much where a buffer holds half a run.
+    """
+    seeds = range(1, RUNS + 1)
+    told = {
+        (*key, seed): as_on_the_kernel(changes) | starts(changes, seed)
+        for key, changes in cases.items()
+        for seed in seeds
+    }
+    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=each)
+    return {key: cell(results, *((*key, seed) for seed in seeds)) for key in cases}
+
+
+def starts(changes: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return the start times of a case's flows in a run on the kernel."""
+    found = {}
+    for name in (TCP, BACKGROUND):
+        group = {"name": name, "flows": changes[f"group.{name}.flows"], "start": _START}
+        found[f"group.{name}.start"] = [f"{1e3 * (start_s or 0.0):.6f} ms" for start_s in moments(group, "start", seed)]
+    return found
 
 
 def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Cell]:
@@ -167,4 +186,4 @@ def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -
 
 def both(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[str, dict[Key, Cell]]:
     """Run cases in both worlds; return what each found."""
-    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases)}
+    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases, each=SIM_RUNS_EACH)}
