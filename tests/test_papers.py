@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tests.conftest import Command
 
 from sojourn.papers.__main__ import publish
-from sojourn.papers.braud import BRAUD, load, table2
+from sojourn.papers.braud import BRAUD, load, table2, table3
 from sojourn.papers.braud.load import DOWNLOADS, Responses
 from sojourn.papers.files import markdown_checks, write_page, write_short
 from sojourn.papers.fluid import FLUID, scale
@@ -100,6 +100,15 @@ def test_table_2_is_tried_as_printed_and_as_it_may_have_been(lab: Lab) -> None:
         one for one in found.checks if one.claim.startswith("120 packets, as printed, without padding: round")
     )
     assert printed.agrees is False
+
+
+def test_one_host_alone_may_delay_its_acknowledgements() -> None:
+    line = table3.LINES["400 kbit/s"]
+    for transports in table3.READINGS.values():
+        groups = table3._told(table3.case(line, table3.PADDED, 60), transports)["group"]
+        told = {group["name"]: group.get("transport") for group in groups}
+        assert told == {"upload": transports[0], "download": transports[1], "padding": None}
+    assert len({str(transports) for transports in table3.READINGS.values()}) == 4
 
 
 def test_the_largest_transfer_makes_the_load() -> None:

@@ -10,7 +10,7 @@ from sojourn.papers import two_worlds
 from sojourn.papers.braud import BRAUD, kernel, table3
 from sojourn.papers.braud.table2 import ELSEWHERE
 from sojourn.papers.braud.world import UP_MS, UPLOAD
-from sojourn.papers.lab import Lab
+from sojourn.papers.lab import Effort, Lab
 from sojourn.papers.measures import Results, label
 from sojourn.papers.study import Findings, Item, Study
 from sojourn.sweep import Plan
@@ -71,6 +71,40 @@ def test_a_simulation_apart_from_the_kernel_is_named() -> None:
     assert found.agrees is False
     assert "in 1 of 2 cases" in found.measured
     assert found.note.endswith("What is more is open. Simulated against the kernel: x, True: +20%.")
+
+
+@pytest.mark.parametrize(
+    ("effort", "controls"), [(Effort.USUAL, {"NewReno"}), (Effort.LONG, {"NewReno", "Vegas", "CUBIC"})]
+)
+def test_only_the_long_study_has_all_controls_and_each_case_has_a_spread(
+    effort: Effort, controls: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def given(_lab: Lab, _name: str, _scenario: Any, cases: Any, **kept: Any) -> Results:
+        assert {key[2] for key in cases} == controls
+        seeds.append(kept["seeds"])
+        return Given((280.0, 113.7), (0.770, 0.657))
+
+    monkeypatch.setattr("sojourn.papers.two_worlds.measure", given)
+    kernel.table2(Lab(Path(), 1, effort=effort))
+    assert min(seeds) > 1
+
+
+@pytest.mark.parametrize(("asked", "effort"), [([], Effort.USUAL), (["--long"], Effort.LONG)])
+def test_the_long_study_is_asked_for(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str], effort: Effort
+) -> None:
+    seen: list[Effort] = []
+
+    def find(lab: Lab) -> Findings:
+        seen.append(lab.effort)
+        return Findings(verdict="Found.")
+
+    study = Study("small", "Small", "Nobody", [Item("one", "One", "none", find)])
+    monkeypatch.setattr("sojourn.papers.studies.STUDIES", (study,))
+    assert command("paper", "small", *asked, "--out", tmp_path / "out").code == 0
+    assert seen == [effort]
 
 
 @pytest.fixture

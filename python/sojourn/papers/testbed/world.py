@@ -6,6 +6,7 @@ from typing import Any
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Number, Results, label, measure
+from sojourn.papers.two_worlds import pie_as_on_the_kernel
 from sojourn.testbed.plan.flows import moments
 
 RATE = "500 kbit/s"
@@ -26,13 +27,6 @@ FIFO, RED, SFQ, RED_STAR = "FIFO", "RED", "SFQ", "RED*"
 _TICK = {"timer_tick": "10 ms"}
 # Controls that are programs on the kernel, and bring their timers: libutp, and the project's own code over UDP.
 _OWN_TIMERS = {"libutp": "libutp", "ledbat": "linux"}
-
-# PIE's 15 ms on user-mode Linux: two ticks of 10 ms, and the one more that a kernel's timer waits so as not to be early
-# (docs/validation/kernel-conformance.md).
-_PIE_UPDATE = "30 ms"
-# PIE leaves alone what is less than two of the device's largest frames. Here its bytes are counted without the 14 of
-# Ethernet, so that two full packets are less.
-_LARGEST_FRAME = 1514
 
 
 def red(least_bytes: int, most_bytes: int, burst: int, mean_packet: int = 1000, max_p: float = 0.02) -> dict[str, Any]:
@@ -151,15 +145,13 @@ def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
-    if queue["kind"] == "pie":
-        return {**queue, "update": _PIE_UPDATE, "mean_packet": _LARGEST_FRAME}
     if queue["kind"] == "drr":
         # The kernel's drr has a limit for each flow's class, Sojourn's one for all; sfq has turns of a packet too, and
         # with perfect buckets a limit for each.
         packets = int(queue["limit"].removesuffix(" packets"))
         most = packets * 2 * max(FLOWS.values())
         return {"kind": "sfq", "preset": "linux", "perfect": True, "depth": packets, "limit": f"{most} packets"}
-    return dict(queue)
+    return pie_as_on_the_kernel(queue)
 
 
 def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, each: int = 1) -> dict[Key, Cell]:
