@@ -416,7 +416,6 @@ impl Sender {
     }
 
     fn finish_repair(&mut self) {
-        self.undo.forget();
         self.state = State::Open;
         self.reset_duplicates();
     }
@@ -509,7 +508,7 @@ impl Sender {
         }
         let repeated = self.timed_out_at == Some(self.board.first());
         let flight = self.flight_size();
-        self.remember(repeated, now);
+        self.remember(now);
         self.board.mark_all_lost();
         self.report_losses(now);
         self.reduce(Signal::Timeout { repeated }, flight, now);
