@@ -8,7 +8,7 @@ from benchmarks.agreement import label
 from benchmarks.common import listed, paragraph, table
 from benchmarks.compare import CONTROLS, DELAYS, NOISE, QUEUES
 from benchmarks.explanations import Explanation
-from benchmarks.peers.peers import PeerName
+from benchmarks.peers.points import PeerName
 
 PEERS: Mapping[PeerName, str] = {"ns2": "ns-2", "ns3": "ns-3"}
 # Families of points: what they are called, and their page.

@@ -12,7 +12,9 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
-use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use crate::path_model::{
+    Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax, rounded_down, rounded_up,
+};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -188,7 +190,7 @@ impl Bbr {
     fn product(&self, bandwidth: f64, gain: f64) -> f64 {
         match self.least_rtt.get() {
             None => INITIAL_WINDOW,
-            Some(rtt) => (bandwidth * rtt.as_secs_f64() * gain - HAIR).ceil(),
+            Some(rtt) => rounded_up(bandwidth * rtt.as_secs_f64() * gain - HAIR),
         }
     }
 
@@ -199,7 +201,7 @@ impl Bbr {
             let rate = self.pacing.bytes_per_second();
             let least = if rate < TWO_AT_ONCE { 1.0 } else { 2.0 };
             let bytes = (rate / QUANTA_PER_SECOND).min(LARGEST_QUANTUM);
-            (bytes / self.settings.segment_bytes).floor().max(least)
+            rounded_down(bytes / self.settings.segment_bytes).max(least)
         })
     }
 
@@ -207,7 +209,7 @@ impl Bbr {
     /// more so that probing queues something on a small path too.
     #[inline]
     fn budget(&self, segments: f64) -> f64 {
-        let even = ((segments + 3.0 * self.quantum()) / 2.0).ceil() * 2.0;
+        let even = rounded_up((segments + 3.0 * self.quantum()) / 2.0) * 2.0;
         if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2.0 } else { even }
     }
 
@@ -274,7 +276,7 @@ impl Bbr {
         }
         let newly = f64::from(sample.newly_delivered);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update((excess - HAIR).ceil().min(self.window));
+        self.extra.update(rounded_up(excess - HAIR).min(self.window));
     }
 
     /// `bbr_ack_aggregation_cwnd`.
@@ -283,7 +285,7 @@ impl Bbr {
         if !self.full {
             return 0.0;
         }
-        self.extra.get().min((self.estimate() * EXTRA_TIME.as_secs_f64()).floor())
+        self.extra.get().min(rounded_down(self.estimate() * EXTRA_TIME.as_secs_f64()))
     }
 
     /// `bbr_update_cycle_phase`.
@@ -350,11 +352,11 @@ impl Bbr {
 
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
-    fn update_least_rtt(&mut self, now: Time, sample: &RateSample) {
+    fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
         let expired = self.least_rtt.expired(now);
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = sample.rtt {
+        if let Some(rtt) = rtt {
             let renewed = self.least_rtt.get().is_none_or(|least| {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });
@@ -461,7 +463,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, f64::from(sample.in_flight));
-        self.update_least_rtt(ack.now, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();
         self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);

@@ -336,9 +336,9 @@ impl Bbr3 {
 
     /// `UpdateMinRTT()`; whether the time to drain the path has come.
     #[inline]
-    fn update_least_rtt(&mut self, seen: &Seen<'_>) -> bool {
+    fn update_least_rtt(&mut self, seen: &Seen<'_>, rtt: Option<Span>) -> bool {
         let expired = self.recent_rtt.expired(seen.now);
-        if let Some(rtt) = seen.sample.rtt
+        if let Some(rtt) = rtt
             && self.recent_rtt.get().is_none_or(|least| rtt < least || expired)
         {
             self.recent_rtt.set(rtt, seen.now);
@@ -462,7 +462,7 @@ impl Control for Bbr3 {
         self.check_startup_done(&seen);
         self.check_drain_done(&seen);
         self.update_cycle(&seen);
-        let expired = self.update_least_rtt(&seen);
+        let expired = self.update_least_rtt(&seen, ack.rtt);
         self.check_probe_rtt(&seen, expired);
         self.bounds.advance_latest(&seen);
         self.bandwidth = self.max_bandwidth.get().min(self.bounds.bandwidth);

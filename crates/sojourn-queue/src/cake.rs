@@ -222,7 +222,10 @@ impl<B: Body> Cake<B> {
             if tin.deficit <= 0 {
                 tin.deficit += tin.quantum;
             }
-            self.current = (self.current + 1) % self.tins.len();
+            self.current += 1;
+            if self.current == self.tins.len() {
+                self.current = 0;
+            }
         }
     }
 

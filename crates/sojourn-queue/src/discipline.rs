@@ -31,6 +31,12 @@ pub trait Discipline<B> {
     /// Bytes waiting.
     fn bytes(&self) -> u64;
 
+    /// Both at once.
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets(), bytes: self.bytes() }
+    }
+
     /// When the next packet may leave: now unless the discipline shapes, `None` where nothing waits.
     fn ready_at(&self, now: Time) -> Option<Time> {
         (self.packets() > 0).then_some(now)
@@ -69,6 +75,15 @@ pub trait Discipline<B> {
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
     /// NaN for what is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&str, f64)) {}
+}
+
+/// What waits.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// Who is told of packets that a discipline drops or marks.

@@ -45,9 +45,9 @@ pub mod wred;
 pub mod wrr;
 
 pub use body::{Acknowledgement, Body, MOST_RANGES};
-pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
-pub use fifo::{Fifo, Limit};
-pub use hash::FlowHash;
+pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
+pub(crate) use fifo::{Fifo, Limit};
+pub(crate) use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
@@ -117,6 +117,10 @@ macro_rules! disciplines {
             #[inline]
             fn bytes(&self) -> u64 {
                 match self { $(Queue::$name(queue) => queue.bytes()),+ }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(Queue::$name(queue) => queue.backlog()),+ }
             }
             #[inline]
             fn ready_at(&self, now: Time) -> Option<Time> {

@@ -27,11 +27,23 @@ type Event = u64;
 /// No event, in whatever slot.
 const NO_EVENT: Event = Event::MAX;
 
+/// The earlier of two timers, of two at the same instant the one set first, is less: one comparison of one number, for a
+/// processor guesses wrong which of two timers is earlier.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Timer {
-    time: Time,
-    order: u64,
+    /// Nanoseconds, and below them how many were set before.
+    rank: u128,
     owner: u32,
+}
+
+impl Timer {
+    fn new(time: Time, order: u64, owner: u32) -> Timer {
+        Timer { rank: u128::from(time.as_nanos()) << u64::BITS | u128::from(order), owner }
+    }
+
+    fn time(&self) -> Time {
+        Time::from_nanos((self.rank >> u64::BITS) as u64)
+    }
 }
 
 impl Agenda {
@@ -64,7 +76,7 @@ impl Agenda {
     /// Removes the timer that is due next; its owner.
     pub fn take_timer(&mut self) -> u32 {
         let Reverse(timer) = self.timers.pop().expect("the timers' slot is due");
-        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time));
+        self.set(self.timer_slot, self.timers.peek().map_or(Time::NEVER, |Reverse(timer)| timer.time()));
         timer.owner
     }
 
@@ -85,9 +97,9 @@ impl Agenda {
 
     /// Adds a timer for `owner`.
     pub fn add_timer(&mut self, owner: u32, time: Time) {
-        self.timers.push(Reverse(Timer { time, order: self.timers_set, owner }));
+        self.timers.push(Reverse(Timer::new(time, self.timers_set, owner)));
         self.timers_set += 1;
-        if self.timers.peek().is_some_and(|Reverse(first)| first.time == time) {
+        if self.timers.peek().is_some_and(|Reverse(first)| first.time() == time) {
             self.set(self.timer_slot, time);
         }
     }

@@ -108,7 +108,10 @@ impl Line {
     /// The packet that has arrived.
     #[inline]
     pub fn pop(&mut self) -> Packet {
-        self.packets.pop_front().expect("a line is due only with a packet").1
+        // Read where it lies: what is taken out is then moved as a whole.
+        let (_, packet) = *self.packets.front().expect("a line is due only with a packet");
+        self.packets.pop_front();
+        packet
     }
 }
 

@@ -153,11 +153,12 @@ impl World {
     /// A link has sent a packet.
     #[inline]
     fn on_sent(&mut self, index: usize) {
-        let sent = self.links[index].finish();
+        let link = &mut self.links[index];
+        // A shaper may only have asked to be served again.
+        let Some(&packet) = link.on_wire() else { return self.serve(index) };
+        link.finish();
         self.serve(index);
-        if let Some(packet) = sent {
-            self.leave_link(index, packet);
-        }
+        self.leave_link(index, packet);
     }
 
     #[inline]
@@ -195,7 +196,7 @@ impl World {
     #[inline]
     fn arrive(&mut self, index: usize, packet: Packet) {
         self.links[index].arrive(packet, &mut self.flows, self.now);
-        if self.links[index].is_idle() {
+        if self.links[index].on_wire().is_none() {
             self.serve(index);
         }
         self.links[index].measure_peak();
@@ -241,7 +242,7 @@ impl World {
         dies
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_line(&mut self, index: usize, packet: Packet) {
         if self.lines[index].push(packet, self.now) {
             self.agenda.set(self.line_slot(index), self.lines[index].next_time());
@@ -249,7 +250,7 @@ impl World {
     }
 
     /// A packet enters the network, travelling in `direction`.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, direction: Direction, packet: Packet) {
         match self.entrances[direction as usize] {
             Some(link) => self.arrive(link, packet),
@@ -555,7 +556,7 @@ impl World {
     }
 
     /// The receiver of a flow sends `segment` with `payload_bytes`.
-    #[inline]
+    #[inline(always)]
     fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();

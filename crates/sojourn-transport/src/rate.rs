@@ -153,7 +153,6 @@ impl RateSampler {
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,
             interval: if plausible { interval } else { Span::ZERO },
-            rtt,
             prior_delivered: snapshot.delivered,
             total_delivered: self.delivered,
             newly_delivered: std::mem::take(&mut self.newly_delivered),
@@ -234,7 +233,7 @@ mod tests {
         let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
         let present = Present { now: at(90), in_flight: 0, repairing: false };
         let sample = sampler.sample(&snapshot, None, &present);
-        assert_eq!((sample.rtt, sample.interval, sample.per_second()), (None, Span::ZERO, 0.0));
+        assert_eq!((sample.interval, sample.per_second()), (Span::ZERO, 0.0));
     }
 
     #[test]

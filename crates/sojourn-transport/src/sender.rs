@@ -10,7 +10,7 @@
 mod tests;
 mod undo;
 
-use crate::options::Options;
+use crate::options::{Options, at_tick};
 use crate::rate::{Present, RateSampler, Snapshot};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
@@ -86,8 +86,11 @@ pub struct Sender {
     receive_window: u32,
     initial_window: f64,
     sack: bool,
-    limited_transmit: bool,
+    /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
+    /// known, and during a repair.
+    most_left: [u32; 2],
     timestamps: bool,
+    timer_tick: Span,
     ecn: bool,
     pacing: Option<f64>,
     control: AnyControl,
@@ -136,8 +139,12 @@ impl Sender {
             receive_window: options.receive_window,
             initial_window: f64::from(options.initial_window),
             sack: options.sack,
-            limited_transmit: options.limited_transmit,
+            most_left: [
+                if options.limited_transmit { LIMITED_TRANSMIT } else { 0 },
+                if options.sack { 0 } else { u32::MAX },
+            ],
             timestamps: options.timestamps,
+            timer_tick: options.timer_tick,
             ecn: options.ecn,
             pacing: options.pacing,
             control,
@@ -316,6 +323,9 @@ impl Sender {
                 rate,
             });
         }
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
         // After the acknowledgement, so that a control that counts marks has counted this one.
         if segment.ece {
             self.on_echo(acknowledged, now);
@@ -402,7 +412,7 @@ impl Sender {
         if self.board.outstanding() == 0 {
             self.retransmission_at = Time::NEVER;
         } else if restart_timer {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
     }
 
@@ -448,7 +458,7 @@ impl Sender {
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
     }
@@ -494,14 +504,30 @@ impl Sender {
         }
     }
 
+    /// When the retransmission timer goes off that is started at `now`.
+    #[inline]
+    fn timer(&self, now: Time) -> Time {
+        at_tick(now + self.rtt.timeout(), self.timer_tick)
+    }
+
+    /// Whether nothing is outstanding and the control waits for the timer all the same.
+    #[inline]
+    fn is_waiting(&self) -> bool {
+        self.board.outstanding() == 0 && self.control.waits_for_timeout()
+    }
+
     /// A time that [`deadline`](Sender::deadline) named has come.
     pub fn on_timer(&mut self, now: Time) {
         if now < self.retransmission_at {
             return;
         }
+        if self.state != State::Handshake && self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+            return self.reduce(Signal::Timeout { repeated: false }, 0, now);
+        }
         self.counts.timeouts += 1;
         self.rtt.back_off();
-        self.retransmission_at = now + self.rtt.timeout();
+        self.retransmission_at = self.timer(now);
         if self.state == State::Handshake {
             self.syn_due = true;
             return;
@@ -523,29 +549,46 @@ impl Sender {
     /// Segments believed to be in the network.
     #[inline]
     fn in_flight(&self) -> u32 {
-        match self.state {
-            State::Open | State::Handshake => {
-                let left = if self.limited_transmit { self.duplicates.min(LIMITED_TRANSMIT) } else { 0 };
-                self.board.outstanding().saturating_sub(left)
-            }
-            State::Recovery if !self.sack => self.board.pipe().saturating_sub(self.duplicates),
-            State::Recovery | State::Loss => self.board.pipe(),
-        }
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        // Numbers to choose from, not branches: flows in all states take turns.
+        let believed = if repairing { self.board.pipe() } else { self.board.outstanding() };
+        believed.saturating_sub(self.duplicates.min(self.most_left[usize::from(repairing)]))
     }
 
     /// The next thing to send now; call until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::Handshake {
-            return self.poll_syn(now);
+            return self.take_syn(now).then_some(Transmit::Syn);
         }
+        let (number, retransmission) = self.poll_segment(now)?;
+        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
+        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
+    }
+
+    fn take_syn(&mut self, now: Time) -> bool {
+        if !self.syn_due || self.end == 0 {
+            return false;
+        }
+        self.syn_due = false;
+        // A SYN that was sent twice gives no sample (Karn).
+        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
+        self.retransmission_at = self.timer(now);
+        true
+    }
+
+    /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
+    #[inline]
+    fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
         if let Some(number) = self.urgent.take() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some((number, true));
         }
         let window = self.control.window();
         let flight = self.in_flight();
-        // A window below one segment still sends single segments, spaced by pacing.
-        if flight > 0 && f64::from(flight + 1) > window {
+        // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
+        if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
             self.window_limited = true;
             return None;
         }
@@ -565,33 +608,24 @@ impl Sender {
         Some(choice)
     }
 
-    fn poll_syn(&mut self, now: Time) -> Option<Transmit> {
-        if !self.syn_due || self.end == 0 {
-            return None;
-        }
-        self.syn_due = false;
-        // A SYN that was sent twice gives no sample (Karn).
-        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
-        self.retransmission_at = now + self.rtt.timeout();
-        Some(Transmit::Syn)
-    }
-
-    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess.
+    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
     #[inline]
-    fn choose(&mut self, now: Time) -> Option<Transmit> {
+    fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
         if let Some(number) = self.board.next_lost() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some((number, true));
         }
         let next = self.board.next();
         let room = self.board.outstanding() < self.receive_window;
         if next < self.end && room {
-            return Some(self.send_new(next, now));
+            self.send_new(next, now);
+            return Some((next, false));
         }
         if self.state == State::Recovery
             && self.sack
             && let Some(guess) = self.guess(now)
         {
-            return Some(guess);
+            return Some((guess, true));
         }
         self.window_limited = false;
         let in_flight = self.in_flight();
@@ -604,9 +638,10 @@ impl Sender {
     }
 
     /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
-    fn guess(&mut self, now: Time) -> Option<Transmit> {
+    fn guess(&mut self, now: Time) -> Option<u32> {
         if let Some(number) = self.board.next_hole() {
-            return Some(self.send_again(number, now));
+            self.send_again(number, now);
+            return Some(number);
         }
         if self.rescued {
             return None;
@@ -615,11 +650,11 @@ impl Sender {
         self.rescued = true;
         self.note_again(number, now);
         self.board.rescue(number, now);
-        Some(self.data(number, true))
+        Some(number)
     }
 
     #[inline]
-    fn send_new(&mut self, number: u32, now: Time) -> Transmit {
+    fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
@@ -630,15 +665,13 @@ impl Sender {
             self.timed = Some((number, now));
         }
         if self.retransmission_at == Time::NEVER {
-            self.retransmission_at = now + self.rtt.timeout();
+            self.retransmission_at = self.timer(now);
         }
-        self.data(number, false)
     }
 
-    fn send_again(&mut self, number: u32, now: Time) -> Transmit {
+    fn send_again(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
         self.board.retransmit(number, now);
-        self.data(number, true)
     }
 
     fn note_again(&mut self, number: u32, now: Time) {
@@ -653,13 +686,6 @@ impl Sender {
         if let Some(sampler) = &mut self.rate {
             sampler.on_send(number, in_flight, now);
         }
-    }
-
-    #[inline]
-    fn data(&mut self, number: u32, retransmission: bool) -> Transmit {
-        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
-        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
-        Transmit::Data { number, payload_bytes, retransmission, cwr }
     }
 
     /// Sets the earliest time of the next segment.

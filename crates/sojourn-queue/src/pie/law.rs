@@ -5,7 +5,7 @@ mod rate;
 
 pub(crate) use descriptor::*;
 
-use crate::{LinkProperties, Packet};
+use crate::{Backlog, LinkProperties, Packet};
 use rate::RateEstimator;
 pub(crate) use rate::THRESHOLD as RATE_THRESHOLD;
 use sojourn_core::registry::{ParameterError, Params, Value};
@@ -97,13 +97,6 @@ enum Guard {
 enum GuardDelay {
     Updated,
     Latest,
-}
-
-/// What waits in the queue that is controlled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Backlog {
-    pub(crate) packets: usize,
-    pub(crate) bytes: u64,
 }
 
 impl Law {
