@@ -169,9 +169,9 @@ _FINDINGS = (
     `linux`, and every fate and the whole order agree, with CoDel in the classes as well.""",
     """HHF counts its timeouts in ticks of the kernel's timer, here of 10 ms, so that they end up to a tick late.
     Sojourn's `hhf` does so where `tick` says it; its preset is exact, as the tick is the host's.""",
-    """CAKE as a shaper of its own sends every packet at the very moment that the kernel does. Its flows
-    take turns of a quantum that the kernel draws at random, 1513 or 1514 B for a host with one flow; Sojourn's is
-    not drawn there.""",
+    """CAKE as a shaper of its own sends every packet at the very moment that the kernel does. Where its flows take
+    turns, the kernel draws each quantum at random, 1513 or 1514 B for a host with one flow; Sojourn's is not drawn
+    there.""",
     """RED and CHOKe below HTB never see idle time: HTB asks only classes that hold packets, and RED notices that
     it is idle when it is asked in vain. Its average stays where it was. Below a device that asks for packets
     itself it ages.""",

@@ -139,7 +139,7 @@ impl Run<'_> {
             let next = self.arrivals.get(self.arrived).map(|arrival| arrival.at);
             let from = free_at.max(self.record.1);
             let asks = self.queue.packets() > 0 || (asks_in_vain && !knows_empty);
-            let ready = asks.then(|| self.queue.ready_at(from).unwrap_or(from).max(free_at));
+            let ready = asks.then(|| self.queue.ready_at(from).unwrap_or(from));
             match (next, ready) {
                 (Some(at), ready) if ready.is_none_or(|ready| at <= ready) => self.arrive(),
                 (_, Some(at)) => {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{limit, link, params};
-use crate::{DESCRIPTORS, codel, droptail, red};
+use crate::{DESCRIPTORS, cake, codel, droptail, fq_codel, pie, prio, red};
 use proptest::prelude::*;
 use sojourn_core::registry::{Descriptor, Value};
 use sojourn_core::{Amount, Span, Stream};
@@ -77,6 +77,83 @@ fn only_a_device_asks_in_vain() {
     let (device, shaper) = (average(Service::Device(link(8_000).rate)), average(Service::Shaper(link(8_000).rate)));
     assert!(device < 1e-6, "{device}");
     assert!((shaper - 9.0).abs() < 1.0, "half of the 18 that the last of the burst found on average: {shaper}");
+}
+
+/// CAKE at 1 Mbit/s lets 1000 B go every 8 ms, whatever the link could do.
+#[test]
+fn a_shaper_is_waited_for() {
+    let rate = Value::Rate(link(1_000).rate);
+    let mut cake = queue(&cake::DESCRIPTOR, &[("bandwidth", rate)]);
+    let fates = replay(&mut cake, &[arrival(millis(0)); 3], Service::Shaper(link(8_000).rate));
+    assert_eq!(fates, [left(millis(0), 0), left(millis(8), 1), left(millis(16), 2)]);
+}
+
+/// FQ-CoDel's quantum is two packets here, so that another flow's packet is the third; by key and by number.
+#[test]
+fn flows_are_told_apart() {
+    let arrivals = [0, 0, 0, 1].map(|flow| Arrival { flow, ..arrival(millis(0)) });
+    for perfect in [false, true] {
+        let mut fair = queue(&fq_codel::DESCRIPTOR, &[("perfect", Value::Boolean(perfect))]);
+        let fates = replay(&mut fair, &arrivals, Service::Shaper(link(8_000).rate));
+        assert_eq!(fates[3], left(millis(2), 2), "{perfect}");
+    }
+}
+
+#[test]
+fn code_points_are_told_apart() {
+    let expedited = Arrival { dscp: Dscp::from_number(46).unwrap(), ..arrival(millis(0)) };
+    let arrivals = [arrival(millis(0)), arrival(millis(0)), expedited];
+    let fates = replay(&mut queue(&prio::DESCRIPTOR, &[]), &arrivals, Service::Shaper(link(8_000).rate));
+    assert_eq!(fates[2], left(millis(0), 0));
+}
+
+/// What became of each packet, and when, by a loop that takes one event after the other.
+struct OneByOne(Vec<Option<Time>>, Time);
+
+impl Sink<Number> for OneByOne {
+    fn dropped(&mut self, packet: &Packet<Number>, _: DropReason) {
+        self.0[packet.body.0] = Some(self.1);
+    }
+
+    fn marked(&mut self, _: &Packet<Number>) {}
+}
+
+impl OneByOne {
+    fn until(&mut self, at: Time, queue: &mut Queue<Number>) {
+        while queue.timer().is_some_and(|due| due <= at) {
+            let due = queue.timer().unwrap();
+            queue.on_timer(due, self);
+        }
+        self.1 = at;
+    }
+}
+
+proptest! {
+    /// PIE moves its probability by a clock of its own, between arrivals and between departures.
+    #[test]
+    fn the_queues_own_clock_goes_on((arrivals, opportunities) in recordings()) {
+        let fates = replay(&mut queue(&pie::DESCRIPTOR, &[]), &arrivals, Service::Recorded(&opportunities));
+        let mut pie = queue(&pie::DESCRIPTOR, &[]);
+        let mut expected = OneByOne(vec![None; arrivals.len()], Time::ZERO);
+        let mut asks = opportunities.iter().peekable();
+        for number in 0..=arrivals.len() {
+            while let Some(ask) = asks.next_if(|ask| ask.arrivals == number) {
+                expected.until(ask.at, &mut pie);
+                if let Some(packet) = pie.dequeue(ask.at, &mut expected) {
+                    expected.0[packet.body.0] = Some(ask.at);
+                }
+            }
+            if let Some(arrival) = arrivals.get(number) {
+                expected.until(arrival.at, &mut pie);
+                pie.enqueue(arrival.packet(number), arrival.at, &mut expected);
+            }
+        }
+        let ended = |fate: &Fate| match fate.end {
+            End::Waits => None,
+            End::Left { at, .. } | End::Dropped { at, .. } => Some(at),
+        };
+        prop_assert_eq!(fates.iter().map(ended).collect::<Vec<_>>(), expected.0);
+    }
 }
 
 fn recordings() -> impl Strategy<Value = (Vec<Arrival>, Vec<Opportunity>)> {

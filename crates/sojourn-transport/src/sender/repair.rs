@@ -48,7 +48,6 @@ impl Sender {
     }
 
     pub(super) fn finish_repair(&mut self) {
-        self.undo.forget();
         self.state = State::Open;
         self.reset_duplicates();
     }
@@ -157,7 +156,7 @@ impl Sender {
         }
         let repeated = self.timed_out_at == Some(self.board.first());
         let flight = self.flight_size();
-        self.remember(repeated, now);
+        self.remember(now);
         self.board.mark_all_lost();
         self.report_losses(now);
         self.reduce(Signal::Timeout { repeated }, flight, now);

@@ -29,19 +29,14 @@ impl Undo {
     pub(super) fn new(wanted: bool) -> Undo {
         Undo { wanted, before: None }
     }
-
-    /// The repair is over, or begins anew.
-    pub(super) fn forget(&mut self) {
-        self.before = None;
-    }
 }
 
 impl Sender {
-    /// The timer has gone off. Where it goes off again for the same segment, the first time counts: an earlier stamp
-    /// still proves that nothing was lost. During a repair something is lost indeed (Linux: only out of the states Open
-    /// and Disorder).
-    pub(super) fn remember(&mut self, repeated: bool, now: Time) {
-        if !self.undo.wanted || (repeated && self.state == State::Loss) {
+    /// The timer has gone off. Where it goes off again before anything new was acknowledged, the first time counts: an
+    /// earlier stamp still proves that nothing was lost; afterwards there is nothing left to take back. During a repair
+    /// something is lost indeed (Linux: only out of the states Open and Disorder).
+    pub(super) fn remember(&mut self, now: Time) {
+        if !self.undo.wanted || self.state == State::Loss {
             return;
         }
         let before = || Box::new(Before { at: now, control: self.control.clone() });
@@ -64,7 +59,6 @@ impl Sender {
         }
         self.control = before.control;
         self.board.take_back_losses();
-        self.timed_out_at = None;
         self.finish_repair();
     }
 }

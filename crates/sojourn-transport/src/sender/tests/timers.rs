@@ -194,6 +194,35 @@ fn a_timeout_of_a_repair_is_not_taken_back() {
     assert!(path.threshold() < before.1.min(16.0));
 }
 
+/// The same where the segment was only late, after a recovery has sent it again: the timer went off during a repair.
+#[test]
+fn what_a_repair_sent_is_no_evidence() {
+    let treat = |path: &mut Network| {
+        path.drops = these(&[(5, 0)]);
+        path.holds = Box::new(|number, nth| if number == 5 && nth == 1 { 3000 } else { 0 });
+    };
+    let (with, _) = late_or_lost(true, treat);
+    let (without, _) = late_or_lost(false, treat);
+    assert!(!timeouts(&with).is_empty());
+    assert_eq!(with.table(), without.table());
+}
+
+/// A segment is lost and those behind it are late, so that acknowledgements with old stamps come before and after that of
+/// the retransmission: duplicates, and such of new data that are not the first. Neither takes the timeout back.
+#[test]
+fn only_the_first_acknowledgement_of_new_data_tells() {
+    for late in (1000..2500).step_by(25) {
+        let treat = |path: &mut Network| {
+            path.drops = these(&[(20, 0)]);
+            path.holds = Box::new(move |number, nth| if number > 20 && nth == 0 { late } else { 0 });
+        };
+        let (with, _) = late_or_lost(true, treat);
+        let (without, _) = late_or_lost(false, treat);
+        assert!(!timeouts(&with).is_empty(), "{late}");
+        assert_eq!(with.table(), without.table(), "{late}");
+    }
+}
+
 /// What is due between two ticks waits for the second; what is due at a tick does not wait.
 #[test]
 fn timers_go_off_at_ticks() {
