@@ -250,7 +250,7 @@ def test_an_agent_serves_one_run_at_a_time_and_others_are_told() -> None:
 
 def greeted(link: socket.socket) -> Line:
     """Be an agent up to the welcome."""
-    line = Line(link, "127.0.0.1", 1 << 20)
+    line = Line(link, "127.0.0.1", 1 << 20, PATIENCE_S)
     link.sendall(protocol.encode(HELLO))
     line.wait()
     line.send("welcome", proof="", first_port=free_port(), limits={"rate_bps": 10**6})
@@ -313,8 +313,9 @@ def test_a_report_of_something_else_is_told(report: Any, words: str) -> None:
         while line.wait()["type"] == "time":
             line.send("time", now_s=time.monotonic())
 
+    # This agent says nothing between the start and its report.
     with playing(script) as port, pytest.raises(TestbedError, match=words):
-        ask(scenario(), Peer("127.0.0.1", port))
+        ask(scenario(), Peer("127.0.0.1", port, patience_s=PATIENCE_S))
 
 
 def is_free(port: int) -> bool:
