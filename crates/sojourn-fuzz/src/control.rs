@@ -34,7 +34,6 @@ impl Flow {
             RateSample {
                 delivered,
                 interval: if what & 2 == 0 { Span::ZERO } else { Span::from_micros(u64::from(tape.word()) * 10) },
-                rtt,
                 prior_delivered: self.delivered.saturating_sub(u64::from(delivered)),
                 total_delivered: self.delivered,
                 newly_delivered,

@@ -35,6 +35,10 @@ impl<B> Fifo<B> {
     #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
         self.bytes += u64::from(packet.bytes);
+        // Before the packet is read, not while it is on its way.
+        if self.packets.len() == self.packets.capacity() {
+            self.packets.reserve(1);
+        }
         self.packets.push_back(packet);
     }
 

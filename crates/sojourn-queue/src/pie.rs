@@ -13,7 +13,7 @@ pub(crate) mod law;
 mod tests;
 
 use crate::fifo::limit;
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use crate::{Backlog, Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law, Verdict};
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
@@ -169,10 +169,11 @@ impl<B: Copy> Discipline<B> for Pie<B> {
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
-        let packet = self.queue.pop()?;
-        let backlog = self.backlog();
-        self.controller.departure(&self.law, &packet, backlog, now);
-        Some(packet)
+        let head = self.queue.head()?;
+        let bytes = self.queue.bytes() - u64::from(head.bytes);
+        let left = Backlog { packets: self.queue.packets() - 1, bytes };
+        self.controller.departure(&self.law, head, left, now);
+        self.queue.pop()
     }
 
     #[inline]

@@ -26,6 +26,8 @@ _DOUBTS = {
     "flows share buckets by chance; without that they are as fair as in the paper.",
     "table2": "Table 2: the paper says neither which cases a row is taken over nor how long flows are on and off; the "
     "coefficients that differ most are the queue's, and readings stand side by side.",
+    "fq_codel": "FQ-CoDel: a control that yields to the delay of its own queue, as TCP-LP of ns-2 does, leaves TCP "
+    "more than half.",
     "targets": "Targets: CoDel's queue at times exceeds the smaller one, which costs its flows a little.",
     "today": f"Today: {MODULE} RED with the thresholds of tc keeps a queue that LEDBAT can see, and so its priority.",
 }

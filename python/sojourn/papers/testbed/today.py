@@ -120,7 +120,7 @@ def today(lab: Lab) -> Findings:
         check(
             "CAKE with four tins gives TCP most of the link beside any control whose packets are marked Lower Effort",
             "the paper's advice",
-            f"{span(list(marked.values()), 0, 100)} %",
+            f"{span(list(marked.values()), 1, 100)} %",
             agrees=not little,
             why=f"Not {', '.join(little)}.",
         )
@@ -129,7 +129,7 @@ def today(lab: Lab) -> Findings:
     found.verdict = (
         f"Beside libutp TCP has {100 * real[LEDBAT, FIFO].share.mean:.0f} % under FIFO and {span(ledbat, 0, 100)} % "
         f"under today's disciplines. Where the background says what it is (Lower Effort, RFC 8622) CAKE leaves TCP "
-        f"{span(list(marked.values()), 0, 100)} %, whatever the control, at "
+        f"{span(list(marked.values()), 1, 100)} %, whatever the control, at "
         f"{span([real[low, MARKED].ping_ms.mean for low in LOW])} ms of delay for pings."
     )
     return found

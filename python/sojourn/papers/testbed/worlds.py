@@ -44,7 +44,7 @@ def worlds(lab: Lab) -> Findings:
         f"Of {len(pairs)} cells TCP's share agrees within {SHARE_POINTS:.0f} points in {good['share']}, the mean "
         f"queueing delay of all packets within {100 * DELAY_PART:.0f} % or {DELAY_MS:.0f} ms in {good['delay']}, both "
         f"in {len(pairs) - len(reasons)}. Of the other {len(reasons)} {kinds.count(CHANCE)} may be chance, "
-        f"{kinds.count(KNOWN)} are explained, {kinds.count(OPEN)} are open."
+        f"{kinds.count(KNOWN)} explained, {kinds.count(OPEN)} open."
     )
     found.text = (
         "Compared is the exact delay of all packets, which both worlds measure; the pings' delays stand beside it in "

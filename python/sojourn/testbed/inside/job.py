@@ -88,7 +88,7 @@ def explained(complaint: str, modules: Sequence[str]) -> JobError:
         needed = ", ".join(modules)
         return JobError(
             "missing",
-            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; the kernel uml has "
+            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; --kernel uml has "
             "all of them (to install it: sudo apt-get install user-mode-linux)",
         )
     return JobError("failed", complaint)

@@ -14,7 +14,8 @@ MOST_DELAYS = 16
 """Bands that prio can have."""
 
 # Rates and limits count packets as IP sees them, as they do in a simulation.
-_AS_IP = "stab overhead -14"
+_AS_IP_BYTES = -14
+_AS_IP = f"stab overhead {_AS_IP_BYTES}"
 # What a late timer may make up for, as part of a full packet. In virtual time no timer is late. Where time is real one
 # may be, by milliseconds: a link that lost them would be too slow, worse than two packets at once after a pause.
 _EXACT_PART, _LATE_PART = 0.1, 1.0
@@ -142,7 +143,7 @@ def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> s
     if link and link["loss"]:
         words += f" loss random {link['loss'] * 100:.9g}%"
     if wire_bps is not None:
-        words += f" rate {round(wire_bps)}bit"
+        words += f" rate {round(wire_bps)}bit {_AS_IP_BYTES}"
     elif in_order:
         words += f" {_IN_ORDER}"
     return words.strip()
