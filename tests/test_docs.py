@@ -75,6 +75,20 @@ def test_every_page_and_figure_can_be_found_from_the_readme() -> None:
     assert [str(page) for page in [*PAGES, *figures] if page not in found] == []
 
 
+def test_the_map_of_the_architecture_is_that_of_the_tree() -> None:
+    (tree, *_) = re.findall(
+        r"^```\n(.*?)^```", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    above = ""
+    places = []
+    for indent, folder in re.findall(r"^( *)(\S+)/ ", tree.replace("/\n", "/ \n"), flags=re.M):
+        above = above if indent else folder
+        places.append(f"{above}/{folder}" if indent else folder)
+    assert [place for place in places if not (ROOT / place).is_dir()] == []
+    crates = [f"crates/{crate.parent.name}" for crate in ROOT.glob("crates/*/Cargo.toml")]
+    assert sorted(place for place in places if place.startswith("crates/")) == sorted(crates)
+
+
 @pytest.fixture
 def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """Stand in a folder with the files that the page shows, each named in its first line."""

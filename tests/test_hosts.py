@@ -2,13 +2,14 @@
 
 import json
 import os
+import random
 import re
 import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -394,6 +395,72 @@ def test_a_stranger_does_the_agent_no_harm(data: bytes, words: str) -> None:
                     pass
         assert wait_for(lambda: len(told) == 2)
     assert all(re.search(words, line) for line in told), told
+
+
+@needs_ping
+def test_those_who_say_nothing_keep_nobody_waiting() -> None:
+    port = free_port()
+    with serving(Settings(SECRET, FEW), port) as told, ExitStack() as links:
+        for _ in range(8):
+            links.enter_context(socket.create_connection(("127.0.0.1", port)))
+        began = time.monotonic()
+        ask(scenario(), Peer("127.0.0.1", port, SECRET))
+        assert told[0] == "127.0.0.1: 1 flows for 0.6 s", f"after {time.monotonic() - began:.1f} s"
+
+
+def test_too_many_at_once_are_told() -> None:
+    port = free_port()
+    with serving(Settings(SECRET, FEW), port), ExitStack() as links:
+        for _ in range(agent._MOST_VISITORS):
+            link = links.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert b'"hello"' in link.recv(4096)
+        with pytest.raises(TestbedError, match="too many ask the agent at once"):
+            ask(scenario(), Peer("127.0.0.1", port, SECRET))
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Change, drop or repeat a few bytes of a message, or put others in."""
+    found = bytearray(data)
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(found))
+        match chance.randrange(4):
+            case 0:
+                found[place] = chance.randrange(256)
+            case 1:
+                del found[place : place + chance.randint(1, 9)]
+            case 2:
+                found[place:place] = found[place : place + chance.randint(1, 99)]
+            case _:
+                found[place:place] = chance.choice([b"{", b"\n", b'"', b"1e999", b"-", b"null", b"[" * 2000])
+    return bytes(found)
+
+
+@needs_ping
+def test_no_message_ends_an_agent() -> None:
+    """Damaged messages, of one who has greeted or not: the agent is there for the next, and nothing of them runs."""
+    port, chance = free_port(), random.Random(5)
+    flow = {
+        "kind": "udp",
+        "direction": "forward",
+        "control": {"kind": "ledbat"},
+        "transport": {},
+        "seed": 1,
+        "token": 2,
+    }
+    flow |= {"traffic": {"kind": "bulk"}, "start_s": 0.0, "stop_s": None, "dscp": 0, "ecn": False}
+    with serving(Settings(None, FEW), port):
+        threads = threading.active_count()
+        for trial in range(60):
+            with socket.create_connection(("127.0.0.1", port)) as link, suppress(ConnectionError):
+                link.recv(4096)
+                hello = protocol.encode({**HELLO, "proof": ""})
+                wish = {"start_at_s": time.monotonic() + 30, "duration_s": 9, "bin_s": 0.1, "flows": [flow]}
+                run = protocol.encode({"type": "run", **wish})
+                link.sendall(damaged(hello, chance) if trial % 3 == 0 else hello)
+                link.sendall(damaged(run, chance))
+        assert wait_for(lambda: threading.active_count() == threads)
+        assert is_free(port + 1)
+        ask(scenario(), Peer("127.0.0.1", port))
 
 
 def test_one_who_hangs_up_at_once_does_no_harm() -> None:

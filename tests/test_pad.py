@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from pathlib import Path
 
@@ -304,6 +305,8 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
         (["127.0.0.1", "--uplink", "800"], '--uplink 800: a rate, such as "800 kbit/s"'),
         (["127.0.0.1", "--ttl", "0"], "Invalid value for '--ttl'"),
         (["127.0.0.1", "--plot", "x.gif"], "--plot: a picture's name ends in"),
+        (["127.0.0.1", "--plot", "no-such/x.png"], "no-such: --plot: no such directory"),
+        (["127.0.0.1", "--data", "no-such/x.json"], "no-such: --data: no such directory"),
         (["224.0.0.1"], "HOST: 224.0.0.1 is not the address of one host"),
         (["host.invalid"], "HOST: host.invalid has no IPv4 address"),
         (["192.0.2.1"], "192.0.2.1 is not this machine's own, and nobody is there to be asked"),
@@ -341,6 +344,19 @@ def test_a_session_on_loopback_measures_and_draws(echo: Echo, tmp_path: Path) ->
     assert len(told["rtts"]) >= told["probes"] / 2
     assert told["hops"][0][:2] == [1, "127.0.0.1"]
     assert plot.stat().st_size > 0
+
+
+def test_who_is_killed_sends_nothing_more(echo: Echo) -> None:
+    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo.port)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: echo.answered > 5)
+    process.kill()
+    process.wait(PATIENCE_S)
+    # What was on its way is answered; ten a second would be five more.
+    time.sleep(0.1)
+    answered = echo.answered
+    time.sleep(0.5)
+    assert echo.answered == answered
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -163,7 +163,7 @@ from sojourn.testbed.kernels import kernels
 kernel = kernels()[sys.argv[1]]
 if kernel.missing():
     sys.exit(f"skip: {kernel.missing()}")
-kernel.run(Path(sys.argv[2]), timeout_s=PATIENCE_S, module="testbed_jobs")
+kernel.run(Path(sys.argv[2]), timeout_s=100, module="testbed_jobs")
 """
 
 

@@ -10,9 +10,6 @@ from benchmarks.kernel.workloads import WORKLOADS, Workload
 RATE_BIT_PER_S = 4_000_000
 """Of the link behind the qdisc."""
 
-ENDLESS_BIT_PER_S = 100_000_000_000
-"""Of the link behind a qdisc that shapes by itself: it never waits for the link."""
-
 
 @dataclass(frozen=True)
 class Classes:
@@ -71,8 +68,8 @@ class Case:
     classes: Classes | None = None
     further: Sequence[str] = ()
     """Further calls of tc."""
-    shaped_to_bit_per_s: int | None = None
-    """The rate of a qdisc that shapes by itself and has no HTB above it."""
+    shapes: bool = False
+    """Whether the qdisc keeps the link's rate by itself, with no HTB above it."""
     random: bool = False
     """Whether chance decides, so that only distributions can agree."""
     averages: bool = False
@@ -96,7 +93,7 @@ class Case:
 
     def tc(self) -> list[str]:
         """Return the arguments of each call of tc; DEV stands for the device."""
-        place = "qdisc replace DEV root" if self.shaped_to_bit_per_s else "qdisc add DEV parent 1:1"
+        place = "qdisc replace DEV root" if self.shapes else "qdisc add DEV parent 1:1"
         calls = [f"{place} handle 10: {self.qdisc}", *(self.classes.calls() if self.classes else []), *self.further]
         flows = range(len(self.load.flows))
         of_flow = self.classes.of_flow if self.classes else [flow + 1 for flow in flows]
@@ -114,8 +111,7 @@ class Case:
         groups = [{"name": _group(flow), "traffic": traffic, "rtt": "10 ms"} for flow, _ in enumerate(self.load.flows)]
         classes = self.classes.tables() if self.classes else []
         queue = {**self.queue, **({"class": classes} if classes else {})}
-        rate = ENDLESS_BIT_PER_S if self.shaped_to_bit_per_s else RATE_BIT_PER_S
-        bottleneck = {"rate": f"{rate} bit/s", "queue": queue}
+        bottleneck = {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": queue}
         return {"name": self.name, "duration": "1 s", "bottleneck": bottleneck, "group": groups}
 
 
@@ -245,14 +241,14 @@ EXACT: list[Case] = [
         "cake bandwidth 4mbit besteffort flowblind",
         {"kind": "cake", "preset": "besteffort", "isolation": "flowblind", "bandwidth": "4 Mbit/s"},
         "mixed",
-        shaped_to_bit_per_s=4_000_000,
+        shapes=True,
     ),
     Case(
         "cake shaped diffserv",
         "cake bandwidth 4mbit diffserv4 flowblind",
         {"kind": "cake", "preset": "diffserv4", "isolation": "flowblind", "bandwidth": "4 Mbit/s"},
         "mixed",
-        shaped_to_bit_per_s=4_000_000,
+        shapes=True,
     ),
 ]
 

@@ -43,8 +43,7 @@ class Replayer:
         times, flows, sizes, tos = (column.tolist() for column in columns)
         self._packets = (times, flows, sizes, tos)
         recorded_moments = (recording.left_ns.tolist(), recording.before.tolist())
-        asks_itself = case.random
-        self._service = case.link if asks_itself else recorded_moments
+        self._service = case.link if case.random else recorded_moments
 
     def fates(self, seed: int = 1) -> Fates:
         """Return the fates in Sojourn's queue, which draws its lots from `seed`."""

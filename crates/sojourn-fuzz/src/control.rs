@@ -22,19 +22,21 @@ impl Flow {
         let flight = f64::from(tape.word() % 2000);
         let rtt = (what & 1 == 0).then(|| Span::from_micros(u64::from(tape.word()) * 20 + 1));
         if let Some(rtt) = rtt {
-            self.smoothed = if self.smoothed.is_zero() { rtt } else { self.smoothed.mul_f64(0.875) + rtt.mul_f64(0.125) };
+            self.smoothed =
+                if self.smoothed.is_zero() { rtt } else { self.smoothed.mul_f64(0.875) + rtt.mul_f64(0.125) };
             (self.min, self.max) = (self.min.min(rtt), self.max.max(rtt));
         }
         self.delivered += u64::from(newly_acked);
         let rate = self.control.wants_rate_samples().then(|| {
-            let delivered = newly_acked + u32::from(tape.byte());
+            // An acknowledgement is reported where it covers something, even if that is credited later.
+            let newly_delivered = newly_acked.max(1);
+            let delivered = newly_delivered + u32::from(tape.byte());
             RateSample {
                 delivered,
                 interval: if what & 2 == 0 { Span::ZERO } else { Span::from_micros(u64::from(tape.word()) * 10) },
-                rtt,
                 prior_delivered: self.delivered.saturating_sub(u64::from(delivered)),
                 total_delivered: self.delivered,
-                newly_delivered: newly_acked,
+                newly_delivered,
                 lost: u64::from(tape.byte()).min(self.lost),
                 tx_in_flight: u32::from(tape.word() % 2000),
                 in_flight: u32::from(tape.word() % 2000),

@@ -43,7 +43,9 @@ pub(crate) fn padding(bytes: &[u8]) {
         pacer.change(rate, controller.bursts(), now);
         assert_eq!(pacer.next() == Time::NEVER, rate == 0.0, "silent where nothing is to be sent, and only there");
         let allowed = 3 + (rate / 10.0) as u32;
-        let sent = (0..=allowed).filter(|&tenth| pacer.due(now + Span::from_millis(100).mul_f64(f64::from(tenth) / f64::from(allowed)))).count();
+        let sent = (0..=allowed)
+            .filter(|&tenth| pacer.due(now + Span::from_millis(100).mul_f64(f64::from(tenth) / f64::from(allowed))))
+            .count();
         assert!(rate > 0.0 || sent == 0);
     }
 }

@@ -164,8 +164,7 @@ impl Life {
     }
 }
 
-fn build(tape: &mut Tape<'_>) -> Option<(Queue<Numbered>, bool)>
-{
+fn build(tape: &mut Tape<'_>) -> Option<(Queue<Numbered>, bool)> {
     let params = algorithm(tape, DESCRIPTORS);
     let link = LinkProperties {
         rate: Rate::from_bits_per_second(100_000 << tape.below(12)).expect("not zero"),

@@ -5,12 +5,14 @@ use crate::tape::Tape;
 use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
-use sojourn_transport::{Block, Clock, DESCRIPTOR, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender, Transmit};
+use sojourn_transport::{
+    Block, Clock, DESCRIPTOR, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender, Transmit,
+};
 
 /// Segments of a transfer, and of what may be under way.
 const MOST_SEGMENTS: usize = 300;
-/// Rounds in which a transfer over a good network must end, some of them timeouts.
-const MOST_ROUNDS: usize = 3_000;
+/// Rounds in which a transfer over a good network must end: some controls may send a segment in 48 round trips.
+const MOST_ROUNDS: usize = 20_000;
 const ROUND_TRIP: Span = Span::from_millis(50);
 
 struct Connection {
@@ -102,9 +104,9 @@ impl Connection {
             while !self.acks.is_empty() {
                 self.return_ack(0);
             }
-            let deadline = self.sender.deadline(self.now);
-            if self.data.is_empty() && deadline != Time::NEVER && deadline > self.now {
-                self.pass(deadline.since(self.now).min(Span::from_secs(1)));
+            let deadline = self.sender.deadline(self.now).min(self.receiver.deadline());
+            if self.acks.is_empty() && deadline != Time::NEVER {
+                self.pass(deadline.since(self.now));
             }
             self.check();
         }

@@ -16,7 +16,8 @@ fn root() -> PathBuf {
 
 fn files(folder: &Path) -> Vec<Vec<u8>> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()).collect();
+    let mut paths: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_file()).collect();
     paths.sort();
     paths.into_iter().map(|path| fs::read(path).expect("a file that can be read")).collect()
 }

@@ -11,6 +11,7 @@ mod classifier;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::LIMIT_KIND;
 use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
 use classifier::Classifier;
 use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
@@ -25,9 +26,17 @@ const MOST_NESTED: usize = 4;
 /// The limit of all classes together.
 pub(crate) const LIMIT: Parameter = Parameter {
     name: "limit",
-    kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+    kind: Kind::OrAuto(&LIMIT_KIND),
     default: Value::Auto,
     description: "what may wait in all classes together: packets, bytes, or time at the link's rate; an arrival above it is dropped, whatever its class; auto is what the classes' own queues allow",
+};
+
+/// What a class counts for, in classes that share the link by weights; who uses it says what it counts.
+pub(crate) const WEIGHT: Parameter = Parameter {
+    name: "weight",
+    kind: Kind::Integer { min: 1, max: 1000 },
+    default: Value::Integer(1),
+    description: "",
 };
 
 /// Whose turn it is among the classes that have packets.
@@ -271,7 +280,8 @@ impl<B: Body, T: Turns> Classful<B, T> {
     }
 
     pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
-        let ready = |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
+        let ready =
+            |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
         self.waiting.iter().filter_map(ready).min()
     }
 
@@ -337,9 +347,9 @@ fn own_limit(params: &Params, link: &LinkProperties) -> Option<Limit> {
     }
 }
 
-/// The values of `name` of all classes.
-pub(crate) fn integers<'a>(params: &'a Params, name: &'a str) -> impl Iterator<Item = u64> + 'a {
-    params.classes.iter().map(move |class| class.params.integer(name))
+/// The [`WEIGHT`] of each class.
+pub(crate) fn weights(params: &Params) -> impl Iterator<Item = u64> {
+    params.classes.iter().map(|class| class.params.integer("weight"))
 }
 
 /// Implements `Discipline` by the [`Classful`] in the first field.

@@ -19,7 +19,9 @@ use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use ahead::Ahead;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
+use sojourn_core::registry::{
+    Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
+};
 
 /// What `dwrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -52,16 +54,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     }],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Absent("the testbed does not build classes yet"),
-    ..Descriptor::PLAIN
 };
 
 static CLASS: Descriptor = Descriptor {
     name: "class",
     parameters: &[Parameter {
-        name: "weight",
-        kind: Kind::Integer { min: 1, max: 1000 },
-        default: Value::Integer(1),
         description: "quanta of the class's turn; its share of the bytes among the classes that have packets",
+        ..classful::WEIGHT
     }],
     ..Descriptor::PLAIN
 };
@@ -77,7 +76,7 @@ impl<B: Body> Dwrr<B> {
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let quantum = quantum(params, link);
-        let quanta = classful::integers(params, "weight").map(|weight| weight * quantum);
+        let quanta = classful::weights(params).map(|weight| weight * quantum);
         let turns = match params.choice("turns") {
             "ahead" => Rounds::Ahead(Ahead::new(quanta)),
             _ => Rounds::Afterwards(ByteTurns::new(quanta)),

@@ -19,6 +19,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::flows::{self, EmptyNew, PERFECT, Rounds};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
 use filter::Filter;
@@ -44,10 +45,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     parameters: &[
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+            ..limit(Amount::Packets(1000.0))
         },
         Parameter {
             description: "bytes that the heavy queue may send in its turn; auto is the link's full-size packet",

@@ -46,8 +46,8 @@ pub mod wrr;
 
 pub use body::{Acknowledgement, Body, MOST_RANGES};
 pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
-pub use fifo::{Fifo, Limit};
-pub use hash::FlowHash;
+pub(crate) use fifo::{Fifo, Limit};
+pub(crate) use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};

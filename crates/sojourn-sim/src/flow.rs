@@ -190,6 +190,13 @@ impl Flow {
         }
     }
 
+    /// The same, addressed from receiver to sender.
+    #[inline(always)]
+    pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
+        let packet = self.packet(id, segment, payload_bytes);
+        Packet { key: packet.key.reversed(), ..packet }
+    }
+
     /// The counters of its present sender and all before, where it has one.
     pub fn sender_counts(&self) -> Option<SenderCounts> {
         let Endpoints::Transport(sender, _) = &self.endpoints else { return None };

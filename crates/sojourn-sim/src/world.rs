@@ -142,11 +142,12 @@ impl World {
         } else if slot - links < self.lines.len() {
             self.on_exit(slot - links);
         } else {
-            let owner = self.agenda.take_timer() as usize;
+            let owner = self.agenda.begin_timer() as usize;
             match owner.checked_sub(self.flows.len()) {
                 None => self.on_timer(owner),
                 Some(link) => self.on_discipline(link),
             }
+            self.agenda.end_timer();
         }
     }
 
@@ -560,9 +561,18 @@ impl World {
     fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
-        let mut packet = flow.packet(index as u32, segment, payload_bytes);
-        packet.key = packet.key.reversed();
-        self.enter(direction, packet);
+        // Made where it goes to, not made and then moved there.
+        match self.entrances[direction as usize] {
+            Some(link) => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                self.arrive(link, packet);
+            }
+            None => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                let line = flow.lines[direction as usize];
+                self.enter_line(line, packet);
+            }
+        }
     }
 
     /// Makes sure that the flow's timer goes off no later than its deadline.

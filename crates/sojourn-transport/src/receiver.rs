@@ -187,18 +187,16 @@ impl Receiver {
 
     #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
-        let nothing_beyond = ([Block::default(); MAX_BLOCKS], 0);
-        let (sack, blocks) = if self.sack && !self.ranges.is_empty() { self.blocks() } else { nothing_beyond };
+        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
+        ack.delay_nanos = self.delay_nanos;
+        ack.ece = self.echo;
+        if self.sack && !self.ranges.is_empty() {
+            (ack.sack, ack.blocks) = self.blocks();
+        }
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.last_acked = self.next;
-        Segment {
-            ece: self.echo,
-            blocks,
-            delay_nanos: self.delay_nanos,
-            sack,
-            ..Segment::new(SegmentKind::Ack, self.next, self.stamp)
-        }
+        ack
     }
 
     /// What was received beyond, as SACK blocks, and how many they are.

@@ -231,7 +231,7 @@ mod tests {
         };
         assert_eq!(sample(1.0, 7), 0.875, "nothing is taken of less than a packet");
         assert_eq!(sample(1.0, 1), 1.0);
-        assert_eq!(sample(10.0, 1), (8 - 1 + 10) as f64 / 8.0);
+        assert_eq!(sample(10.0, 1), f64::from(8 - 1 + 10) / 8.0);
         assert_eq!(sample(10.0, 100), 10.0);
         assert_eq!(sample(20.0, 1), 11.25);
         assert_eq!(sample(10.0, 100), 10.875, "from above it stays where the whole packets are those that wait");

@@ -93,11 +93,7 @@ impl Context<'_> {
     fn entry(&self) -> Result<Entry, ParameterError> {
         let limit = self.limit();
         let overshoot = self.params.choice("limit_rule") == "below";
-        let full = u64::from(self.link.packet_bytes);
-        if !overshoot && matches!(limit, Limit::Bytes(bytes) if bytes < full) {
-            let rule = format!("room for at least one full-size packet ({full} B), or every one is dropped");
-            return Err(ParameterError::new("limit", rule));
-        }
+        let limit = if overshoot { limit } else { limit.for_full_packets("limit", self.link)? };
         Ok(Entry { limit, overshoot })
     }
 

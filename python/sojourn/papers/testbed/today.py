@@ -100,7 +100,7 @@ def today(lab: Lab) -> Findings:
     aqms = [name for name in DISCIPLINES if name != FIFO]
     for low in LOW:
         shares = {name: real[low, name].share.mean for name in NAMES if (low, name) in real}
-        kept = [f"{name} {100 * shares[name]:.0f} %" for name in aqms if shares[name] > _RESET]
+        kept = [f"{name} {100 * shares[name]:.0f} %" for name in aqms if name in shares and shares[name] > _RESET]
         text = ", ".join(f"{name} {100 * share:.0f}" for name, share in shares.items())
         if low in (LEDBAT, _RFC):
             found.checks.append(
@@ -120,7 +120,7 @@ def today(lab: Lab) -> Findings:
         check(
             "CAKE with four tins gives TCP most of the link beside any control whose packets are marked Lower Effort",
             "the paper's advice",
-            f"{span(list(marked.values()), 0, 100)} %",
+            f"{span(list(marked.values()), 1, 100)} %",
             agrees=not little,
             why=f"Not {', '.join(little)}.",
         )
@@ -129,7 +129,7 @@ def today(lab: Lab) -> Findings:
     found.verdict = (
         f"Beside libutp TCP has {100 * real[LEDBAT, FIFO].share.mean:.0f} % under FIFO and {span(ledbat, 0, 100)} % "
         f"under today's disciplines. Where the background says what it is (Lower Effort, RFC 8622) CAKE leaves TCP "
-        f"{span(list(marked.values()), 0, 100)} %, whatever the control, at "
+        f"{span(list(marked.values()), 1, 100)} %, whatever the control, at "
         f"{span([real[low, MARKED].ping_ms.mean for low in LOW])} ms of delay for pings."
     )
     return found

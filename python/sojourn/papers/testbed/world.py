@@ -5,12 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, label, measure
+from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Number, Results, label, measure
 from sojourn.papers.two_worlds import pie_as_on_the_kernel
+from sojourn.testbed.plan.flows import moments
 
 RATE = "500 kbit/s"
 RUNS = 3
 """As in the paper."""
+SIM_RUNS_EACH = 10
+"""Simulated runs cost little, and where flows have a packet or two they spread much: so many for each of the kernel's,
+with its start times."""
 KERNEL, SIM = "kernel", "sim"
 LEDBAT, TCP_LP = "LEDBAT", "TCP-LP"
 # The paper's LEDBAT is libutp.
@@ -48,6 +52,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     RED_STAR: red(16_500, 49_500, 28),
 }
 
+_START = {"uniform": ["0 s", "0.1 s"]}
+
 # What ping sends: 56 bytes of data, 8 of ICMP, 20 of IP, five times a second. The kernel's probe is always there.
 _PING = {
     "name": "ping",
@@ -80,7 +86,7 @@ def _group(world: str, name: str, control: Any) -> dict[str, Any]:
         "transport": {"preset": "linux", **_TICK} if world == SIM else "linux",
         "flows": 5,
         "rtt": "30 ms",
-        "start": {"uniform": ["0 s", "0.1 s"]},
+        "start": _START,
     }
 
 
@@ -92,6 +98,9 @@ def case(queue: Mapping[str, Any], control: Any, flows: int) -> dict[str, Any]:
         "group.tcp.flows": flows,
         "group.background.flows": flows,
     }
+
+
+PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
 
 
 @dataclass(frozen=True)
@@ -109,17 +118,18 @@ class Cell:
     """TCP's part in each run."""
 
 
-def cell(results: Results, key: Key) -> Cell:
-    """Return what a case found; in a simulation the ping is a flow of the case."""
-    tcp, background = (results.values(key, "goodput_mbps", group) for group in (TCP, BACKGROUND))
-    is_simulated = (label(key), "ping") in results.rows
-    ping = results.number(key, "queue_ms_mean", "ping") if is_simulated else results.number(key, PING_MS)
-    shares = [one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other]
-    exact = results.number(key, EXACT_MS)
-    return Cell(Number.of(shares), exact, ping, results.number(key, "bottleneck_utilization"), tuple(shares))
+def cell(results: Results, *keys: Key) -> Cell:
+    """Return what one or more cases found together; in a simulation the ping is a flow of the case."""
 
+    def values(metric: str, group: str = TCP) -> list[float]:
+        return [value for key in keys for value in results.values(key, metric, group)]
 
-PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
+    tcp, background = (values("goodput_mbps", group) for group in (TCP, BACKGROUND))
+    is_simulated = (label(keys[0]), "ping") in results.rows
+    ping = values("queue_ms_mean", "ping") if is_simulated else values(PING_MS)
+    shares = tuple(one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other)
+    exact, utilization = values(EXACT_MS), values(UTILIZATION)
+    return Cell(Number.of(shares), Number.of(exact), Number.of(ping), Number.of(utilization), shares)
 
 
 def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,11 +154,28 @@ def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
     return pie_as_on_the_kernel(queue)
 
 
-def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
-    """Run cases in simulation."""
-    told = {key: as_on_the_kernel(changes) for key, changes in cases.items()}
-    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
-    return {key: cell(results, key) for key in cases}
+def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, each: int = 1) -> dict[Key, Cell]:
+    """Run cases in simulation, so many times for each run on the kernel, with the start times that flows have there.
+
+    Which flow begins first decides much where a buffer holds half a run.
+    """
+    seeds = range(1, RUNS + 1)
+    told = {
+        (*key, seed): as_on_the_kernel(changes) | starts(changes, seed)
+        for key, changes in cases.items()
+        for seed in seeds
+    }
+    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=each)
+    return {key: cell(results, *((*key, seed) for seed in seeds)) for key in cases}
+
+
+def starts(changes: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return the start times of a case's flows in a run on the kernel."""
+    found = {}
+    for name in (TCP, BACKGROUND):
+        group = {"name": name, "flows": changes[f"group.{name}.flows"], "start": _START}
+        found[f"group.{name}.start"] = [f"{1e3 * (start_s or 0.0):.6f} ms" for start_s in moments(group, "start", seed)]
+    return found
 
 
 def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Cell]:
@@ -159,4 +186,4 @@ def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -
 
 def both(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[str, dict[Key, Cell]]:
     """Run cases in both worlds; return what each found."""
-    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases)}
+    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases, each=SIM_RUNS_EACH)}
