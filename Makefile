@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-testbed bench validate conformance lint docs figures clean build lock tools
+.PHONY: demo test test-testbed bench validate conformance fuzz lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -54,6 +54,10 @@ validate: build
 # Replay what a kernel's qdiscs did, as it was recorded; --live records it anew.
 conformance: build
 	$(BIN)/python -m benchmarks.conformance --strict
+
+# Any bytes for every parser and state machine, SECONDS for each (60): fuzz/README.md.
+fuzz:
+	scripts/fuzz $(SECONDS)
 
 build: $(BUILT)
 

@@ -8,8 +8,9 @@ import sojourn
 from benchmarks import equivalents
 from benchmarks.common import say
 from benchmarks.compare import CONTROLS, DELAYS, FEW, QUEUES, Metric, compare, sample
-from benchmarks.peers import peers
-from benchmarks.peers.peers import PeerName, Point
+from benchmarks.peers.points import FAMILIES, LONG, PeerName, Point
+from benchmarks.peers.runs import PeerError
+from benchmarks.peers.saved import load_reference, reference, save_reference
 
 SEEDS = 10
 # Reported, but not held against a tolerance.
@@ -23,7 +24,7 @@ METRICS: Mapping[str, Sequence[Metric]] = {
 }
 # What the peers do to break ties, where a base RTT is a whole number of packets: access links of 100 Gbit/s.
 ACCESS = tuple(f"group.{group}.access_rate=100 Gbit/s" for group in ("one", "two"))
-TIED = peers.LONG.point("red", 200.0)
+TIED = LONG.point("red", 200.0)
 
 
 def measure(live: bool) -> dict[str, Any]:
@@ -37,21 +38,19 @@ def measure(live: bool) -> dict[str, Any]:
 
 def _against(peer: PeerName, live: bool) -> dict[str, Any]:
     if live:
-        peers.save_reference(peer, peers.reference(peer, SEEDS))
-    document = peers.load_reference(peer)
+        save_reference(peer, reference(peer, SEEDS))
+    document = load_reference(peer)
     known = {Point(**entry["point"]): entry["metrics"] for entry in document["points"]}
     families = {
         family: [_row(peer, point, METRICS[family], _known(known, peer, point)) for point in points(peer)]
-        for family, points in peers.FAMILIES.items()
+        for family, points in FAMILIES.items()
     }
     return {"live": live, "version": document["version"], "families": families}
 
 
 def _known(known: Mapping[Point, dict[str, Any]], peer: PeerName, point: Point) -> dict[str, Any]:
     if point not in known:
-        raise peers.PeerError(
-            f"{peer}.json has not all points: python3 benchmarks/peers/peers.py reference {peer} --missing"
-        )
+        raise PeerError(f"{peer}.json has not all points: python -m benchmarks.peers reference {peer} --missing")
     return known[point]
 
 

@@ -25,7 +25,8 @@ from benchmarks import (
     startup,
 )
 from benchmarks.common import Document, load, save, say, write_page
-from benchmarks.peers import peers
+from benchmarks.peers.packages import install, package_version
+from benchmarks.peers.runs import PeerError, build_ns3
 
 ROUNDS = 5
 SCALING_REPEATS = 3
@@ -47,7 +48,7 @@ def main() -> int:
             write_page("performance", render(load("performance")))
             return 0
         document = measure(quick=arguments.quick)
-    except (child.ChildError, peers.PeerError) as error:
+    except (child.ChildError, PeerError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     page = render(document)
@@ -98,11 +99,11 @@ def render(document: Document) -> str:
 
 def available_peers() -> set[str]:
     """Install the peers where this process may; name those that are there."""
-    peers.install()
+    install()
     have = {"ns2"} if shutil.which("ns") else set()
-    if peers.package_version("libns3-dev") and shutil.which("g++"):
+    if package_version("libns3-dev") and shutil.which("g++"):
         say("building the ns-3 peer")
-        peers.build_ns3()
+        build_ns3()
         have.add("ns3")
     return have
 

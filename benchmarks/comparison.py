@@ -10,8 +10,9 @@ from typing import Any
 
 from benchmarks import child
 from benchmarks.common import SCENARIO, say
-from benchmarks.peers import peers
-from benchmarks.peers.peers import Point
+from benchmarks.peers.points import BENCH, PeerName, Point
+from benchmarks.peers.runs import run
+from benchmarks.peers.timing import VARIANTS
 
 RUNS_PER_CHILD = 20
 STARTUP_REPEATS = 5
@@ -43,7 +44,7 @@ def _sojourn(other: str) -> Variant:
         counts = ["--runs", str(RUNS_PER_CHILD), "--seed", str(1 + RUNS_PER_CHILD * seed), "--jobs", "1"]
         return child.sojourn("run", str(SCENARIO), *counts, *changes, "--json").cpu_s / RUNS_PER_CHILD
 
-    point = peers.BENCH
+    point = BENCH
     return Variant(
         "Sojourn",
         "sojourn",
@@ -54,14 +55,14 @@ def _sojourn(other: str) -> Variant:
     )
 
 
-def _peer(peer: peers.PeerName, name: str, means: str, point: Point, options: Mapping[str, Any]) -> Variant:
+def _peer(peer: PeerName, name: str, means: str, point: Point, options: Mapping[str, Any]) -> Variant:
     idle = dataclasses.replace(point, duration_s=0.0, warmup_s=0.0)
     return Variant(
         {"ns2": "ns-2", "ns3": "ns-3"}[peer],
         name,
         means,
-        lambda seed: peers.run(peer, point, seed, **options).cpu_s,
-        lambda seed: peers.run(peer, idle, seed, **options).cpu_s,
+        lambda seed: run(peer, point, seed, **options).cpu_s,
+        lambda seed: run(peer, idle, seed, **options).cpu_s,
     )
 
 
@@ -80,13 +81,13 @@ def _variants(have: set[str]) -> list[Variant]:
     wanted = [row for row in (*NS2, *NS3) if row[0].split()[0] in have]
     found = [_sojourn("newreno")]
     for name, means in wanted:
-        peer, options = peers.VARIANTS[name]
-        found.append(_peer(peer, name, means, peers.BENCH, options))
+        peer, options = VARIANTS[name]
+        found.append(_peer(peer, name, means, BENCH, options))
     return found
 
 
 def _ledbat_variants(have: set[str]) -> list[Variant]:
-    point = dataclasses.replace(peers.BENCH, other="ledbat")
+    point = dataclasses.replace(BENCH, other="ledbat")
     ns3 = _peer("ns3", "ns3 dumbbell", NS3[0][1], point, {}) if "ns3" in have else None
     return [_sojourn("ledbat"), *([ns3] if ns3 else [])]
 
@@ -94,7 +95,7 @@ def _ledbat_variants(have: set[str]) -> list[Variant]:
 def compare(have: set[str], rounds: int) -> dict[str, Any]:
     """Time NewReno against NewReno everywhere, and NewReno against LEDBAT where it exists."""
     return {
-        "point": dataclasses.asdict(peers.BENCH),
+        "point": dataclasses.asdict(BENCH),
         "rounds": rounds,
         "newreno": _time(_variants(have), rounds),
         "ledbat": _time(_ledbat_variants(have), max(1, rounds // 2)),
@@ -105,7 +106,7 @@ def compare(have: set[str], rounds: int) -> dict[str, Any]:
 
 def _time(variants: list[Variant], rounds: int) -> list[dict[str, Any]]:
     """Time variants in alternation, so that a disturbance hits all alike."""
-    packets = peers.BENCH.rate_bps * peers.BENCH.duration_s / PACKET_BITS
+    packets = BENCH.rate_bps * BENCH.duration_s / PACKET_BITS
     startup = {}
     for variant in variants:
         startup[variant.name] = median(variant.idle(seed) for seed in range(1, STARTUP_REPEATS + 1))
@@ -132,7 +133,7 @@ def _time(variants: list[Variant], rounds: int) -> list[dict[str, Any]]:
 def _in_engine() -> dict[str, float]:
     """Return the engine's own wall time of one run: median over seeds."""
     say("the engine's own clock")
-    changes = ("--set", f"duration={peers.BENCH.duration_s:g} s", "--runs", str(RUNS_PER_CHILD), "--jobs", "1")
+    changes = ("--set", f"duration={BENCH.duration_s:g} s", "--runs", str(RUNS_PER_CHILD), "--jobs", "1")
     document = json.loads(child.sojourn("run", str(SCENARIO), *changes, "--json").text)
     walls = [run["wall_s"] for run in document["runs"]]
     events = [run["events"] for run in document["runs"]]
@@ -151,7 +152,7 @@ def _short_ns2(repeats: int = 9) -> dict[str, float]:
     seeds = range(1, repeats + 1)
     return {
         "duration_s": SHORT_S,
-        "total_s": median(peers.run("ns2", point, seed).cpu_s for seed in seeds),
+        "total_s": median(run("ns2", point, seed).cpu_s for seed in seeds),
         "interpreter_s": interpreter,
-        "built_s": median(peers.run("ns2", idle, seed).cpu_s for seed in seeds),
+        "built_s": median(run("ns2", idle, seed).cpu_s for seed in seeds),
     }

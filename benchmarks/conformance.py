@@ -1,7 +1,7 @@
 """Lays Sojourn's queues beside a real kernel's qdiscs, packet by packet, and writes a page of docs/validation.
 
 python -m benchmarks.conformance            # replay the stored recordings, write the page
-python -m benchmarks.conformance --live     # record anew with the kernel uml-virtual first (two minutes)
+python -m benchmarks.conformance --live     # record all of them first (three minutes), or the cases named
 python -m benchmarks.conformance --strict   # end with 1 where a comparison does not come out as it should
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.common import load, save, say, write_page
 from benchmarks.kernel import compare, distributions, pages, recording
-from benchmarks.kernel.cases import CASES, CONTROLS, Case
+from benchmarks.kernel.cases import CASES, CONTROLS, RECORDED, Case
 from benchmarks.kernel.record import record
 from sojourn.testbed.errors import TestbedError
 
@@ -21,13 +21,19 @@ RESULTS = "kernel-conformance"
 def main() -> int:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(description="Compare queues with the kernel's qdiscs, packet by packet.")
-    parser.add_argument("--live", action="store_true", help="record what the kernel does anew")
+    parser.add_argument(
+        "--live",
+        nargs="*",
+        metavar="CASE",
+        choices=[case.name for case in RECORDED],
+        help="record what the kernel does anew: in these cases, or in all",
+    )
     parser.add_argument("--render", action="store_true", help="only write the page, from the numbers of the last run")
     parser.add_argument("--strict", action="store_true", help="end with 1 where something is not as it should be")
     arguments = parser.parse_args()
-    if arguments.live:
+    if arguments.live is not None:
         try:
-            record(CASES)
+            record([case for case in RECORDED if not arguments.live or case.name in arguments.live])
         except (TestbedError, ValueError) as error:
             print(f"conformance: {error}", file=sys.stderr)
             return 1

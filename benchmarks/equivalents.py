@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.common import SCENARIO
-from benchmarks.peers.peers import BUCKETS, MARKED_ABOVE, PeerName, Point
+from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point
 
 PACKET_BYTES = 1500
 STREAMS = SCENARIO.with_name("streams.toml")

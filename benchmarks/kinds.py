@@ -13,11 +13,11 @@ from typing import Any
 import sojourn
 from benchmarks import child
 from benchmarks.common import SCENARIO, say
-from benchmarks.peers import peers
+from benchmarks.peers.points import BENCH
 from sojourn.catalogue import Entry
 
 # All disciplines get the buffer of the benchmark.
-LIMIT = f"{peers.BENCH.limit_packets} packets"
+LIMIT = f"{BENCH.limit_packets} packets"
 PLAIN_QUEUE, PLAIN_CONTROL = "droptail", "newreno"
 # Times DropTail's: with one queue, and with one for each flow. Times NewReno's: plain, and paced.
 SINGLE_AIM, FAIR_AIM = 1.5, 2.0
@@ -62,7 +62,7 @@ def _has(entry: Entry, parameter: str) -> bool:
 
 def _scenario() -> dict[str, Any]:
     """Return the benchmark's scenario, measured from the start: all packets that cost time are counted."""
-    times = {"duration": f"{peers.BENCH.duration_s:g} s", "warmup": "0 s"}
+    times = {"duration": f"{BENCH.duration_s:g} s", "warmup": "0 s"}
     return {**tomllib.loads(SCENARIO.read_text(encoding="utf-8")), **times}
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import ROOT
-from benchmarks.peers import peers
+from benchmarks.peers.packages import versions as peer_versions
 
 
 def describe() -> dict[str, Any]:
     """Return processor, system, versions, and how busy the machine was."""
-    versions = peers.versions()
+    versions = peer_versions()
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),

@@ -54,8 +54,9 @@ def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
         ),
         paragraph(f"""When the base delay rises (here by the standing queue of a NewReno flow with a small receive
             window), LEDBAT yields, below {YIELDS_BELOW:.0%} of the 10 Mbit/s link. When the
-            minutes of its history hold no delay from before, it recovers, and {SETTLE_S:g} s later it should have added
-            its target to the new base, within {WITHIN:.0%}:"""),
+            minutes of its history hold no delay from before, it recovers, and {SETTLE_S:g} s later, or one history
+            where that is shorter, it should have added its target to the new base, within {WITHIN:.0%}, and one such
+            history later a second one:"""),
         table(
             [
                 "Receive window, kB>",
@@ -83,9 +84,9 @@ def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                 for row in laws["base_rise"]
             ],
         ),
-        paragraph(f"""These criteria were chosen after two others had failed: more than half of the link, and one target
-            after {SETTLE_S:g} s whatever the history. A history shorter than that comes to hold nothing but LEDBAT's own
+        paragraph(f"""These criteria were chosen after two others had failed: more than half of the link, and one
+            target after {SETTLE_S:g} s whatever the history. A shorter history comes to hold nothing but LEDBAT's own
             queue, which then is taken for a part of the path as well: with every history the queue climbs by one more
-            target, as in RITE D2.1, Fig. 3.3. Over 1000 s with 5 minutes it stood at 100, 199 and 298 ms in the last 20 s of
-            each of the first three."""),
+            target, as in RITE D2.1, Fig. 3.3. Over 1000 s with 5 minutes it stood at 100, 199 and 298 ms at the end of
+            the first, the second and the third."""),
     ]

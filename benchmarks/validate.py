@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks import agreement, behaviour, ledbat_laws, machine, papers, validation_pages
 from benchmarks.bench import available_peers
 from benchmarks.common import load, save, write_page
-from benchmarks.peers import peers
+from benchmarks.peers.runs import PeerError
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
     arguments = parser.parse_args()
     try:
         document = load("validation") if arguments.render else measure(live=arguments.live)
-    except peers.PeerError as error:
+    except PeerError as error:
         print(f"validate: {error}", file=sys.stderr)
         return 1
     if not arguments.render:
@@ -43,7 +43,7 @@ def measure(*, live: bool) -> dict[str, Any]:
     """Return all that the pages show."""
     missing = {"ns2", "ns3"} - available_peers() if live else set()
     if missing:
-        raise peers.PeerError(f"not installed: {', '.join(sorted(missing))}; without --live their saved runs are used")
+        raise PeerError(f"not installed: {', '.join(sorted(missing))}; without --live their saved runs are used")
     return {
         "machine": machine.describe(),
         "agreement": agreement.measure(live),

@@ -1,15 +1,29 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import sojourn
 from sojourn.cli import run_command_line
+
+# How fast a machine is, busy or not, is no matter of the laws that are tested.
+settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+
+PATIENCE_S = 120.0
+"""For how long a process may keep a test waiting; on a busy machine all takes many times as long."""
+
+# An agent lets runs be asked for a minute ahead.
+MOST_LEAD_S = 50.0
 
 SMALL = """
 name = "small"
@@ -45,6 +59,23 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+def wait_for(condition: Callable[[], bool]) -> bool:
+    """Wait until something is so; tell whether it is."""
+    until = time.monotonic() + PATIENCE_S
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.02)
+    return condition()
+
+
+@pytest.fixture(scope="session")
+def lead_s() -> float:
+    """How much ahead a run is to be planned, so that its processes have started by then, however busy the machine."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import sojourn.testbed.endpoint"], check=True, timeout=PATIENCE_S)
+    return min(5 * (time.monotonic() - began), MOST_LEAD_S)
 
 
 @pytest.fixture
@@ -86,7 +117,7 @@ def command(capfd: pytest.CaptureFixture[str]) -> Command:
 
 
 @pytest.fixture
-def start() -> Callable[..., "subprocess.Popen[str]"]:
+def start() -> Start:
     """Start the command line in a process of its own."""
 
     def run(*arguments: object, cwd: Path | None = None) -> "subprocess.Popen[str]":
@@ -100,3 +131,32 @@ def start() -> Callable[..., "subprocess.Popen[str]"]:
         )
 
     return run
+
+
+@dataclass
+class Echo:
+    """Who answers datagrams on loopback, and how many it has answered."""
+
+    port: int
+    answered: int = 0
+
+
+@pytest.fixture
+def echo() -> Iterator[Echo]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+        service = Echo(server.getsockname()[1])
+
+        def answer() -> None:
+            while True:
+                data, peer = server.recvfrom(100)
+                if not data:
+                    return
+                server.sendto(data, peer)
+                service.answered += 1
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        yield service
+        server.sendto(b"", server.getsockname())
+        thread.join()

@@ -3,11 +3,11 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
@@ -17,12 +17,13 @@ ENDLESS = ("--set", "duration=1000 s", "--runs", "10000", "--bin", "100 s")
 
 def test_ctrl_c_ends_with_130_and_leaves_nothing(start: Start, small_file: Path, tmp_path: Path) -> None:
     process = start("run", small_file, *ENDLESS, "--out", tmp_path / "out", "--plot", tmp_path / "p.png")
-    time.sleep(1)
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("small: ")
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=10)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert out == ""
-    assert err.strip() == "sojourn: interrupted"
+    assert err.splitlines()[-1] == "sojourn: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 
@@ -31,7 +32,7 @@ def test_a_long_run_tells_its_progress_on_stderr(start: Start, small_file: Path)
     assert process.stderr is not None
     line = process.stderr.readline()
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=10)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     assert line.startswith("small: ")
     assert line.endswith("%\n")
     assert out == ""
@@ -54,7 +55,7 @@ def test_a_full_disk_fails_the_run() -> None:
             stderr=subprocess.PIPE,
             text=True,
             check=False,
-            timeout=10,
+            timeout=PATIENCE_S,
         )
     assert done.returncode == 1
     assert "No space left" in done.stderr
@@ -77,7 +78,7 @@ def test_a_quick_command_imports_nothing_heavy(arguments: list[str], too_heavy: 
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     imported = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
     assert "click" in imported

@@ -5,13 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import PATIENCE_S
 
 # TBF behind a FIFO of half a second.
 RATE_BPS = 4_000_000
@@ -112,10 +112,15 @@ def run(hosts: dict[str, str], folder: Path, secret: Path, lab: str, *more: str)
         first = agent.stderr.readline()
         peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
         asking = started(hosts["ask"], "run", folder / "lab.toml", *peer)
-        out, told = asking.communicate(timeout=90)
+        out, told = asking.communicate(timeout=PATIENCE_S)
         if asking.returncode:
             agent.terminate()
-        return asking.returncode, json.loads(out) if out else None, told, first + agent.communicate(timeout=30)[1]
+        return (
+            asking.returncode,
+            json.loads(out) if out else None,
+            told,
+            first + agent.communicate(timeout=PATIENCE_S)[1],
+        )
     finally:
         with suppress(ProcessLookupError):
             agent.kill()
@@ -160,21 +165,25 @@ def test_only_the_two_addresses_see_the_flows(hosts: dict[str, str], tmp_path: P
     agent.stderr.readline()
     peer = ("--backend", "hosts", "--peer", AGENT, "--secret-file", secret, "--json")
     asking = started(hosts["ask"], "run", tmp_path / "lab.toml", *peer)
-    time.sleep(5.0)
+    # Once the flow over TCP has a receiver, the other one has, too.
     stranger = (
-        "import socket, sys\n"
+        "import socket, time\n"
+        "def reach():\n"
+        "    while True:\n"
+        f"        try: return socket.create_connection(('{AGENT}', 5341), 2, ('{BYSTANDER}', 0))\n"
+        "        except ConnectionRefusedError: time.sleep(0.02)\n"
+        "tcp = reach()\n"
         f"udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); udp.bind(('{BYSTANDER}', 0)); udp.settimeout(1)\n"
         f"udp.sendto(bytes([0x53, 0x4a, 1, 0]) + bytes(80), ('{AGENT}', 5342))\n"
         "try: print(len(udp.recv(2000)))\n"
         "except TimeoutError: print('nothing')\n"
-        f"tcp = socket.create_connection(('{AGENT}', 5341), 2, ('{BYSTANDER}', 0))\n"
         "tcp.sendall(bytes(1000))\n"
         "try: print(len(tcp.recv(10)))\n"
         "except ConnectionError: print(0)\n"
     )
     command = ["ip", "netns", "exec", hosts["ask"], sys.executable, "-c", stranger]
-    seen = subprocess.run(command, capture_output=True, text=True, check=False, timeout=20)
+    seen = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert seen.stdout.split() == ["nothing", "0"], seen.stderr
-    _, told = asking.communicate(timeout=60)
-    agent.communicate(timeout=20)
+    _, told = asking.communicate(timeout=PATIENCE_S)
+    agent.communicate(timeout=PATIENCE_S)
     assert asking.returncode == 0, told

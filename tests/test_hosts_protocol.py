@@ -148,7 +148,7 @@ def test_what_the_agent_sends_is_bounded_in_all() -> None:
         ([flow()], {"start_at_s": 161}, "starts in 61.0 s"),
         ([flow()] * 16, {"bin_s": 0.001}, "too long a report"),
         ([flow(kind="utp", direction="reverse")], {}, "asked to send over libutp.*--allow-unpaced"),
-        ([flow(kind="cbr", traffic={"kind": "voip"}, direction="reverse")], {}, "a call"),
+        ([flow(kind="cbr", traffic={"kind": "voip"}, direction="reverse")], {}, "send traffic of the kind 'voip'"),
         ([cbr("60 Mbit/s"), cbr("60 Mbit/s")], {}, "make 120 Mbit/s; the agent sends 100 Mbit/s in all .*--max-rate"),
         ([cbr("100 Mbit/s"), flow(direction="reverse")], {}, "make 100 Mbit/s"),
         # Such a datagram would have many times the bytes that its rate counts.

@@ -1,7 +1,6 @@
 """`sojourn pad` without a network: a queue of one's own, and a clock that jumps."""
 
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -11,6 +10,7 @@ from collections import deque
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S, Echo, wait_for
 
 from sojourn import _native
 from sojourn.pad import network as sockets
@@ -290,7 +290,9 @@ def test_what_a_person_sees() -> None:
 
 def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
     words = [sys.executable, "-m", "sojourn", "pad", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
+    )
 
 
 @pytest.mark.parametrize(
@@ -303,6 +305,8 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
         (["127.0.0.1", "--uplink", "800"], '--uplink 800: a rate, such as "800 kbit/s"'),
         (["127.0.0.1", "--ttl", "0"], "Invalid value for '--ttl'"),
         (["127.0.0.1", "--plot", "x.gif"], "--plot: a picture's name ends in"),
+        (["127.0.0.1", "--plot", "no-such/x.png"], "no-such: --plot: no such directory"),
+        (["127.0.0.1", "--data", "no-such/x.json"], "no-such: --data: no such directory"),
         (["224.0.0.1"], "HOST: 224.0.0.1 is not the address of one host"),
         (["host.invalid"], "HOST: host.invalid has no IPv4 address"),
         (["192.0.2.1"], "192.0.2.1 is not this machine's own, and nobody is there to be asked"),
@@ -329,40 +333,39 @@ def test_without_permission_the_setting_is_named(monkeypatch: pytest.MonkeyPatch
         sockets.Sockets("127.0.0.1", None)
 
 
-@pytest.fixture
-def echo_port() -> "object":
-    """Answer datagrams on loopback."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-        child = os.fork()
-        if not child:
-            while True:
-                data, peer = server.recvfrom(100)
-                server.sendto(data, peer)
-        yield server.getsockname()[1]
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def test_a_session_on_loopback_measures_and_draws(echo_port: int, tmp_path: Path) -> None:
+def test_a_session_on_loopback_measures_and_draws(echo: Echo, tmp_path: Path) -> None:
     data, plot = tmp_path / "d.json", tmp_path / "p.png"
     times = ("--duration", "6 s", "--before", "1 s")
-    done = run("127.0.0.1", "--udp-echo", echo_port, *times, "--data", data, "--plot", plot)
+    done = run("127.0.0.1", "--udp-echo", echo.port, *times, "--data", data, "--plot", plot)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "no padding was sent\n")
     told = json.loads(data.read_text(encoding="utf-8"))
-    assert told["probes"] == pytest.approx(60, abs=5)
-    assert len(told["rtts"]) >= told["probes"] - 1
+    # Ten a second and no more; a busy machine skips some, and answers the last ones late.
+    assert 10 < told["probes"] <= 61
+    assert len(told["rtts"]) >= told["probes"] / 2
     assert told["hops"][0][:2] == [1, "127.0.0.1"]
     assert plot.stat().st_size > 0
 
 
+def test_who_is_killed_sends_nothing_more(echo: Echo) -> None:
+    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo.port)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: echo.answered > 5)
+    process.kill()
+    process.wait(PATIENCE_S)
+    # What was on its way is answered; ten a second would be five more.
+    time.sleep(0.1)
+    answered = echo.answered
+    time.sleep(0.5)
+    assert echo.answered == answered
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_who_is_told_to_end_leaves_whole_files(echo_port: int, tmp_path: Path, number: signal.Signals) -> None:
+def test_who_is_told_to_end_leaves_whole_files(echo: Echo, tmp_path: Path, number: signal.Signals) -> None:
     data = tmp_path / "d.json"
-    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo_port), "--data", str(data)]
+    words = [sys.executable, "-m", "sojourn", "pad", "127.0.0.1", "--udp-echo", str(echo.port), "--data", str(data)]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(2.5)
+    assert wait_for(lambda: echo.answered > 10)
     process.send_signal(number)
-    _, err = process.communicate(timeout=10)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (130, "sojourn: interrupted\n")
-    assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 5
+    assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 10

@@ -1,6 +1,7 @@
 """The machinery of `sojourn paper`, with few seeds and short runs; the study itself is run by hand."""
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -9,16 +10,18 @@ from matplotlib.figure import Figure
 from tests.conftest import Command
 
 from sojourn.papers.__main__ import publish
-from sojourn.papers.braud import BRAUD, load, table2
+from sojourn.papers.braud import BRAUD, load, table2, table3
 from sojourn.papers.braud.load import DOWNLOADS, Responses
-from sojourn.papers.files import markdown_checks, write_item, write_page, write_short
-from sojourn.papers.fluid import FLUID
+from sojourn.papers.files import markdown_checks, write_page, write_short
+from sojourn.papers.fluid import FLUID, scale
+from sojourn.papers.fluid.beside import Place
 from sojourn.papers.fluid.targets import WORKED
 from sojourn.papers.fluid.world import model, point
 from sojourn.papers.gong import GONG, grid
 from sojourn.papers.gong.disciplines import fig3
 from sojourn.papers.gong.summary import summary
 from sojourn.papers.gong.world import QUEUES, base, choke, queue
+from sojourn.papers.kept import read_items, write_item
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, Results, check, measure, variation
 from sojourn.papers.study import Check, Findings, Item, Study, Table
@@ -43,7 +46,7 @@ def small_findings() -> Findings:
     figure = Figure()
     figure.subplots().plot([1, 2])
     found.show("bars", figure, "Some bars")
-    found.tables.append(Table("data", "The data", ("name", "value"), (("a, b", 1.5), ("c", None))))
+    found.tables.append(Table("data", "The data", ("name", "value"), (("a, b", 1.5), ("c", math.nan))))
     found.checks = [check("a", "1", "1", agrees=True), check("b", "1", "2", agrees=False), Check("c", "1", "2", None)]
     return found
 
@@ -71,6 +74,19 @@ def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
     assert all(item in found and name in found[item].figures for item, name in FLUID.pictures)
 
 
+def test_larger_windows_leave_the_models_equilibrium_where_it_is() -> None:
+    place = Place(5, 40.0)
+    once, tenfold = (scale.changes(place, times) for times in (1, 10))
+    assert tenfold["bottleneck.rate"] == "10 Mbit/s"
+    assert tenfold["group.background.control"] == once["group.background.control"]
+    red = tenfold["bottleneck.queue"]
+    assert (red["min"], red["max"], red["limit"]) == ("100 packets", "1000 packets", "1000 packets")
+    here, there = scale.rest(place, 1), scale.rest(place, 10)
+    assert here == place.rest()
+    assert there.queue_packets / 10 == pytest.approx(here.queue_packets, rel=0.02)
+    assert there.shares == pytest.approx(here.shares, abs=0.02)
+
+
 def test_table_2_is_tried_as_printed_and_as_it_may_have_been(lab: Lab) -> None:
     quick = Lab(lab.folder, 1, overrides={"seeds": 2, "set": {"duration": "100 s"}})
     found = table2.table2(quick)
@@ -84,6 +100,15 @@ def test_table_2_is_tried_as_printed_and_as_it_may_have_been(lab: Lab) -> None:
         one for one in found.checks if one.claim.startswith("120 packets, as printed, without padding: round")
     )
     assert printed.agrees is False
+
+
+def test_one_host_alone_may_delay_its_acknowledgements() -> None:
+    line = table3.LINES["400 kbit/s"]
+    for transports in table3.READINGS.values():
+        groups = table3._told(table3.case(line, table3.PADDED, 60), transports)["group"]
+        told = {group["name"]: group.get("transport") for group in groups}
+        assert told == {"upload": transports[0], "download": transports[1], "padding": None}
+    assert len({str(transports) for transports in table3.READINGS.values()}) == 4
 
 
 def test_the_largest_transfer_makes_the_load() -> None:
@@ -130,15 +155,58 @@ def test_a_starved_ledbat_leaves_the_model_stable() -> None:
 def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     found = small_findings()
     study, _ = small_study(found)
-    write_item(tmp_path, study.items[0], found)
-    checks = json.loads((tmp_path / "one" / "checks.json").read_text(encoding="utf-8"))
-    assert [Check(**one) for one in checks] == found.checks
-    assert (tmp_path / "one" / "data.csv").read_text(encoding="utf-8") == 'name,value\n"a, b",1.5\nc,\n'
-    assert {path.name for path in (tmp_path / "one").iterdir()} == {"bars.png", "bars.pdf", "data.csv", "checks.json"}
+    write_item(tmp_path, study, study.items[0], found)
+    assert (tmp_path / "one" / "data.csv").read_text(encoding="utf-8") == 'name,value\n"a, b",1.5\nc,nan\n'
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {"bars.png", "bars.pdf", "data.csv", "found.json"}
+    kept = read_items(tmp_path, study)["one"]
+    assert (kept.checks, kept.text, kept.verdict) == (found.checks, found.text, found.verdict)
+    assert kept.captions == {"bars": "Some bars"}
+    assert kept.tables == [Table("data", "The data", ("name", "value"), (("a, b", 1.5), ("c", None)))]
+
+
+@pytest.mark.parametrize("key", ["study", "version"])
+def test_what_another_study_or_version_wrote_is_not_of_this_one(tmp_path: Path, key: str) -> None:
+    study, findings = small_study(small_findings())
+    write_item(tmp_path, study, study.items[0], findings["one"])
+    path = tmp_path / "one" / "found.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | {key: "other"}), encoding="utf-8")
+    assert read_items(tmp_path, study) == {}
+
+
+def test_a_disagreement_says_why_or_that_it_is_open() -> None:
+    with pytest.raises(ValueError, match="it rises: disagrees, and says neither why nor that it is open"):
+        Check("it rises", "1", "2", agrees=False, note=" ")
+    assert check("it rises", "1", "2", agrees=False).note == "Open."
+
+
+def test_one_item_alone_is_renewed_in_the_page_of_all(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"one": "First.", "two": "Second."}
+    items = [Item(name, name, "none", lambda _lab, name=name: Findings(verdict=said[name])) for name in said]  # type: ignore[misc]
+    monkeypatch.setattr("sojourn.papers.studies.STUDIES", (Study("small", "A study", "Nobody, 2026", items),))
+    out = tmp_path / "out"
+    assert command("paper", "small", "--out", out).code == 0
+    said["two"] = "Renewed."
+    done = command("paper", "small", "two", "--out", out)
+    assert done.code == 0
+    assert "one " not in done.out
+    for page in ("index.html", "summary.md"):
+        text = (out / page).read_text(encoding="utf-8")
+        assert "First." in text
+        assert "Renewed." in text
+        assert "Second." not in text
+
+
+def page_of(folder: Path, found: Findings) -> str:
+    study, findings = small_study(found)
+    write_item(folder, study, study.items[0], findings["one"])
+    return write_page(folder, study, read_items(folder, study)).read_text(encoding="utf-8")
 
 
 def test_the_page_needs_no_network_and_fits_a_phone(tmp_path: Path) -> None:
-    page = write_page(tmp_path, *small_study(small_findings())).read_text(encoding="utf-8")
+    page = page_of(tmp_path, small_findings())
     assert re.findall(r'(?:src|href)="(.{5})', page) == ['#one"', "data:"]
     assert not re.search(r"url\(|@import|<script|<link|https?:", page)
     assert 'name="viewport" content="width=device-width' in page
@@ -154,7 +222,7 @@ def test_the_page_needs_no_network_and_fits_a_phone(tmp_path: Path) -> None:
 
 def test_the_short_page_is_published_with_its_pictures(tmp_path: Path) -> None:
     study, findings = small_study(small_findings())
-    write_item(tmp_path / "out", study.items[0], findings["one"])
+    write_item(tmp_path / "out", study, study.items[0], findings["one"])
     write_short(tmp_path / "out", study, findings)
     page = publish("small", tmp_path / "out", tmp_path / "docs")
     text = page.read_text(encoding="utf-8")

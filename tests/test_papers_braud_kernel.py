@@ -6,27 +6,30 @@ from typing import Any
 import pytest
 from tests.conftest import Command
 
+from sojourn.papers import two_worlds
 from sojourn.papers.braud import BRAUD, kernel, table3
 from sojourn.papers.braud.table2 import ELSEWHERE
 from sojourn.papers.braud.world import UP_MS, UPLOAD
-from sojourn.papers.lab import Lab
+from sojourn.papers.lab import Effort, Lab
 from sojourn.papers.measures import Results, label
 from sojourn.papers.study import Findings, Item, Study
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 
+ALL = tuple(kernel.CONTROLS)
+
 
 def test_every_case_is_one_that_linux_can_have() -> None:
     for scenario, cases in (
-        (kernel.table2_base(), kernel.table2_cases()),
-        (kernel.table3_base(), kernel.table3_cases()),
+        (kernel.table2_base(), kernel.table2_cases(ALL)),
+        (kernel.table3_base(), kernel.table3_cases(ALL)),
     ):
         named = {label(key): changes for key, changes in cases.items()}
         assert Plan.of({"base": scenario, "backend": "linux", "cases": named}).points == len(cases)
 
 
 def test_the_ways_on_the_kernel_are_those_of_the_simulated_table() -> None:
-    cases = kernel.table3_cases()
+    cases = kernel.table3_cases(ALL)
     assert len(cases) == 2 * 4 * 3
     groups = cases["800 kbit/s", table3.BURSTS, "Vegas"]["group"]
     assert [group["name"] for group in groups] == ["upload", "download", "padding"]
@@ -54,7 +57,7 @@ class Given(Results):
 def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
     rtt_ms: tuple[float, float], mbps: tuple[float, float], agree: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kernel, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
+    monkeypatch.setattr(two_worlds, "measure", lambda *_args, **_named: Given(rtt_ms, mbps))
     found = kernel.table2(Lab(Path(), 1))
     own = [one for one in found.checks if f"{ELSEWHERE} packets, {UP_MS:g} ms" in one.claim]
     assert [one.agrees for one in own] == agree
@@ -62,12 +65,46 @@ def test_the_kernels_newreno_is_held_to_ten_percent_of_table_2(
 
 def test_a_simulation_apart_from_the_kernel_is_named() -> None:
     real, simulated = Given((280.0, 100.0), (0.7, 0.7)), Given((280.0, 120.0), (0.7, 0.7))
-    both = kernel.Both({kernel.KERNEL: real, kernel.SIM: simulated})
+    both = two_worlds.Both({two_worlds.KERNEL: real, two_worlds.SIM: simulated})
     cases = {("x", padded): {} for padded in (False, True)}
     found = kernel._alike(both, cases, kernel.RTT, "round-trip times")
     assert found.agrees is False
     assert "in 1 of 2 cases" in found.measured
     assert found.note.endswith("What is more is open. Simulated against the kernel: x, True: +20%.")
+
+
+@pytest.mark.parametrize(
+    ("effort", "controls"), [(Effort.USUAL, {"NewReno"}), (Effort.LONG, {"NewReno", "Vegas", "CUBIC"})]
+)
+def test_only_the_long_study_has_all_controls_and_each_case_has_a_spread(
+    effort: Effort, controls: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds: list[int] = []
+
+    def given(_lab: Lab, _name: str, _scenario: Any, cases: Any, **kept: Any) -> Results:
+        assert {key[2] for key in cases} == controls
+        seeds.append(kept["seeds"])
+        return Given((280.0, 113.7), (0.770, 0.657))
+
+    monkeypatch.setattr("sojourn.papers.two_worlds.measure", given)
+    kernel.table2(Lab(Path(), 1, effort=effort))
+    assert min(seeds) > 1
+
+
+@pytest.mark.parametrize(("asked", "effort"), [([], Effort.USUAL), (["--long"], Effort.LONG)])
+def test_the_long_study_is_asked_for(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str], effort: Effort
+) -> None:
+    seen: list[Effort] = []
+
+    def find(lab: Lab) -> Findings:
+        seen.append(lab.effort)
+        return Findings(verdict="Found.")
+
+    study = Study("small", "Small", "Nobody", [Item("one", "One", "none", find)])
+    monkeypatch.setattr("sojourn.papers.studies.STUDIES", (study,))
+    assert command("paper", "small", *asked, "--out", tmp_path / "out").code == 0
+    assert seen == [effort]
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """RITE's items on AQMs, early marking and cellular links: what their numbers mean, with few seeds and short runs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from sojourn.papers.rite import access, aqms, early, fluctuating, mobile, sensit
 from sojourn.papers.rite.cellular import PAGE_MS, page
 from sojourn.papers.rite.sensitivity import Change, Sensitivity
 from sojourn.papers.rite.whiskers import Five
+from sojourn.papers.two_worlds import KERNEL, SIM, measure_both
 
 QUICK = {"seeds": 2, "set": {"duration": "31 s"}}
 NEAR = mobile.Link("LTE", "4G", "ready:synthetic-lte", 50, 2, 20)
@@ -153,3 +155,17 @@ def test_recorded_links_are_used_where_a_folder_has_them_all(
     results = measure(lab, "recorded", mobile.base(), {("alone",): mobile.alone(short, "CUBIC")})
     # 12 Mbit/s for 100 kB, and two round trips at least.
     assert 160 < page(results, ("alone",)).mean < 1000
+
+
+def test_only_simulated_pie_has_the_timer_that_the_kernel_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def measured(_lab: Lab, name: str, _scenario: Any, cases: Any, **_named: Any) -> None:
+        asked[name] = {key[0]: changes["bottleneck.queue"] for key, changes in cases.items()}
+
+    monkeypatch.setattr("sojourn.papers.two_worlds.measure", measured)
+    cases = {(kind,): {"bottleneck.queue": {"kind": kind}} for kind in ("pie", "codel")}
+    measure_both(Lab(Path(), 1), "x", {}, cases, {KERNEL: 1, SIM: 1})
+    assert asked["x-kernel"] == {"pie": {"kind": "pie"}, "codel": {"kind": "codel"}}
+    assert asked["x-sim"]["codel"] == {"kind": "codel"}
+    assert asked["x-sim"]["pie"]["update"] == "30 ms"

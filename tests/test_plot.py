@@ -71,3 +71,18 @@ def test_what_is_refused(finished: Path, tmp_path: Path, command: Command, words
     assert refused.code == 2
     assert complaint in refused.err
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "complaint"),
+    [
+        ("no-such/x.pdf", "no-such: --out: no such directory"),
+        ("x.gif", "x.gif: --out: a picture's name ends in .pdf, .png, .svg"),
+    ],
+)
+def test_where_no_picture_can_be_written_none_is_drawn(
+    finished: Path, tmp_path: Path, command: Command, out: str, complaint: str
+) -> None:
+    refused = command("plot", str(finished), "--y", "share", "--kind", "cdf", "--out", str(tmp_path / out))
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.rstrip().endswith(complaint)

@@ -7,7 +7,7 @@ import pytest
 
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Number, check, measure
-from sojourn.papers.rite import RITE, cures, drift, gradient, lone, short, web
+from sojourn.papers.rite import RITE, cures, drift, gradient, lone, short, signals, web
 from sojourn.papers.study import Findings
 
 
@@ -131,7 +131,7 @@ def test_hours_can_be_interrupted_and_go_on(tmp_path: Path) -> None:
 
 
 def test_the_items_of_cdg(tmp_path: Path) -> None:
-    for item in gradient.ITEMS:
+    for item in (*gradient.ITEMS, *signals.ITEMS):
         complete(item.find(quick(tmp_path)), item.name)
 
 

@@ -4,12 +4,11 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import SMALL, Command
+from tests.conftest import PATIENCE_S, SMALL, Command, wait_for
 
 import sojourn
 from sojourn.sweep import Dataset, Plan
@@ -162,11 +161,9 @@ def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal
     command = [sys.executable, "-m", "sojourn", "sweep", str(sweep), "--jobs", "1", "--out"]
     process = subprocess.Popen([*command, str(tmp_path / "killed")], stderr=subprocess.PIPE)
     first = tmp_path / "killed/runs/part-000000.parquet"
-    deadline = time.monotonic() + 60
-    while not first.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert wait_for(first.exists)
     process.send_signal(with_signal)
-    _, complaint = process.communicate(timeout=60)
+    _, complaint = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == (130 if with_signal == signal.SIGINT else -signal.SIGKILL), complaint
     assert Dataset.open(tmp_path / "killed").missing
     before = first.stat().st_mtime_ns

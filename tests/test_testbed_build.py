@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import Command
+from tests.conftest import PATIENCE_S, Command, wait_for
 from tests.testbed_fakes import stub_tools
 
 from sojourn import InputError
@@ -153,12 +153,10 @@ def test_an_interrupted_build_leaves_no_kernel_and_goes_on(tree: Path, tmp_path:
     program = "import sys; from sojourn.__main__ import main; main()"
     arguments = ["testbed", "build-kernel", "--jobs", "1", "--source", str(tree)]
     with subprocess.Popen([sys.executable, "-c", program, *arguments], stderr=subprocess.PIPE, text=True) as process:
-        until = time.monotonic() + 20
-        while not list(kernels_folder().glob(".work-*/objects/configured")) and time.monotonic() < until:
-            time.sleep(0.02)
+        assert wait_for(lambda: bool(list(kernels_folder().glob(".work-*/objects/configured"))))
         time.sleep(0.3)
         process.send_signal(2)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert err.strip().endswith("sojourn: interrupted")
     assert list((tmp_path / "tmp").iterdir()) == []
@@ -227,7 +225,10 @@ def test_a_source_that_is_none_is_wrong_input(tmp_path: Path, command: Command, 
     assert "allowed: a folder with a kernel's source, or a file *.tar.xz" in outcome.err
 
 
-def test_the_commands_build_and_clean(tree: Path, command: Command) -> None:
+def test_the_commands_build_and_clean(
+    tree: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     outcome = command("testbed", "build-kernel", "--source", tree)
     assert outcome.code == 0
     assert outcome.out.strip() == str(built_kernel())
@@ -242,6 +243,22 @@ def test_the_commands_build_and_clean(tree: Path, command: Command) -> None:
     assert utp_line in [f"{size} MB removed from {utp}" for size in ("1.0", "1.1")]
     assert list(kernels_folder().parent.iterdir()) == []
     assert [line.split(" removed")[0] for line in command("testbed", "clean").out.splitlines()] == ["0.0 MB"] * 2
+
+
+def test_what_a_killed_run_has_left_is_cleaned_up(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    dead, used = (tmp_path / name for name in ("sojourn-dead", "sojourn-used"))
+    for folder in (dead, used):
+        folder.mkdir()
+        (folder / "lock").touch()
+    with (used / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outcome = command("testbed", "clean")
+    assert outcome.out.splitlines()[2:] == [f"{dead}, which a killed run had left, removed"]
+    assert (dead.exists(), used.exists()) == (False, True)
 
 
 def test_the_command_that_fails_keeps_the_kernel_that_was_there(tree: Path, command: Command) -> None:

@@ -6,13 +6,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S, wait_for
 
 from sojourn import InputError
 from sojourn.testbed import pool
@@ -99,15 +99,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     here = Place(tmp_path)
     yield here
     # Those who were killed have their traces removed by others, in their own time.
-    wait_until(lambda: not here.left())
+    wait_for(lambda: not here.left())
     assert here.left() == []
     assert world(tmp_path / "home") == before
-
-
-def wait_until(condition: object, seconds: float = 10) -> None:
-    until = time.monotonic() + seconds
-    while not condition() and time.monotonic() < until:  # type: ignore[operator]
-        time.sleep(0.02)
 
 
 def start(kernel: Kernel, folder: Path) -> "subprocess.Popen[str]":
@@ -119,14 +113,13 @@ def start(kernel: Kernel, folder: Path) -> "subprocess.Popen[str]":
     process = subprocess.Popen(
         [sys.executable, "-c", program, kernel.name, str(folder)], stderr=subprocess.PIPE, text=True
     )
-    wait_until((folder / "progress").exists, 30)
-    assert (folder / "progress").exists()
+    assert wait_for((folder / "progress").exists)
     return process
 
 
 def test_a_job_runs_as_root_of_its_own_network(kernel: Kernel, place: Place) -> None:
     folder = place.job(do="report")
-    kernel.run(folder, timeout_s=60, module=JOBS)
+    kernel.run(folder, timeout_s=PATIENCE_S, module=JOBS)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert told["release"] == kernel.version()
     assert told["user"] == 0
@@ -139,7 +132,7 @@ def test_a_job_runs_as_root_of_its_own_network(kernel: Kernel, place: Place) -> 
 
 def test_a_survey_finds_what_is_there_and_nothing_else(kernel: Kernel, place: Place) -> None:
     folder = place.job(qdiscs=["tbf", "no-such-one", "pfifo"], controls=["no-such-one", "cubic", "reno"])
-    kernel.run(folder, timeout_s=60, module=SURVEY)
+    kernel.run(folder, timeout_s=PATIENCE_S, module=SURVEY)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert told == {"release": kernel.version(), "qdiscs": ["tbf", "pfifo"], "controls": ["cubic", "reno"]}
 
@@ -147,7 +140,7 @@ def test_a_survey_finds_what_is_there_and_nothing_else(kernel: Kernel, place: Pl
 def test_what_tc_can_add_is_what_the_survey_finds(kernel: Kernel, place: Place) -> None:
     kinds = {"red": "limit 30000 min 5000 max 15000 avpkt 1000", "sfq": "", "codel": "", "cake": "", "ets": "bands 3"}
     folder = place.job(do="tc", kinds=kinds)
-    kernel.run(folder, timeout_s=60, module=JOBS)
+    kernel.run(folder, timeout_s=PATIENCE_S, module=JOBS)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert told["survey"] == told["tc"]
 
@@ -157,7 +150,7 @@ def test_time_in_a_virtual_kernel_begins_and_passes_alike(place: Place) -> None:
     if kernel.missing():
         pytest.skip(str(NotInstalledError(f"the kernel {kernel.name}", kernel.missing())))
     folder = place.job(do="report", nap_s=1000)
-    kernel.run(folder, timeout_s=60, module=JOBS)
+    kernel.run(folder, timeout_s=PATIENCE_S, module=JOBS)
     told = json.loads((folder / "report.json").read_text(encoding="utf-8"))
     assert 1000 <= told["time"] - datetime(2026, 1, 1, tzinfo=UTC).timestamp() < 1010
     assert told["slept_s"] == pytest.approx(1000, abs=0.001)
@@ -170,7 +163,7 @@ from sojourn.testbed.kernels import kernels
 kernel = kernels()[sys.argv[1]]
 if kernel.missing():
     sys.exit(f"skip: {kernel.missing()}")
-kernel.run(Path(sys.argv[2]), timeout_s=60, module="testbed_jobs")
+kernel.run(Path(sys.argv[2]), timeout_s=100, module="testbed_jobs")
 """
 
 
@@ -211,7 +204,7 @@ def test_a_user_without_any_rights_can_run_it(kernel: Kernel, open_place: Place)
         capture_output=True,
         text=True,
         check=False,
-        timeout=100,
+        timeout=PATIENCE_S,
     )
     if done.stderr.startswith("skip: "):
         pytest.skip(done.stderr)
@@ -225,17 +218,17 @@ def test_a_pool_of_kernels_runs_side_by_side_and_stops_together(kernel: Kernel, 
     folders = []
     for number, what in enumerate(["report", "report", "sleep", "raise"]):
         folders.append((place.job(do=what)).rename(place.folder / f"job-{number}"))
-    pool.run_all(kernel, folders[:2], timeout_s=60, jobs=2, module=JOBS)
+    pool.run_all(kernel, folders[:2], timeout_s=PATIENCE_S, jobs=2, module=JOBS)
     assert all((folder / "report.json").exists() for folder in folders[:2])
     with pytest.raises(JobError, match="the job's own reason") as caught:
-        pool.run_all(kernel, folders[2:], timeout_s=60, jobs=2, module=JOBS)
+        pool.run_all(kernel, folders[2:], timeout_s=PATIENCE_S, jobs=2, module=JOBS)
     assert caught.value.__notes__ == [f"in {folders[3]}"]
     assert place.left() == []
 
 
 def test_what_the_guest_writes_is_whole(kernel: Kernel, place: Place) -> None:
     folder = place.job(do="big")
-    kernel.run(folder, timeout_s=60, module=JOBS)
+    kernel.run(folder, timeout_s=PATIENCE_S, module=JOBS)
     assert (folder / "big").read_bytes() == bytes(range(256)) * 40_000
 
 
@@ -243,12 +236,12 @@ def test_an_old_report_is_not_taken_for_a_new_one(kernel: Kernel, place: Place) 
     folder = place.job(do="nothing")
     (folder / "report.json").write_text("{}", encoding="utf-8")
     with pytest.raises(JobError, match="ended without a report"):
-        kernel.run(folder, timeout_s=60, module=JOBS)
+        kernel.run(folder, timeout_s=PATIENCE_S, module=JOBS)
 
 
 def test_a_job_that_raises_shows_why(kernel: Kernel, place: Place) -> None:
     with pytest.raises(JobError, match=r"exit code 1\n(?s:.*)the job's own reason"):
-        kernel.run(place.job(do="raise"), timeout_s=60, module=JOBS)
+        kernel.run(place.job(do="raise"), timeout_s=PATIENCE_S, module=JOBS)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +252,9 @@ def test_a_job_may_report_its_own_error(place: Place, kind: str, error: type[Exc
     if kernel is None:
         pytest.skip("no kernel is there")
     with pytest.raises(error, match="no such qdisc"):
-        kernel.run(place.job(do="error", error={"kind": kind, "message": "no such qdisc"}), timeout_s=60, module=JOBS)
+        kernel.run(
+            place.job(do="error", error={"kind": kind, "message": "no such qdisc"}), timeout_s=PATIENCE_S, module=JOBS
+        )
 
 
 def test_a_job_that_takes_too_long_is_ended(kernel: Kernel, place: Place) -> None:
@@ -271,21 +266,23 @@ def test_a_job_that_takes_too_long_is_ended(kernel: Kernel, place: Place) -> Non
 def test_a_job_tells_its_progress_and_can_be_stopped(kernel: Kernel, place: Place) -> None:
     seen: list[float] = []
     with pytest.raises(StoppedError):
-        kernel.run(place.job(do="spawn"), timeout_s=60, module=JOBS, progress=seen.append, stopped=lambda: 0.5 in seen)
+        kernel.run(
+            place.job(do="spawn"), timeout_s=PATIENCE_S, module=JOBS, progress=seen.append, stopped=lambda: 0.5 in seen
+        )
     assert place.left() == []
 
 
 @pytest.mark.parametrize("kernel", ["uml", "uml-virtual"], indirect=True)
 def test_a_panic_is_told_with_its_reason(kernel: Kernel, place: Place) -> None:
     with pytest.raises(KernelError, match=f"{kernel.name} panicked: Kernel panic - not syncing: "):
-        kernel.run(place.job(do="panic"), timeout_s=60, module=JOBS)
+        kernel.run(place.job(do="panic"), timeout_s=PATIENCE_S, module=JOBS)
     assert place.left() == []
 
 
 def test_ctrl_c_leaves_nothing(kernel: Kernel, place: Place) -> None:
     process = start(kernel, place.job(do="spawn"))
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert "KeyboardInterrupt" in err
     assert place.left() == []
 
@@ -294,14 +291,14 @@ def test_ctrl_c_leaves_nothing(kernel: Kernel, place: Place) -> None:
 def test_a_killed_parent_leaves_nothing(kernel: Kernel, place: Place, number: signal.Signals) -> None:
     process = start(kernel, place.job(do="spawn"))
     process.send_signal(number)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == -number
 
 
 def test_a_killed_keeper_leaves_nothing(kernel: Kernel, place: Place) -> None:
     process = start(kernel, place.job(do="spawn"))
     os.kill(keeper(place), signal.SIGKILL)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert "ended before the job did" in err
 
 
@@ -309,11 +306,11 @@ def test_parent_and_keeper_killed_together_leave_only_what_the_next_job_removes(
     process = start(kernel, place.job(do="spawn"))
     for pid in (keeper(place), process.pid):
         os.kill(pid, signal.SIGKILL)
-    process.communicate(timeout=20)
-    wait_until(lambda: not place.processes())
+    process.communicate(timeout=PATIENCE_S)
+    wait_for(lambda: not place.processes())
     assert place.processes() == []
     (place.folder / "job").rename(place.folder / "old")
-    kernel.run(place.job(do="report"), timeout_s=60, module=JOBS)
+    kernel.run(place.job(do="report"), timeout_s=PATIENCE_S, module=JOBS)
 
 
 def keeper(place: Place) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from tests.conftest import wait_for
 from tests.testbed_fakes import FakeKernel, stub_tools
 
 from sojourn import InputError
@@ -73,7 +74,8 @@ def test_a_clock_that_jumps_is_told(jump_s: float, words: str) -> None:
 def test_a_clock_that_runs_on_is_no_error() -> None:
     with steady_clock():
         time.sleep(0.01)
-    assert abs(wall_offset_s() - (time.time() - time.monotonic())) < 0.05
+    # Between two readings of the clocks a busy machine may hold a process up.
+    assert min(abs(wall_offset_s() - (time.time() - time.monotonic())) for _ in range(20)) < 0.05
 
 
 def test_an_error_inside_comes_before_a_jump_of_the_clock() -> None:
@@ -118,15 +120,9 @@ with work_folder() as folder:
 
 def test_a_work_folder_goes_with_its_process(temporary: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", WORKING, str(temporary)]) as process:
-        until = time.monotonic() + 10
-        while not list(temporary.glob("*/some")) and time.monotonic() < until:
-            time.sleep(0.02)
-        assert list(temporary.glob("*/some"))
+        assert wait_for(lambda: bool(list(temporary.glob("*/some"))))
         process.kill()
-    until = time.monotonic() + 10
-    while list(temporary.iterdir()) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert list(temporary.iterdir()) == []
+    assert wait_for(lambda: not list(temporary.iterdir()))
 
 
 def test_work_folders_of_the_dead_are_removed_and_those_of_others_are_not(temporary: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S, wait_for
 from tests.testbed_fakes import FakeKernel
 
 from sojourn.testbed import pool
@@ -27,6 +28,8 @@ def test_a_pool_runs_all_and_no_more_than_asked_side_by_side() -> None:
             running += 1
             most = max(most, running)
         progress(0.5)
+        # The first ones wait for each other.
+        assert wait_for(lambda: most == 3)
         time.sleep(0.02)
         with lock:
             running -= 1
@@ -45,7 +48,7 @@ def test_the_first_failure_stops_the_rest() -> None:
         begun.append(folder)
         if folder.name == "job-1":
             raise JobError("it failed")
-        until = time.monotonic() + 10
+        until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
             if stopped():
                 stops.append(folder)

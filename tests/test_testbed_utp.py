@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import PATIENCE_S
 
 from sojourn.testbed import utp
 from sojourn.testbed.errors import BuildError, NotInstalledError
@@ -129,15 +130,15 @@ def test_an_endpoint_without_it_says_how_to_get_it(tmp_path):
 
 
 @pytest.mark.skipif(not utp.program().exists(), reason="libutp is not built: sojourn testbed build-libutp")
-def test_a_transfer_over_loopback(tmp_path):
-    start = time.monotonic() + 2.0  # processes need a moment on a busy machine
+def test_a_transfer_over_loopback(tmp_path, lead_s):
+    start = time.monotonic() + max(2.0, lead_s)
     entry = ENTRY | {
         "local": "127.0.0.1",
         "peer": "127.0.0.1",
         "port": 17_001,
         "traffic": {"kind": "bulk", "size": "200 kB"},
     }
-    plan = {"start_at_s": start, "duration_s": 1.0, "bin_s": 0.1}
+    plan = {"start_at_s": start, "duration_s": 3.0, "bin_s": 0.1}
     processes = []
     for role in ("receive", "send"):
         (tmp_path / f"{role}.json").write_text(json.dumps(plan | {"flows": [entry | {"role": role}]}))
@@ -149,11 +150,11 @@ def test_a_transfer_over_loopback(tmp_path):
             tmp_path / f"{role}.out",
         ]
         processes.append(subprocess.Popen(command))
-    assert [process.wait(10) for process in processes] == [0, 0]
+    assert [process.wait(PATIENCE_S) for process in processes] == [0, 0]
     receiver, sender = (json.loads(Path(tmp_path / f"{role}.out").read_text()) for role in ("receive", "send"))
     assert sum(receiver["flows"][0]["delivered_bytes"]) == 200_000
-    assert len(receiver["flows"][0]["delivered_bytes"]) == 10
+    assert len(receiver["flows"][0]["delivered_bytes"]) == 30
     [[took_s, size]] = receiver["flows"][0]["completions"]
     assert sender["flows"] == [{"id": 3}]
     assert size == 200_000
-    assert 0 < took_s < 1
+    assert 0 < took_s < 3

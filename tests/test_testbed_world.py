@@ -1,13 +1,16 @@
 """A scenario on a real kernel, end to end; each is skipped with its reason where there is no such kernel."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import sojourn
 from conftest import Command
-from sojourn.testbed import plan, utp
+from sojourn import _native
+from sojourn.testbed import plan, utp, world
 from sojourn.testbed.errors import MissingInsideError, NotInstalledError
 from sojourn.testbed.inside.job import explained
 from sojourn.testbed.kernels import kernels
@@ -71,6 +74,20 @@ def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
     assert real.bottleneck.ping_ms.base == pytest.approx(20, abs=0.01)
     assert real.bottleneck.queue_ms.mean == pytest.approx(simulated.bottleneck.queue_ms.mean, rel=0.25)
     assert real.groups.tcp.goodput_mbps == pytest.approx(simulated.groups.tcp.goodput_mbps, rel=0.03)
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("kind", ["cake", "fq_codel"])
+def test_a_connection_keeps_its_queue_over_timeouts(virtual: str, kind: str) -> None:
+    # Sender and router are one kernel: a router of its own never sees the hash that a sender draws anew at timeouts.
+    slow = {**link(kind), "rate": "500 kbit/s"}
+    table = {"name": "slow", "duration": "10 s", "group": [{**TCP, "flows": 10}], "bottleneck": slow}
+    (run,) = world.run(_native.load_json(json.dumps(table)), [1], None, None, world.How(virtual))
+    assert json.loads(run.record())["groups"]["tcp"]["timeouts"] > 0
+    at = run.seen.crossings["bottleneck"]
+    for flow in run.seen.job.flows:
+        left_s = at.left_s[run.seen.of(flow)]
+        assert (np.diff(left_s[~np.isnan(left_s)]) > 0).all(), f"packets of flow {flow.index} overtook each other"
 
 
 @pytest.mark.testbed

@@ -23,6 +23,10 @@ class Classes:
     """The same as a scenario says it; None where the scenario's discipline tells flows apart by itself."""
     tc: Sequence[str] = ()
     """What tc is told of each class, where it has to be made."""
+    weights: Sequence[int] = ()
+    """In a scenario, where they have any."""
+    strict: int = 0
+    """How many come before all others, which share below them as in sch_ets: in a scenario, in a dwrr of their own."""
 
     def numbers(self) -> range:
         """Return the numbers of all classes."""
@@ -40,8 +44,12 @@ class Classes:
             return tables
         for number in self.numbers():
             flows = [_group(flow) for flow, where in enumerate(self.of_flow) if where == number]
-            members = {"groups": flows} if number < max(self.of_flow) else {}
-            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members})
+            members: dict[str, Any] = {"groups": flows} if number < max(self.of_flow) else {}
+            weight = {"weight": self.weights[number - 1]} if number > self.strict and self.weights else {}
+            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members, **weight})
+        if self.strict:
+            shared = {**_TURNS, "class": tables[self.strict :]}
+            return [*tables[: self.strict], {"name": "shared", "queue": shared}]
         return tables
 
 
@@ -58,6 +66,10 @@ class Case:
     filters: bool = False
     """Whether tc is told which packet belongs to which flow, in place of the kernel's random hash."""
     classes: Classes | None = None
+    further: Sequence[str] = ()
+    """Further calls of tc."""
+    shapes: bool = False
+    """Whether the qdisc keeps the link's rate by itself, with no HTB above it."""
     random: bool = False
     """Whether chance decides, so that only distributions can agree."""
     averages: bool = False
@@ -81,7 +93,8 @@ class Case:
 
     def tc(self) -> list[str]:
         """Return the arguments of each call of tc; DEV stands for the device."""
-        calls = [f"qdisc add DEV parent 1:1 handle 10: {self.qdisc}", *(self.classes.calls() if self.classes else [])]
+        place = "qdisc replace DEV root" if self.shapes else "qdisc add DEV parent 1:1"
+        calls = [f"{place} handle 10: {self.qdisc}", *(self.classes.calls() if self.classes else []), *self.further]
         flows = range(len(self.load.flows))
         of_flow = self.classes.of_flow if self.classes else [flow + 1 for flow in flows]
         if self.filters or self.classes:
@@ -113,9 +126,31 @@ def _linux(kind: str, **values: Any) -> dict[str, Any]:
 _RED = "limit 150000 min 15000 max 45000 avpkt 1000 burst 25 probability 0.2 bandwidth 4mbit"
 _RED_QUEUE = _linux("red", limit="150000 B", min="15000 B", max="45000 B", burst=25, max_p=0.2, bandwidth="4 Mbit/s")
 _CHOKE = "choke limit 200 min 20 max 60 burst 25 probability 0.1 bandwidth 4mbit"
+_CHOKE_QUEUE = _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1)
+_CHOKE_SHORT = "choke limit 100 min 4 max 12 burst 6 probability 0.2 bandwidth 4mbit"
+_CHOKE_SHORT_QUEUE = _linux("choke", limit="100 packets", min="4 packets", max="12 packets", burst=6, max_p=0.2)
 _PIE = {"limit": "1000 packets", "update": "30 ms"}
+_TURNS = _linux("dwrr", quantum=1514)
 _SHORT = {"kind": "droptail", "limit": "20 packets"}
 _LONG = {"kind": "droptail", "limit": "1000 packets"}
+
+_HHF = "hhf limit 200 admit_bytes 5000"
+_HHF_QUEUE = _linux("hhf", limit="200 packets", admit_bytes=5000, tick="10 ms", perfect=True)
+_GRED = "gred setup DPs 4 default 1 grio"
+_GRED_PRECEDENCES = [
+    *(
+        f"qdisc change DEV parent 1:1 handle 10: gred limit 60KB min 15KB max 45KB burst 20 avpkt 1000 "
+        f"bandwidth 10mbit DP {number} probability {probability} prio {number + 1}"
+        for number, probability in ((1, 0.02), (2, 0.04), (3, 0.06))
+    ),
+    # gred reads a packet's precedence from its tc_index, which an ingress qdisc sets to a filter's class.
+    "qdisc add dev in ingress",
+    *(
+        f"filter add dev in parent ffff: protocol ip prio 1 u32 match ip dport {FIRST_PORT + flow} 0xffff "
+        f"flowid ffff:{flow + 1}"
+        for flow in range(3)
+    ),
+]
 
 EXACT: list[Case] = [
     Case("pfifo", "pfifo limit 50", _linux("droptail", limit="50 packets"), "mixed"),
@@ -150,6 +185,43 @@ EXACT: list[Case] = [
         classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", tc=["drr quantum 1514"] * 6),
         note="sch_drr's classes have limits of their own, Sojourn's drr one for all: only the order is compared",
     ),
+    Case(
+        "drr as dwrr",
+        "drr",
+        _TURNS,
+        "mixed",
+        classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", _LONG, tc=["drr quantum 1514"] * 6),
+        recording="drr",
+        note="in the second comparison Sojourn's queue is a `dwrr`, whose classes are those of sch_drr",
+    ),
+    Case(
+        "drr codel",
+        "drr",
+        _linux("dwrr", quantum=500),
+        "overload",
+        classes=Classes(
+            [1, 2, 3, 1],
+            "codel",
+            _linux("codel"),
+            tc=[f"drr quantum {500 * weight}" for weight in (1, 2, 3)],
+            weights=(1, 2, 3),
+        ),
+    ),
+    Case(
+        "ets",
+        "ets bands 4 strict 1 quanta 1514 3028 4542",
+        {"kind": "prio"},
+        "mixed",
+        classes=Classes(
+            [2, 3, 4, 1, 3, 4],
+            "pfifo limit 60",
+            {"kind": "droptail", "limit": "60 packets"},
+            weights=(0, 1, 2, 3),
+            strict=1,
+        ),
+    ),
+    Case("hhf", _HHF, _HHF_QUEUE, "overload"),
+    Case("hhf mixed", _HHF, _HHF_QUEUE, "mixed"),
     Case("prio", "prio", _linux("prio"), "mixed"),
     Case(
         "prio limit",
@@ -164,6 +236,20 @@ EXACT: list[Case] = [
         {"kind": "cake", "preset": "besteffort", "isolation": "flowblind"},
         "mixed",
     ),
+    Case(
+        "cake shaped",
+        "cake bandwidth 4mbit besteffort flowblind",
+        {"kind": "cake", "preset": "besteffort", "isolation": "flowblind", "bandwidth": "4 Mbit/s"},
+        "mixed",
+        shapes=True,
+    ),
+    Case(
+        "cake shaped diffserv",
+        "cake bandwidth 4mbit diffserv4 flowblind",
+        {"kind": "cake", "preset": "diffserv4", "isolation": "flowblind", "bandwidth": "4 Mbit/s"},
+        "mixed",
+        shapes=True,
+    ),
 ]
 
 RANDOM: list[Case] = [
@@ -173,21 +259,12 @@ RANDOM: list[Case] = [
     Case(
         "choke",
         _CHOKE,
-        _linux("choke", limit="200 packets", min="20 packets", max="60 packets", burst=25, max_p=0.1),
+        _CHOKE_QUEUE,
         "steady",
         random=True,
         averages=True,
     ),
-    Case(
-        "choke lower",
-        _CHOKE,
-        _linux("choke", limit="200 packets", min="19.5625 packets", max="59.5625 packets", burst=25, max_p=0.1),
-        "steady",
-        random=True,
-        averages=True,
-        recording="choke",
-        note="in the second comparison Sojourn's thresholds are 7/16 of a packet lower; see what was found",
-    ),
+    Case("choke short", _CHOKE_SHORT, _CHOKE_SHORT_QUEUE, "steady", random=True, averages=True),
     Case("pie", "pie limit 1000 tupdate 20ms", _linux("pie", **_PIE), "steady", random=True),
     Case("pie ecn", "pie limit 1000 tupdate 20ms ecn", _linux("pie", ecn=True, **_PIE), "steady-ecn", random=True),
     Case(
@@ -197,6 +274,7 @@ RANDOM: list[Case] = [
         "steady",
         random=True,
     ),
+    Case("gred", _GRED, _linux("wred"), "precedences", further=_GRED_PRECEDENCES, random=True),
     Case("sfb", "sfb limit 1000", {"kind": "sfb", "preset": "tc"}, "steady-ecn", random=True),
 ]
 
@@ -222,14 +300,42 @@ CONTROLS: list[Case] = [
         note="the same; a packet dropped elsewhere also changes whose turn it is",
     ),
     Case(
+        "cake flows",
+        "cake unlimited besteffort flows",
+        {"kind": "cake", "preset": "besteffort", "isolation": "flows"},
+        "mixed",
+        note="the kernel draws a flow's quantum at random, 1513 instead of 1514 B in one turn of 43, as its table of "
+        "reciprocals holds 65535 where 65536 is meant; Sojourn's is 1514 B always. This is the one difference here",
+    ),
+    Case(
+        "hhf by the nanosecond",
+        _HHF,
+        {**_HHF_QUEUE, "tick": "1 ns"},
+        "mixed",
+        recording="hhf mixed",
+        note="the kernel counts the timeouts of hhf in ticks of its timer, 10 ms here",
+    ),
+    Case(
         "drr by classes",
         "drr",
         {"kind": "dwrr"},
         "mixed",
         classes=Classes([1, 2, 3, 4, 5, 6], "pfifo limit 1000", _LONG),
         recording="drr",
-        note="Sojourn's dwrr pays for a packet after it was sent, since a queue within may drop the packet that it "
-        "would have shown, and takes classes in the order of the file: shares agree, turns do not",
+        note="without its preset `linux`, Sojourn's dwrr pays for a packet after it was sent, since a queue within may "
+        "drop the packet that it would have shown, and takes classes in the order of the file: shares agree, turns do "
+        "not",
+    ),
+    Case(
+        "choke in real numbers",
+        _CHOKE,
+        {**_CHOKE_SHORT_QUEUE, "arithmetic": "real"},
+        "steady",
+        random=True,
+        averages=True,
+        recording="choke short",
+        note="the kernel's average is in whole eighths of a packet, of which whole packets are forgotten: it comes out "
+        "up to a packet high, and drops come earlier",
     ),
     Case(
         "pie every 20 ms",
@@ -255,3 +361,6 @@ CONTROLS: list[Case] = [
     ),
 ]
 """Known not to agree: what the differences do, and that the comparison sees them."""
+
+RECORDED: list[Case] = [case for case in [*CASES, *CONTROLS] if not case.recording]
+"""Those with a recording of their own."""

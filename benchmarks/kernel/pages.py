@@ -156,11 +156,22 @@ _FINDINGS = (
     `tupdate 20ms` means 30 ms on a kernel of 100 Hz, and the usual 15 ms mean 20 ms on one of 250 Hz and 30 ms
     on one of 100 Hz. Sojourn's `update` is the time that really passes; the comparison sets it to 30 ms. RFC
     8033 asks for 15 ms.""",
-    """CHOKe: the kernel's mean delay was 1 to 3 % below the replays' in each of four recordings, of which one is
-    kept: a small disagreement, though less than the table's bound. Its average is an integer in units of 1/8
-    packet here (2 to the power of ewma), and what is forgotten of it is cut to whole packets, so that it comes
-    out 7/16 of a packet high. With thresholds lower by as much the replays agree. Sojourn's average is exact;
-    not followed yet. RED's is in bytes, where the same cut is nothing.""",
+    """CHOKe: the kernel's mean delay was 1 to 3 % below the replays' in each of four recordings. Its average is an
+    integer in units of 1/8 packet here (2 to the power of ewma). What a sample takes of it is cut to whole packets,
+    so that it comes out up to 7/8 of a packet high; what it is above min is cut to whole packets as well, and so is
+    the random number that this is compared with. Sojourn's `choke` follows all of that in its preset `linux`
+    (`arithmetic`), and the replays agree. RED's arithmetic is the same; its unit is the byte, so that the cut
+    is nothing, and its preset `linux` has real numbers.""",
+    """Classes of `sch_drr` and `sch_ets`: Sojourn's `dwrr` had their shares, but not their order (44 % of it agreed).
+    The kernel keeps the classes that have packets in a list, which a class joins at its end with a new quantum, and
+    takes the next packet out of a class's queue before the counter covers it; that packet waits on, although the
+    queue has given it. An AQM inside so decides before the packet leaves. `dwrr` does all this in its preset
+    `linux`, and every fate and the whole order agree, with CoDel in the classes as well.""",
+    """HHF counts its timeouts in ticks of the kernel's timer, here of 10 ms, so that they end up to a tick late.
+    Sojourn's `hhf` does so where `tick` says it; its preset is exact, as the tick is the host's.""",
+    """CAKE as a shaper of its own sends every packet at the very moment that the kernel does. Its flows
+    take turns of a quantum that the kernel draws at random, 1513 or 1514 B for a host with one flow; Sojourn's is
+    not drawn there.""",
     """RED and CHOKe below HTB never see idle time: HTB asks only classes that hold packets, and RED notices that
     it is idle when it is asked in vain. Its average stays where it was. Below a device that asks for packets
     itself it ages.""",
@@ -173,7 +184,10 @@ _METHOD = (
     sequence; with a kernel in virtual time nothing takes time between them and the qdisc. Where an arrival and
     a departure have the same time that sequence decides.""",
     """A departure is an opportunity: HTB asks its only class once for each packet, when the one before has been
-    sent. It never asks in vain: none of these qdiscs returns nothing while it holds packets.""",
+    sent. It never asks in vain: none of these qdiscs returns nothing while it holds packets. A qdisc that shapes
+    by itself stands on the device without HTB, and each departure is a moment at which it was ready.""",
+    """gred reads a packet's precedence from a mark in the kernel's own memory, which an ingress qdisc with a filter
+    for each flow sets before the packet is forwarded.""",
 )
 
 _AGAIN = """`python -m benchmarks.conformance` replays the recordings in `benchmarks/kernel/recordings/` and writes this

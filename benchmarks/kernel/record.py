@@ -29,7 +29,7 @@ def record(cases: Sequence[Case]) -> None:
     """
     kernel = choose(KERNEL)
     with work_folder() as base, _importable():
-        folders = {base / f"job{number}": case for number, case in enumerate(cases) if not case.recording}
+        folders = {base / f"job{number}": case for number, case in enumerate(cases)}
         for folder, case in folders.items():
             _write_job(folder, case)
 

@@ -94,6 +94,11 @@ WORKLOADS: dict[str, Workload] = {
     ),
     "steady": _steady(0),
     "steady-ecn": _steady(2),
+    "precedences": Workload(
+        [Flow(1.45, ANY_SIZE, "exponential", tos=tos) for tos in (0x28, 0x30, 0x38)],
+        40.0,
+        "three Poisson flows, marked AF11, AF12 and AF13, 4.35 Mbit/s together",
+    ),
     "pausing": Workload(
         [Flow(8.0, ANY_SIZE, "exponential", on_s=0.1, off_s=0.5)] * 2,
         40.0,

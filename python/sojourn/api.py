@@ -122,6 +122,7 @@ class Scenario:
         shaper: "Shaper" = "htb",
         peer: str | None = None,
         secret_file: str | os.PathLike[str] | None = None,
+        shape: str | None = None,
         progress: Progress | None = None,
     ) -> "Result":
         """Run the scenario.
@@ -152,6 +153,9 @@ class Scenario:
         peer, secret_file
             Of backend "hosts": where `sojourn agent` runs, "ADDRESS" or "ADDRESS:PORT", and the file with the secret
             shared with it; without one it is taken from SOJOURN_SECRET in the environment.
+        shape
+            Of backend "hosts": an interface of this host that gets the scenario's bottleneck meanwhile (root); without
+            one nothing is shaped.
         progress
             Told the done fraction, 0 to 1, a few times a second.
 
@@ -184,7 +188,7 @@ class Scenario:
         elif backend == "hosts":
             from sojourn.testbed.hosts import world as hosts
 
-            done = hosts.run(resolved, seeds, kept_bin_s, progress, hosts.given(peer, secret_file))
+            done = hosts.run(resolved, seeds, kept_bin_s, progress, hosts.given(peer, secret_file, shape))
         else:
             done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
         return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)

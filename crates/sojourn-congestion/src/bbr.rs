@@ -5,40 +5,27 @@
 //! kernel.
 
 mod descriptor;
+mod phases;
 mod policer;
+mod probe_rtt;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
-use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, Rounds, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Pacing gains of the cycle (`bbr_pacing_gain`): probe for more, drain what that queued, cruise.
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The cycle begins at a random phase, but not with draining: so many to choose from (`bbr_cycle_rand`).
-const FIRST_PHASES: u64 = 7;
-/// Growth of bandwidth that shows that the pipe is not yet full (`bbr_full_bw_thresh`).
-const FULL_GROWTH: f64 = 1.25;
-/// Round trips without it that show that it is (`bbr_full_bw_cnt`).
-const FULL_ROUNDS: u32 = 3;
 /// Round trips of a slot of the two that remember aggregation (`bbr_extra_acked_win_rtts`).
 const EXTRA_ROUNDS: u32 = 5;
-/// Time at the bandwidth that bounds the window's allowance for aggregation (`bbr_extra_acked_max_us`).
-const EXTRA_TIME: Span = Span::from_millis(100);
-/// Window where no round-trip time is known, and deliveries before which it grows freely (`TCP_INIT_CWND`).
-const INITIAL_WINDOW: f64 = 10.0;
-/// Bytes per second from which on two segments are sent at once (`bbr_min_tso_rate`).
-const TWO_AT_ONCE: f64 = 1_200_000.0 / 8.0;
-/// Parts of a second whose bytes are sent at once (`sk_pacing_shift`).
-const QUANTA_PER_SECOND: f64 = 1024.0;
 /// What rounding up leaves out: the kernel rounds bandwidth down, so a whole number of segments stays that number.
 const HAIR: f64 = 1e-6;
-/// Most bytes sent at once (`GSO_LEGACY_MAX_SIZE`, less one and the kernel's room for headers).
-const LARGEST_QUANTUM: f64 = 65_536.0 - 1.0 - 320.0;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
@@ -183,46 +170,6 @@ impl Bbr {
         self.policer.rate().unwrap_or(self.bandwidth.get())
     }
 
-    /// `bbr_bdp`: rounded up, for rounding down would feed back.
-    #[inline]
-    fn product(&self, bandwidth: f64, gain: f64) -> f64 {
-        match self.least_rtt.get() {
-            None => INITIAL_WINDOW,
-            Some(rtt) => (bandwidth * rtt.as_secs_f64() * gain - HAIR).ceil(),
-        }
-    }
-
-    /// `bbr_tso_segs_goal`.
-    #[inline]
-    fn quantum(&self) -> f64 {
-        self.settings.quantum.unwrap_or_else(|| {
-            let rate = self.pacing.bytes_per_second();
-            let least = if rate < TWO_AT_ONCE { 1.0 } else { 2.0 };
-            let bytes = (rate / QUANTA_PER_SECOND).min(LARGEST_QUANTUM);
-            (bytes / self.settings.segment_bytes).floor().max(least)
-        })
-    }
-
-    /// `bbr_quantization_budget`: room for what end hosts hold, an even number for delayed acknowledgements, and two
-    /// more so that probing queues something on a small path too.
-    #[inline]
-    fn budget(&self, segments: f64) -> f64 {
-        let even = ((segments + 3.0 * self.quantum()) / 2.0).ceil() * 2.0;
-        if self.mode == Mode::ProbeBandwidth && self.phase == 0 { even + 2.0 } else { even }
-    }
-
-    /// `bbr_inflight`.
-    #[inline]
-    fn in_flight(&self, gain: f64) -> f64 {
-        self.budget(self.product(self.bandwidth.get(), gain))
-    }
-
-    /// `bbr_save_cwnd`.
-    fn save_window(&mut self) {
-        let untouched = self.repair[1] == Repair::None && self.mode != Mode::ProbeRtt;
-        self.prior_window = if untouched { self.window } else { self.prior_window.max(self.window) };
-    }
-
     /// `bbr_update_bw`.
     #[inline]
     fn update_bandwidth(&mut self, now: Time, sample: &RateSample, app_limited: bool) {
@@ -274,177 +221,7 @@ impl Bbr {
         }
         let newly = f64::from(sample.newly_delivered);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
-        self.extra.update((excess - HAIR).ceil().min(self.window));
-    }
-
-    /// `bbr_ack_aggregation_cwnd`.
-    #[inline]
-    fn allowance(&self) -> f64 {
-        if !self.full {
-            return 0.0;
-        }
-        self.extra.get().min((self.estimate() * EXTRA_TIME.as_secs_f64()).floor())
-    }
-
-    /// `bbr_update_cycle_phase`.
-    #[inline]
-    fn update_cycle(&mut self, ack: &Ack) {
-        if self.mode == Mode::ProbeBandwidth && self.phase_ends(ack) {
-            self.next_phase(ack.now);
-        }
-    }
-
-    /// `bbr_is_next_cycle_phase`.
-    #[inline]
-    fn phase_ends(&self, ack: &Ack) -> bool {
-        let full_length = self.least_rtt.get().is_some_and(|rtt| ack.now.since(self.phase_began) > rtt);
-        let (gain, _) = self.gains();
-        if gain == 1.0 {
-            full_length
-        } else if gain > 1.0 {
-            // The next quantum counts as sent. A lossy path may never hold as much as is aimed at.
-            full_length && (self.newly_lost > 0 || ack.flight + self.quantum() >= self.in_flight(gain))
-        } else {
-            full_length || ack.flight <= self.in_flight(1.0)
-        }
-    }
-
-    fn next_phase(&mut self, now: Time) {
-        self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_began = now;
-    }
-
-    /// `bbr_reset_probe_bw_mode`.
-    fn enter_probe_bandwidth(&mut self, now: Time) {
-        self.mode = Mode::ProbeBandwidth;
-        self.phase = CYCLE.len() - 1 - (self.random.bits() % FIRST_PHASES) as usize;
-        self.next_phase(now);
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    #[inline]
-    fn check_full(&mut self, app_limited: bool) {
-        if self.full || !self.rounds.starts() || app_limited {
-            return;
-        }
-        if self.bandwidth.get() >= self.full_bandwidth * FULL_GROWTH {
-            self.full_bandwidth = self.bandwidth.get();
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.full = self.full_rounds >= FULL_ROUNDS;
-    }
-
-    /// `bbr_check_drain`.
-    #[inline]
-    fn check_drain(&mut self, now: Time, in_flight: f64) {
-        if self.mode == Mode::Startup && self.full {
-            self.mode = Mode::Drain;
-            self.threshold = self.in_flight(1.0);
-        }
-        if self.mode == Mode::Drain && in_flight <= self.in_flight(1.0) {
-            self.enter_probe_bandwidth(now);
-        }
-    }
-
-    /// `bbr_update_min_rtt`, with the time of an empty path.
-    #[inline]
-    fn update_least_rtt(&mut self, now: Time, sample: &RateSample) {
-        let expired = self.least_rtt.expired(now);
-        // A lone segment per round trip: its acknowledgement was probably delayed.
-        let delayed = sample.prior_delivered + 1 == sample.total_delivered;
-        if let Some(rtt) = sample.rtt {
-            let renewed = self.least_rtt.get().is_none_or(|least| {
-                rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
-            });
-            if renewed {
-                self.least_rtt.set(rtt, now);
-            }
-        }
-        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.save_window();
-            self.mode = Mode::ProbeRtt;
-            self.probe_rtt_ends = None;
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(now, sample);
-        }
-        self.idle_restart = false;
-    }
-
-    fn probe_rtt(&mut self, now: Time, sample: &RateSample) {
-        self.muted.extend(sample.total_delivered, sample.in_flight);
-        match self.probe_rtt_ends {
-            None if f64::from(sample.in_flight) <= MIN_PIPE => {
-                self.probe_rtt_ends = Some(now + self.settings.probe_rtt_duration);
-                self.probe_rtt_round_done = false;
-                self.rounds.restart(sample.total_delivered);
-            }
-            None => {}
-            Some(ends) => {
-                self.probe_rtt_round_done |= self.rounds.starts();
-                if self.probe_rtt_round_done && now > ends {
-                    self.leave_probe_rtt(now);
-                }
-            }
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done` and `bbr_reset_mode`.
-    fn leave_probe_rtt(&mut self, now: Time) {
-        self.least_rtt.renew(now);
-        self.window = self.window.max(self.prior_window);
-        if self.full {
-            self.enter_probe_bandwidth(now);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
-    /// `bbr_set_cwnd`.
-    #[inline]
-    fn set_window(&mut self, sample: &RateSample) {
-        let acked = f64::from(sample.newly_delivered);
-        if !self.recover_or_restore(sample, acked) {
-            let (_, gain) = self.gains();
-            let target = self.budget(self.product(self.estimate(), gain) + self.allowance());
-            if self.full {
-                self.window = (self.window + acked).min(target);
-            } else if self.window < target || (self.delivered as f64) < INITIAL_WINDOW {
-                self.window += acked;
-            }
-            self.window = self.window.max(MIN_PIPE);
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.window = self.window.min(MIN_PIPE);
-        }
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`: whether as much is to be sent as is delivered.
-    #[inline]
-    fn recover_or_restore(&mut self, sample: &RateSample, acked: f64) -> bool {
-        let in_flight = f64::from(sample.in_flight);
-        if self.newly_lost > 0 {
-            self.window = (self.window - f64::from(self.newly_lost)).max(1.0);
-        }
-        if !sample.repairing {
-            self.repair[0] = Repair::None;
-        }
-        let [now, before] = self.repair;
-        self.repair[1] = now;
-        if now == Repair::Recovery && before != Repair::Recovery {
-            self.conserving = true;
-            self.rounds.restart(sample.total_delivered);
-            self.window = in_flight + acked;
-        } else if now == Repair::None && before != Repair::None {
-            self.window = self.window.max(self.prior_window);
-            self.conserving = false;
-        }
-        if self.conserving {
-            self.window = self.window.max(in_flight + acked);
-        }
-        self.conserving
+        self.extra.update(rounded_up(excess - HAIR).min(self.window));
     }
 }
 
@@ -461,7 +238,7 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, f64::from(sample.in_flight));
-        self.update_least_rtt(ack.now, sample);
+        self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();
         self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);

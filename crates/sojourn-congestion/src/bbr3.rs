@@ -6,8 +6,11 @@
 mod descriptor;
 mod losses;
 mod probe;
+mod probe_rtt;
+mod startup;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use descriptor::DESCRIPTOR;
 
@@ -18,20 +21,10 @@ use probe::Probing;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
-/// Growth of the delivery rate that shows that the pipe is not yet full.
-const FULL_GROWTH: f64 = 1.25;
-/// Round trips without it that show that it is.
-const FULL_ROUNDS: u32 = 3;
-/// Most round trips in Drain.
-const DRAIN_ROUNDS: u64 = 3;
 /// Round trips for which aggregation is remembered: in Startup, and after (BBR.ExtraAckedFilterLen).
 const EXTRA_ROUNDS: [u64; 2] = [1, 10];
 /// What the window gain grows by in ProbeBW_UP.
 const UP_WINDOW_GAIN: f64 = 0.25;
-/// Time whose bytes are sent at once (C.send_quantum) ...
-const QUANTUM: Span = Span::from_millis(1);
-/// ... and the most of them.
-const LARGEST_QUANTUM: f64 = 65_536.0;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -225,52 +218,6 @@ impl Bbr3 {
         }
     }
 
-    /// `BDPMultiple()`.
-    #[inline]
-    fn product(&self, bandwidth: f64, gain: f64) -> f64 {
-        match self.least_rtt.get() {
-            None => self.settings.initial_window,
-            Some(rtt) => gain * bandwidth * rtt.as_secs_f64(),
-        }
-    }
-
-    /// C.send_quantum.
-    #[inline]
-    fn quantum(&self) -> f64 {
-        let bytes = (self.pacing.bytes_per_second() * QUANTUM.as_secs_f64()).min(LARGEST_QUANTUM);
-        (bytes / self.settings.segment_bytes).max(2.0)
-    }
-
-    /// `QuantizationBudget()`, with TCP's offload budget.
-    #[inline]
-    fn budget(&self, segments: f64) -> f64 {
-        let room = segments.max(3.0 * self.quantum()).max(MIN_PIPE);
-        if self.state == State::Up { room + 2.0 } else { room }
-    }
-
-    /// `Inflight(bw, 1.0)`.
-    #[inline]
-    fn in_flight_at(&self, bandwidth: f64) -> f64 {
-        self.budget(self.product(bandwidth, 1.0))
-    }
-
-    /// `TargetInflight()`.
-    #[inline]
-    fn target_in_flight(&self) -> f64 {
-        self.product(self.bandwidth, 1.0).min(self.window)
-    }
-
-    /// `SaveCwnd()`.
-    fn save_window(&mut self) {
-        let untouched = !self.repairing && self.state != State::ProbeRtt;
-        self.prior_window = if untouched { self.window } else { self.prior_window.max(self.window) };
-    }
-
-    /// `RestoreCwnd()`.
-    fn restore_window(&mut self) {
-        self.window = self.window.max(self.prior_window);
-    }
-
     /// `UpdateMaxBw()`.
     #[inline]
     fn update_max_bandwidth(&mut self, seen: &Seen<'_>) {
@@ -291,154 +238,12 @@ impl Bbr3 {
         self.extra.update(EXTRA_ROUNDS[usize::from(self.full.ever)], self.rounds.count(), excess);
     }
 
-    /// `CheckFullBWReached()`.
-    #[inline]
-    fn check_full(&mut self, seen: &Seen<'_>) {
-        if self.full.now || !self.rounds.starts() || seen.app_limited {
-            return;
-        }
-        if seen.rate >= self.full.bandwidth * FULL_GROWTH {
-            self.full.restart(seen.rate);
-            return;
-        }
-        self.full.rounds += 1;
-        self.full.now = self.full.rounds >= FULL_ROUNDS;
-        self.full.ever |= self.full.now;
-    }
-
-    /// `CheckStartupDone()`.
-    #[inline]
-    fn check_startup_done(&mut self, seen: &Seen<'_>) {
-        if self.state != State::Startup {
-            return;
-        }
-        if self.startup_loses_much(seen) {
-            self.full.now = true;
-            self.full.ever = true;
-            self.bounds.long_term = self.product(self.bandwidth, 1.0).max(self.bounds.latest_in_flight);
-        }
-        if self.full.ever {
-            self.state = State::Drain;
-            self.drain_began = self.rounds.count();
-        }
-    }
-
-    /// `CheckDrainDone()`.
-    #[inline]
-    fn check_drain_done(&mut self, seen: &Seen<'_>) {
-        if self.state == State::Drain
-            && (seen.in_flight <= self.in_flight_at(self.bandwidth)
-                || self.rounds.count() > self.drain_began + DRAIN_ROUNDS)
-        {
-            self.start_down(seen.now);
-        }
-    }
-
-    /// `UpdateMinRTT()`; whether the time to drain the path has come.
-    #[inline]
-    fn update_least_rtt(&mut self, seen: &Seen<'_>) -> bool {
-        let expired = self.recent_rtt.expired(seen.now);
-        if let Some(rtt) = seen.sample.rtt
-            && self.recent_rtt.get().is_none_or(|least| rtt < least || expired)
-        {
-            self.recent_rtt.set(rtt, seen.now);
-        }
-        if let Some(recent) = self.recent_rtt.get()
-            && self.least_rtt.get().is_none_or(|least| recent < least || self.least_rtt.expired(seen.now))
-        {
-            self.least_rtt.set(recent, self.recent_rtt.stamp());
-        }
-        expired
-    }
-
-    /// `CheckProbeRTT()`.
-    #[inline]
-    fn check_probe_rtt(&mut self, seen: &Seen<'_>, expired: bool) {
-        if self.state != State::ProbeRtt && expired && !self.idle_restart {
-            self.save_window();
-            self.state = State::ProbeRtt;
-            self.probe_rtt_ends = None;
-            self.probing.stop();
-            self.rounds.restart(self.delivered);
-        }
-        if self.state == State::ProbeRtt {
-            self.handle_probe_rtt(seen);
-        }
-        self.idle_restart = false;
-    }
-
-    /// `HandleProbeRTT()`.
-    fn handle_probe_rtt(&mut self, seen: &Seen<'_>) {
-        self.muted.extend(self.delivered, seen.sample.in_flight);
-        match self.probe_rtt_ends {
-            None if seen.in_flight <= self.probe_rtt_window() => {
-                self.probe_rtt_ends = Some(seen.now + self.settings.probe_rtt_duration);
-                self.probe_rtt_round_done = false;
-                self.rounds.restart(self.delivered);
-            }
-            None => {}
-            Some(ends) => {
-                self.probe_rtt_round_done |= self.rounds.starts();
-                if self.probe_rtt_round_done && seen.now > ends {
-                    self.recent_rtt.renew(seen.now);
-                    self.restore_window();
-                    self.exit_probe_rtt(seen.now);
-                }
-            }
-        }
-    }
-
-    /// `ProbeRTTCwnd()`.
-    #[inline]
-    fn probe_rtt_window(&self) -> f64 {
-        self.product(self.bandwidth, self.settings.probe_rtt_gain).max(MIN_PIPE)
-    }
-
-    /// `ExitProbeRTT()`: the probing clock begins anew, and nothing is left to drain.
-    fn exit_probe_rtt(&mut self, now: Time) {
-        self.bounds.forget_short_term();
-        if self.full.ever {
-            self.start_down(now);
-            self.state = State::Cruise;
-        } else {
-            self.state = State::Startup;
-        }
-    }
-
     /// `SetPacingRate()`.
     #[inline]
     fn set_pacing(&mut self, smoothed_rtt: Span) {
         self.pacing.begin(smoothed_rtt, self.settings.initial_window, self.settings.startup_gain);
         let (gain, _) = self.gains();
         self.pacing.follow(gain * self.bandwidth * self.settings.below_bandwidth, self.full.ever);
-    }
-
-    /// `SetCwnd()`.
-    #[inline]
-    fn set_window(&mut self, newly: f64) {
-        let (_, gain) = self.gains();
-        let most = self.budget(self.product(self.bandwidth, gain) + self.extra.get());
-        if self.full.ever {
-            self.window = (self.window + newly).min(most);
-        } else if self.window < most || (self.delivered as f64) < self.settings.initial_window {
-            self.window += newly;
-        }
-        self.window = self.window.max(MIN_PIPE);
-        if self.state == State::ProbeRtt {
-            self.window = self.window.min(self.probe_rtt_window());
-        }
-        self.window = self.window.min(self.cap());
-    }
-
-    /// The bound of `BoundCwndForModel()`.
-    #[inline]
-    fn cap(&self) -> f64 {
-        let long_term = match self.state {
-            State::Startup | State::Drain => f64::INFINITY,
-            State::Down | State::Refill | State::Up => self.bounds.long_term,
-            State::Cruise | State::ProbeRtt => self.with_headroom(),
-        };
-        long_term.min(self.bounds.short_term).max(MIN_PIPE)
     }
 }
 
@@ -462,7 +267,7 @@ impl Control for Bbr3 {
         self.check_startup_done(&seen);
         self.check_drain_done(&seen);
         self.update_cycle(&seen);
-        let expired = self.update_least_rtt(&seen);
+        let expired = self.update_least_rtt(&seen, ack.rtt);
         self.check_probe_rtt(&seen, expired);
         self.bounds.advance_latest(&seen);
         self.bandwidth = self.max_bandwidth.get().min(self.bounds.bandwidth);

@@ -31,6 +31,12 @@ pub trait Control {
     /// The congestion window (cwnd) in segments.
     fn window(&self) -> f64;
 
+    /// Whether the window is too small for a segment, so that nothing more is sent until the retransmission timer has
+    /// gone off, which it does also when nothing is outstanding. Other controls send single segments there.
+    fn waits_for_timeout(&self) -> bool {
+        false
+    }
+
     /// The slow-start threshold (ssthresh) in segments; infinite before the first congestion.
     fn slow_start_threshold(&self) -> f64;
 
@@ -133,7 +139,7 @@ impl Ack {
 }
 
 /// A delivery-rate sample and what else is known of the life of the newest segment that an acknowledgement covers
-/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples").
+/// (draft-ietf-ccwg-bbr, "Delivery Rate Samples"). Its RS.rtt is [`Ack::rtt`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateSample {
     /// Segments delivered over `interval` (RS.delivered).
@@ -141,8 +147,6 @@ pub struct RateSample {
     /// The longer of the send and acknowledgement intervals; zero where that is shorter than the least round-trip
     /// time, which proves that the sample is wrong.
     pub interval: Span,
-    /// [`Ack::rtt`] (RS.rtt).
-    pub rtt: Option<Span>,
     /// Segments delivered on the connection when the newest segment was sent (RS.prior_delivered).
     pub prior_delivered: u64,
     /// Segments delivered on the connection by now (C.delivered).

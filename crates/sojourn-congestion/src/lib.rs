@@ -103,6 +103,10 @@ macro_rules! controls {
                 match self { $(AnyControl::$name(control) => control.window()),+ }
             }
             #[inline]
+            fn waits_for_timeout(&self) -> bool {
+                match self { $(AnyControl::$name(control) => control.waits_for_timeout()),+ }
+            }
+            #[inline]
             fn slow_start_threshold(&self) -> f64 {
                 match self { $(AnyControl::$name(control) => control.slow_start_threshold()),+ }
             }

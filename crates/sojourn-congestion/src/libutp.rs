@@ -11,8 +11,8 @@
 //! 4. the window is kept between 10 B and the send buffer, in whole bytes.
 //!
 //! A loss or mark halves, at most every 100 ms; a timeout leaves one packet and slow start, with the old threshold.
-//! There is no phase of recovery: acknowledgements always move the window. Below one packet libutp sends nothing until
-//! its timeout, and then starts with one packet: here single segments go out `stall` apart, and each starts anew.
+//! There is no phase of recovery: acknowledgements always move the window. Below one packet nothing is sent until the
+//! transport's timer has gone off, counted from the last acknowledgement; then the flow starts anew with one packet.
 //! What is not kept: several halvings within one recovery of the transport; the decay of an idle connection's window by
 //! a third per timeout, of which only the end is kept: one packet.
 
@@ -51,7 +51,6 @@ pub struct Libutp {
     queueing_nanos: Option<i64>,
     limited: Option<Time>,
     halved: Option<Time>,
-    smoothed_rtt: Span,
     settings: Settings,
 }
 
@@ -67,7 +66,6 @@ struct Settings {
     slow_start_exit_nanos: f64,
     decay_interval: Span,
     rate_limit_after: Span,
-    stall: Span,
     skew_correction: bool,
 }
 
@@ -88,7 +86,6 @@ impl Libutp {
             slow_start_exit_nanos: params.number("slow_start_exit") * target_nanos,
             decay_interval: params.span("decay_interval"),
             rate_limit_after: params.span("rate_limit_after"),
-            stall: params.span("stall"),
             skew_correction: params.boolean("skew_correction"),
         };
         if settings.max_window < settings.min_window.max(settings.packet) {
@@ -109,7 +106,6 @@ impl Libutp {
             queueing_nanos: None,
             limited: None,
             halved: None,
-            smoothed_rtt: Span::ZERO,
             settings,
         })
     }
@@ -164,17 +160,11 @@ impl Libutp {
 impl Control for Libutp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.smoothed_rtt = ack.smoothed_rtt;
         if ack.window_limited {
             self.limited = Some(ack.now);
         }
         let Some(queueing) = self.queueing_nanos(ack).map(|nanos| nanos as f64) else { return };
         let settings = &self.settings;
-        // The one packet that was sent after waiting for the timeout.
-        if self.window < settings.packet && ack.flight <= 1.0 {
-            self.window = settings.packet;
-            self.in_slow_start = settings.slow_start;
-        }
         let acked = f64::from(ack.newly_acked) * settings.packet;
         let share = acked.min(self.window) / acked.max(self.window);
         let ledbat = (self.window + self.gain(queueing, share, ack.now)).max(settings.min_window).floor();
@@ -218,13 +208,14 @@ impl Control for Libutp {
         self.window = self.window.min(self.settings.packet);
     }
 
-    /// Below one packet the transport waits a round trip over this: `stall`.
     #[inline]
     fn window(&self) -> f64 {
-        if self.window >= self.settings.packet || self.smoothed_rtt.is_zero() {
-            return (self.window / self.settings.packet).max(1.0);
-        }
-        self.smoothed_rtt.ratio(self.settings.stall).min(1.0)
+        self.window / self.settings.packet
+    }
+
+    #[inline]
+    fn waits_for_timeout(&self) -> bool {
+        self.window < self.settings.packet
     }
 
     #[inline]

@@ -15,6 +15,20 @@ use sojourn_core::{Rate, Span, Time};
 /// `BBR.MinPipeCwnd`).
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
+/// The least whole number of segments that is no less than `segments`. As a conversion it costs a tenth of `f64::ceil`,
+/// which is a call where the processor is not known to round.
+#[inline]
+pub(crate) fn rounded_up(segments: f64) -> f64 {
+    let whole = rounded_down(segments);
+    if whole < segments { whole + 1.0 } else { whole }
+}
+
+/// The largest whole number of segments that is no more than `segments`.
+#[inline]
+pub(crate) fn rounded_down(segments: f64) -> f64 {
+    f64::from(segments as u32)
+}
+
 /// Round trip assumed for pacing before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 
@@ -66,19 +80,27 @@ impl Rounds {
 pub(crate) struct LeastRtt {
     window: Span,
     value: Option<Span>,
+    /// The value in seconds.
+    seconds: f64,
     stamp: Time,
 }
 
 impl LeastRtt {
     /// No value yet; one is trusted for `window`.
     pub(crate) fn new(window: Span) -> LeastRtt {
-        LeastRtt { window, value: None, stamp: Time::ZERO }
+        LeastRtt { window, value: None, seconds: f64::NAN, stamp: Time::ZERO }
     }
 
     /// The value, once there was a sample.
     #[inline]
     pub(crate) fn get(&self) -> Option<Span> {
         self.value
+    }
+
+    /// The same in seconds.
+    #[inline]
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        self.value.map(|_| self.seconds)
     }
 
     /// When it was obtained.
@@ -96,6 +118,7 @@ impl LeastRtt {
     #[inline]
     pub(crate) fn set(&mut self, rtt: Span, stamp: Time) {
         self.value = Some(rtt);
+        self.seconds = rtt.as_secs_f64();
         self.stamp = stamp;
     }
 
@@ -161,15 +184,21 @@ impl Muted {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacing {
     segment_bits: f64,
+    /// Segments per second that the rate was set to.
+    per_second: f64,
     rate: Rate,
+    /// The rate in bytes.
+    bytes_per_second: f64,
     measured: bool,
 }
 
 impl Pacing {
     /// Paces segments of `mss_bytes` bytes as if `window` of them times `gain` took a round trip of 1 ms.
     pub(crate) fn new(mss_bytes: u32, window: f64, gain: f64) -> Pacing {
-        let mut pacing = Pacing { segment_bits: f64::from(mss_bytes) * 8.0, rate: SLOWEST, measured: false };
-        pacing.set(gain * window / NOMINAL_RTT.as_secs_f64());
+        let per_second = gain * window / NOMINAL_RTT.as_secs_f64();
+        let segment_bits = f64::from(mss_bytes) * 8.0;
+        let mut pacing = Pacing { segment_bits, per_second, rate: SLOWEST, bytes_per_second: 0.0, measured: false };
+        pacing.set(per_second);
         pacing
     }
 
@@ -185,6 +214,10 @@ impl Pacing {
     /// The model asks for `per_second` segments per second; `full` once the pipe was found full.
     #[inline]
     pub(crate) fn follow(&mut self, per_second: f64, full: bool) {
+        // Mostly the model asks for what it had asked for before.
+        if per_second == self.per_second {
+            return;
+        }
         if full || per_second * self.segment_bits > self.rate.bits_per_second() as f64 {
             self.set(per_second);
         }
@@ -192,7 +225,9 @@ impl Pacing {
 
     #[inline]
     fn set(&mut self, per_second: f64) {
+        self.per_second = per_second;
         self.rate = Rate::from_bits_per_second((per_second * self.segment_bits) as u64).unwrap_or(SLOWEST);
+        self.bytes_per_second = self.rate.bytes_per_second();
     }
 
     /// The rate.
@@ -204,7 +239,7 @@ impl Pacing {
     /// Payload bytes per second.
     #[inline]
     pub(crate) fn bytes_per_second(&self) -> f64 {
-        self.rate.bytes_per_second()
+        self.bytes_per_second
     }
 }
 

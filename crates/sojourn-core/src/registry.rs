@@ -198,6 +198,49 @@ pub struct Advice {
     pub text: String,
 }
 
+/// All of `parts` in one list, for descriptors that share parameters, settings or values of presets.
+///
+/// # Panics
+/// While compiling, where they are not `N` together.
+pub const fn joined<T: Copy, const N: usize>(parts: &[&[T]]) -> [T; N] {
+    let mut all = [parts[0][0]; N];
+    let (mut filled, mut part) = (0, 0);
+    while part < parts.len() {
+        let mut index = 0;
+        while index < parts[part].len() {
+            all[filled] = parts[part][index];
+            filled += 1;
+            index += 1;
+        }
+        part += 1;
+    }
+    assert!(filled == N, "the parts have another length");
+    all
+}
+
+impl Parameter {
+    /// The one of `list` that is called `name`.
+    ///
+    /// # Panics
+    /// While compiling, where there is none.
+    pub const fn of(list: &[Parameter], name: &str) -> Parameter {
+        let mut index = 0;
+        while !is_same(list[index].name, name) {
+            index += 1;
+        }
+        list[index]
+    }
+}
+
+const fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut index = 0;
+    while index < a.len() && index < b.len() && a[index] == b[index] {
+        index += 1;
+    }
+    index == a.len() && index == b.len()
+}
+
 impl Advice {
     /// Advice `text` on `parameter`.
     pub fn new(parameter: &'static str, text: impl Into<String>) -> Advice {
@@ -397,6 +440,20 @@ mod tests {
         assert_eq!(params.amount("limit"), Amount::Packets(100.0));
         params.set("ecn", Value::Boolean(false));
         assert!(!params.boolean("ecn"));
+    }
+
+    #[test]
+    fn lists_are_joined_in_order_and_looked_up_by_whole_names() {
+        const JOINED: [Parameter; 3] = joined(&[RED.parameters, &[Parameter { name: "ec", ..RED.parameters[1] }]]);
+        assert_eq!(JOINED.map(|parameter| parameter.name), ["limit", "ecn", "ec"]);
+        assert_eq!(Parameter::of(&JOINED, "ec").name, "ec");
+        assert_eq!(Parameter::of(&JOINED, "ecn").name, "ecn");
+    }
+
+    #[test]
+    #[should_panic(expected = "another length")]
+    fn a_joined_list_has_no_gap() {
+        joined::<u8, 3>(&[&[1], &[2]]);
     }
 
     #[test]

@@ -191,7 +191,7 @@ impl Controller {
             // It helps: the next rest, should there be one, is short again.
             self.rest = FIRST_REST;
         }
-        if self.delays.len() >= 2 && self.highest_of(2) < target.mul_f64(IDLE) {
+        if self.highest_of(2) < target.mul_f64(IDLE) {
             return self.watch();
         }
         self.phase = Phase::Padding { epochs, at_top, before };

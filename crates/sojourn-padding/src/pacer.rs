@@ -127,4 +127,53 @@ mod tests {
         pacer.change(10.0, None, now);
         assert_eq!(pacer.next(), now + Span::from_millis(100));
     }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    fn every_second(packets: u32) -> Option<Bursts> {
+        Some(Bursts { packets, every: Span::from_secs(1) })
+    }
+
+    #[test]
+    fn a_change_keeps_what_was_due_before() {
+        let mut pacer = Pacer::new(1.0, None);
+        pacer.start(at(0));
+        assert!(pacer.due(at(0)));
+        pacer.change(2.0, None, at(900));
+        assert_eq!(pacer.next(), at(1000));
+        // The same rate in bursts: this packet is one too many for its burst.
+        pacer.change(2.0, every_second(1), at(950));
+        assert!(pacer.due(at(1000)));
+        assert_eq!(pacer.next(), at(1000), "the burst of the second that begins");
+    }
+
+    #[test]
+    fn a_burst_after_silence_is_a_whole_one() {
+        let mut pacer = Pacer::new(10.0, every_second(2));
+        pacer.start(at(0));
+        assert!(pacer.due(at(0)));
+        pacer.change(0.0, None, at(50));
+        pacer.change(10.0, every_second(2), at(5000));
+        assert!(pacer.due(at(5100)) && pacer.due(at(5200)));
+        assert_eq!(pacer.next(), at(6000));
+    }
+
+    #[test]
+    fn bursts_that_were_missed_are_not_made_up_for() {
+        let mut pacer = Pacer::new(10.0, every_second(1));
+        pacer.start(at(0));
+        assert!(pacer.due(at(10_000)));
+        assert_eq!(pacer.next(), at(10_000));
+        assert!(pacer.due(at(10_000)));
+        assert_eq!(pacer.next(), at(11_000));
+    }
+
+    #[test]
+    fn time_goes_on_between_packets() {
+        let mut pacer = Pacer::new(1e12, None);
+        pacer.start(at(0));
+        assert!(pacer.due(at(0)) && !pacer.due(at(0)));
+    }
 }

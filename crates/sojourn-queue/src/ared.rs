@@ -13,11 +13,13 @@ mod tests;
 use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
-use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
-use sojourn_core::{Amount, Rate, Span, Stream, Time};
+use sojourn_core::registry::{
+    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value, joined,
+};
+use sojourn_core::{Amount, Span, Stream, Time};
 
 /// What Adaptive RED adds to RED.
-const ADDED: [Parameter; 8] = [
+const ADDED: &[Parameter] = &[
     Parameter {
         name: "interval",
         kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(1000) },
@@ -68,24 +70,13 @@ const ADDED: [Parameter; 8] = [
     },
 ];
 
-const ALL: usize = descriptor::PARAMETERS.len() + ADDED.len();
-
 /// RED's parameters, then those added.
-static PARAMETERS: [Parameter; ALL] = {
-    let mut all = [ADDED[0]; ALL];
-    let mut index = 0;
-    while index < ALL {
-        all[index] = match index.checked_sub(descriptor::PARAMETERS.len()) {
-            None => descriptor::PARAMETERS[index],
-            Some(added) => ADDED[added],
-        };
-        index += 1;
-    }
-    all
-};
+static PARAMETERS: [Parameter; descriptor::PARAMETERS.len() + ADDED.len()] = joined(&[descriptor::PARAMETERS, ADDED]);
 
-/// `tc red` assumes this rate where none is given.
-const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
+const ADDED_BY_NS2: &[(&str, Value)] =
+    &[("clock", Value::Choice("arrivals")), ("bottom", Value::Auto), ("gentle_from", Value::Choice("initial"))];
+
+static NS2: [(&str, Value); descriptor::NS2.len() + ADDED_BY_NS2.len()] = joined(&[descriptor::NS2, ADDED_BY_NS2]);
 
 /// What `ared` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -104,41 +95,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "the paper: thresholds from a target of 5 ms, weight 1 - exp(-1/C), gentle",
             values: &[("auto_weight", Value::Choice("second"))],
         },
-        Preset {
-            name: "ns2",
-            summary: "ns-2.35 with adaptive_ 1: RED's preset ns2, steps at arrivals",
-            values: &[
-                ("limit", Value::Amount(Amount::Packets(50.0))),
-                ("limit_counts", Value::Choice("mean-packets")),
-                ("limit_rule", Value::Choice("below")),
-                ("unit", Value::Choice("bytes")),
-                ("mean_packet", Value::Integer(500)),
-                ("forced", Value::Boolean(false)),
-                ("spread", Value::Choice("wait")),
-                ("by_size", Value::Choice("after-spread")),
-                ("first_is_free", Value::Boolean(true)),
-                ("mark_p", Value::Number(0.1)),
-                ("clock", Value::Choice("arrivals")),
-                ("bottom", Value::Auto),
-                ("gentle_from", Value::Choice("initial")),
-            ],
-        },
+        Preset { name: "ns2", summary: "ns-2.35 with adaptive_ 1: RED's preset ns2, steps at arrivals", values: &NS2 },
         Preset {
             name: "linux",
             summary: "tc red adaptive: RED's preset linux, steps by a timer; nothing but max_p is automatic",
-            values: &[
-                ("limit_counts", Value::Choice("full-packets")),
-                ("limit_restarts_count", Value::Boolean(false)),
-                ("unit", Value::Choice("bytes")),
-                ("mean_packet", Value::Integer(1000)),
-                ("auto_thresholds", Value::Choice("limit")),
-                ("max_p", Value::Number(0.02)),
-                ("auto_weight", Value::Choice("burst")),
-                ("gentle", Value::Boolean(false)),
-                ("spread", Value::Choice("threshold")),
-                ("ageing", Value::Choice("table")),
-                ("bandwidth", Value::Rate(TC_BANDWIDTH)),
-            ],
+            values: descriptor::LINUX,
         },
         Preset {
             name: "ns3",

@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::{LIMIT_KIND, limit};
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
@@ -25,15 +26,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "the port of Feng's ns-1.1 code to ns-3 by Jain, Singh and Tahiliani (its constants)",
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
+        limit(Amount::Packets(1000.0)),
         Parameter {
             name: "level",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+            kind: Kind::OrAuto(&LIMIT_KIND),
             default: Value::Auto,
             description: "what may wait before an arrival counts as a loss although there is room (the paper's L, which leaves space for bursts); auto is only losses",
         },

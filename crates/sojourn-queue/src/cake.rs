@@ -151,9 +151,9 @@ impl<B: Body> Cake<B> {
     /// Takes a packet from a queue.
     #[inline]
     fn pop(&mut self, tin: usize, flow: u32) -> Option<Packet<B>> {
-        let packet = self.lanes.pop(self.lane(tin, flow), End::Head)?;
-        self.tins[tin].bytes -= u64::from(packet.bytes);
-        Some(packet)
+        let lane = self.lane(tin, flow);
+        self.tins[tin].bytes -= u64::from(self.lanes.head(lane)?.bytes);
+        self.lanes.pop(lane, End::Head)
     }
 
     /// Drops the acknowledgement that `newest`, the last of its queue, makes superfluous.
@@ -222,7 +222,10 @@ impl<B: Body> Cake<B> {
             if tin.deficit <= 0 {
                 tin.deficit += tin.quantum;
             }
-            self.current = (self.current + 1) % self.tins.len();
+            self.current += 1;
+            if self.current == self.tins.len() {
+                self.current = 0;
+            }
         }
     }
 
@@ -238,7 +241,9 @@ impl<B: Body> Cake<B> {
             let (lanes, tins) = (&self.lanes, self.tins.len());
             let holds = |flow| lanes.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
-            while let Some(mut packet) = self.pop(index, flow) {
+            while let Some(&head) = self.lanes.head(self.lane(index, flow)) {
+                let mut packet = head;
+                self.pop(index, flow);
                 let is_last = self.lanes.packets_of(self.lane(index, flow)) == 0;
                 let tin = &mut self.tins[index];
                 let law = match self.ingress {

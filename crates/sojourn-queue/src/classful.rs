@@ -5,12 +5,13 @@
 //!
 //! A queue may drop the packet whose turn it was, or all it has. So nobody knows the size of the next packet of a class
 //! before the queue has given it: turns are paid for afterwards. Linux's `drr` and `ets` take a packet out first and
-//! keep it until it may go, so that an AQM inside decides too early.
+//! keep it until it may go, so that an AQM inside decides too early; a [`Turns`] that refuses a packet has it kept too.
 
 mod classifier;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::LIMIT_KIND;
 use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
 use classifier::Classifier;
 use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
@@ -25,15 +26,28 @@ const MOST_NESTED: usize = 4;
 /// The limit of all classes together.
 pub(crate) const LIMIT: Parameter = Parameter {
     name: "limit",
-    kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+    kind: Kind::OrAuto(&LIMIT_KIND),
     default: Value::Auto,
     description: "what may wait in all classes together: packets, bytes, or time at the link's rate; an arrival above it is dropped, whatever its class; auto is what the classes' own queues allow",
+};
+
+/// What a class counts for, in classes that share the link by weights; who uses it says what it counts.
+pub(crate) const WEIGHT: Parameter = Parameter {
+    name: "weight",
+    kind: Kind::Integer { min: 1, max: 1000 },
+    default: Value::Integer(1),
+    description: "",
 };
 
 /// Whose turn it is among the classes that have packets.
 pub(crate) trait Turns: Debug {
     /// The class to be asked next: one of `candidates`, of which there is at least one.
     fn next(&mut self, candidates: Set) -> usize;
+    /// `class`, whose turn it is, would send a packet of so many bytes: whether it may, or its turn ends before. A packet
+    /// that may not is kept until the class's next turn.
+    fn lets(&mut self, _class: usize, _bytes: u32) -> bool {
+        true
+    }
     /// `class` has sent a packet of so many bytes.
     fn sent(&mut self, _class: usize, _bytes: u32) {}
     /// `class` was asked and gave nothing: it dropped what it had, or its shaper is not ready.
@@ -100,6 +114,8 @@ pub(crate) struct Classful<B, T> {
     classifier: Classifier,
     names: Vec<String>,
     queues: Vec<Queue<B>>,
+    /// A packet of each class that its queue has given and the turns have not let go.
+    held: Vec<Option<Packet<B>>>,
     limit: Option<Limit>,
     turns: T,
     /// The classes that have packets.
@@ -154,6 +170,7 @@ impl<B: Body, T: Turns> Classful<B, T> {
         Ok(Classful {
             classifier,
             names: classes.iter().map(|class| class.name.clone()).collect(),
+            held: queues.iter().map(|_| None).collect(),
             queues,
             limit,
             turns,
@@ -175,10 +192,29 @@ impl<B: Body, T: Turns> Classful<B, T> {
         result
     }
 
+    /// The next packet of `class`: from its queue, unless one is held.
+    #[inline]
+    fn take<S: Sink<B>>(&mut self, class: usize, now: Time, sink: &mut S) -> Option<Packet<B>> {
+        let Some(packet) = self.held[class].take() else {
+            let sink = &mut InClass { class: class as u8, sink };
+            return self.with(class, |queue| outline::dequeue(queue, now, sink));
+        };
+        self.packets -= 1;
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// `packet` waits on, outside of the queue of `class`.
+    fn hold(&mut self, class: usize, packet: Packet<B>) {
+        self.packets += 1;
+        self.bytes += u64::from(packet.bytes);
+        self.held[class] = Some(packet);
+    }
+
     /// `class` may have got its first packet or lost its last.
     #[inline]
     fn update(&mut self, class: usize) {
-        let waits = self.queues[class].packets() > 0;
+        let waits = self.queues[class].packets() > 0 || self.held[class].is_some();
         if waits == self.waiting.contains(class) {
             return;
         }
@@ -209,8 +245,17 @@ impl<B: Body, T: Turns> Classful<B, T> {
         let mut candidates = self.waiting;
         while !candidates.is_empty() {
             let class = self.turns.next(candidates);
-            let packet =
-                self.with(class, |queue| outline::dequeue(queue, now, &mut InClass { class: class as u8, sink }));
+            // Who knows its next packet keeps it itself, and counts it in its limit.
+            if self.queues[class].next_bytes().is_some_and(|bytes| !self.turns.lets(class, bytes)) {
+                continue;
+            }
+            let packet = match self.take(class, now, sink) {
+                Some(packet) if !self.turns.lets(class, packet.bytes) => {
+                    self.hold(class, packet);
+                    continue;
+                }
+                packet => packet,
+            };
             match packet {
                 Some(packet) => self.turns.sent(class, packet.bytes),
                 None => self.turns.passed(class),
@@ -235,7 +280,9 @@ impl<B: Body, T: Turns> Classful<B, T> {
     }
 
     pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
-        self.waiting.iter().filter_map(|class| self.queues[class].ready_at(now)).min()
+        let ready =
+            |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
+        self.waiting.iter().filter_map(ready).min()
     }
 
     pub(crate) fn timer(&self) -> Option<Time> {
@@ -256,8 +303,8 @@ impl<B: Body, T: Turns> Classful<B, T> {
     }
 
     pub(crate) fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        for (name, queue) in self.names.iter().zip(&self.queues) {
-            visit(&format!("{name}.packets"), queue.packets() as f64);
+        for ((name, queue), held) in self.names.iter().zip(&self.queues).zip(&self.held) {
+            visit(&format!("{name}.packets"), (queue.packets() + usize::from(held.is_some())) as f64);
             queue.probe(&mut |inner, value| visit(&format!("{name}.{inner}"), value));
         }
     }
@@ -300,9 +347,9 @@ fn own_limit(params: &Params, link: &LinkProperties) -> Option<Limit> {
     }
 }
 
-/// The values of `name` of all classes.
-pub(crate) fn integers<'a>(params: &'a Params, name: &'a str) -> impl Iterator<Item = u64> + 'a {
-    params.classes.iter().map(move |class| class.params.integer(name))
+/// The [`WEIGHT`] of each class.
+pub(crate) fn weights(params: &Params) -> impl Iterator<Item = u64> {
+    params.classes.iter().map(|class| class.params.integer("weight"))
 }
 
 /// Implements `Discipline` by the [`Classful`] in the first field.

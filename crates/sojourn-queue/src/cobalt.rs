@@ -13,6 +13,7 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law, Verdict};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
@@ -24,12 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "CAKE's controller: CoDel whose count fades, and BLUE against flows that do not answer",
     sources: &["Linux net/sched/sch_cake.c", "ns-3 src/traffic-control/model/cobalt-queue-disc.cc"],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Bytes(4_194_304.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
+        limit(Amount::Bytes(4_194_304.0)),
         Parameter {
             name: "drop",
             kind: Kind::Choice(&["head", "tail"]),

@@ -12,10 +12,11 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Law};
 use sojourn_core::registry::{
-    Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };
 use sojourn_core::{Amount, Stream, Time};
 
@@ -30,10 +31,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     parameters: &[
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
             description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate; drops at a full buffer do not enter the control law",
+            ..limit(Amount::Packets(1000.0))
         },
         law::TARGET,
         law::INTERVAL,

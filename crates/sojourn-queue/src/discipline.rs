@@ -19,11 +19,23 @@ pub trait Discipline<B> {
     /// [ready](Discipline::ready_at) yet.
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>>;
 
+    /// Bytes of the packet that [`dequeue`](Discipline::dequeue) will give whenever it is asked: known to plain queues
+    /// only, since an AQM may drop it then.
+    fn next_bytes(&self) -> Option<u32> {
+        None
+    }
+
     /// Packets waiting.
     fn packets(&self) -> usize;
 
     /// Bytes waiting.
     fn bytes(&self) -> u64;
+
+    /// Both at once.
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets(), bytes: self.bytes() }
+    }
 
     /// When the next packet may leave: now unless the discipline shapes, `None` where nothing waits.
     fn ready_at(&self, now: Time) -> Option<Time> {
@@ -63,6 +75,15 @@ pub trait Discipline<B> {
     /// Shows the state of the controller, as (name, value) pairs with the unit in the name: the same names every time,
     /// NaN for what is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&str, f64)) {}
+}
+
+/// What waits.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Backlog {
+    /// Packets.
+    pub packets: usize,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 /// Who is told of packets that a discipline drops or marks.

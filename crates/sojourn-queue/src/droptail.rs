@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
@@ -19,12 +20,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "first in, first out; a full buffer refuses the arrival",
     sources: &["Linux net/sched/sch_fifo.c", "ns-2.35 queue/drop-tail.cc"],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
+        limit(Amount::Packets(1000.0)),
         Parameter {
             name: "drop",
             kind: Kind::Choice(&["tail", "head"]),
@@ -85,12 +81,7 @@ impl<B: Copy> DropTail<B> {
         if matches!(limit, Limit::Packets(0)) {
             return Err(ParameterError::new("limit", "at least 2 packets, of which `reserve` keeps one empty"));
         }
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
-            return Err(ParameterError::new(
-                "limit",
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes),
-            ));
-        }
+        let limit = limit.for_full_packets("limit", link)?;
         Ok(DropTail { queue: Fifo::default(), limit, drop_head: params.choice("drop") == "head" })
     }
 }
@@ -113,6 +104,11 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         self.queue.pop()
+    }
+
+    #[inline]
+    fn next_bytes(&self) -> Option<u32> {
+        self.queue.head().map(|packet| packet.bytes)
     }
 
     #[inline]

@@ -15,7 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{Circle, End, Lanes, Links, Longest};
+use crate::flows::{self, Circle, End, Lanes, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -55,7 +55,7 @@ impl<B: Copy> Drr<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let hash = FlowHash::new(&mut random, params.integer("buckets") as u32, params.boolean("perfect"));
+        let hash = flows::classifier(params, "buckets", &mut random);
         Ok(Drr {
             hash,
             lanes: Lanes::default(),

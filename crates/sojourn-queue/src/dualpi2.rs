@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::pi2::law::{self, Controller, Dice, Law, Sum};
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
@@ -26,10 +27,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c"],
     parameters: &[
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Time(Span::from_millis(250))),
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+            ..limit(Amount::Time(Span::from_millis(250)))
         },
         law::TARGET,
         law::UPDATE,

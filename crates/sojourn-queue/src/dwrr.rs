@@ -8,15 +8,20 @@
 //! The paper and Linux's `drr` and `ets` send while the next packet is not larger than the counter. Here a queue may
 //! drop its next packet, so the size is known only afterwards, and the counter pays then, as in RFC 8290's round robin:
 //! the shares are the same, turns differ by up to a packet. Linux has an active list, which a class joins at the end;
-//! here it waits for its place in the order of the file, which is at most a round as well.
+//! here it waits for its place in the order of the file, which is at most a round as well. With `turns` ahead it is as in
+//! Linux.
 
+mod ahead;
 #[cfg(test)]
 mod tests;
 
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
+use ahead::Ahead;
 use sojourn_core::Stream;
-use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{
+    Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
+};
 
 /// What `dwrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -35,26 +40,34 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Auto,
             description: "bytes of a turn for each unit of weight; auto is one full-size packet (Linux)",
         },
+        Parameter {
+            name: "turns",
+            kind: Kind::Choice(&["afterwards", "ahead"]),
+            default: Value::Choice("afterwards"),
+            description: "how turns are paid for: a packet is taken off the counter once it has left, and classes go in the order of the file, or a class's next packet is taken out of its queue and kept until the counter covers it, and classes go in the order in which they got packets (Linux); an AQM inside then decides before a packet leaves",
+        },
     ],
+    presets: &[Preset {
+        name: "linux",
+        summary: "sch_drr, and the bands of sch_ets that share. A packet that is kept counts in the limit of its class in Linux, and here where its queue is droptail or red",
+        values: &[("turns", Value::Choice("ahead"))],
+    }],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Absent("the testbed does not build classes yet"),
-    ..Descriptor::PLAIN
 };
 
 static CLASS: Descriptor = Descriptor {
     name: "class",
     parameters: &[Parameter {
-        name: "weight",
-        kind: Kind::Integer { min: 1, max: 1000 },
-        default: Value::Integer(1),
         description: "quanta of the class's turn; its share of the bytes among the classes that have packets",
+        ..classful::WEIGHT
     }],
     ..Descriptor::PLAIN
 };
 
 /// Queues that take turns of so many bytes.
 #[derive(Debug)]
-pub struct Dwrr<B>(Classful<B, ByteTurns>);
+pub struct Dwrr<B>(Classful<B, Rounds>);
 
 impl<B: Body> Dwrr<B> {
     /// Empty queues with the given parameters.
@@ -63,7 +76,11 @@ impl<B: Body> Dwrr<B> {
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let quantum = quantum(params, link);
-        let turns = ByteTurns::new(classful::integers(params, "weight").map(|weight| weight * quantum));
+        let quanta = classful::weights(params).map(|weight| weight * quantum);
+        let turns = match params.choice("turns") {
+            "ahead" => Rounds::Ahead(Ahead::new(quanta)),
+            _ => Rounds::Afterwards(ByteTurns::new(quanta)),
+        };
         Ok(Dwrr(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }
@@ -85,7 +102,64 @@ impl_by_classes!(
     }
 );
 
-/// Turns of so many bytes.
+/// Turns of so many bytes, by either rule.
+#[derive(Debug)]
+enum Rounds {
+    Afterwards(ByteTurns),
+    Ahead(Ahead),
+}
+
+impl Turns for Rounds {
+    #[inline]
+    fn next(&mut self, candidates: Set) -> usize {
+        match self {
+            Rounds::Afterwards(turns) => turns.next(candidates),
+            Rounds::Ahead(turns) => turns.next(candidates),
+        }
+    }
+
+    #[inline]
+    fn lets(&mut self, class: usize, bytes: u32) -> bool {
+        match self {
+            Rounds::Afterwards(turns) => turns.lets(class, bytes),
+            Rounds::Ahead(turns) => turns.lets(class, bytes),
+        }
+    }
+
+    #[inline]
+    fn sent(&mut self, class: usize, bytes: u32) {
+        match self {
+            Rounds::Afterwards(turns) => turns.sent(class, bytes),
+            Rounds::Ahead(turns) => turns.sent(class, bytes),
+        }
+    }
+
+    #[inline]
+    fn passed(&mut self, class: usize) {
+        match self {
+            Rounds::Afterwards(turns) => turns.passed(class),
+            Rounds::Ahead(turns) => turns.passed(class),
+        }
+    }
+
+    #[inline]
+    fn joined(&mut self, class: usize) {
+        match self {
+            Rounds::Afterwards(turns) => turns.joined(class),
+            Rounds::Ahead(turns) => turns.joined(class),
+        }
+    }
+
+    #[inline]
+    fn left(&mut self, class: usize) {
+        match self {
+            Rounds::Afterwards(turns) => turns.left(class),
+            Rounds::Ahead(turns) => turns.left(class),
+        }
+    }
+}
+
+/// Turns that are paid for afterwards.
 #[derive(Debug)]
 struct ByteTurns {
     quanta: Vec<i64>,

@@ -2,7 +2,7 @@
 
 use crate::{LinkProperties, Packet};
 use sojourn_core::Amount;
-use sojourn_core::registry::{ParameterError, Params};
+use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
 use std::collections::VecDeque;
 
 /// Packets in order of arrival, with their bytes counted.
@@ -35,15 +35,19 @@ impl<B> Fifo<B> {
     #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
         self.bytes += u64::from(packet.bytes);
+        // Before the packet is read, not while it is on its way.
+        if self.packets.len() == self.packets.capacity() {
+            self.packets.reserve(1);
+        }
         self.packets.push_back(packet);
     }
 
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        let packet = self.packets.pop_front()?;
-        self.bytes -= u64::from(packet.bytes);
-        Some(packet)
+        // Read where it lies: what is taken out is then moved as a whole.
+        self.bytes -= u64::from(self.head()?.bytes);
+        self.packets.pop_front()
     }
 
     /// The packet at the head.
@@ -62,6 +66,19 @@ pub enum Limit {
     Bytes(u64),
 }
 
+/// The parameter `limit` of a discipline with one buffer.
+pub(crate) const fn limit(default: Amount) -> Parameter {
+    Parameter {
+        name: "limit",
+        kind: LIMIT_KIND,
+        default: Value::Amount(default),
+        description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
+    }
+}
+
+/// What a parameter that is read as a [`Limit`] may hold.
+pub(crate) const LIMIT_KIND: Kind = Kind::Amount { min_packets: 1.0, whole: true };
+
 impl Limit {
     /// The limit that `amount` means on `link`; a time becomes the bytes sent in it.
     pub fn new(amount: Amount, link: &LinkProperties) -> Limit {
@@ -76,13 +93,20 @@ impl Limit {
     /// # Errors
     /// A limit in bytes or time that no full-size packet fits into.
     pub fn of(params: &Params, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
-        let limit = Limit::new(params.amount(name), link);
-        if matches!(limit, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
+        Limit::new(params.amount(name), link).for_full_packets(name, link)
+    }
+
+    /// The same limit, if a full-size packet of `link` fits; `name` is the parameter that it is of.
+    ///
+    /// # Errors
+    /// Where none does.
+    pub(crate) fn for_full_packets(self, name: &'static str, link: &LinkProperties) -> Result<Limit, ParameterError> {
+        if matches!(self, Limit::Bytes(bytes) if bytes < u64::from(link.packet_bytes)) {
             let rule =
                 format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
             return Err(ParameterError::new(name, rule));
         }
-        Ok(limit)
+        Ok(self)
     }
 
     /// Whether it allows more than `other`; limits of different kinds cannot be compared.

@@ -25,18 +25,50 @@ pub(crate) use ranking::{Longest, Ranking};
 pub(crate) use rounds::{EmptyNew, Rounds};
 pub(crate) use subset::Subset;
 
+use crate::fifo::{LIMIT_KIND, limit};
 use crate::hash::FlowHash;
-use crate::{DropReason, Sink};
-use sojourn_core::Stream;
-use sojourn_core::registry::{Kind, Parameter, Params, Value};
+use crate::{DropReason, Limit, LinkProperties, Sink};
+use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::{Amount, Stream};
 use std::cmp::Reverse;
 
 /// Most buckets that Linux allows (65,536), for disciplines that hash.
 const MOST_BUCKETS: u64 = 65_536;
 
-/// `flows`: the number of buckets.
-pub(crate) const FLOWS: Parameter = Parameter {
-    name: "flows",
+/// `limit`, for all queues.
+pub(crate) const fn limit_of_all(default: Amount) -> Parameter {
+    Parameter {
+        description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+        ..limit(default)
+    }
+}
+
+/// `memory_limit`: see [`memory_limit`].
+pub(crate) const MEMORY_LIMIT: Parameter = Parameter {
+    name: "memory_limit",
+    kind: Kind::OrAuto(&LIMIT_KIND),
+    default: Value::Auto,
+    description: "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
+};
+
+/// What a Linux user is to know of [`MEMORY_LIMIT`].
+pub(crate) const MEMORY_LIMIT_IN_LINUX: &str =
+    "memory_limit counts the kernel's buffers, which are larger than the packets in them";
+
+/// What [`MEMORY_LIMIT`] describes.
+pub(crate) fn memory_limit(params: &Params, link: &LinkProperties) -> Result<Option<Limit>, ParameterError> {
+    match params.is_auto("memory_limit") {
+        true => Ok(None),
+        false => Limit::of(params, "memory_limit", link).map(Some),
+    }
+}
+
+/// `flows`: the number of buckets, as FQ-CoDel calls it.
+pub(crate) const FLOWS: Parameter = Parameter { name: "flows", ..BUCKETS };
+
+/// `buckets`: their number.
+pub(crate) const BUCKETS: Parameter = Parameter {
+    name: "buckets",
     kind: Kind::Integer { min: 1, max: MOST_BUCKETS },
     default: Value::Integer(1024),
     description: "queues into which flows are hashed by their 5-tuple with a seeded hash; flows that collide share one",
@@ -47,12 +79,18 @@ pub(crate) const PERFECT: Parameter = Parameter {
     name: "perfect",
     kind: Kind::Boolean,
     default: Value::Boolean(false),
-    description: "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
+    description: "whether every flow gets a queue of its own, instead of the hash with its collisions",
 };
 
-/// The hash that [`FLOWS`] and [`PERFECT`] describe.
-pub(crate) fn classifier(params: &Params, random: &mut Stream) -> FlowHash {
-    FlowHash::new(random, params.integer("flows") as u32, params.boolean("perfect"))
+/// [`PERFECT`], where it has no example.
+pub(crate) const PERFECT_FOR_STUDY: Parameter = Parameter {
+    description: "whether every flow gets a queue of its own, instead of the hash with its collisions; for study, no implementation does so",
+    ..PERFECT
+};
+
+/// The hash that [`PERFECT`] describes, with `buckets`, [`FLOWS`] or [`BUCKETS`], for the number of queues.
+pub(crate) fn classifier(params: &Params, buckets: &str, random: &mut Stream) -> FlowHash {
+    FlowHash::new(random, params.integer(buckets) as u32, params.boolean("perfect"))
 }
 
 /// `quantum`: bytes of a turn. Linux raises less than 256 to it.

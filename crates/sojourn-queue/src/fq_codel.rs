@@ -26,20 +26,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     summary: "a queue for each flow, served in turns with new flows first, and CoDel in each",
     sources: &["RFC 8290", "Linux net/sched/sch_fq_codel.c", "ns-3 src/traffic-control/model/fq-codel-queue-disc.cc"],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(10_240.0)),
-            description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
-        Parameter {
-            name: "memory_limit",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
-            default: Value::Auto,
-            description: "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
-        },
+        flows::limit_of_all(Amount::Packets(10_240.0)),
+        flows::MEMORY_LIMIT,
         flows::FLOWS,
-        flows::PERFECT,
+        flows::PERFECT_FOR_STUDY,
         flows::QUANTUM,
         flows::EMPTY_NEW,
         flows::DROP_BATCH,
@@ -107,10 +97,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             Setting::flag("ecn", "ecn", "noecn"),
             Setting::auto("ce_threshold", "ce_threshold", Unit::Micros, Auto::Omit),
         ],
-        remarks: &[
-            "memory_limit counts the kernel's buffers, which are larger than the packets in them",
-            "it counts time in units of 1024 ns",
-        ],
+        remarks: &[flows::MEMORY_LIMIT_IN_LINUX, "it counts time in units of 1024 ns"],
         ..Form::PLAIN
     }]),
     ..Descriptor::PLAIN
@@ -168,7 +155,7 @@ impl<B: Copy> FqCoDel<B> {
     /// A limit that holds no full-size packet, a target that is no less than the interval.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
         Ok(FqCoDel {
-            classifier: flows::classifier(params, &mut random),
+            classifier: flows::classifier(params, "flows", &mut random),
             lanes: Lanes::default(),
             longest: Longest::default(),
             rounds: Rounds::new(params, link.packet_bytes),
@@ -176,10 +163,7 @@ impl<B: Copy> FqCoDel<B> {
             law: Law::new(params, link.packet_bytes)?,
             min_bytes_in: if params.choice("min_bytes_in") == "all" { MinBytesIn::All } else { MinBytesIn::Queue },
             limit: Limit::of(params, "limit", link)?,
-            memory_limit: match params.is_auto("memory_limit") {
-                true => None,
-                false => Some(Limit::of(params, "memory_limit", link)?),
-            },
+            memory_limit: flows::memory_limit(params, link)?,
             drop_batch: params.integer("drop_batch") as u32,
             overflow_counts: params.boolean("overflow_counts"),
         })

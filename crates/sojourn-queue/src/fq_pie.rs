@@ -12,13 +12,51 @@ mod tests;
 
 use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
 use crate::hash::FlowHash;
-use crate::pie::law::{self, Backlog, Controller, Law, Verdict};
-use crate::{Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use crate::pie::law::{self, Controller, Law, Verdict};
+use crate::{Backlog, Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    joined,
 };
-use sojourn_core::{Amount, Span, Stream, Time};
+use sojourn_core::{Amount, Stream, Time};
 use std::cmp::Reverse;
+
+const OWN: &[Parameter] = &[
+    flows::limit_of_all(Amount::Packets(10_240.0)),
+    flows::MEMORY_LIMIT,
+    flows::FLOWS,
+    flows::PERFECT_FOR_STUDY,
+    flows::QUANTUM,
+    flows::EMPTY_NEW,
+    Parameter {
+        name: "overflow",
+        kind: Kind::Choice(&["refuse", "longest"]),
+        default: Value::Choice("refuse"),
+        description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
+    },
+    flows::DROP_BATCH,
+];
+
+static PARAMETERS: [Parameter; OWN.len() + law::CONTROLLER.len() + law::ARRIVALS.len()] =
+    joined(&[OWN, law::CONTROLLER, law::ARRIVALS]);
+
+const OWN_OF_LINUX: &[(&str, Value)] =
+    &[("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))), ("empty_new", Value::Choice("wait-unless-alone"))];
+
+static LINUX: [(&str, Value); OWN_OF_LINUX.len() + law::LINUX.len()] = joined(&[OWN_OF_LINUX, law::LINUX]);
+
+static NS3: [(&str, Value); 2 + law::NS3.len()] =
+    joined(&[&[("overflow", Value::Choice("longest"))], law::NS3, &[("ecn", Value::Boolean(true))]]);
+
+const OWN_SETTINGS: &[Setting] = &[
+    Setting::option("limit", "limit", Unit::Packets),
+    Setting::option("memory_limit", "memory_limit", Unit::Bytes),
+    Setting::option("flows", "flows", Unit::Number),
+    Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
+];
+
+static SETTINGS: [Setting; OWN_SETTINGS.len() + law::SETTINGS.len() + 1] =
+    joined(&[OWN_SETTINGS, law::SETTINGS, &[Setting::option("mark_p", "ecn_prob", Unit::Percent)]]);
 
 /// What `fq_pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -30,112 +68,20 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 8033",
         "RFC 8290",
     ],
-    parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(10_240.0)),
-            description: "what may wait in all queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
-        Parameter {
-            name: "memory_limit",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
-            default: Value::Auto,
-            description: "a second limit beside the first, meant in bytes; Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here; auto is none",
-        },
-        flows::FLOWS,
-        flows::PERFECT,
-        flows::QUANTUM,
-        flows::EMPTY_NEW,
-        Parameter {
-            name: "overflow",
-            kind: Kind::Choice(&["refuse", "longest"]),
-            default: Value::Choice("refuse"),
-            description: "what a full buffer does: it refuses the arrival (Linux), or drops from the head of the queue with the most bytes, as FQ-CoDel does (ns-3)",
-        },
-        flows::DROP_BATCH,
-        law::TARGET,
-        law::UPDATE,
-        law::ALPHA,
-        law::BETA,
-        law::TUNING,
-        law::DECAY,
-        law::DECAY_BELOW,
-        law::DECAY_WITH_BACKLOG,
-        law::BOOST_ABOVE,
-        law::CAP,
-        law::BURST,
-        law::BURST_BEGINS,
-        law::BURST_FALLS,
-        law::HOLD,
-        law::QUIET,
-        law::ESTIMATOR,
-        law::RATE_WEIGHT,
-        law::GUARD,
-        law::GUARD_DELAY,
-        law::MEAN_PACKET,
-        law::BY_SIZE,
-        law::DERANDOMIZE,
-        law::ECN,
-        law::MARK_P,
-    ],
+    parameters: &PARAMETERS,
     presets: &[
-        Preset {
-            name: "linux",
-            summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie",
-            values: &[
-                ("memory_limit", Value::Amount(Amount::Bytes(33_554_432.0))),
-                ("empty_new", Value::Choice("wait-unless-alone")),
-                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-                ("decay_with_backlog", Value::Boolean(false)),
-                ("boost_above", Value::Span(Span::from_millis(250))),
-                ("cap", Value::Boolean(true)),
-                ("burst_falls", Value::Choice("departures")),
-                ("rate_weight", Value::Number(0.125)),
-                ("guard", Value::Choice("below")),
-                ("guard_delay", Value::Choice("latest")),
-                ("derandomize", Value::Boolean(true)),
-            ],
-        },
+        Preset { name: "linux", summary: "tc fq_pie: 32 MB of memory, PIE as in tc pie", values: &LINUX },
         Preset {
             name: "ns3",
             summary: "ns3::FqPieQueueDisc: ECN, the longest queue pays for an overflow, PIE as in its pie",
-            values: &[
-                ("overflow", Value::Choice("longest")),
-                ("cap", Value::Boolean(true)),
-                ("hold", Value::Boolean(true)),
-                ("quiet", Value::Span(Span::from_millis(1500))),
-                ("rate_weight", Value::Number(0.5)),
-                ("guard", Value::Choice("packets")),
-                ("mean_packet", Value::Integer(1000)),
-                ("ecn", Value::Boolean(true)),
-            ],
+            values: &NS3,
         },
     ],
     linux: Linux::Kernel(&[Form {
         name: "fq_pie",
         module: "sch_fq_pie",
-        settings: &[
-            Setting::option("limit", "limit", Unit::Packets),
-            Setting::option("memory_limit", "memory_limit", Unit::Bytes),
-            Setting::option("flows", "flows", Unit::Number),
-            Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket),
-            Setting::option("target", "target", Unit::Micros),
-            Setting::option("update", "tupdate", Unit::Micros),
-            Setting::option("alpha", "alpha", Unit::Sixteenths),
-            Setting::option("beta", "beta", Unit::Sixteenths),
-            Setting::flag("by_size", "bytemode", "nobytemode"),
-            Setting::flag("ecn", "ecn", "noecn"),
-            Setting::words(
-                "estimator",
-                &[("timestamp", "no_dq_rate_estimator"), ("departure-rate", "dq_rate_estimator")],
-            ),
-            Setting::option("mark_p", "ecn_prob", Unit::Percent),
-        ],
-        remarks: &[
-            "memory_limit counts the kernel's buffers, which are larger than the packets in them",
-            "the time between updates is rounded up to the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
-        ],
+        settings: &SETTINGS,
+        remarks: &[flows::MEMORY_LIMIT_IN_LINUX, law::UPDATE_IN_LINUX],
         ..Form::PLAIN
     }]),
     ..Descriptor::PLAIN
@@ -172,7 +118,7 @@ impl<B: Copy> FqPie<B> {
         }
         let law = Law::new(params, link)?;
         Ok(FqPie {
-            classifier: flows::classifier(params, &mut random),
+            classifier: flows::classifier(params, "flows", &mut random),
             lanes: Lanes::default(),
             longest: (params.choice("overflow") == "longest").then(Longest::default),
             drop_batch: params.integer("drop_batch") as u32,
@@ -181,10 +127,7 @@ impl<B: Copy> FqPie<B> {
             unsettled: Subset::default(),
             law,
             limit: Limit::of(params, "limit", link)?,
-            memory_limit: match params.is_auto("memory_limit") {
-                true => None,
-                false => Some(Limit::of(params, "memory_limit", link)?),
-            },
+            memory_limit: flows::memory_limit(params, link)?,
             next_update: Time::ZERO + law.update(),
             random,
         })

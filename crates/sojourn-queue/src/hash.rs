@@ -43,11 +43,6 @@ impl FlowHash {
         hash(key, self.seed)
     }
 
-    /// How many buckets there are; `None` if as many as flows.
-    pub fn buckets(&self) -> Option<usize> {
-        self.buckets.map(|buckets| buckets as usize)
-    }
-
     /// A new seed: flows that collided are apart, and others collide.
     pub fn perturb(&mut self, random: &mut Stream) {
         self.seed = random.bits();
@@ -144,6 +139,5 @@ mod tests {
     fn a_perfect_hash_isolates_flows() {
         let hash = FlowHash::new(&mut Stream::new(1, "hash"), 4, true);
         assert_eq!((0..100).map(|flow| hash.bucket(&of_flow(flow))).collect::<Vec<_>>(), (0..100).collect::<Vec<_>>());
-        assert_eq!(hash.buckets(), None);
     }
 }

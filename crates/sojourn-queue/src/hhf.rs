@@ -11,13 +11,15 @@
 //! in FQ-CoDel, the light one with more bytes for each, and the heavy one never counts as new. Nothing is dropped
 //! early or marked. A flow may overtake itself when it becomes heavy while packets of it wait among the light ones.
 //!
-//! The kernel counts time in ticks of its clock; here it is exact.
+//! The kernel counts time in ticks of its clock, of which there are 100 to 1000 in a second; here it is exact unless `tick`
+//! says otherwise.
 
 mod filter;
 mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::flows::{self, EmptyNew, PERFECT, Rounds};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
 use filter::Filter;
@@ -43,10 +45,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     parameters: &[
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
+            ..limit(Amount::Packets(1000.0))
         },
         Parameter {
             description: "bytes that the heavy queue may send in its turn; auto is the link's full-size packet",
@@ -75,6 +75,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             kind: Kind::Span { min: Span::from_micros(1), max: MOST_TIME },
             default: Value::Span(Span::from_secs(1)),
             description: "silence after which a flow is no longer heavy",
+        },
+        Parameter {
+            name: "tick",
+            kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
+            default: Value::Span(Span::from_nanos(1)),
+            description: "how finely time is counted for reset_timeout and evict_timeout; Linux counts ticks of 1 to 10 ms, 4 ms on most hosts",
         },
         Parameter {
             name: "hh_limit",
@@ -116,6 +122,7 @@ pub struct Hhf<B> {
     hash: FlowHash,
     table: Table,
     filter: Filter,
+    tick: Span,
 }
 
 impl<B: Copy> Hhf<B> {
@@ -136,6 +143,7 @@ impl<B: Copy> Hhf<B> {
             prices: [weight as u32, 1],
             hash: FlowHash::new(&mut random, u32::MAX, params.boolean("perfect")),
             table: Table::new(params.span("evict_timeout"), params.integer("hh_limit") as usize),
+            tick: params.span("tick"),
             filter: Filter::new(params.span("reset_timeout"), params.integer("admit_bytes")),
         })
     }
@@ -143,6 +151,7 @@ impl<B: Copy> Hhf<B> {
     /// Steps 1 to 3.
     #[inline]
     fn classify(&mut self, packet: &Packet<B>, now: Time) -> usize {
+        let now = Time::from_nanos(now.as_nanos() - now.as_nanos() % self.tick.as_nanos());
         self.filter.refresh(now);
         let flow = self.hash.bucket(packet) as u32;
         if self.table.sees(flow, now) {

@@ -45,9 +45,9 @@ pub mod wred;
 pub mod wrr;
 
 pub use body::{Acknowledgement, Body, MOST_RANGES};
-pub use discipline::{Discipline, DropReason, LinkProperties, Sink};
-pub use fifo::{Fifo, Limit};
-pub use hash::FlowHash;
+pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
+pub(crate) use fifo::{Fifo, Limit};
+pub(crate) use hash::FlowHash;
 pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
@@ -107,12 +107,20 @@ macro_rules! disciplines {
                 match self { $(Queue::$name(queue) => queue.dequeue(now, sink)),+ }
             }
             #[inline]
+            fn next_bytes(&self) -> Option<u32> {
+                match self { $(Queue::$name(queue) => queue.next_bytes()),+ }
+            }
+            #[inline]
             fn packets(&self) -> usize {
                 match self { $(Queue::$name(queue) => queue.packets()),+ }
             }
             #[inline]
             fn bytes(&self) -> u64 {
                 match self { $(Queue::$name(queue) => queue.bytes()),+ }
+            }
+            #[inline]
+            fn backlog(&self) -> Backlog {
+                match self { $(Queue::$name(queue) => queue.backlog()),+ }
             }
             #[inline]
             fn ready_at(&self, now: Time) -> Option<Time> {

@@ -9,6 +9,7 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
+use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use law::{Controller, Dice, Law, Sum};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
@@ -27,12 +28,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "De Schepper et al. 2016, PI2: A Linearized AQM for both Classic and Scalable TCP",
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Time(Span::from_millis(250))),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
+        limit(Amount::Time(Span::from_millis(250))),
         law::TARGET,
         law::UPDATE,
         law::ALPHA,

@@ -12,12 +12,29 @@ pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Backlog, Controller, Law, Verdict};
+use crate::fifo::limit;
+use crate::{Backlog, Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use law::{Controller, Law, Verdict};
 use sojourn_core::registry::{
-    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
+    Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
 use sojourn_core::{Amount, Span, Stream, Time};
+
+const ACTIVE_ABOVE: Parameter = Parameter {
+    name: "active_above",
+    kind: Kind::Number { min: 0.0, max: 1.0 },
+    default: Value::Number(0.0),
+    description: "share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there and in RFC 8034 one third)",
+};
+
+static PARAMETERS: [Parameter; 2 + law::CONTROLLER.len() + law::ARRIVALS.len()] =
+    joined(&[&[limit(Amount::Packets(1000.0))], law::CONTROLLER, &[ACTIVE_ABOVE], law::ARRIVALS]);
+
+static NS3: [(&str, Value); 1 + law::NS3.len()] =
+    joined(&[&[("limit", Value::Amount(Amount::Packets(25.0)))], law::NS3]);
+
+static SETTINGS: [Setting; 1 + law::SETTINGS.len()] =
+    joined(&[&[Setting::option("limit", "limit", Unit::Packets)], law::SETTINGS]);
 
 /// What `pie` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -29,73 +46,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_pie.c and include/net/pie.h",
         "ns-3 src/traffic-control/model/pie-queue-disc.cc",
     ],
-    parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
-        law::TARGET,
-        law::UPDATE,
-        law::ALPHA,
-        law::BETA,
-        law::TUNING,
-        law::DECAY,
-        law::DECAY_BELOW,
-        law::DECAY_WITH_BACKLOG,
-        law::BOOST_ABOVE,
-        law::CAP,
-        law::BURST,
-        law::BURST_BEGINS,
-        law::BURST_FALLS,
-        law::HOLD,
-        law::QUIET,
-        Parameter {
-            name: "active_above",
-            kind: Kind::Number { min: 0.0, max: 1.0 },
-            default: Value::Number(0.0),
-            description: "share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there and in RFC 8034 one third)",
-        },
-        law::ESTIMATOR,
-        law::RATE_WEIGHT,
-        law::GUARD,
-        law::GUARD_DELAY,
-        law::MEAN_PACKET,
-        law::BY_SIZE,
-        law::DERANDOMIZE,
-        law::ECN,
-        law::MARK_P,
-    ],
+    parameters: &PARAMETERS,
     presets: &[
         Preset { name: "rfc", summary: "RFC 8033 section 4 and appendix A, without its optional parts", values: &[] },
         Preset {
             name: "linux",
             summary: "tc pie: de-randomised, a boost above 250 ms, burst allowance reduced by departures",
-            values: &[
-                ("decay", Value::Number(1.0 - 1.0 / 64.0)),
-                ("decay_with_backlog", Value::Boolean(false)),
-                ("boost_above", Value::Span(Span::from_millis(250))),
-                ("cap", Value::Boolean(true)),
-                ("burst_falls", Value::Choice("departures")),
-                ("rate_weight", Value::Number(0.125)),
-                ("guard", Value::Choice("below")),
-                ("guard_delay", Value::Choice("latest")),
-                ("derandomize", Value::Boolean(true)),
-            ],
+            values: law::LINUX,
         },
         Preset {
             name: "ns3",
             summary: "ns3::PieQueueDisc: 25 packets, a burst allowance only after 1.5 quiet seconds",
-            values: &[
-                ("limit", Value::Amount(Amount::Packets(25.0))),
-                ("cap", Value::Boolean(true)),
-                ("hold", Value::Boolean(true)),
-                ("quiet", Value::Span(Span::from_millis(1500))),
-                ("rate_weight", Value::Number(0.5)),
-                ("guard", Value::Choice("packets")),
-                ("mean_packet", Value::Integer(1000)),
-            ],
+            values: &NS3,
         },
         Preset {
             name: "docsis",
@@ -124,22 +86,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     linux: Linux::Kernel(&[Form {
         name: "pie",
         module: "sch_pie",
-        settings: &[
-            Setting::option("limit", "limit", Unit::Packets),
-            Setting::option("target", "target", Unit::Micros),
-            Setting::option("update", "tupdate", Unit::Micros),
-            Setting::option("alpha", "alpha", Unit::Sixteenths),
-            Setting::option("beta", "beta", Unit::Sixteenths),
-            Setting::flag("by_size", "bytemode", "nobytemode"),
-            Setting::flag("ecn", "ecn", "noecn"),
-            Setting::words(
-                "estimator",
-                &[("timestamp", "no_dq_rate_estimator"), ("departure-rate", "dq_rate_estimator")],
-            ),
-        ],
-        remarks: &[
-            "the time between updates is rounded up to the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
-        ],
+        settings: &SETTINGS,
+        remarks: &[law::UPDATE_IN_LINUX],
         ..Form::PLAIN
     }]),
     ..Descriptor::PLAIN
@@ -188,11 +136,6 @@ impl<B: Copy> Pie<B> {
         })
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() }
-    }
-
     /// Whether enough waits for the controller to become active.
     #[inline]
     fn wakes(&self) -> bool {
@@ -226,10 +169,11 @@ impl<B: Copy> Discipline<B> for Pie<B> {
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
-        let packet = self.queue.pop()?;
-        let backlog = self.backlog();
-        self.controller.departure(&self.law, &packet, backlog, now);
-        Some(packet)
+        let head = self.queue.head()?;
+        let bytes = self.queue.bytes() - u64::from(head.bytes);
+        let left = Backlog { packets: self.queue.packets() - 1, bytes };
+        self.controller.departure(&self.law, head, left, now);
+        self.queue.pop()
     }
 
     #[inline]

@@ -148,6 +148,11 @@ impl<B: Copy> Discipline<B> for Red<B> {
     }
 
     #[inline]
+    fn next_bytes(&self) -> Option<u32> {
+        self.queue.head().map(|packet| packet.bytes)
+    }
+
+    #[inline]
     fn packets(&self) -> usize {
         self.queue.packets()
     }
@@ -236,6 +241,8 @@ pub(crate) struct Ramp {
     gentle: bool,
     /// Where the gentle part begins: max_p, unless that has moved and left it behind.
     gentle_from: f64,
+    /// Whether only whole packets or bytes above min count (Linux).
+    whole: bool,
 }
 
 impl Ramp {
@@ -266,7 +273,8 @@ impl Ramp {
         if average < self.min {
             0.0
         } else if average < self.max {
-            self.max_p * (average - self.min) / (self.max - self.min)
+            let above = average - self.min;
+            self.max_p * (if self.whole { above.floor() } else { above }) / (self.max - self.min)
         } else if self.gentle {
             (self.gentle_from + (1.0 - self.gentle_from) * (average - self.max) / self.max).min(1.0)
         } else {

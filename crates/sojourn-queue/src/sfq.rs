@@ -15,7 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{Circle, End, Lanes, Links, Longest};
+use crate::flows::{self, Circle, End, Lanes, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -83,11 +83,9 @@ impl<B: Copy> Sfq<B> {
     /// A limit that holds no packet, or for ns-2's rule no more than one; a quantum where turns are of one packet, a
     /// change of a hash that is perfect.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let count = params.integer("buckets");
-        let perfect = params.boolean("perfect");
-        let hash = FlowHash::new(&mut random, count as u32, perfect);
+        let hash = flows::classifier(params, "buckets", &mut random);
         let overflow = match params.choice("overflow") {
-            "refuse" => Overflow::Refuse { buckets: count as usize },
+            "refuse" => Overflow::Refuse { buckets: params.integer("buckets") as usize },
             _ => Overflow::Evict,
         };
         Ok(Sfq {
@@ -293,22 +291,15 @@ impl<B> Perturbation<B> {
 
 /// SFQ counts packets: a limit in bytes or time is that of so many full-size packets.
 fn limit(params: &Params, link: &LinkProperties, overflow: Overflow) -> Result<usize, ParameterError> {
-    let packets = match Limit::new(params.amount("limit"), link) {
+    let packets = match Limit::of(params, "limit", link)? {
         Limit::Packets(packets) => packets,
         Limit::Bytes(bytes) => bytes / u64::from(link.packet_bytes),
     };
-    match (packets, overflow) {
-        (0, _) => {
-            let rule =
-                format!("room for at least one full-size packet ({} B), or every one is dropped", link.packet_bytes);
-            Err(ParameterError::new("limit", rule))
-        }
-        (1, Overflow::Refuse { .. }) => Err(ParameterError::new(
-            "limit",
-            "at least 2 packets where overflow is refuse: a bucket gets half of what is left",
-        )),
-        _ => Ok(packets as usize),
+    if packets < 2 && matches!(overflow, Overflow::Refuse { .. }) {
+        let rule = "at least 2 packets where overflow is refuse: a bucket gets half of what is left";
+        return Err(ParameterError::new("limit", rule));
     }
+    Ok(packets as usize)
 }
 
 fn turn(params: &Params, link: &LinkProperties) -> Result<Turn, ParameterError> {

@@ -14,7 +14,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{End, Lanes, Longest, Ranking};
+use crate::flows::{self, End, Lanes, Longest, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
@@ -40,7 +40,7 @@ impl<B: Copy> Sqf<B> {
     /// # Errors
     /// A limit that holds no packet.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
-        let hash = FlowHash::new(&mut random, params.integer("buckets") as u32, params.boolean("perfect"));
+        let hash = flows::classifier(params, "buckets", &mut random);
         Ok(Sqf {
             hash,
             lanes: Lanes::default(),

@@ -16,7 +16,7 @@ mod tests;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
 
 /// What `wfq` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -36,10 +36,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 static CLASS: Descriptor = Descriptor {
     name: "class",
     parameters: &[Parameter {
-        name: "weight",
-        kind: Kind::Integer { min: 1, max: 1000 },
-        default: Value::Integer(1),
         description: "the class's share of the bytes among the classes that have packets",
+        ..classful::WEIGHT
     }],
     ..Descriptor::PLAIN
 };
@@ -54,7 +52,7 @@ impl<B: Body> Wfq<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let turns = StartTimes::new(classful::integers(params, "weight"));
+        let turns = StartTimes::new(classful::weights(params));
         Ok(Wfq(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }

@@ -10,7 +10,7 @@ mod tests;
 use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
-use sojourn_core::registry::{Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
+use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
 
 /// What `wrr` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -28,12 +28,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 static CLASS: Descriptor = Descriptor {
     name: "class",
-    parameters: &[Parameter {
-        name: "weight",
-        kind: Kind::Integer { min: 1, max: 1000 },
-        default: Value::Integer(1),
-        description: "packets of the class's turn",
-    }],
+    parameters: &[Parameter { description: "packets of the class's turn", ..classful::WEIGHT }],
     ..Descriptor::PLAIN
 };
 
@@ -47,7 +42,7 @@ impl<B: Body> Wrr<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let turns = PacketTurns::new(classful::integers(params, "weight"));
+        let turns = PacketTurns::new(classful::weights(params));
         Ok(Wrr(Classful::new(params, &params.classes, turns, link, random)?))
     }
 }

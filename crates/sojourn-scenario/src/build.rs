@@ -160,26 +160,28 @@ pub(crate) fn voip(fields: &Fields) -> Option<Voip> {
 
 /// The sizes of the traffic `fields` of `group`, where they are valid.
 pub(crate) fn sizes(fields: &Fields, group: &Fields) -> Option<Sizes> {
-    let size = fields.table("size")?;
     let full = u64::from(Options::new(&group.chosen("transport")?.params).ok()?.payload_bytes);
-    Some(match size.section.name {
-        "fixed" => Sizes::Fixed(size.payload("size", full)?),
-        "pareto" => Sizes::Pareto {
-            min: size.payload("min", full)?,
-            max: size.payload("max", full)?,
-            shape: size.number("shape")?,
-        },
-        "log-normal" => Sizes::LogNormal {
-            median: size.payload("median", full)?,
-            sigma: size.number("sigma")?,
-            max: size.payload("max", full)?,
-        },
+    let size = fields.table("size")?;
+    distribution(size, "size", |key| size.payload(key, full))
+}
+
+/// The numbers of things that `fields` describe, where they are valid.
+pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
+    distribution(fields, "count", |key| fields.integer(key))
+}
+
+/// The distribution that `fields` describe, of what `read` makes of a key; a fixed value is called `fixed`.
+fn distribution(fields: &Fields, fixed: &str, read: impl Fn(&str) -> Option<u64>) -> Option<Sizes> {
+    Some(match fields.section.name {
+        "fixed" => Sizes::Fixed(read(fixed)?),
+        "pareto" => Sizes::Pareto { min: read("min")?, max: read("max")?, shape: fields.number("shape")? },
+        "log-normal" => Sizes::LogNormal { median: read("median")?, sigma: fields.number("sigma")?, max: read("max")? },
         "zipf" => Sizes::Zipf {
-            unit: size.payload("unit", full)?,
-            most: size.integer("most")?,
-            exponent: size.number("exponent")?,
+            unit: if fields.section.key("unit").is_some() { read("unit")? } else { 1 },
+            most: fields.integer("most")?,
+            exponent: fields.number("exponent")?,
         },
-        other => unreachable!("no sizes are called {other}"),
+        other => unreachable!("no distribution is called {other}"),
     })
 }
 
@@ -206,23 +208,6 @@ pub(crate) fn mean_rate(link: &Fields) -> Option<Rate> {
         Some(Item::Trace(trace)) => Some(trace.mean_rate()),
         _ => link.rate("rate"),
     }
-}
-
-/// The numbers of things that `fields` describe, where they are valid.
-pub(crate) fn counts(fields: &Fields) -> Option<Sizes> {
-    Some(match fields.section.name {
-        "fixed" => Sizes::Fixed(fields.integer("count")?),
-        "pareto" => {
-            Sizes::Pareto { min: fields.integer("min")?, max: fields.integer("max")?, shape: fields.number("shape")? }
-        }
-        "log-normal" => Sizes::LogNormal {
-            median: fields.integer("median")?,
-            sigma: fields.number("sigma")?,
-            max: fields.integer("max")?,
-        },
-        "zipf" => Sizes::Zipf { unit: 1, most: fields.integer("most")?, exponent: fields.number("exponent")? },
-        other => unreachable!("no counts are called {other}"),
-    })
 }
 
 fn padding(fields: &Fields) -> Padding {

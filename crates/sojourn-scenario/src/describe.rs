@@ -241,8 +241,7 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
         Traffic::Transfers { interval, sizes, connections } => {
             let mut fields = kind("transfers");
             fields.put("interval", span(*interval));
-            let sizes = self::sizes(sizes, fields.section);
-            fields.put("size", Item::Table(sizes));
+            fields.put("size", self::sizes(sizes, fields.section));
             fields.put("connections", integer(u64::from(*connections)));
             fields
         }
@@ -278,10 +277,8 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
         }
         Traffic::Web(web) => {
             let mut fields = kind("web");
-            let objects = counts(&web.objects, fields.section);
-            fields.put("objects", Item::Table(objects));
-            let sizes = self::sizes(&web.sizes, fields.section);
-            fields.put("size", Item::Table(sizes));
+            fields.put("objects", counts(&web.objects, fields.section));
+            fields.put("size", sizes(&web.sizes, fields.section));
             fields.put("connections", integer(u64::from(web.connections)));
             fields.put("reuse", Item::Value(Value::Boolean(web.reuse)));
             fields.put("request", Item::Bytes(u64::from(web.request_bytes)));
@@ -301,65 +298,45 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
     }
 }
 
-fn sizes(sizes: &Sizes, section: &Section) -> Fields {
-    let kind = |name| new_kind(section, "size", name);
-    match *sizes {
+/// `sizes` for the key `key` of `section`; a size becomes an item by `item`, and a fixed one is called `fixed`.
+fn distribution(sizes: &Sizes, section: &Section, key: &str, fixed: &'static str, item: fn(u64) -> Item) -> Item {
+    let kind = |name| new_kind(section, key, name);
+    Item::Table(match *sizes {
         Sizes::Fixed(size) => {
             let mut fields = kind("fixed");
-            fields.put("size", Item::Bytes(size));
+            fields.put(fixed, item(size));
             fields
         }
         Sizes::Pareto { min, max, shape } => {
             let mut fields = kind("pareto");
-            fields.put("min", Item::Bytes(min));
-            fields.put("max", Item::Bytes(max));
+            fields.put("min", item(min));
+            fields.put("max", item(max));
             fields.put("shape", number(shape));
             fields
         }
         Sizes::LogNormal { median, sigma, max } => {
             let mut fields = kind("log-normal");
-            fields.put("median", Item::Bytes(median));
+            fields.put("median", item(median));
             fields.put("sigma", number(sigma));
-            fields.put("max", Item::Bytes(max));
+            fields.put("max", item(max));
             fields
         }
         Sizes::Zipf { unit, most, exponent } => {
             let mut fields = kind("zipf");
-            fields.put("unit", Item::Bytes(unit));
+            if fields.section.key("unit").is_some() {
+                fields.put("unit", item(unit));
+            }
             fields.put("most", integer(most));
             fields.put("exponent", number(exponent));
             fields
         }
-    }
+    })
 }
 
-fn counts(counts: &Sizes, section: &Section) -> Fields {
-    let kind = |name| new_kind(section, "objects", name);
-    match *counts {
-        Sizes::Fixed(count) => {
-            let mut fields = kind("fixed");
-            fields.put("count", integer(count));
-            fields
-        }
-        Sizes::Pareto { min, max, shape } => {
-            let mut fields = kind("pareto");
-            fields.put("min", integer(min));
-            fields.put("max", integer(max));
-            fields.put("shape", number(shape));
-            fields
-        }
-        Sizes::LogNormal { median, sigma, max } => {
-            let mut fields = kind("log-normal");
-            fields.put("median", integer(median));
-            fields.put("sigma", number(sigma));
-            fields.put("max", integer(max));
-            fields
-        }
-        Sizes::Zipf { most, exponent, .. } => {
-            let mut fields = kind("zipf");
-            fields.put("most", integer(most));
-            fields.put("exponent", number(exponent));
-            fields
-        }
-    }
+fn sizes(sizes: &Sizes, section: &Section) -> Item {
+    distribution(sizes, section, "size", "size", Item::Bytes)
+}
+
+fn counts(counts: &Sizes, section: &Section) -> Item {
+    distribution(counts, section, "objects", "count", integer)
 }

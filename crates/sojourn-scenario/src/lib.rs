@@ -31,7 +31,7 @@ mod types;
 mod value;
 mod write;
 
-pub use access::{Bursts, Medium, Noise, PROFILES, Profile, Protection, Settings};
+pub use access::{Bursts, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};

@@ -91,6 +91,10 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
         .collect();
     let agenda = Agenda::new(World::slots(links.len(), lines.len()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
+    assert!(
+        flows.len() + links.len() < Agenda::MOST_OWNERS as usize,
+        "so many connections need more memory than there is"
+    );
     let transfers = wanted.transfers.then(Vec::new);
     World {
         now: Time::ZERO,

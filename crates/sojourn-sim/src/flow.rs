@@ -190,6 +190,13 @@ impl Flow {
         }
     }
 
+    /// The same, addressed from receiver to sender.
+    #[inline(always)]
+    pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
+        let packet = self.packet(id, segment, payload_bytes);
+        Packet { key: packet.key.reversed(), ..packet }
+    }
+
     /// The counters of its present sender and all before, where it has one.
     pub fn sender_counts(&self) -> Option<SenderCounts> {
         let Endpoints::Transport(sender, _) = &self.endpoints else { return None };
@@ -211,13 +218,9 @@ impl Flow {
     /// Whether `packet` belongs to an earlier connection.
     #[inline]
     pub fn is_past(&self, packet: &Packet) -> bool {
-        let port = match packet.body.kind {
-            SegmentKind::Data | SegmentKind::Syn | SegmentKind::Datagram | SegmentKind::Probe => {
-                packet.key.destination_port
-            }
-            SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Request | SegmentKind::Echo => packet.key.source_port,
-        };
-        port != self.key.destination_port
+        // Looked up, not branched to: a processor cannot guess which way the next packet travels.
+        let ports = [packet.key.destination_port, packet.key.source_port];
+        ports[usize::from(packet.body.kind.travels_back())] != self.key.destination_port
     }
 
     /// When its timer must go off.

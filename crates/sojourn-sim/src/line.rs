@@ -81,34 +81,49 @@ impl Line {
         self.packets.front().map_or(Time::NEVER, |(time, _)| *time)
     }
 
-    /// A packet enters; whether it is the next to arrive.
-    #[inline]
+    /// A packet enters; whether it is the next to arrive. Inlined, so that the packet is written where it goes to.
+    #[inline(always)]
     pub fn push(&mut self, packet: Packet, now: Time) -> bool {
-        if matches!(self.kind, Kind::Constant) {
-            self.packets.push_back((now + self.delay, packet));
-            return self.packets.len() == 1;
+        let constant = matches!(self.kind, Kind::Constant);
+        let exit = if constant { now + self.delay } else { self.exit_of(packet.bytes, now) };
+        if self.packets.len() == self.packets.capacity() {
+            self.packets.reserve(1);
         }
-        self.push_varying(packet, now)
+        self.packets.push_back((exit, packet));
+        self.packets.len() == 1 || (!constant && self.overtake())
     }
 
-    fn push_varying(&mut self, packet: Packet, now: Time) -> bool {
+    /// When a packet of `bytes` that enters `now` leaves, where that is not always after the same time.
+    #[inline(never)]
+    fn exit_of(&mut self, bytes: u32, now: Time) -> Time {
         let (exit, reorder) = match &mut self.kind {
             Kind::Constant | Kind::InOrder => (now + self.delay, false),
-            Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(packet.bytes), false),
+            Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(bytes), false),
             Kind::Jitter(jitter, random) => (now + self.delay + draw(jitter.shape, random), jitter.reorder),
         };
         let exit = if reorder { exit } else { exit.max(self.last_exit) };
         self.last_exit = exit;
-        // Only a packet that may overtake looks further back than the last place.
-        let place = self.packets.iter().rposition(|(time, _)| *time <= exit).map_or(0, |before| before + 1);
-        self.packets.insert(place, (exit, packet));
+        exit
+    }
+
+    /// The last packet goes before those that leave later; whether it is the next to arrive.
+    #[inline(never)]
+    fn overtake(&mut self) -> bool {
+        let mut place = self.packets.len() - 1;
+        while place > 0 && self.packets[place].0 < self.packets[place - 1].0 {
+            self.packets.swap(place, place - 1);
+            place -= 1;
+        }
         place == 0
     }
 
     /// The packet that has arrived.
     #[inline]
     pub fn pop(&mut self) -> Packet {
-        self.packets.pop_front().expect("a line is due only with a packet").1
+        // Read where it lies: what is taken out is then moved as a whole.
+        let (_, packet) = *self.packets.front().expect("a line is due only with a packet");
+        self.packets.pop_front();
+        packet
     }
 }
 

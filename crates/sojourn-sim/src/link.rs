@@ -126,22 +126,23 @@ impl Link {
         self.queue.packets() + usize::from(self.on_wire.is_some())
     }
 
-    /// Whether nothing is on the wire.
+    /// The packet on the wire.
     #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.on_wire.is_none()
+    pub fn on_wire(&self) -> Option<&Packet> {
+        self.on_wire.as_ref()
     }
 
     /// A packet arrives at the queue.
     #[inline]
     pub fn arrive(&mut self, packet: Packet, flows: &mut [Flow], now: Time) {
-        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        self.meter.pass(now);
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Arrival, &packet, now);
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
         self.queue.enqueue(packet, now, &mut sink);
+        self.meter.hold(self.queue.backlog());
         if let Some(grants) = &mut self.grants {
             grants.follow(self.queue.packets(), now);
         }
@@ -151,13 +152,13 @@ impl Link {
     /// An arrival has been dealt with: what waits now has waited.
     #[inline]
     pub fn measure_peak(&mut self) {
-        self.meter.peak(self.queue.packets(), self.queue.bytes());
+        self.meter.peak();
     }
 
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
     #[inline]
     pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
-        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        self.meter.pass(now);
         if let Some(grants) = &mut self.grants {
             grants.follow(self.queue.packets(), now);
             if let Some(granted) = grants.next().filter(|&granted| granted > now) {
@@ -166,7 +167,9 @@ impl Link {
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
-        let Some(packet) = self.queue.dequeue(now, &mut sink) else {
+        self.on_wire = self.queue.dequeue(now, &mut sink);
+        self.meter.hold(self.queue.backlog());
+        let Some(packet) = &self.on_wire else {
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);
         };
         if let Some(grants) = &mut self.grants {
@@ -182,10 +185,9 @@ impl Link {
             class.departed(sojourn);
         }
         if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Departure, &packet, now);
+            log.add(PacketEvent::Departure, packet, now);
         }
         self.wire_bytes = self.framing.map_or(packet.bytes, |framing| framing.bytes(packet.bytes));
-        self.on_wire = Some(packet);
         self.wire_taken_at = now;
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
@@ -214,15 +216,14 @@ impl Link {
         LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
     }
 
-    /// The packet on the wire has been sent; `None` where a shaper only asked to be served again.
+    /// The packet on the wire has been sent.
     #[inline]
-    pub fn finish(&mut self) -> Option<Packet> {
-        let packet = self.on_wire.take()?;
+    pub fn finish(&mut self) {
+        self.on_wire = None;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
         if let Some(noise) = &mut self.noise {
             self.spoilt = noise.pass(self.wire_bytes, self.wire_taken_at, self.wire_free_at) == Fate::Lost;
         }
-        Some(packet)
     }
 
     /// Whether `packet`, just sent, is lost: to noise, or at random.
@@ -247,15 +248,16 @@ impl Link {
 
     /// Runs the discipline's own clock.
     pub fn on_timer(&mut self, flows: &mut [Flow], now: Time) {
-        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        self.meter.pass(now);
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
         self.queue.on_timer(now, &mut sink);
+        self.meter.hold(self.queue.backlog());
     }
 
     /// Brings the instruments up to `now`.
     pub fn read(&mut self, now: Time) {
-        self.meter.pass(self.queue.packets(), self.queue.bytes(), now);
+        self.meter.pass(now);
     }
 
     /// Shows the state of the discipline.
@@ -266,7 +268,7 @@ impl Link {
     /// The warm-up is over.
     pub fn begin_measuring(&mut self, now: Time) {
         let partial_bytes = self.partial_bytes(now);
-        self.meter.begin(self.queue.packets(), self.queue.bytes(), partial_bytes, now);
+        self.meter.begin(partial_bytes, now);
         self.classes.fill_with(ClassMeter::default);
     }
 }

@@ -3,6 +3,7 @@
 use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
+use sojourn_queue::Backlog;
 use std::collections::BTreeMap;
 
 /// Everything that only grows, so that two readings subtract to what lies between them.
@@ -37,8 +38,10 @@ pub struct Meter {
     base_partial_bytes: f64,
     since: Time,
     read_at: Time,
-    max_packets: u64,
-    max_bytes: u64,
+    /// What waits since `read_at`.
+    waiting: Backlog,
+    /// The most of each.
+    max_waiting: Backlog,
     max_sojourn: Span,
     sojourn: Times,
 }
@@ -52,27 +55,38 @@ impl Meter {
             base_partial_bytes: 0.0,
             since: Time::ZERO,
             read_at: Time::ZERO,
-            max_packets: 0,
-            max_bytes: 0,
+            waiting: Backlog::default(),
+            max_waiting: Backlog::default(),
             max_sojourn: Span::ZERO,
             sojourn: Times::default(),
         }
     }
 
-    /// Accounts for the time up to `now`, during which `packets` and `bytes` waited.
+    /// Accounts for the time up to `now`, during which the queue has not changed.
     #[inline]
-    pub fn pass(&mut self, packets: usize, bytes: u64, now: Time) {
+    pub fn pass(&mut self, now: Time) {
         let nanos = u128::from(now.since(self.read_at).as_nanos());
-        self.totals.packet_nanos += packets as u128 * nanos;
-        self.totals.byte_nanos += u128::from(bytes) * nanos;
+        self.totals.packet_nanos += self.waiting.packets as u128 * nanos;
+        self.totals.byte_nanos += u128::from(self.waiting.bytes) * nanos;
         self.read_at = now;
     }
 
-    /// `packets` and `bytes` wait after an arrival, without what went straight to an idle link.
+    /// The queue has changed: so much waits from now on.
     #[inline]
-    pub fn peak(&mut self, packets: usize, bytes: u64) {
-        self.max_packets = self.max_packets.max(packets as u64);
-        self.max_bytes = self.max_bytes.max(bytes);
+    pub fn hold(&mut self, waiting: Backlog) {
+        self.waiting = waiting;
+    }
+
+    /// What waits after an arrival, without what went straight to an idle link, may be the most so far.
+    #[inline]
+    pub fn peak(&mut self) {
+        // Seldom true. As two maxima they would be computed together, which waits until both numbers have been stored.
+        if self.waiting.packets > self.max_waiting.packets {
+            self.max_waiting.packets = self.waiting.packets;
+        }
+        if self.waiting.bytes > self.max_waiting.bytes {
+            self.max_waiting.bytes = self.waiting.bytes;
+        }
     }
 
     /// A packet leaves the queue after `sojourn`.
@@ -85,13 +99,12 @@ impl Meter {
     }
 
     /// Forgets what was measured so far: the warm-up is over. `partial_bytes` of the packet on the wire were sent.
-    pub fn begin(&mut self, packets: usize, bytes: u64, partial_bytes: f64, now: Time) {
-        self.pass(packets, bytes, now);
+    pub fn begin(&mut self, partial_bytes: f64, now: Time) {
+        self.pass(now);
         self.base = self.totals;
         self.base_partial_bytes = partial_bytes;
         self.since = now;
-        self.max_packets = packets as u64;
-        self.max_bytes = bytes;
+        self.max_waiting = self.waiting;
         self.max_sojourn = Span::ZERO;
         self.sojourn.clear();
     }
@@ -104,8 +117,8 @@ impl Meter {
         let nanos = now.since(self.since).as_nanos() as f64;
         LinkRecord {
             utilization: (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes),
-            queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_packets },
-            queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_bytes },
+            queue_packets: MeanMax { mean: measured.packet_nanos as f64 / nanos, max: self.max_waiting.packets as u64 },
+            queue_bytes: MeanMax { mean: measured.byte_nanos as f64 / nanos, max: self.max_waiting.bytes },
             queue_ms: QueueMs::new(&self.sojourn, measured.sojourn_nanos, self.max_sojourn),
             arrivals: measured.arrivals,
             departures: measured.departures,

@@ -142,22 +142,24 @@ impl World {
         } else if slot - links < self.lines.len() {
             self.on_exit(slot - links);
         } else {
-            let owner = self.agenda.take_timer() as usize;
+            let owner = self.agenda.begin_timer() as usize;
             match owner.checked_sub(self.flows.len()) {
                 None => self.on_timer(owner),
                 Some(link) => self.on_discipline(link),
             }
+            self.agenda.end_timer();
         }
     }
 
     /// A link has sent a packet.
     #[inline]
     fn on_sent(&mut self, index: usize) {
-        let sent = self.links[index].finish();
+        let link = &mut self.links[index];
+        // A shaper may only have asked to be served again.
+        let Some(&packet) = link.on_wire() else { return self.serve(index) };
+        link.finish();
         self.serve(index);
-        if let Some(packet) = sent {
-            self.leave_link(index, packet);
-        }
+        self.leave_link(index, packet);
     }
 
     #[inline]
@@ -195,7 +197,7 @@ impl World {
     #[inline]
     fn arrive(&mut self, index: usize, packet: Packet) {
         self.links[index].arrive(packet, &mut self.flows, self.now);
-        if self.links[index].is_idle() {
+        if self.links[index].on_wire().is_none() {
             self.serve(index);
         }
         self.links[index].measure_peak();
@@ -241,7 +243,7 @@ impl World {
         dies
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter_line(&mut self, index: usize, packet: Packet) {
         if self.lines[index].push(packet, self.now) {
             self.agenda.set(self.line_slot(index), self.lines[index].next_time());
@@ -249,7 +251,7 @@ impl World {
     }
 
     /// A packet enters the network, travelling in `direction`.
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, direction: Direction, packet: Packet) {
         match self.entrances[direction as usize] {
             Some(link) => self.arrive(link, packet),
@@ -555,13 +557,22 @@ impl World {
     }
 
     /// The receiver of a flow sends `segment` with `payload_bytes`.
-    #[inline]
+    #[inline(always)]
     fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
-        let mut packet = flow.packet(index as u32, segment, payload_bytes);
-        packet.key = packet.key.reversed();
-        self.enter(direction, packet);
+        // Made where it goes to, not made and then moved there.
+        match self.entrances[direction as usize] {
+            Some(link) => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                self.arrive(link, packet);
+            }
+            None => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                let line = flow.lines[direction as usize];
+                self.enter_line(line, packet);
+            }
+        }
     }
 
     /// Makes sure that the flow's timer goes off no later than its deadline.

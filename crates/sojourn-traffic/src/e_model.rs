@@ -4,7 +4,7 @@
 const DEFAULT_R: f64 = 93.2;
 
 /// Id, of which only Idd is left without echo: `delay_ms` from mouth to ear (G.107 equations 7-27 and 7-28).
-pub fn delay_impairment(delay_ms: f64) -> f64 {
+fn delay_impairment(delay_ms: f64) -> f64 {
     if delay_ms <= 100.0 {
         return 0.0;
     }
@@ -15,7 +15,7 @@ pub fn delay_impairment(delay_ms: f64) -> f64 {
 
 /// Ie,eff of a codec with `ie` and `bpl` where the share `loss` of all packets is lost, independently of each other:
 /// BurstR is 1 (G.107 equation 7-29).
-pub fn equipment_impairment((ie, bpl): (f64, f64), loss: f64) -> f64 {
+fn equipment_impairment((ie, bpl): (f64, f64), loss: f64) -> f64 {
     let percent = 100.0 * loss;
     ie + (95.0 - ie) * percent / (percent + bpl)
 }

@@ -4,15 +4,25 @@ use sojourn_congestion::Path;
 use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
 };
-use sojourn_core::{Amount, Span};
+use sojourn_core::{Amount, Span, Time};
 
 /// What `transport` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "transport",
     summary: "reliable sender and receiver: loss detection, recovery, timers, acknowledgements",
     sources: &[
-        "RFC 5681", "RFC 6582", "RFC 6675", "RFC 3042", "RFC 6298", "RFC 7323", "RFC 3168", "RFC 8257", "RFC 6928",
-        "RFC 3522", "RFC 4015",
+        "RFC 5681",
+        "RFC 6582",
+        "RFC 6675",
+        "RFC 3042",
+        "RFC 6298",
+        "RFC 7323",
+        "RFC 3168",
+        "RFC 8257",
+        "RFC 6928",
+        "RFC 3522",
+        "RFC 4015",
+        "libutp utp_internal.cpp, github.com/bittorrent/libutp, 2018",
     ],
     parameters: &[
         Parameter {
@@ -112,6 +122,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "granularity G of the retransmission clock (RFC 6298)",
         },
         Parameter {
+            name: "timer_tick",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(10) },
+            default: Value::Span(Span::ZERO),
+            description: "timers go off at whole multiples of this, the next one after they are due: a kernel's tick (10 ms in user-mode Linux), or how often a library looks at them (500 ms in libutp); 0 s is at once",
+        },
+        Parameter {
             name: "pacing",
             kind: Kind::OrAuto(&Kind::Number { min: 0.01, max: 100.0 }),
             default: Value::Auto,
@@ -174,6 +190,19 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("clock", Value::Span(Span::from_millis(10))),
             ],
         },
+        Preset {
+            name: "libutp",
+            summary: "libutp over UDP and IPv4: 1382 B in packets of 1430 B, each acknowledged; timeouts of at least 1 s, looked at every 500 ms; a buffer of 1 MiB",
+            values: &[
+                ("payload", Value::Amount(Amount::Bytes(1382.0))),
+                ("header", Value::Amount(Amount::Bytes(48.0))),
+                ("initial_window", Value::Integer(1)),
+                ("receive_window", Value::Amount(Amount::Bytes(1_048_576.0))),
+                ("ack_every", Value::Integer(1)),
+                ("initial_rto", Value::Span(Span::from_secs(3))),
+                ("timer_tick", Value::Span(Span::from_millis(500))),
+            ],
+        },
     ],
     linux: Linux::Kernel(&[Form {
         name: "TCP",
@@ -220,6 +249,8 @@ pub struct Options {
     pub rto: RtoOptions,
     /// Whether needless timeouts are taken back.
     pub undo: bool,
+    /// Timers go off at whole multiples of this; zero is when they are due.
+    pub timer_tick: Span,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
     /// Longest random pause before data is sent.
@@ -315,6 +346,7 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             undo,
+            timer_tick: params.span("timer_tick"),
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
@@ -333,5 +365,14 @@ fn bytes(params: &Params, name: &'static str, max: u32) -> Result<u32, Parameter
     match params.amount(name) {
         Amount::Bytes(bytes) if (1.0..=f64::from(max)).contains(&bytes) => Ok(bytes as u32),
         _ => Err(ParameterError::new(name, format!("a size from 1 B to {max} B"))),
+    }
+}
+
+/// The moment at which a timer that is due at `due` goes off: the first whole multiple of `tick` that is not earlier.
+#[inline]
+pub(crate) fn at_tick(due: Time, tick: Span) -> Time {
+    match tick.as_nanos() {
+        0 => due,
+        tick => Time::from_nanos(due.as_nanos().div_ceil(tick).saturating_mul(tick)),
     }
 }

@@ -62,6 +62,7 @@ impl RateSampler {
     }
 
     /// Segment `number` is sent, for the first time or again, with `in_flight` others outstanding.
+    #[inline]
     pub fn on_send(&mut self, number: u32, in_flight: u32, now: Time) {
         if in_flight == 0 {
             self.first_sent = now;
@@ -104,6 +105,7 @@ impl RateSampler {
     /// `newly` segments were delivered, `newest` the latest sent of them; all below `acknowledged` are done with.
     /// What was known when `newest` was sent, from which [`sample`](RateSampler::sample) is taken when the losses that
     /// the same acknowledgement shows are known too.
+    #[inline]
     pub fn on_delivered(&mut self, newly: u32, newest: u32, acknowledged: u32, now: Time) -> Option<Snapshot> {
         // The hole itself is new (`tcp_remove_reno_sacks`).
         let known = self.ahead.min(newly - 1);
@@ -112,9 +114,10 @@ impl RateSampler {
         self.delivered_at = now;
         self.newly_delivered += newly - known;
         let snapshot = newest.checked_sub(self.first).and_then(|index| self.snapshots.get(index as usize).copied());
-        let done = (acknowledged - self.first) as usize;
-        self.snapshots.drain(..done.min(self.snapshots.len()));
-        self.first = acknowledged;
+        while self.first < acknowledged {
+            self.snapshots.pop_front();
+            self.first += 1;
+        }
         self.ahead = self.ahead.min((self.snapshots.len() as u32).saturating_sub(1));
         if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
@@ -144,16 +147,18 @@ impl RateSampler {
 
     /// The sample of the acknowledgement that delivered a segment sent at `snapshot`, which took `rtt` if it was sent
     /// once only.
+    #[inline]
     pub fn sample(&mut self, snapshot: &Snapshot, rtt: Option<Span>, present: &Present) -> RateSample {
         let send_elapsed = snapshot.sent.since(snapshot.first_sent);
         let ack_elapsed = present.now.since(snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        self.least_rtt = self.least_rtt.into_iter().chain(rtt).min();
+        if let Some(rtt) = rtt {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
         let plausible = self.least_rtt.is_none_or(|least| interval >= least);
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,
             interval: if plausible { interval } else { Span::ZERO },
-            rtt,
             prior_delivered: snapshot.delivered,
             total_delivered: self.delivered,
             newly_delivered: std::mem::take(&mut self.newly_delivered),
@@ -234,7 +239,7 @@ mod tests {
         let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
         let present = Present { now: at(90), in_flight: 0, repairing: false };
         let sample = sampler.sample(&snapshot, None, &present);
-        assert_eq!((sample.rtt, sample.interval, sample.per_second()), (None, Span::ZERO, 0.0));
+        assert_eq!((sample.interval, sample.per_second()), (Span::ZERO, 0.0));
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod feedback_tests;
 #[cfg(test)]
 mod tests;
 
-use crate::options::Options;
+use crate::options::{Options, at_tick};
 use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
 use sojourn_core::{Span, Time};
 
@@ -39,6 +39,7 @@ impl Clock {
 pub struct Receiver {
     ack_every: u32,
     ack_delay: Span,
+    timer_tick: Span,
     sack: bool,
     accurate_ecn: bool,
     clock: Clock,
@@ -77,6 +78,7 @@ impl Receiver {
         Receiver {
             ack_every: options.ack_every,
             ack_delay: options.ack_delay,
+            timer_tick: options.timer_tick,
             sack: options.sack,
             accurate_ecn: options.accurate_ecn,
             clock,
@@ -128,7 +130,7 @@ impl Receiver {
             return Arrival { is_new, ack: Some(self.acknowledge()) };
         }
         if self.deadline == Time::NEVER {
-            self.deadline = now + self.ack_delay;
+            self.deadline = at_tick(now + self.ack_delay, self.timer_tick);
         }
         Arrival { is_new, ack: earlier }
     }
@@ -183,12 +185,13 @@ impl Receiver {
         (number < range.end).then_some(range)
     }
 
+    #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
         let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
         ack.delay_nanos = self.delay_nanos;
         ack.ece = self.echo;
         if self.sack && !self.ranges.is_empty() {
-            self.fill_sack(&mut ack);
+            (ack.sack, ack.blocks) = self.blocks();
         }
         self.pending = 0;
         self.deadline = Time::NEVER;
@@ -196,17 +199,20 @@ impl Receiver {
         ack
     }
 
-    fn fill_sack(&self, ack: &mut Segment) {
+    /// What was received beyond, as SACK blocks, and how many they are.
+    fn blocks(&self) -> ([Block; MAX_BLOCKS], u8) {
+        let (mut blocks, mut count) = ([Block::default(); MAX_BLOCKS], 0);
         let recent = self.recent.iter().filter_map(|&number| self.range_of(number));
         // RFC 2018 section 4: as many as possible, although the recent ones may have grown together.
         for range in recent.chain(self.ranges.iter().rev().copied()) {
-            if usize::from(ack.blocks) == MAX_BLOCKS {
-                return;
+            if count == MAX_BLOCKS {
+                break;
             }
-            if !ack.sack_blocks().contains(&range) {
-                ack.sack[usize::from(ack.blocks)] = range;
-                ack.blocks += 1;
+            if !blocks[..count].contains(&range) {
+                blocks[count] = range;
+                count += 1;
             }
         }
+        (blocks, count as u8)
     }
 }

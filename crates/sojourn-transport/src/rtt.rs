@@ -7,9 +7,10 @@ use sojourn_core::Span;
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     options: RtoOptions,
+    /// Not beside `max`: read as one, they would have to be waited for just after each was written.
+    min: Span,
     smoothed: Span,
     variance: Span,
-    min: Span,
     max: Span,
     backoff: u32,
 }

@@ -36,6 +36,14 @@ pub enum SegmentKind {
     Echo,
 }
 
+impl SegmentKind {
+    /// Whether it travels from the receiver to the sender.
+    #[inline]
+    pub fn travels_back(self) -> bool {
+        matches!(self, SegmentKind::Ack | SegmentKind::SynAck | SegmentKind::Request | SegmentKind::Echo)
+    }
+}
+
 /// The transport header. Segments are numbered from zero; each carries one MSS, the last one of a
 /// transfer perhaps less.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,8 @@
 //! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
 //! of them back, which is its deflation.
 
+mod repair;
+mod sending;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -15,7 +17,8 @@ use crate::rate::{Present, RateSampler, Snapshot};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
-use sojourn_congestion::{Ack, AnyControl, Congestion, Control, RateSample, Signal};
+use sending::Jitter;
+use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
 use sojourn_core::{Span, Stream, Time};
 use undo::Undo;
 
@@ -52,23 +55,6 @@ pub enum Transmit {
     },
 }
 
-/// Random pauses of the sending host.
-#[derive(Debug)]
-struct Jitter {
-    longest: Span,
-    random: Stream,
-    /// When data was last sent; `None` while a pause lasts, and until something is sent after it.
-    burst: Option<Time>,
-}
-
-impl Jitter {
-    /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
-    fn pause(&mut self, now: Time) -> Option<Span> {
-        self.burst.take_if(|burst| *burst < now)?;
-        Some(self.longest.mul_f64(self.random.uniform()))
-    }
-}
-
 /// Counters of a sender's life.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SenderCounts {
@@ -86,8 +72,11 @@ pub struct Sender {
     receive_window: u32,
     initial_window: f64,
     sack: bool,
-    limited_transmit: bool,
+    /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
+    /// known, and during a repair.
+    most_left: [u32; 2],
     timestamps: bool,
+    timer_tick: Span,
     ecn: bool,
     pacing: Option<f64>,
     control: AnyControl,
@@ -136,8 +125,12 @@ impl Sender {
             receive_window: options.receive_window,
             initial_window: f64::from(options.initial_window),
             sack: options.sack,
-            limited_transmit: options.limited_transmit,
+            most_left: [
+                if options.limited_transmit { LIMITED_TRANSMIT } else { 0 },
+                if options.sack { 0 } else { u32::MAX },
+            ],
             timestamps: options.timestamps,
+            timer_tick: options.timer_tick,
             ecn: options.ecn,
             pacing: options.pacing,
             control,
@@ -171,7 +164,7 @@ impl Sender {
     /// The same with random pauses of at most `longest` before data is sent.
     #[must_use]
     pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
-        self.jitter = Some(Box::new(Jitter { longest, random, burst: None }));
+        self.jitter = Some(Box::new(Jitter::new(longest, random)));
         self
     }
 
@@ -317,6 +310,9 @@ impl Sender {
                 rate,
             });
         }
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
         // After the acknowledgement, so that a control that counts marks has counted this one.
         if segment.ece {
             self.on_echo(acknowledged, now);
@@ -376,308 +372,12 @@ impl Sender {
         rtt
     }
 
-    /// The cumulative acknowledgement moved by `acknowledged` segments.
-    #[inline]
-    fn on_progress(&mut self, acknowledged: u32, now: Time) {
-        self.timed_out_at = None;
-        self.urgent = None;
-        let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
-        let mut restart_timer = true;
-        match self.state {
-            State::Recovery if !repaired => {
-                // RFC 6582 step 3: only the first partial acknowledgement restarts the timer.
-                restart_timer = self.sack || !self.restarted_timer;
-                self.restarted_timer = true;
-                self.on_partial(acknowledged);
-            }
-            State::Recovery => {
-                self.finish_repair();
-                if !self.sack {
-                    self.control.on_recovered(f64::from(self.board.outstanding()));
-                }
-            }
-            State::Loss if repaired => self.finish_repair(),
-            State::Open => self.reset_duplicates(),
-            State::Loss | State::Handshake => {}
-        }
-        if self.board.outstanding() == 0 {
-            self.retransmission_at = Time::NEVER;
-        } else if restart_timer {
-            self.retransmission_at = now + self.rtt.timeout();
-        }
-    }
-
-    fn on_partial(&mut self, acknowledged: u32) {
-        if self.sack {
-            return;
-        }
-        self.duplicates = self.duplicates.saturating_sub(acknowledged - 1);
-        self.board.mark_lost(self.board.first());
-        self.urgent = Some(self.board.first());
-    }
-
-    fn finish_repair(&mut self) {
-        self.undo.forget();
-        self.state = State::Open;
-        self.reset_duplicates();
-    }
-
-    #[inline]
-    fn reset_duplicates(&mut self) {
-        self.duplicates = 0;
-        self.limited_sent = 0;
-    }
-
-    fn on_duplicate(&mut self, now: Time) {
-        match self.state {
-            State::Recovery => self.duplicates += 1,
-            State::Open => {
-                self.duplicates += 1;
-                // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
-                let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
-                if self.duplicates >= DUP_THRESH && careful {
-                    self.enter_recovery(self.flight_size(), now);
-                }
-            }
-            State::Loss | State::Handshake => {}
-        }
-    }
-
-    fn enter_recovery(&mut self, flight: u32, now: Time) {
-        // Before the control hears of it: the lost segment is not in flight.
-        self.board.mark_lost(self.board.first());
-        self.reduce(Signal::Loss, flight, self.board.pipe(), now);
-        self.state = State::Recovery;
-        self.recover = Some(self.board.next());
-        self.rescued = false;
-        self.restarted_timer = false;
-        self.timed = None;
-        self.retransmission_at = now + self.rtt.timeout();
-        self.urgent = Some(self.board.first());
-    }
-
-    /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
-    /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
-    /// repair loss after loss at an unchanged window until the timer fires.
-    fn reduce_again(&mut self, now: Time) {
-        self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
-        self.state = State::Recovery;
-        self.recover = Some(self.board.next());
-        self.rescued = false;
-    }
-
-    /// The receiver echoes a congestion mark on an acknowledgement of `acknowledged` more segments: answer
-    /// once per window (RFC 3168 section 6.1.2).
-    fn on_echo(&mut self, acknowledged: u32, now: Time) {
-        let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
-        if self.ecn && self.state == State::Open && !answered {
-            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
-        }
-    }
-
-    /// Tells the control of congestion noticed with `flight` segments out.
-    fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
-        self.limited_sent = 0;
-        let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
-        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
-        // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
-        self.ecn_recover = Some(self.board.next());
-        self.owes_cwr = self.ecn;
-    }
-
-    /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.
-    ///
-    /// The RFC counts all that is not cumulatively acknowledged. While a repair waits for a retransmission that was
-    /// lost too, SACK lets new data flow behind it for as long as the timer runs, and that count grows far beyond
-    /// the window. What has left the network is therefore left out during a repair, as pipe does (RFC 6675).
-    fn flight_size(&self) -> u32 {
-        match self.state {
-            State::Open | State::Handshake => self.board.outstanding().saturating_sub(self.limited_sent),
-            State::Recovery | State::Loss => self.in_flight(),
-        }
-    }
-
-    /// A time that [`deadline`](Sender::deadline) named has come.
-    pub fn on_timer(&mut self, now: Time) {
-        if now < self.retransmission_at {
-            return;
-        }
-        self.counts.timeouts += 1;
-        self.rtt.back_off();
-        self.retransmission_at = now + self.rtt.timeout();
-        if self.state == State::Handshake {
-            self.syn_due = true;
-            return;
-        }
-        let repeated = self.timed_out_at == Some(self.board.first());
-        // What was in flight before all of it is taken for lost.
-        let (flight, pipe) = (self.flight_size(), self.board.pipe());
-        self.remember(repeated, now);
-        self.board.mark_all_lost();
-        self.report_losses(now);
-        self.reduce(Signal::Timeout { repeated }, flight, pipe, now);
-        self.timed_out_at = Some(self.board.first());
-        self.state = State::Loss;
-        self.recover = Some(self.board.next());
-        self.reset_duplicates();
-        self.urgent = None;
-        self.timed = None;
-    }
-
     /// Segments believed to be in the network.
     #[inline]
     fn in_flight(&self) -> u32 {
-        match self.state {
-            State::Open | State::Handshake => {
-                let left = if self.limited_transmit { self.duplicates.min(LIMITED_TRANSMIT) } else { 0 };
-                self.board.outstanding().saturating_sub(left)
-            }
-            State::Recovery if !self.sack => self.board.pipe().saturating_sub(self.duplicates),
-            State::Recovery | State::Loss => self.board.pipe(),
-        }
-    }
-
-    /// The next thing to send now; call until it returns `None`.
-    #[inline]
-    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        if self.state == State::Handshake {
-            return self.poll_syn(now);
-        }
-        if let Some(number) = self.urgent.take() {
-            return Some(self.send_again(number, now));
-        }
-        let window = self.control.window();
-        let flight = self.in_flight();
-        // A window below one segment still sends single segments, spaced by pacing.
-        if flight > 0 && f64::from(flight + 1) > window {
-            self.window_limited = true;
-            return None;
-        }
-        if let Some(jitter) = &mut self.jitter
-            && let Some(pause) = jitter.pause(now)
-        {
-            self.next_send_at = self.next_send_at.max(now + pause);
-        }
-        if now < self.next_send_at {
-            return None;
-        }
-        let choice = self.choose(now)?;
-        if let Some(jitter) = &mut self.jitter {
-            jitter.burst = Some(now);
-        }
-        self.pace(now, window);
-        Some(choice)
-    }
-
-    fn poll_syn(&mut self, now: Time) -> Option<Transmit> {
-        if !self.syn_due || self.end == 0 {
-            return None;
-        }
-        self.syn_due = false;
-        // A SYN that was sent twice gives no sample (Karn).
-        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
-        self.retransmission_at = now + self.rtt.timeout();
-        Some(Transmit::Syn)
-    }
-
-    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess.
-    #[inline]
-    fn choose(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(number) = self.board.next_lost() {
-            return Some(self.send_again(number, now));
-        }
-        let next = self.board.next();
-        let room = self.board.outstanding() < self.receive_window;
-        if next < self.end && room {
-            return Some(self.send_new(next, now));
-        }
-        if self.state == State::Recovery
-            && self.sack
-            && let Some(guess) = self.guess(now)
-        {
-            return Some(guess);
-        }
-        self.window_limited = false;
-        let in_flight = self.in_flight();
-        if let Some(sampler) = &mut self.rate
-            && next >= self.end
-        {
-            sampler.on_app_limited(in_flight);
-        }
-        None
-    }
-
-    /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
-    fn guess(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(number) = self.board.next_hole() {
-            return Some(self.send_again(number, now));
-        }
-        if self.rescued {
-            return None;
-        }
-        let number = self.board.next_rescue()?;
-        self.rescued = true;
-        self.note_again(number, now);
-        self.board.rescue(number, now);
-        Some(self.data(number, true))
-    }
-
-    #[inline]
-    fn send_new(&mut self, number: u32, now: Time) -> Transmit {
-        self.note_rate(number, now);
-        self.board.send_new(now);
-        if self.duplicates > 0 && self.state == State::Open {
-            let beyond = f64::from(self.board.outstanding()) > self.control.window();
-            self.limited_sent += u32::from(beyond);
-        }
-        if !self.timestamps && self.timed.is_none() {
-            self.timed = Some((number, now));
-        }
-        if self.retransmission_at == Time::NEVER {
-            self.retransmission_at = now + self.rtt.timeout();
-        }
-        self.data(number, false)
-    }
-
-    fn send_again(&mut self, number: u32, now: Time) -> Transmit {
-        self.note_again(number, now);
-        self.board.retransmit(number, now);
-        self.data(number, true)
-    }
-
-    fn note_again(&mut self, number: u32, now: Time) {
-        self.note_rate(number, now);
-        self.timed = None;
-        self.counts.retransmissions += 1;
-    }
-
-    #[inline]
-    fn note_rate(&mut self, number: u32, now: Time) {
-        let in_flight = self.in_flight();
-        if let Some(sampler) = &mut self.rate {
-            sampler.on_send(number, in_flight, now);
-        }
-    }
-
-    #[inline]
-    fn data(&mut self, number: u32, retransmission: bool) -> Transmit {
-        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
-        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
-        Transmit::Data { number, payload_bytes, retransmission, cwr }
-    }
-
-    /// Sets the earliest time of the next segment.
-    #[inline]
-    fn pace(&mut self, now: Time, window: f64) {
-        let gap = if let Some(rate) = self.control.pacing_rate() {
-            rate.transmission(u64::from(self.payload_bytes))
-        } else if window < 1.0 {
-            self.rtt.smoothed().mul_f64(1.0 / window)
-        } else if let Some(gain) = self.pacing {
-            self.rtt.smoothed().mul_f64(1.0 / (gain * window))
-        } else {
-            return;
-        };
-        self.next_send_at = now + gap;
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        // Numbers to choose from, not branches: flows in all states take turns.
+        let believed = if repairing { self.board.pipe() } else { self.board.outstanding() };
+        believed.saturating_sub(self.duplicates.min(self.most_left[usize::from(repairing)]))
     }
 }

@@ -134,13 +134,15 @@ impl Endpoint for Sender {
     fn wait(&self, _set: &mut PollSet) {}
 
     fn act(&mut self, now: Time, _ready: &[Interest]) -> Result<(), WireError> {
-        if self.application.next <= now {
-            let action = self.application.act(now);
-            self.source.perform(action, now);
-        }
-        // Each at its own time, however late this is: waking up takes a moment that must not add up.
-        while let Some(number) = self.source.due(self.source.next().min(now)) {
-            self.send(number, now)?;
+        // Each at its own time and in its turn, however late this is: waking up takes a moment that must not add up.
+        while self.next() <= now {
+            let at = self.next();
+            if self.application.next <= at {
+                let action = self.application.act(at);
+                self.source.perform(action, at);
+            } else if let Some(number) = self.source.due(at) {
+                self.send(number, now)?;
+            }
         }
         Ok(())
     }

@@ -29,7 +29,8 @@ mod format;
 mod receiver;
 mod sender;
 
-pub use answering::Answering;
+pub use answering::{Answering, connection_identifier};
+pub use connection::Connection;
 pub use format::{Data, Head, LEAST_BYTES, Message};
 pub use receiver::Receiver;
 pub use sender::Sender;

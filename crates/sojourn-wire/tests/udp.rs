@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{both_ends, delivered, free_port, patiently, plan, report};
+use common::{both_ends, delivered, free_port, ms, patiently, plan, report};
 use serde_json::{Value, json};
 use sojourn_wire::now;
 
@@ -14,7 +14,7 @@ fn flow(control: &str, traffic: &Value) -> Value {
 /// Every control of the registry carries a transfer over real sockets.
 #[test]
 fn every_control_carries_a_transfer() {
-    patiently(|| {
+    patiently(|stretch| {
         let names: Vec<&str> = sojourn_congestion::DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
         let traffic = json!({"kind": "bulk", "size": "50 kB"});
         let flows: Vec<Value> = names
@@ -27,7 +27,7 @@ fn every_control_carries_a_transfer() {
                 flow
             })
             .collect();
-        let (receiver, sender) = both_ends(0.8, &flows);
+        let (receiver, sender) = both_ends(0.8 * stretch, &flows);
         for (index, name) in names.iter().enumerate() {
             let (told, arrived) = (&sender["flows"][index], delivered(&receiver, index));
             assert_eq!(arrived, 50_000, "{name}");
@@ -39,9 +39,10 @@ fn every_control_carries_a_transfer() {
 
 #[test]
 fn transfers_have_a_connection_and_a_time_each() {
-    patiently(|| {
-        let traffic = json!({"kind": "transfers", "interval": "10 ms", "size": {"kind": "fixed", "size": "30 kB"}});
-        let (receiver, sender) = both_ends(0.5, &[flow("newreno", &traffic)]);
+    patiently(|stretch| {
+        let traffic =
+            json!({"kind": "transfers", "interval": ms(0.01 * stretch), "size": {"kind": "fixed", "size": "30 kB"}});
+        let (receiver, sender) = both_ends(0.5 * stretch, &[flow("newreno", &traffic)]);
         let completions = sender["flows"][0]["completions"].as_array().expect("completions").clone();
         assert!((30..80).contains(&completions.len()), "{}", completions.len());
         assert!(completions.iter().all(|completion| completion[1] == 30_000), "{completions:?}");
@@ -50,28 +51,29 @@ fn transfers_have_a_connection_and_a_time_each() {
     });
 }
 
-/// The control would fill the machine; the plan's bound of 8 Mbit/s lets a tenth of a second's 10 ms more through.
+/// The control would fill the machine; the plan's bound of 8 Mbit/s lets 10 ms more through. How near it comes from below
+/// is a matter of how soon a machine wakes its sender: see the test of the bound itself.
 #[test]
 fn no_control_exceeds_the_plans_rate() {
-    patiently(|| {
+    patiently(|stretch| {
         let mut flow = flow("cubic", &json!({"kind": "bulk"}));
         flow["max_rate_bps"] = json!(8_000_000);
-        let (receiver, _) = both_ends(0.5, &[flow]);
-        let share = delivered(&receiver, 0) as f64 / 500_000.0;
-        assert!((0.7..1.05).contains(&share), "{share}");
+        let (receiver, _) = both_ends(0.5 * stretch, &[flow]);
+        let share = delivered(&receiver, 0) as f64 / (500_000.0 * stretch);
+        assert!((0.2..1.05).contains(&share), "{share}");
     });
 }
 
 #[test]
 fn a_wrong_token_gets_nothing() {
-    patiently(|| {
+    patiently(|stretch| {
         let right = flow("newreno", &json!({"kind": "bulk"}));
         let mut wrong = right.clone();
         wrong["token"] = json!(6);
         let start = now().as_secs_f64() + 0.1;
-        let receiver = plan(start, 0.3, "receive", &[right]);
+        let receiver = plan(start, 0.3 * stretch, "receive", &[right]);
         let receiver = std::thread::spawn(move || report(&receiver).expect("a report"));
-        let sender = report(&plan(start, 0.3, "send", &[wrong])).expect("a report");
+        let sender = report(&plan(start, 0.3 * stretch, "send", &[wrong])).expect("a report");
         assert_eq!(delivered(&receiver.join().expect("it ends"), 0), 0);
         assert_eq!(sender["flows"][0]["sent_bytes"], 0);
     });
@@ -80,15 +82,15 @@ fn a_wrong_token_gets_nothing() {
 /// The receiver is gone after 0.1 s: timeouts, a note, an end in time.
 #[test]
 fn a_dead_peer_is_told_and_delays_nobody() {
-    patiently(|| {
+    patiently(|stretch| {
         let flow = flow("ledbat", &json!({"kind": "bulk"}));
         let start = now().as_secs_f64() + 0.1;
-        let receiver = plan(start, 0.1, "receive", std::slice::from_ref(&flow));
+        let receiver = plan(start, 0.1 * stretch, "receive", std::slice::from_ref(&flow));
         let receiver = std::thread::spawn(move || report(&receiver).expect("a report"));
-        let sender = report(&plan(start, 0.7, "send", &[flow])).expect("a report");
+        let sender = report(&plan(start, 0.7 * stretch, "send", &[flow])).expect("a report");
         receiver.join().expect("the receiver ends");
         let took = now().as_secs_f64() - start;
-        assert!((0.7..1.0).contains(&took), "{took}");
+        assert!((0.7..1.0).contains(&(took / stretch)), "{took}");
         let told = &sender["flows"][0];
         assert!(told["timeouts"].as_u64().expect("a number") >= 1, "{told}");
         assert!(told["problem"].as_str().expect("a problem").contains("nobody receives"), "{told}");
@@ -97,11 +99,11 @@ fn a_dead_peer_is_told_and_delays_nobody() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    patiently(|| {
+    patiently(|stretch| {
         let said = |change: &dyn Fn(&mut Value)| {
             let mut flow = flow("ledbat", &json!({"kind": "bulk"}));
             change(&mut flow);
-            report(&plan(now().as_secs_f64() + 0.05, 0.1, "send", &[flow])).expect_err("an error").message
+            report(&plan(now().as_secs_f64() + 0.05 * stretch, 0.1, "send", &[flow])).expect_err("an error").message
         };
         let message = said(&|flow| flow["control"] = json!("ledbet"));
         assert!(message.contains("\"ledbet\"") && message.contains("ledbat"), "{message}");

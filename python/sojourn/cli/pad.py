@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli.examples import ExampleCommand
-from sojourn.cli.run import PICTURES
+from sojourn.cli.targets import check_file, check_picture
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
@@ -92,7 +92,10 @@ def pad(  # noqa: PLR0913 (the command's options)
         base_s=None if base is None else _seconds("--base", base, MOST_TARGET_S),
         ttl=ttl,
     )
-    _check_files(plot, data)
+    if plot is not None:
+        check_picture("--plot", plot)
+    if data is not None:
+        check_file("--data", data)
     address = _address(target)
     if not (yes or is_own(address)):
         _ask(target, address, limits.most_pps, limits.duration_s)
@@ -181,13 +184,3 @@ def _rate(text: str) -> float:
     if found is None or found[1] != "bit/s" or found[0] <= 0:
         raise input_error(f'--uplink {text}: a rate, such as "800 kbit/s"', key="--uplink", found=text)
     return found[0]
-
-
-def _check_files(plot: Path | None, data: Path | None) -> None:
-    from sojourn.store import check_writable
-
-    if plot is not None and plot.suffix.lower() not in PICTURES:
-        raise input_error(f"--plot: a picture's name ends in {', '.join(PICTURES)}", file=str(plot))
-    for path in (plot, data):
-        if path is not None:
-            check_writable(path.parent, str(path))

@@ -11,6 +11,7 @@ from sojourn.cli.progress import progress
 from sojourn.reading import unknown_name
 
 if TYPE_CHECKING:
+    from sojourn.papers.lab import Effort
     from sojourn.papers.study import Findings, Item, Study
 
 
@@ -26,13 +27,17 @@ if TYPE_CHECKING:
 @click.argument("name", required=False, metavar="[NAME|all]")
 @click.argument("items", nargs=-1, metavar="[ITEM]...")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Folder for figures, data and the page.")
+@click.option("--long", is_flag=True, help="More runs and controls on the kernel, in braud: some 10 minutes more.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
-def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None) -> None:
+def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None) -> None:
     """Repeat a paper: its figures, their data, and a table of what agrees.
 
-    Runs that the folder holds already are not repeated. gong-testbed and some items of braud need a Linux kernel
+    Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
+    gong-testbed and some items of braud need a Linux kernel
     (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
+    On the kernel braud has the paper's NewReno, and with --long Vegas and CUBIC too.
     """
+    from sojourn.papers.lab import Effort
     from sojourn.papers.studies import STUDIES
     from sojourn.testbed.errors import NotInstalledError
 
@@ -47,11 +52,12 @@ def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int |
         raise unknown_name("no paper is called", name, [*names, "all"])
     if out is None:
         raise click.UsageError("--out DIR says where figures, data and the page go.")
+    effort = Effort.LONG if long else Effort.USUAL
     for study in STUDIES:
         if name in {study.name, "all"}:
             folder = Path(out) / study.name if name == "all" else Path(out)
             try:
-                _repeat(study, _chosen(study, items), folder, jobs or usable_processors())
+                _repeat(study, _chosen(study, items), folder, jobs or usable_processors(), effort)
             except NotInstalledError as error:
                 if name != "all":
                     raise
@@ -66,8 +72,9 @@ def _chosen(study: "Study", names: tuple[str, ...]) -> "list[Item]":
     return [known[name] for name in names] if names else list(study.items)
 
 
-def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> None:
-    from sojourn.papers.files import counts, write_item, write_page, write_short
+def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int, effort: "Effort") -> None:
+    from sojourn.papers.files import counts, write_page, write_short
+    from sojourn.papers.kept import read_items, write_item
     from sojourn.papers.lab import Lab
     from sojourn.store import check_writable
     from sojourn.testbed.errors import NotInstalledError
@@ -85,7 +92,7 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
             most = max(most, (len(findings) + len(skipped) + part) / len(items))
             update(most)
 
-        lab = Lab(folder, jobs, report)
+        lab = Lab(folder, jobs, report, effort=effort)
         for item in items:
             try:
                 findings[item.name] = item.find(lab)
@@ -94,10 +101,11 @@ def _repeat(study: "Study", items: "list[Item]", folder: Path, jobs: int) -> Non
                     raise
                 skipped[item.name] = error
                 continue
-            write_item(folder, item, findings[item.name])
+            write_item(folder, study, item, findings[item.name])
             report(item.name, 0)
-    page = write_page(folder, study, findings)
-    write_short(folder, study, findings)
+    everything = read_items(folder, study)
+    page = write_page(folder, study, everything)
+    write_short(folder, study, everything)
     for name, reason in skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in items:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from sojourn.cli.examples import ExampleCommand
-from sojourn.cli.run import PICTURES
+from sojourn.cli.targets import check_picture
 from sojourn.reading import input_error
 
 KINDS = ("line", "bars", "box", "cdf", "heatmap", "scatter", "parallel", "kiviat")
@@ -33,13 +33,10 @@ def plot(
     """Draw the dataset of a sweep: means with 95 % intervals, distributions, or every run."""
     from sojourn.figures import save_figure
     from sojourn.figures.campaign import draw, view
-    from sojourn.store import check_writable
     from sojourn.sweep import Dataset
 
     path = Path(out)
-    if path.suffix.lower() not in PICTURES:
-        raise input_error(f"--out: a picture's name ends in {', '.join(PICTURES)}", file=out)
-    check_writable(path.parent, out)
+    check_picture("--out", path)
     conditions = dict(_condition(text) for text in where)
     table = Dataset.open(directory).table()
     save_figure(draw(kind, view(table, x, [name.strip() for name in y_columns.split(",")], by, conditions)), path)

@@ -10,6 +10,7 @@ from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
+from sojourn.cli.targets import check_picture
 from sojourn.reading import input_error, read
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 WORLDS = ("sim", "fluid", "linux", "hosts")
 KERNELS = ("auto", "host", "uml", "uml-virtual")
 SHAPERS = ("htb", "tbf", "device")
-PICTURES = (".pdf", ".png", ".svg")
 
 
 @click.command(
@@ -47,6 +47,8 @@ PICTURES = (".pdf", ".png", ".svg")
     metavar="FILE",
     help="With --backend hosts: the secret shared with the agent.  [default: SOJOURN_SECRET of the environment]",
 )
+@click.option("--shape", metavar="INTERFACE", help="With --backend hosts: set the bottleneck there meanwhile (root).")
+@click.option("--dry-run", is_flag=True, help="With --shape: say what would be done to the interface, and end.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -67,6 +69,8 @@ def run(  # noqa: PLR0913 (one for each option)
     shaper: "Shaper | None",
     peer: str | None,
     secret_file: Path | None,
+    shape: str | None,
+    dry_run: bool,
     seed: int | None,
     runs: int | None,
     jobs: int | None,
@@ -82,10 +86,7 @@ def run(  # noqa: PLR0913 (one for each option)
     bin_text: str,
 ) -> None:
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
-    if (packets or pcap) and out is None:
-        raise input_error(f"--{'packets' if packets else 'pcap'} needs --out DIR", key="--out")
-    if transfers and out is None:
-        raise input_error("--transfers needs --out DIR", key="--out")
+    _check_places({"--packets": packets, "--pcap": pcap, "--transfers": transfers}, out)
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
     own = (
@@ -93,16 +94,22 @@ def run(  # noqa: PLR0913 (one for each option)
         ("--shaper", shaper, "linux"),
         ("--peer", peer, "hosts"),
         ("--secret-file", secret_file, "hosts"),
+        ("--shape", shape, "hosts"),
     )
     for option, value, world in own:
         if value is not None and backend != world:
             raise input_error(f"{option} needs --backend {world}", key=option, found=str(value))
+    if dry_run and shape is None:
+        raise input_error("--dry-run needs --shape INTERFACE", key="--dry-run")
     bin_s = _native.seconds("--bin", bin_text)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*overrides, *numbers])
     render.print_warnings(native.warnings)
+    if dry_run:
+        _list_steps(native, peer, shape)
+        return
     with progress(native.name) as update:
         result = Scenario(native).run(
             jobs=jobs,
@@ -116,6 +123,7 @@ def run(  # noqa: PLR0913 (one for each option)
             shaper=shaper or "htb",
             peer=peer,
             secret_file=secret_file,
+            shape=shape,
             progress=update,
         )
     render.print_remarks(result)
@@ -129,22 +137,31 @@ def run(  # noqa: PLR0913 (one for each option)
         render.print_result(result)
 
 
+def _check_places(wanted: dict[str, bool], out: str | None) -> None:
+    """Refuse what is written to a folder where there is none."""
+    for option, is_wanted in wanted.items():
+        if is_wanted and out is None:
+            raise input_error(f"{option} needs --out DIR", key="--out")
+
+
+def _list_steps(native: _native.Scenario, peer: str | None, interface: str | None) -> None:
+    """Print what would be done to an interface and undone after the run."""
+    from sojourn.testbed.hosts import world
+    from sojourn.testbed.hosts.shape import for_peer
+
+    given = world.given(peer, None, interface)
+    for step in for_peer(interface or "", given.host, Scenario(native).to_dict()).steps():
+        click.echo(step)
+
+
 def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
     """Refuse what cannot be written before any time is spent."""
     if out is not None:
         from sojourn.store import check_directory
 
         check_directory(out, force=force)
-    if plot is None:
-        return
-    path = Path(plot)
-    if path.suffix.lower() not in PICTURES:
-        raise input_error(f"--plot: a picture's name ends in {', '.join(PICTURES)}", file=plot)
-    if not path.parent.is_dir():
-        raise input_error("--plot: no such directory", file=str(path.parent))
-    from sojourn.store import check_writable
-
-    check_writable(path.parent, plot)
+    if plot is not None:
+        check_picture("--plot", Path(plot))
 
 
 def _draw(result: "Result", path: Path) -> None:

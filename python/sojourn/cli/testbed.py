@@ -1,5 +1,7 @@
 """The commands of `testbed`."""
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,13 +127,26 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
 
 @testbed.command(cls=ExampleCommand, examples="sojourn testbed clean")
 def clean() -> None:
-    """Remove what was built, kernels and libutp, and builds that were not finished."""
+    """Remove what was built, kernels and libutp, and what killed builds and runs have left.
+
+    That are folders of temporary files and, as root, a bottleneck of `run --shape` on an interface.
+    """
     from sojourn.testbed import utp
     from sojourn.testbed.build import kernels_folder
-    from sojourn.testbed.places import remove
+    from sojourn.testbed.hosts.shaping import remove_left
+    from sojourn.testbed.inside.namespace import CommandError
+    from sojourn.testbed.places import remove, remove_orphans
 
     for folder in (kernels_folder(), utp.folder()):
         click.echo(f"{remove(folder) / 1e6:.1f} MB removed from {folder}")
+    for place in remove_orphans():
+        click.echo(f"{place}, which a killed run had left, removed")
+    if os.geteuid() != 0:
+        return
+    # Where there is no tc, nobody has shaped anything.
+    with suppress(CommandError):
+        for interface in remove_left():
+            click.echo(f"the bottleneck that a killed run had left on {interface} removed")
 
 
 @testbed.command(

@@ -1,25 +1,17 @@
-"""Writes what a study found: figures, data, tables, and one page that collects them."""
+"""Writes what a study found: one page that collects all items, and a summary."""
 
 import base64
-import csv
 import html
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sojourn import _native
-from sojourn.figures import save_figure
-from sojourn.figures.style import styled
 from sojourn.papers.study import Check, Findings, Item, Study, Table
-from sojourn.store import dump_json, whole_file
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from sojourn.store import whole_file
 
 PAGE = "index.html"
 SHORT = "summary.md"
-_PAGE_DPI = 130
 _WORDS = {True: "yes", False: "no", None: "-"}
 _STYLE = """
 :root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --yes: #00694c; --no: #a83f00; }
@@ -38,37 +30,14 @@ details { margin: .8rem 0; } summary { cursor: pointer; }
 """
 
 
-def write_item(folder: Path, item: Item, found: Findings) -> None:
-    """Write an item's figures (PNG and PDF), tables (CSV) and checks (JSON) into its folder."""
-    place = folder / item.name
-    place.mkdir(parents=True, exist_ok=True)
-    for name, figure in found.figures.items():
-        for suffix in (".png", ".pdf"):
-            save_figure(figure, place / f"{name}{suffix}")
-    for table in found.tables:
-        with whole_file(place / f"{table.name}.csv") as path:
-            path.write_text(csv_text(table), encoding="utf-8")
-    with whole_file(place / "checks.json") as path:
-        path.write_text(dump_json([vars(check) for check in found.checks]), encoding="utf-8")
-
-
-def csv_text(table: Table) -> str:
-    """Return a table as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.rows)
-    return text.getvalue()
-
-
 def write_page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
-    """Write the page that collects all items: one file, which needs no network and fits a phone."""
+    """Write the page that collects items that the folder keeps: one file, which needs no network and fits a phone."""
     items = [item for item in study.items if item.name in findings]
     body = [
         f"<h1>{_text(study.title)}</h1>",
         f"<p>{_text(study.source)}. Repeated with Sojourn {_native.__version__}.</p>",
         _summary(study, findings),
-        *(_item(item, findings[item.name]) for item in items),
+        *(_item(folder, item, findings[item.name]) for item in items),
     ]
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -111,9 +80,9 @@ def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
     )
 
 
-def _item(item: Item, found: Findings) -> str:
+def _item(folder: Path, item: Item, found: Findings) -> str:
     parts = [f'<h2 id="{item.name}">{_text(item.title)}</h2><p class="setting">{_text(item.setting)}</p>']
-    parts += [_figure(figure, found.captions[name]) for name, figure in found.figures.items()]
+    parts += [_figure(folder / item.name / f"{name}.png", caption) for name, caption in found.captions.items()]
     parts.append(_paragraphs(f"{found.verdict}\n\n{found.text}"))
     if found.checks:
         parts.append(_checks(found.checks))
@@ -121,13 +90,10 @@ def _item(item: Item, found: Findings) -> str:
     return "\n".join(parts)
 
 
-def _figure(figure: "Figure", caption: str) -> str:
-    buffer = io.BytesIO()
-    with styled():
-        figure.savefig(buffer, format="png", dpi=_PAGE_DPI)
-    data = base64.b64encode(buffer.getvalue()).decode()
-    image = f'<img alt="{_text(caption)}" src="data:image/png;base64,{data}">'
-    return f"<figure>{image}<figcaption>{_text(caption)}</figcaption></figure>"
+def _figure(image: Path, caption: str) -> str:
+    data = base64.b64encode(image.read_bytes()).decode()
+    tag = f'<img alt="{_text(caption)}" src="data:image/png;base64,{data}">'
+    return f"<figure>{tag}<figcaption>{_text(caption)}</figcaption></figure>"
 
 
 def _checks(checks: Sequence[Check]) -> str:
@@ -188,7 +154,7 @@ def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) ->
 
 
 def _short_item(item: Item, found: Findings, pictures: Sequence[str]) -> list[str]:
-    images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in pictures if name in found.figures]
+    images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in pictures if name in found.captions]
     table = [markdown_checks(found.checks)] if found.checks else []
     return [f"## {item.title}", f"*{item.setting}.*", found.verdict, *images, found.text, *table]
 

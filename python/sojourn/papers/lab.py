@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,13 @@ from sojourn.sweep.local import Status, batch_points, run_local
 from sojourn.sweep.plan import Plan
 
 DATA = "data"
+
+
+class Effort(Enum):
+    """How long a study may take: items on a kernel have more controls and runs where there is time."""
+
+    USUAL = "usual"
+    LONG = "long"
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,7 @@ class Lab:
     """Keys of a sweep file that replace those of every plan: fewer seeds and less time, to try a study."""
     ready: dict[str, Dataset] = field(default_factory=dict)
     """Datasets that this process has seen complete, by name: items share them."""
+    effort: Effort = Effort.USUAL
 
     def sweep(self, name: str, tables: Mapping[str, Any]) -> Dataset:
         """Return the dataset of a plan, running what the folder lacks of it.

@@ -23,6 +23,11 @@ class Check:
     note: str = ""
     """Why it disagrees, or what is open."""
 
+    def __post_init__(self) -> None:
+        """Refuse a disagreement that says nothing: every one has its reason, or says that it is open."""
+        if self.agrees is False and not self.note.strip():
+            raise ValueError(f"{self.claim}: disagrees, and says neither why nor that it is open")
+
 
 @dataclass(frozen=True)
 class Table:

@@ -246,7 +246,10 @@ class _Reader:
             allowed = "a file relative to the sweep's, the name of a ready scenario, or a table"
             raise self._error("base", "nothing" if base is None else repr(base), allowed)
         file = Path(self.folder) / base
-        return find(file if file.exists() or os.sep in base or base.endswith(".toml") else base)
+        try:
+            return find(file if file.exists() or os.sep in base or base.endswith(".toml") else base)
+        except _native.InputError as error:
+            raise input_error(f"base: {error}", file=self.file, key="base", found=base) from None
 
     def _axes(self) -> Iterator[Axis]:
         for name, given in self._table("axes").items():

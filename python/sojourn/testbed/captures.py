@@ -38,8 +38,6 @@ KEY = np.dtype([(name, ROW[name]) for name in (*ADDRESSING, "ip_id", "tcp_flags"
 """What recognises a packet."""
 
 ECN_BITS = 3
-ETHERNET_BYTES = 14
-"""What an Ethernet device and its qdisc count more than `bytes`."""
 
 
 class CaptureError(ValueError):

@@ -1,22 +1,21 @@
 """What this machine can do as a testbed, asked from the kernels themselves."""
 
 import json
-import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from sojourn.testbed import utp
 from sojourn.testbed.build import BUILD_COMMAND, built_kernel, missing_for_build
 from sojourn.testbed.errors import Missing, TestbedError, install_command
-from sojourn.testbed.kernels import Kernel, kernels
+from sojourn.testbed.kernels import Kernel, kernels, never
 from sojourn.testbed.kernels.job import PLAN, REPORT
 from sojourn.testbed.kernels.uml import UmlVirtual
 from sojourn.testbed.options import Options, read_options
-from sojourn.testbed.places import cache_folder
+from sojourn.testbed.places import work_folder
 from sojourn.testbed.source import find_source
 from sojourn.testbed.tools import TOOLS, UTP_TOOLS, missing_tools
 
@@ -92,10 +91,15 @@ def diagnose(
     options = read_options()
     tried = list(kernels().values()) if candidates is None else list(candidates)
     findings = []
+    given_up = threading.Event()
     with ThreadPoolExecutor(len(tried)) as pool:
-        for number, finding in enumerate(pool.map(lambda kernel: survey(kernel, options), tried), start=1):
-            findings.append(finding)
-            report(number / len(tried), finding.name)
+        try:
+            for finding in pool.map(lambda kernel: survey(kernel, options, given_up.is_set), tried):
+                findings.append(finding)
+                report(len(findings) / len(tried), finding.name)
+        finally:
+            # Who does not want to know any more does not wait for kernels to boot.
+            given_up.set()
     builds = [
         Build(UmlVirtual.name, BUILD_COMMAND, built_kernel() is not None, missing_for_build(find_source(None))),
         Build("libutp", utp.BUILD_COMMAND, not utp.missing(), missing_tools(UTP_TOOLS)),
@@ -110,29 +114,28 @@ def diagnose(
     )
 
 
-def survey(kernel: Kernel, options: Options) -> Finding:
+def survey(kernel: Kernel, options: Options, stopped: Callable[[], bool] = never) -> Finding:
     """Ask one kernel what it can do."""
     finding = Finding(kernel.name, kernel.summary, kernel.version(), kernel.missing())
     if finding.missing:
         return finding
-    begun = time.monotonic()
     try:
-        told = _ask(kernel, options)
+        told, finding.seconds = _ask(kernel, options, stopped)
     except TestbedError as error:
         finding.error = str(error)
         return finding
     finding.works = True
-    finding.seconds = round(time.monotonic() - begun, 2)
     finding.qdiscs, finding.controls = told["qdiscs"], told["controls"]
     return finding
 
 
-def _ask(kernel: Kernel, options: Options) -> Mapping[str, Any]:
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="survey-", dir=cache_folder()) as name:
-        folder = Path(name)
+def _ask(kernel: Kernel, options: Options, stopped: Callable[[], bool]) -> tuple[Mapping[str, Any], float]:
+    """Return what the kernel answers, and the seconds that took."""
+    with work_folder() as folder:
         plan = {"qdiscs": list(options.qdiscs), "controls": list(options.controls)}
         (folder / PLAN).write_text(json.dumps(plan), encoding="utf-8")
-        kernel.run(folder, timeout_s=_SURVEY_S, module=SURVEY)
+        begun = time.monotonic()
+        kernel.run(folder, timeout_s=_SURVEY_S, stopped=stopped, module=SURVEY)
+        seconds = round(time.monotonic() - begun, 2)
         told: Mapping[str, Any] = json.loads((folder / REPORT).read_text(encoding="utf-8"))
-        return told
+        return told, seconds

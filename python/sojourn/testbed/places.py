@@ -56,7 +56,7 @@ def keeper_folder() -> Iterator[Path]:
 
     One whose owner was killed together with its keeper is removed by the next call.
     """
-    base = _first_fit((Path(tempfile.gettempdir()), cache_folder()), _unfit_for_work, "the files of a job")
+    base = _first_fit(_work_places(), _unfit_for_work, "the files of a job")
     _remove_orphans(base)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
     try:
@@ -67,6 +67,11 @@ def keeper_folder() -> Iterator[Path]:
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_orphans() -> list[Path]:
+    """Remove the folders whose owners were killed together with their keepers; return them."""
+    return [folder for base in _work_places() for folder in _remove_orphans(base)]
 
 
 def memory_folder(needed_bytes: int) -> Path:
@@ -113,12 +118,19 @@ def _unfit_for_memory(place: Path, needed_bytes: int) -> str | None:
     return None if free >= needed_bytes else f"has {free >> 20} MB left of the {needed_bytes >> 20} MB needed"
 
 
-def _remove_orphans(base: Path) -> None:
+def _work_places() -> tuple[Path, Path]:
+    return Path(tempfile.gettempdir()), cache_folder()
+
+
+def _remove_orphans(base: Path) -> list[Path]:
+    removed = []
     for folder in base.glob(f"{_PREFIX}*"):
         try:
             with (folder / _LOCK).open("r+") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
+                removed.append(folder)
         except OSError:
             # In use, another user's, or just being made.
             continue
+    return removed

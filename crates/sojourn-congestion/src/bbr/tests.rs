@@ -145,7 +145,6 @@ fn a_loss_is_repaired_with_as_much_as_arrives() {
         let sample = RateSample {
             delivered: 50,
             interval: Span::from_millis(50),
-            rtt: None,
             prior_delivered: prior,
             total_delivered,
             newly_delivered: newly,
@@ -155,7 +154,7 @@ fn a_loss_is_repaired_with_as_much_as_arrives() {
             repairing,
             app_limited: false,
         };
-        pipe.ack(Span::from_millis(50), 50, sample);
+        pipe.ack(None, 50, sample);
         pipe.control.window()
     };
     let prior = pipe.delivered - 50;

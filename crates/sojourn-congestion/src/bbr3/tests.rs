@@ -116,7 +116,6 @@ fn draining_takes_three_round_trips_at_most() {
         let sample = RateSample {
             delivered: 50,
             interval: Span::from_millis(50),
-            rtt: Some(Span::from_millis(50)),
             prior_delivered: prior,
             total_delivered: pipe.delivered,
             newly_delivered: 1,
@@ -126,7 +125,7 @@ fn draining_takes_three_round_trips_at_most() {
             repairing: false,
             app_limited: false,
         };
-        pipe.ack(Span::from_millis(50), 90, sample);
+        pipe.ack(Some(Span::from_millis(50)), 90, sample);
         bbr(pipe).state
     };
     for _ in 0..3 {

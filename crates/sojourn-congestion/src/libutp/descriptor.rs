@@ -25,7 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "min_window_bytes",
             kind: Kind::Integer { min: 1, max: 1_000_000_000 },
             default: Value::Integer(10),
-            description: "smallest window in bytes (MIN_WINDOW_SIZE); below a packet the flow waits for stall",
+            description: "smallest window in bytes (MIN_WINDOW_SIZE); below a packet the flow waits for the transport's timeout",
         },
         Parameter {
             name: "send_buffer_bytes",
@@ -56,12 +56,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(3600) },
             default: Value::Span(Span::from_secs(1)),
             description: "time since the window last limited sending after which it no longer grows outside slow start",
-        },
-        Parameter {
-            name: "stall",
-            kind: Kind::Span { min: Span::from_millis(1), max: Span::from_secs(60) },
-            default: Value::Span(Span::from_secs(1)),
-            description: "wait between packets while the window is below one packet: libutp's timeout, at least 1 s",
         },
         Parameter {
             name: "base_history",

@@ -95,7 +95,6 @@ impl Pipe {
             let sample = RateSample {
                 delivered: arrive,
                 interval: rtt,
-                rtt: Some(rtt),
                 prior_delivered: prior,
                 total_delivered: self.delivered,
                 newly_delivered: newly,
@@ -105,25 +104,26 @@ impl Pipe {
                 repairing: self.repairing,
                 app_limited: self.app_limited,
             };
-            self.ack(rtt, flight, sample);
+            self.ack(Some(rtt), flight, sample);
         }
     }
 
-    /// One acknowledgement that says `sample`.
-    pub(crate) fn ack(&mut self, rtt: Span, flight: u32, sample: RateSample) {
+    /// One acknowledgement that says `sample`, of a segment that took `rtt` if it was sent once only.
+    pub(crate) fn ack(&mut self, rtt: Option<Span>, flight: u32, sample: RateSample) {
+        let smoothed_rtt = rtt.unwrap_or(self.rtt);
         self.control.on_ack(&Ack {
             now: self.now,
             newly_acked: sample.newly_delivered,
             flight: f64::from(flight),
             window_limited: true,
             in_recovery: sample.repairing,
-            rtt: sample.rtt,
-            smoothed_rtt: rtt,
+            rtt,
+            smoothed_rtt,
             min_rtt: self.rtt,
-            max_rtt: rtt,
+            max_rtt: smoothed_rtt,
             one_way_delay_nanos: None,
-            sent: Time::from_nanos(self.now.as_nanos().saturating_sub(rtt.as_nanos())),
-            echoed: Time::from_nanos(self.now.as_nanos().saturating_sub(rtt.as_nanos())),
+            sent: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
+            echoed: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
             marked: false,
             rate: Some(sample),
         });

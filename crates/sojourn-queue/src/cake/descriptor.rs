@@ -3,6 +3,7 @@
 use super::acks::Filter;
 use super::plan::Plan;
 use crate::cobalt::law::Law;
+use crate::fifo::LIMIT_KIND;
 use crate::framing::{self, Cells, Framing};
 use crate::{Limit, LinkProperties, flows};
 use sojourn_core::registry::{
@@ -55,7 +56,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("triple-isolate"),
             description: "what has a queue of its own: nothing, a sending or receiving host, a pair of hosts, or a flow; dual and triple let flows share their host's part: the sending host's, the receiving host's, or that of the busier of both. There is no NAT to look through",
         },
-        flows::PERFECT,
+        flows::PERFECT_FOR_STUDY,
         Parameter {
             name: "wash",
             kind: Kind::Boolean,
@@ -70,7 +71,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "memlimit",
-            kind: Kind::OrAuto(&Kind::Amount { min_packets: 1.0, whole: true }),
+            kind: Kind::OrAuto(&LIMIT_KIND),
             default: Value::Auto,
             description: "what may wait in all tins together; above it the longest queue loses packets from its head. auto is four times bandwidth times rtt but at least 4 MiB, and never more than 10240 full packets. Linux counts the kernel's buffers, up to some times the bytes on the wire that are counted here",
         },

@@ -234,24 +234,31 @@ fn silence_ages_the_average() {
 
 // Linux.
 
-/// `choke_enqueue` with its counters, without idle time, over packets that lie as in the store.
+/// `choke_enqueue` in its whole numbers, without idle time, over packets that lie as in the store. There an average of
+/// exactly max is still below it.
 struct Linux {
     limit: usize,
-    min: f64,
-    max: f64,
+    /// qth_min and qth_max, without their shift.
+    min: u64,
+    max: u64,
     max_p: f64,
-    weight: f64,
-    qavg: f64,
-    qcount: i32,
-    qr: f64,
+    wlog: u32,
+    qavg: u64,
+    qcount: i64,
+    qr: u64,
     packets: Vec<(u32, u32)>,
     random: Stream,
 }
 
 impl Linux {
+    /// `red_random`: a whole number below (max - min)/max_p.
+    fn draw(&mut self) -> u64 {
+        (self.random.uniform() * (self.max - self.min) as f64 / self.max_p) as u64
+    }
+
     fn arrive(&mut self, flow: u32, number: u32) -> Vec<Fate> {
-        self.qavg += self.weight * (self.packets.len() as f64 - self.qavg);
-        if self.qavg <= self.min {
+        self.qavg = self.qavg + self.packets.len() as u64 - (self.qavg >> self.wlog);
+        if self.qavg <= self.min << self.wlog {
             self.qcount = -1;
         } else {
             if !self.packets.is_empty() {
@@ -260,16 +267,17 @@ impl Linux {
                     return vec![Fate::Dropped(self.packets.swap_remove(index).0), Fate::Dropped(number)];
                 }
             }
-            if self.qavg >= self.max {
+            if self.qavg >= self.max << self.wlog {
                 self.qcount = -1;
                 return vec![Fate::Dropped(number)];
             }
             self.qcount += 1;
+            let above = (self.qavg - (self.min << self.wlog)) >> self.wlog;
             if self.qcount == 0 {
-                self.qr = self.random.uniform();
-            } else if self.max_p * (self.qavg - self.min) / (self.max - self.min) * f64::from(self.qcount) >= self.qr {
+                self.qr = self.draw();
+            } else if above * self.qcount as u64 >= self.qr {
                 self.qcount = 0;
-                self.qr = self.random.uniform();
+                self.qr = self.draw();
                 return vec![Fate::Dropped(number)];
             }
         }
@@ -289,24 +297,23 @@ impl Linux {
 proptest! {
     #[test]
     fn decides_as_linux_does(
-        life in flow_lives(6), most in 20u32..60, min in 1u32..9, range in 2u32..12, max_p in 0.1f64..1.0, weight in 0.05f64..1.0,
+        life in flow_lives(6), most in 20u32..60, min in 1u32..9, range in 2u32..12, max_p in 0.1f64..1.0, wlog in 0u32..5,
     ) {
-        let (min, max) = (f64::from(min), f64::from(min + range));
         let changes = [
             packets("limit", f64::from(most)),
-            packets("min", min),
-            packets("max", max),
+            packets("min", f64::from(min)),
+            packets("max", f64::from(min + range)),
             number("max_p", max_p),
-            number("weight", weight),
+            number("weight", 1.0 / f64::from(1 << wlog)),
             ("ageing", Value::Choice("none")),
         ];
         let fates = live_flows(&mut build(&params(&DESCRIPTOR, "linux", &changes), &link(10_000)).unwrap(), &life, |_| ())?;
         let mut linux = Linux {
             limit: most as usize,
-            min, max, max_p, weight,
-            qavg: 0.0,
+            min: u64::from(min), max: u64::from(min + range), max_p, wlog,
+            qavg: 0,
             qcount: -1,
-            qr: 0.0,
+            qr: 0,
             packets: Vec::new(),
             random: Stream::new(1, "queue"),
         };
@@ -318,6 +325,14 @@ proptest! {
         }).collect();
         prop_assert_eq!(fates, expected);
     }
+}
+
+#[test]
+fn linux_wants_a_power_of_one_half() {
+    let built = |preset, weight| build(&params(&DESCRIPTOR, preset, &[number("weight", weight)]), &link(10_000)).err();
+    assert_eq!(built("linux", 0.3), Some("weight"));
+    assert_eq!(built("linux", 0.25), None);
+    assert_eq!(built("paper", 0.3), None);
 }
 
 // Laws.
@@ -337,6 +352,7 @@ proptest! {
             packets("min", min),
             packets("max", 2.0 * min),
             number("weight", weight),
+            ("arithmetic", Value::Choice("real")),
             ("draws", Value::Integer(draws)),
         ];
         let params = params(&DESCRIPTOR, if paper { "paper" } else { "linux" }, &changes);

@@ -1,6 +1,6 @@
 //! What DRR is and what can be set.
 
-use crate::flows::End;
+use crate::flows::{self, End};
 use sojourn_core::Amount;
 use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 
@@ -14,36 +14,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/sched/sch_drr.c",
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what all buckets together may hold: packets, bytes, or time at the link's rate",
-        },
+        flows::limit_of_all(Amount::Packets(1000.0)),
         Parameter {
             name: "drop",
             kind: Kind::Choice(End::NAMES),
             default: Value::Choice("tail"),
             description: "which end of the bucket with the most bytes pays for an overflow (ns-2: head)",
         },
-        Parameter {
-            name: "buckets",
-            kind: Kind::Integer { min: 1, max: 65_536 },
-            default: Value::Integer(1024),
-            description: "buckets that flows are hashed onto",
-        },
+        flows::BUCKETS,
         Parameter {
             name: "quantum",
             kind: Kind::OrAuto(&Kind::Integer { min: 1, max: 1_048_576 }),
             default: Value::Auto,
             description: "bytes that a turn adds to what a bucket may send; below a packet's size it takes several turns to send one, each of which costs time; auto is the link's full-size packet",
         },
-        Parameter {
-            name: "perfect",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether each flow has a bucket of its own instead of one by hash",
-        },
+        flows::PERFECT,
     ],
     presets: &[
         Preset {

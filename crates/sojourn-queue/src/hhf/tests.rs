@@ -51,6 +51,19 @@ fn a_flow_is_heavy_from_its_88th_packet_within_40_ms() {
     assert_eq!(classes.iter().filter(|&&class| usize::from(class) == HEAVY).count(), 1);
 }
 
+/// In ticks of 10 ms, 40 ms have passed only when five ticks have begun: 49.9 ms after a burst at 0.
+#[test]
+fn a_clock_of_ticks_is_late() {
+    let micros = |micros| Time::ZERO + Span::from_micros(micros);
+    let last_of_two = |later| {
+        let mut queue = hhf(&[("tick", Value::Span(Span::from_millis(10)))]);
+        burst(&mut queue, 1, 87, micros(9_999));
+        burst(&mut queue, 1, 1, micros(later))
+    };
+    assert_eq!(last_of_two(49_999), HEAVY, "tick 4");
+    assert_eq!(last_of_two(50_000), LIGHT, "tick 5");
+}
+
 /// At 10 Mbit/s no more than 50 000 B come in 40 ms.
 #[test]
 fn nobody_is_heavy_below_26_mbits() {

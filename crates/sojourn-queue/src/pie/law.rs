@@ -5,7 +5,7 @@ mod rate;
 
 pub(crate) use descriptor::*;
 
-use crate::{LinkProperties, Packet};
+use crate::{Backlog, LinkProperties, Packet};
 use rate::RateEstimator;
 pub(crate) use rate::THRESHOLD as RATE_THRESHOLD;
 use sojourn_core::registry::{ParameterError, Params, Value};
@@ -97,13 +97,6 @@ enum Guard {
 enum GuardDelay {
     Updated,
     Latest,
-}
-
-/// What waits in the queue that is controlled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Backlog {
-    pub(crate) packets: usize,
-    pub(crate) bytes: u64,
 }
 
 impl Law {
@@ -219,8 +212,9 @@ impl Law {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Controller {
     p: f64,
-    /// The delay of the latest departure, and that of the latest update.
-    latest: f64,
+    /// What the latest departure had waited, with timestamps.
+    latest: Span,
+    /// The delay of the latest update.
     updated: f64,
     accumulated: f64,
     phase: Phase,
@@ -261,7 +255,7 @@ impl Default for Controller {
     fn default() -> Self {
         Controller {
             p: 0.0,
-            latest: 0.0,
+            latest: Span::ZERO,
             updated: 0.0,
             accumulated: 0.0,
             phase: Phase::Waiting,
@@ -297,12 +291,21 @@ impl Controller {
         if law.ecn && packet.ecn.is_capable() && self.p <= law.mark_p { Verdict::Mark } else { Verdict::Drop }
     }
 
+    /// The delay of the latest departure, where departures have one; else that of the latest update.
+    #[inline]
+    fn latest(&self, law: &Law) -> f64 {
+        match law.estimator {
+            Estimator::Timestamp => self.latest.as_secs_f64(),
+            Estimator::DepartureRate | Estimator::LinkRate(_) => self.updated,
+        }
+    }
+
     /// The random decision (`drop_early`).
     #[inline]
     fn is_hit(&mut self, law: &Law, bytes: u32, backlog: Backlog, random: &mut Stream) -> bool {
         let delay = match law.guard_delay {
             GuardDelay::Updated => self.updated,
-            GuardDelay::Latest => self.latest,
+            GuardDelay::Latest => self.latest(law),
         };
         let spared = (delay < law.target / 2.0 && self.p < LOW_PROBABILITY) || law.is_guarded(backlog);
         if spared && law.tuning == Tuning::Rfc8033 {
@@ -332,7 +335,7 @@ impl Controller {
     pub(crate) fn departure<B>(&mut self, law: &Law, packet: &Packet<B>, backlog: Backlog, now: Time) {
         match law.estimator {
             Estimator::Timestamp => {
-                self.latest = if backlog.bytes == 0 { 0.0 } else { now.since(packet.enqueued).as_secs_f64() };
+                self.latest = if backlog.bytes == 0 { Span::ZERO } else { now.since(packet.enqueued) };
             }
             Estimator::DepartureRate => self.rate.departure(packet.bytes, backlog.bytes, now, law.rate_weight),
             Estimator::LinkRate(_) => {}
@@ -347,7 +350,7 @@ impl Controller {
     /// The periodic update (`calculate_drop_prob`); `backlog` waits.
     pub(crate) fn update(&mut self, law: &Law, backlog: Backlog) {
         let (delay, known) = match law.estimator {
-            Estimator::Timestamp => (self.latest, true),
+            Estimator::Timestamp => (self.latest(law), true),
             Estimator::DepartureRate => match self.rate.bytes_per_second() {
                 Some(rate) => (backlog.bytes as f64 / rate, true),
                 None => (0.0, false),
@@ -355,7 +358,6 @@ impl Controller {
             Estimator::LinkRate(rate) => (backlog.bytes as f64 / rate, true),
         };
         let old = std::mem::replace(&mut self.updated, delay);
-        self.latest = delay;
         let held = match self.phase {
             Phase::Waiting => law.burst_begins == BurstBegins::Arrival,
             Phase::Protected(_) => law.hold,

@@ -5,9 +5,19 @@ use sojourn_core::Span;
 /// An exponentially weighted moving average of the queue.
 #[derive(Debug)]
 pub(crate) struct Average {
-    value: f64,
+    kept: Kept,
     weight: f64,
     ageing: Ageing,
+}
+
+/// In what an average is kept.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Kept {
+    /// A real number.
+    Real(f64),
+    /// Linux (`red_calc_qavg`): a whole number of units of the weight, which is 2^-`log`. What a sample takes of the
+    /// average is cut to whole packets or bytes, so that the average comes out up to one of them too high.
+    Whole { scaled: u64, log: u32 },
 }
 
 /// What idle time does to the average. Rates are in typical packets per second.
@@ -24,15 +34,20 @@ pub(crate) enum Ageing {
 }
 
 impl Average {
-    /// An average that starts at zero.
+    /// An average that starts at zero, a real number.
     pub(crate) fn new(weight: f64, ageing: Ageing) -> Average {
-        Average { value: 0.0, weight, ageing }
+        Average { kept: Kept::Real(0.0), weight, ageing }
+    }
+
+    /// An average that starts at zero, in whole units of its weight, which is 2^-`log`.
+    pub(crate) fn whole(log: u32, ageing: Ageing) -> Average {
+        Average { kept: Kept::Whole { scaled: 0, log }, weight: libm::exp2(-f64::from(log)), ageing }
     }
 
     /// An average that never moves.
     #[cfg(test)]
     pub(crate) fn standing(value: f64) -> Average {
-        Average { value, weight: 0.0, ageing: Ageing::None }
+        Average { kept: Kept::Real(value), weight: 0.0, ageing: Ageing::None }
     }
 
     /// The weight of a new sample.
@@ -43,13 +58,13 @@ impl Average {
     /// Makes it so much.
     #[cfg(test)]
     pub(crate) fn set(&mut self, value: f64) {
-        self.value = value;
+        self.kept = self.kept.with(value);
     }
 
     /// The average.
     #[inline]
     pub(crate) fn value(&self) -> f64 {
-        self.value
+        self.kept.value()
     }
 
     /// An arrival finds `waiting` in the queue, after `idle` time without work, if there was any.
@@ -60,7 +75,7 @@ impl Average {
             // (1-w)^m says nothing about the queue of the moment where m is 0.
             return self.blend(waiting);
         }
-        self.value = self.aged(Some(idle));
+        self.kept = self.kept_after(idle);
         if matches!(self.ageing, Ageing::Steps(_) | Ageing::None) {
             self.blend(waiting);
         }
@@ -68,19 +83,69 @@ impl Average {
 
     /// What the average would be after `idle` time without work, if it has been idle, before a sample.
     pub(super) fn aged(&self, idle: Option<Span>) -> f64 {
-        let Some(idle) = idle else { return self.value };
+        idle.map_or(self.kept, |idle| self.kept_after(idle)).value()
+    }
+
+    fn kept_after(&self, idle: Span) -> Kept {
         let keep = 1.0 - self.weight;
         match self.ageing {
-            Ageing::Steps(rate) => self.value * power(keep, (rate * idle.as_secs_f64()) as u64),
-            Ageing::Curve(rate) => self.value * libm::pow(keep, rate * idle.as_secs_f64()),
-            Ageing::Table(table) => table.age(self.value, idle),
-            Ageing::None => self.value,
+            Ageing::Steps(rate) => self.kept.times(power(keep, (rate * idle.as_secs_f64()) as u64)),
+            Ageing::Curve(rate) => self.kept.times(libm::pow(keep, rate * idle.as_secs_f64())),
+            Ageing::Table(table) => table.age(self.kept, idle),
+            Ageing::None => self.kept,
         }
     }
 
+    /// A sample; `waiting` is whole.
     #[inline]
     fn blend(&mut self, waiting: f64) {
-        self.value = self.value * (1.0 - self.weight) + self.weight * waiting;
+        match &mut self.kept {
+            Kept::Real(value) => *value = *value * (1.0 - self.weight) + self.weight * waiting,
+            Kept::Whole { scaled, log } => *scaled = *scaled - (*scaled >> *log) + waiting as u64,
+        }
+    }
+}
+
+impl Kept {
+    #[inline]
+    fn value(self) -> f64 {
+        match self {
+            Kept::Real(value) => value,
+            Kept::Whole { scaled, log } => scaled as f64 / (1u64 << log) as f64,
+        }
+    }
+
+    /// The same kind of number, of another value.
+    fn with(self, value: f64) -> Kept {
+        match self {
+            Kept::Real(_) => Kept::Real(value),
+            Kept::Whole { log, .. } => Kept::Whole { scaled: (value * (1u64 << log) as f64) as u64, log },
+        }
+    }
+
+    fn times(self, factor: f64) -> Kept {
+        self.with(self.value() * factor)
+    }
+
+    /// Halved so many times.
+    fn halved(self, times: u32) -> Kept {
+        match self {
+            Kept::Real(value) => Kept::Real(value / (1u64 << times) as f64),
+            Kept::Whole { scaled, log } => Kept::Whole { scaled: scaled >> times, log },
+        }
+    }
+
+    /// Less by `parts`/2^`log_of_whole` of itself, but not below one half.
+    fn less(self, parts: u64, log_of_whole: u32) -> Kept {
+        match self {
+            Kept::Real(value) => Kept::Real(value * (1.0 - parts as f64 / (1u64 << log_of_whole) as f64).max(0.5)),
+            Kept::Whole { scaled, log } => {
+                let loss = (u128::from(scaled) * u128::from(parts)) >> log_of_whole;
+                let half = scaled >> 1;
+                let scaled = if loss < u128::from(half) { scaled - loss as u64 } else { half };
+                Kept::Whole { scaled, log }
+            }
+        }
     }
 }
 
@@ -129,7 +194,7 @@ impl Table {
     }
 
     /// `average` after `idle` time (`red_calc_qavg_from_idle_time`).
-    fn age(&self, average: f64, idle: Span) -> f64 {
+    fn age(&self, average: Kept, idle: Span) -> Kept {
         let micros = (idle.as_nanos() / 1000).min((CELLS - 1) << self.cell_log);
         let cell = micros >> self.cell_log;
         let halvings = if cell == CELLS - 1 {
@@ -138,17 +203,59 @@ impl Table {
             (((cell << self.cell_log) as f64) * self.slope).floor().min(MOST_HALVINGS)
         };
         if halvings > 0.0 {
-            return average / (1u64 << (halvings as u32)) as f64;
+            return average.halved(halvings as u32);
         }
         // Before the first halving the kernel goes down along a line, as far as one half.
-        let loss = micros as f64 / (1u64 << self.cell_log) as f64;
-        average * (1.0 - loss).max(0.5)
+        average.less(micros, self.cell_log)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn average_of(value: f64, weight: f64, ageing: Ageing) -> Average {
+        Average { kept: Kept::Real(value), weight, ageing }
+    }
+
+    /// red_calc_qavg_no_idle_time with Wlog 3, by hand: an average of whole eighths, from which only whole packets are
+    /// taken. Exactly, seven samples of 1 make 1 - (7/8)^7 = 0.607; ten standing packets leave 10.875 instead of 10.
+    #[test]
+    fn whole_units_forget_whole_packets() {
+        let mut average = Average::whole(3, Ageing::None);
+        let mut sample = |waiting, times| {
+            for _ in 0..times {
+                average.sample(waiting, None);
+            }
+            average.value()
+        };
+        assert_eq!(sample(1.0, 7), 0.875, "nothing is taken of less than a packet");
+        assert_eq!(sample(1.0, 1), 1.0);
+        assert_eq!(sample(10.0, 1), f64::from(8 - 1 + 10) / 8.0);
+        assert_eq!(sample(10.0, 100), 10.0);
+        assert_eq!(sample(20.0, 1), 11.25);
+        assert_eq!(sample(10.0, 100), 10.875, "from above it stays where the whole packets are those that wait");
+        assert_eq!(sample(0.0, 100), 0.875);
+    }
+
+    /// Wlog 3 and the table of `the_table_of_tc_is_reproduced`: what is left is cut to whole eighths.
+    #[test]
+    fn whole_units_age_in_whole_units() {
+        let after = |eighths: f64, micros| {
+            let table = Table::new(1.0 / 8.0, 1.25e6, 1000.0).unwrap();
+            let mut average = Average::whole(3, Ageing::Table(table));
+            average.set(eighths / 8.0);
+            average.sample(99.0, Some(Span::from_micros(micros)));
+            average.value() * 8.0
+        };
+        assert_eq!(after(11.0, 0), 11.0, "no sample");
+        assert_eq!(after(11.0, 2048), 11.0 - 2.0, "11/4 is cut to 2");
+        assert_eq!(after(11.0, 4096), 5.0, "half, which is cut");
+        assert_eq!(after(11.0, 90_000), 5.0);
+        assert_eq!(after(11.0, 12 << 13), 5.0, "one halving");
+        assert_eq!(after(11.0, 23 << 13), 2.0, "two");
+        assert_eq!(after(1e6, 10_000_000), 0.0, "31 halvings");
+    }
 
     /// ns-2's and Linux's own loops, for comparison with the closed forms.
     #[test]
@@ -162,19 +269,19 @@ mod tests {
 
     #[test]
     fn a_thousand_idle_packets_leave_0_675_of_5() {
-        let mut average = Average { value: 5.0, weight: 0.002, ageing: Ageing::Curve(1000.0) };
+        let mut average = average_of(5.0, 0.002, Ageing::Curve(1000.0));
         average.sample(0.0, Some(Span::from_secs(1)));
         assert!((average.value() - 0.675).abs() < 0.0005, "{}", average.value());
 
         // ns-2 counts the arrival as one packet more.
-        let mut average = Average { value: 5.0, weight: 0.002, ageing: Ageing::Steps(1000.0) };
+        let mut average = average_of(5.0, 0.002, Ageing::Steps(1000.0));
         average.sample(0.0, Some(Span::from_secs(1)));
         assert!((average.value() - 0.675 * 0.998).abs() < 0.0005, "{}", average.value());
     }
 
     #[test]
     fn whole_packets_only_in_steps() {
-        let mut average = Average { value: 8.0, weight: 0.5, ageing: Ageing::Steps(1000.0) };
+        let mut average = average_of(8.0, 0.5, Ageing::Steps(1000.0));
         average.sample(0.0, Some(Span::from_micros(1999)));
         assert_eq!(average.value(), 2.0);
     }
@@ -197,7 +304,7 @@ mod tests {
         let table = Table::new(1.0 / 8.0, 1.25e6, 1000.0).unwrap();
         assert_eq!(table.cell_log, 13);
         assert!((table.slope - 0.133_531_39 / 12_500.0).abs() < 1e-12);
-        let after = |micros| table.age(1024.0, Span::from_micros(micros));
+        let after = |micros| table.age(Kept::Real(1024.0), Span::from_micros(micros)).value();
         assert_eq!(after(0), 1024.0);
         assert_eq!(after(2048), 768.0);
         assert_eq!(after(4096), 512.0);
@@ -213,7 +320,7 @@ mod tests {
         for ageing in [Ageing::Steps(800.0), Ageing::Curve(800.0), Ageing::Table(table)] {
             let mut last = f64::INFINITY;
             for millis in 0..3000 {
-                let mut average = Average { value: 10.0, weight: 1.0 / 64.0, ageing };
+                let mut average = average_of(10.0, 1.0 / 64.0, ageing);
                 average.sample(0.0, Some(Span::from_millis(millis)));
                 assert!(average.value() <= last && average.value() >= 0.0, "{ageing:?} at {millis} ms");
                 last = average.value();

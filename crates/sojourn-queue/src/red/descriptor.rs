@@ -1,22 +1,18 @@
 //! What RED is and what can be set.
 
+use crate::fifo::limit;
 use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Rate, Span};
 
-/// `tc red` assumes this rate where none is given.
-const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
+/// `tc red` and its kin assume this rate where none is given.
+pub(crate) const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");
 
 /// `ns3::RedQueueDisc::LinkBandwidth` where it is not set.
 const NS3_BANDWIDTH: Rate = Rate::from_bits_per_second(1_500_000).expect("not zero");
 
 /// All parameters of RED; those of Adaptive RED begin with them.
 pub(crate) const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "limit",
-        kind: Kind::Amount { min_packets: 1.0, whole: true },
-        default: Value::Amount(Amount::Packets(1000.0)),
-        description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-    },
+    limit(Amount::Packets(1000.0)),
     Parameter {
         name: "limit_counts",
         kind: Kind::Choice(&["packets", "full-packets", "mean-packets"]),
@@ -96,6 +92,12 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
         description: "packets of a burst that the rule burst lets pass; auto is (2 min + max)/(3 mean_packet)",
     },
     Parameter {
+        name: "arithmetic",
+        kind: Kind::Choice(&["real", "whole"]),
+        default: Value::Choice("real"),
+        description: "how averages are computed: as real numbers, or as Linux does, in whole units of the weight, of which whole packets or bytes are forgotten and count above min; a weight must then be a power of 1/2",
+    },
+    Parameter {
         name: "gentle",
         kind: Kind::Boolean,
         default: Value::Boolean(true),
@@ -169,6 +171,40 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     },
 ];
 
+/// The parameter `name` of RED, for its kin.
+pub(crate) const fn of_red(name: &str) -> Parameter {
+    Parameter::of(PARAMETERS, name)
+}
+
+/// What ns-2's RED has otherwise.
+pub(crate) const NS2: &[(&str, Value)] = &[
+    ("limit", Value::Amount(Amount::Packets(50.0))),
+    ("limit_counts", Value::Choice("mean-packets")),
+    ("limit_rule", Value::Choice("below")),
+    ("unit", Value::Choice("bytes")),
+    ("mean_packet", Value::Integer(500)),
+    ("forced", Value::Boolean(false)),
+    ("spread", Value::Choice("wait")),
+    ("by_size", Value::Choice("after-spread")),
+    ("first_is_free", Value::Boolean(true)),
+    ("mark_p", Value::Number(0.1)),
+];
+
+/// What Linux's RED has otherwise.
+pub(crate) const LINUX: &[(&str, Value)] = &[
+    ("limit_counts", Value::Choice("full-packets")),
+    ("limit_restarts_count", Value::Boolean(false)),
+    ("unit", Value::Choice("bytes")),
+    ("mean_packet", Value::Integer(1000)),
+    ("auto_thresholds", Value::Choice("limit")),
+    ("max_p", Value::Number(0.02)),
+    ("auto_weight", Value::Choice("burst")),
+    ("gentle", Value::Boolean(false)),
+    ("spread", Value::Choice("threshold")),
+    ("ageing", Value::Choice("table")),
+    ("bandwidth", Value::Rate(TC_BANDWIDTH)),
+];
+
 /// How `tc red` is told.
 pub(crate) const SETTINGS: &[Setting] = &[
     Setting::option("limit", "limit", Unit::BytesOfFullPackets),
@@ -201,35 +237,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "ns2",
             summary: "ns-2.35: automatic thresholds and weight, everything in bytes of a 500 B packet",
-            values: &[
-                ("limit", Value::Amount(Amount::Packets(50.0))),
-                ("limit_counts", Value::Choice("mean-packets")),
-                ("limit_rule", Value::Choice("below")),
-                ("unit", Value::Choice("bytes")),
-                ("mean_packet", Value::Integer(500)),
-                ("forced", Value::Boolean(false)),
-                ("spread", Value::Choice("wait")),
-                ("by_size", Value::Choice("after-spread")),
-                ("first_is_free", Value::Boolean(true)),
-                ("mark_p", Value::Number(0.1)),
-            ],
+            values: NS2,
         },
         Preset {
             name: "linux",
-            summary: "tc red with avpkt 1000: thresholds from limit, weight from burst, no gentle region",
-            values: &[
-                ("limit_counts", Value::Choice("full-packets")),
-                ("limit_restarts_count", Value::Boolean(false)),
-                ("unit", Value::Choice("bytes")),
-                ("mean_packet", Value::Integer(1000)),
-                ("auto_thresholds", Value::Choice("limit")),
-                ("max_p", Value::Number(0.02)),
-                ("auto_weight", Value::Choice("burst")),
-                ("gentle", Value::Boolean(false)),
-                ("spread", Value::Choice("threshold")),
-                ("ageing", Value::Choice("table")),
-                ("bandwidth", Value::Rate(TC_BANDWIDTH)),
-            ],
+            summary: "tc red with avpkt 1000: thresholds from limit, weight from burst, no gentle region. Linux's average has whole bytes, so that it is up to a byte higher; arithmetic whole is the same to the bit",
+            values: LINUX,
         },
         Preset {
             name: "ns3",

@@ -53,8 +53,9 @@ pub(crate) fn setup(params: &Params, link: &LinkProperties) -> Result<Setup, Par
     let context = Context { params, link, unit, mean_packet };
     let entry = context.entry()?;
     let ramp = context.ramp(entry.limit)?;
-    let weight = context.weight(&ramp)?;
-    Ok(Setup { unit, entry, ramp, average: Average::new(weight, context.ageing(weight)?), spread: context.spread()? })
+    let average = context.average(&ramp)?;
+    let spread = context.spread(&ramp)?;
+    Ok(Setup { unit, entry, ramp, average, spread })
 }
 
 impl Context<'_> {
@@ -92,11 +93,7 @@ impl Context<'_> {
     fn entry(&self) -> Result<Entry, ParameterError> {
         let limit = self.limit();
         let overshoot = self.params.choice("limit_rule") == "below";
-        let full = u64::from(self.link.packet_bytes);
-        if !overshoot && matches!(limit, Limit::Bytes(bytes) if bytes < full) {
-            let rule = format!("room for at least one full-size packet ({full} B), or every one is dropped");
-            return Err(ParameterError::new("limit", rule));
-        }
+        let limit = if overshoot { limit } else { limit.for_full_packets("limit", self.link)? };
         Ok(Entry { limit, overshoot })
     }
 
@@ -112,6 +109,7 @@ impl Context<'_> {
             max_p: self.params.number("max_p"),
             gentle: self.params.boolean("gentle"),
             gentle_from: self.params.number("max_p"),
+            whole: self.is_whole(),
         };
         if ramp.min < ramp.max {
             Ok(ramp)
@@ -137,6 +135,26 @@ impl Context<'_> {
         };
         let auto_max = min.map_or(self.in_unit(limit / LIMIT_OVER_MAX).floor(), |min| min * MAX_OVER_MIN);
         ((max.unwrap_or(auto_max) / MAX_OVER_MIN).floor(), auto_max)
+    }
+
+    /// Whether it computes as Linux does.
+    fn is_whole(&self) -> bool {
+        self.params.choice("arithmetic") == "whole"
+    }
+
+    fn average(&self, ramp: &Ramp) -> Result<Average, ParameterError> {
+        let weight = self.weight(ramp)?;
+        let ageing = self.ageing(weight)?;
+        if !self.is_whole() {
+            return Ok(Average::new(weight, ageing));
+        }
+        (0..MOST_HALVINGS).find(|&log| libm::exp2(f64::from(-log)) == weight).map_or_else(
+            || {
+                let rule = "a power of 1/2, as Linux has it (1, 0.5, 0.25 to 2^-31), or arithmetic real";
+                Err(ParameterError::new("weight", rule))
+            },
+            |log| Ok(Average::whole(log as u32, ageing)),
+        )
     }
 
     fn weight(&self, ramp: &Ramp) -> Result<f64, ParameterError> {
@@ -190,7 +208,7 @@ impl Context<'_> {
         })
     }
 
-    fn spread(&self) -> Result<Spread, ParameterError> {
+    fn spread(&self, ramp: &Ramp) -> Result<Spread, ParameterError> {
         let rule = match self.params.choice("spread") {
             "uniform" => Rule::Uniform,
             "wait" => Rule::Wait,
@@ -205,7 +223,8 @@ impl Context<'_> {
         if rule == Rule::Threshold && by_size == BySize::After {
             return Err(ParameterError::new("by_size", "no or before-spread, where spread is threshold"));
         }
-        Ok(Spread::new(rule, by_size, self.mean_packet as u32))
+        let spread = Spread::new(rule, by_size, self.mean_packet as u32);
+        Ok(if self.is_whole() { spread.cut_to(ramp.max_p / (ramp.max - ramp.min)) } else { spread })
     }
 }
 

@@ -38,12 +38,22 @@ pub(crate) struct Spread {
     bytes: u64,
     /// The number that [`Rule::Threshold`] drew, in [0, 1).
     threshold: f64,
+    /// To whole multiples of what that number is cut; 0 where it is not (Linux cuts: see [`Spread::cut_to`]).
+    step: f64,
 }
 
 impl Spread {
     /// A spread that starts outside of the region where packets are dropped.
     pub(crate) fn new(rule: Rule, by_size: BySize, mean_packet: u32) -> Spread {
-        Spread { rule, by_size, mean_packet, count: -1, bytes: 0, threshold: 0.0 }
+        Spread { rule, by_size, mean_packet, count: -1, bytes: 0, threshold: 0.0, step: 0.0 }
+    }
+
+    /// The same, with the number drawn for [`Rule::Threshold`] cut to a whole multiple of `step`.
+    ///
+    /// Linux compares count times the average's whole packets or bytes above min with a whole random number below
+    /// (max - min)/max_p: in units of the latter's inverse, this step.
+    pub(crate) fn cut_to(self, step: f64) -> Spread {
+        Spread { step, ..self }
     }
 
     /// The average fell below the region where packets are dropped.
@@ -122,7 +132,8 @@ impl Spread {
             return false;
         }
         let scale = if self.by_size == BySize::Before { f64::from(bytes) / f64::from(self.mean_packet) } else { 1.0 };
-        self.count as f64 * p * scale >= self.threshold
+        // A whole number of steps reaches the threshold cut to whole steps if one more would pass the threshold itself.
+        self.count as f64 * p * scale + self.step >= self.threshold
     }
 }
 
@@ -191,6 +202,27 @@ mod tests {
         assert_eq!(range(gaps), (1, 50));
         assert!((mean(gaps) - 25.5).abs() < 0.3, "{}", mean(gaps));
         assert_uniform(gaps);
+    }
+
+    /// max_p 0.1 over 40 packets is a step of 1/400. At 8 packets above min, p 0.02, count * 8 reaches the whole part of
+    /// X = 400 u: gaps are 1...50 still, but the first has the numbers below 9 for it, and the last those from 393 on.
+    #[test]
+    fn a_random_number_cut_to_whole_packets() {
+        let mut spread = Spread::new(Rule::Threshold, BySize::No, 500).cut_to(0.1 / 40.0);
+        let mut random = Stream::new(3, "gaps");
+        let mut gap = 0;
+        let mut gaps = Vec::new();
+        while gaps.len() < 50_000 {
+            gap += 1;
+            if spread.test(0.02, 500, &mut random) {
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        assert_eq!(range(&gaps[1..]), (1, 50));
+        let share = |length| gaps.iter().filter(|&&gap| gap == length).count() as f64 / 50_000.0;
+        assert!((share(1) - 9.0 / 400.0).abs() < 0.003, "{}", share(1));
+        assert!((share(20) - 8.0 / 400.0).abs() < 0.003, "{}", share(20));
+        assert!((share(50) - 7.0 / 400.0).abs() < 0.003, "{}", share(50));
     }
 
     #[test]

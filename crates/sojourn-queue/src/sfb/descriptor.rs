@@ -1,5 +1,6 @@
 //! What SFB is and what can be set.
 
+use crate::fifo::limit;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Span};
 
@@ -13,12 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "iproute2 tc/q_sfb.c",
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what may wait, besides the packet on the wire: packets, bytes, or time at the link's rate",
-        },
+        limit(Amount::Packets(1000.0)),
         Parameter {
             name: "target",
             kind: Kind::Integer { min: 1, max: 1_000_000 },

@@ -1,6 +1,7 @@
 //! What SFQ is and what can be set.
 
-use crate::flows::End;
+use crate::fifo::limit;
+use crate::flows::{self, End};
 use sojourn_core::registry::{Auto, Descriptor, Form, Kind, Linux, Parameter, Preset, Setting, Unit, Value};
 use sojourn_core::{Amount, Span};
 
@@ -16,10 +17,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     parameters: &[
         Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(127.0)),
             description: "packets of all flows together; bytes or a time mean that many full-size packets",
+            ..limit(Amount::Packets(127.0))
         },
         Parameter {
             name: "overflow",
@@ -46,10 +45,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "buckets that may hold packets at once, arrivals for others being dropped; auto is any number",
         },
         Parameter {
-            name: "buckets",
-            kind: Kind::Integer { min: 1, max: 65_536 },
-            default: Value::Integer(1024),
             description: "buckets that flows are hashed onto (tc divisor, there a power of two)",
+            ..flows::BUCKETS
         },
         Parameter {
             name: "turn",
@@ -69,12 +66,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Span(Span::ZERO),
             description: "time between changes of the hash, which move waiting packets to their new buckets; 0 s is never",
         },
-        Parameter {
-            name: "perfect",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether each flow has a bucket of its own instead of one by hash (for study)",
-        },
+        flows::PERFECT_FOR_STUDY,
     ],
     presets: &[
         Preset {

@@ -1,6 +1,6 @@
 //! What SQF is and what can be set.
 
-use crate::flows::End;
+use crate::flows::{self, End};
 use sojourn_core::Amount;
 use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
 
@@ -14,30 +14,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Guillemin and Simonian 2013, Analysis of the Shortest Queue First service discipline with two classes",
     ],
     parameters: &[
-        Parameter {
-            name: "limit",
-            kind: Kind::Amount { min_packets: 1.0, whole: true },
-            default: Value::Amount(Amount::Packets(1000.0)),
-            description: "what all queues together may hold: packets, bytes, or time at the link's rate",
-        },
+        flows::limit_of_all(Amount::Packets(1000.0)),
         Parameter {
             name: "drop",
             kind: Kind::Choice(End::NAMES),
             default: Value::Choice("tail"),
             description: "which end of the queue with the most bytes pays for an overflow",
         },
-        Parameter {
-            name: "buckets",
-            kind: Kind::Integer { min: 1, max: 65_536 },
-            default: Value::Integer(1024),
-            description: "queues that flows are hashed onto",
-        },
-        Parameter {
-            name: "perfect",
-            kind: Kind::Boolean,
-            default: Value::Boolean(false),
-            description: "whether each flow has a queue of its own instead of one by hash",
-        },
+        flows::BUCKETS,
+        flows::PERFECT,
     ],
     presets: &[Preset {
         name: "paper",

@@ -1,8 +1,8 @@
 //! What WRED is and what can be set.
 
-use crate::red::descriptor::PARAMETERS as RED;
+use crate::red::descriptor::{TC_BANDWIDTH, of_red as red};
+use sojourn_core::Amount;
 use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, Preset, Value};
-use sojourn_core::{Amount, Rate};
 
 const fn threshold(name: &'static str, packets: f64, description: &'static str) -> Parameter {
     let kind = Kind::Amount { min_packets: 0.0, whole: false };
@@ -11,24 +11,6 @@ const fn threshold(name: &'static str, packets: f64, description: &'static str) 
 
 const fn max_p(name: &'static str, probability: f64, description: &'static str) -> Parameter {
     Parameter { name, kind: Kind::Number { min: 1e-6, max: 1.0 }, default: Value::Number(probability), description }
-}
-
-/// The parameter that RED has under the same name.
-const fn red(name: &'static str) -> Parameter {
-    let mut index = 0;
-    while !same(RED[index].name, name) {
-        index += 1;
-    }
-    RED[index]
-}
-
-const fn same(a: &str, b: &str) -> bool {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut index = 0;
-    while index < a.len() && index < b.len() && a[index] == b[index] {
-        index += 1;
-    }
-    index == a.len() && index == b.len()
 }
 
 /// Thresholds are those of the example scripts of ns-2's diffserv module.
@@ -72,6 +54,7 @@ const PARAMETERS: &[Parameter] = &[
     red("weight"),
     red("auto_weight"),
     red("burst"),
+    red("arithmetic"),
     Parameter { default: Value::Boolean(false), ..red("gentle") },
     red("spread"),
     red("ageing"),
@@ -152,6 +135,3 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ),
     ..Descriptor::PLAIN
 };
-
-/// What `tc gred` assumes where no bandwidth is given.
-const TC_BANDWIDTH: Rate = Rate::from_bits_per_second(10_000_000).expect("not zero");

@@ -198,3 +198,14 @@ proptest! {
         }
     }
 }
+
+/// A delayed acknowledgement waits for the next tick of the clock.
+#[test]
+fn an_acknowledgement_is_sent_at_a_tick() {
+    let mut receiver = receiver(&[("timer_tick", Value::Span(Span::from_millis(30)))], Clock::default());
+    assert!(receiver.on_data(&data(0, 0), false, at(50)).ack.is_none());
+    assert_eq!(receiver.deadline(), at(150), "100 ms later, which is a tick");
+    assert!(receiver.on_timer(at(150)).is_some());
+    assert!(receiver.on_data(&data(1, 0), false, at(151)).ack.is_none());
+    assert_eq!(receiver.deadline(), at(270));
+}

@@ -283,3 +283,34 @@ impl Endpoint for Sender {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_core::Rate;
+
+    /// Bytes that a bound of 8 Mbit/s lets through in a second, asked every `millis`.
+    fn let_through(millis: u64) -> u64 {
+        let rate = Rate::from_bits_per_second(8_000_000).expect("a rate");
+        let mut bound = Bound { serializer: Serializer::new(rate), until: Time::ZERO };
+        let mut packets = 0;
+        for now in (0..1000).step_by(millis as usize).map(|at| Time::ZERO + Span::from_millis(at)) {
+            while bound.allows(now) {
+                bound.spend(1000, now);
+                packets += 1;
+            }
+            let next = bound.next(now).expect("no more is allowed");
+            assert!(next > now && bound.allows(next));
+        }
+        packets * 1000
+    }
+
+    /// 1 MB in a second and 10 ms more; the last packet of each overdraft is sent whole. One who is woken late keeps the
+    /// rate up to the overdraft, and what is later than that is lost and not made up for.
+    #[test]
+    fn a_bound_gives_its_rate_and_a_moment_more() {
+        assert_eq!(let_through(1), 999_000 + 10_000 + 1000);
+        assert_eq!(let_through(10), 990_000 + 10_000 + 1000);
+        assert_eq!(let_through(40), 25 * 11_000);
+    }
+}

@@ -176,6 +176,7 @@ def remedies(lab: Lab) -> Findings:
             )
         axes.set_yscale("log")
         axes.margins(x=0.22, y=0.08)
+        axes.axvline(0, color="#999999", linewidth=0.6, zorder=0)
         axes.set_xlabel(("goodput lost, of the uplink [%]", "goodput lost, mean of both ways [%]")[index])
         axes.set_ylabel("mean delay of a thin stream, less the path's [ms]")
 
@@ -326,7 +327,7 @@ def today(lab: Lab) -> Findings:
                 **line(position),
             )
         axes.set_xticks(range(len(FLOWS)), list(FLOWS), rotation=40, ha="right")
-        axes.set_ylabel("mean delay of a thin stream, less the path's [ms]")
+        axes.set_ylabel("mean delay of a thin stream,\nless the path's [ms]")
         axes.set_yscale("log")
 
     found.show("today", panels(LOADS, draw, height_in=3.7, share=True), "Padding beside uploads by other controls")

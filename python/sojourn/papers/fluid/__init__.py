@@ -1,12 +1,12 @@
 """Gong, Rossi, Leonardi: the fluid model of TCP and LEDBAT under RED, beside packets."""
 
-from sojourn.papers.fluid import stability, targets, thresholds
+from sojourn.papers.fluid import scale, stability, targets, thresholds
 from sojourn.papers.study import Study
 
 FLUID = Study(
     name="fluid",
     title="Modeling the interdependency of low-priority congestion control and active queue management",
     source="Gong, Rossi, Leonardi, ITC 2013 (arXiv 1303.6817)",
-    items=(*targets.ITEMS, *thresholds.ITEMS, *stability.ITEMS),
-    pictures=(("targets", "targets"), ("thresholds", "thresholds"), ("stability", "stability")),
+    items=(*targets.ITEMS, *thresholds.ITEMS, *scale.ITEMS, *stability.ITEMS),
+    pictures=(("targets", "targets"), ("thresholds", "thresholds"), ("scale", "scale"), ("stability", "stability")),
 )

@@ -221,7 +221,12 @@ WHY_PLAIN = (
     "shorter queue; LEDBAT flows that begin in TCP's first burst take its queue for their base delay."
 )
 WHY_ALIKE = (
-    "Partly open. Where the queue rests near the target, LEDBAT's rate is the root of a small difference: the queue's "
-    "swings, which the model of means does not have, and a few packets of queue less give it much more."
+    "Explained: at this rate a flow has a few packets in flight, which the model takes for a continuous window. With "
+    "windows ten times as large packets come to the model (see Larger windows). Nearest to the target some is left: "
+    "LEDBAT's rate is the root of a small difference there, and the queue swings, which a model of means does not have."
 )
-WHY_QUEUE = "Open. The refinement that the paper names, a decrease by 1.5 (dotted), lies nearer."
+WHY_QUEUE = (
+    "Explained: at this rate a flow has a few packets in flight, which the model takes for a continuous window; with "
+    "windows ten times as large the queue is the model's (see Larger windows). A decrease by 1.5 (dotted), which the "
+    "paper names, points the same way."
+)

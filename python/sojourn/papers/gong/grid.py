@@ -36,7 +36,7 @@ FLOWS = (1, 2, 3, 4, 5)
 SHOWN = 6
 # The paper prints the part of the time that a flow is on, but not how long an on and an off time take together.
 CYCLE_S = 10.0
-SHORT_CYCLE_S = 2.0
+SHORT_CYCLES_S = (2.0, 1.0, 0.5)
 # Why DropTail keeps no priority at one place of the grid.
 FULL_BUT_SHORT = (
     "100 packets at 10 Mbit/s are 120 ms: a full DropTail buffer hardly exceeds LEDBAT's target of 100 ms, and LEDBAT "

@@ -164,6 +164,18 @@ def _share(results: Results, key: Key) -> Number:
     return results.number(key, SHARE, SECOND)
 
 
+def _is_half(share: Number) -> bool:
+    return abs(share.mean - _HALF) <= max(_POINTS, share.half)
+
+
+def _shares_alike(results: Results, sender_name: str, router: str, paper: str) -> Check:
+    """Test that two flows of one sender have half each."""
+    share = _share(results, (sender_name, sender_name, router))
+    return check(
+        f"{router}: two {sender_name} flows share alike", paper, f"{share.text(0, 100)} %", agrees=_is_half(share)
+    )
+
+
 def _without_aqm(results: Results) -> list[Check]:
     shares = {pair: _share(results, (*pair, _NO_AQM)) for pair in PAIRS}
     return [
@@ -171,7 +183,7 @@ def _without_aqm(results: Results) -> list[Check]:
             "no AQM: default behaviour, whoever the senders are: half each",
             "all six pairs",
             ", ".join(f"{' + '.join(pair)} {share.text(0, 100)}" for pair, share in shares.items()) + " %",
-            agrees=all(abs(share.mean - 0.5) <= max(_POINTS, share.half) for share in shares.values()),
+            agrees=all(map(_is_half, shares.values())),
         )
     ]
 
@@ -206,16 +218,7 @@ def _pushed(results: Results) -> list[Check]:
                 agrees=share.mean - share.half > _HALF,
             )
         )
-    even = _share(results, (NEW, NEW, _STANDARD))
-    return [
-        *checks,
-        check(
-            "standard ECN: two ECT(1) flows share alike",
-            "half",
-            f"{even.text(0, 100)} %",
-            agrees=abs(even.mean - 0.5) <= max(_POINTS, even.half),
-        ),
-    ]
+    return [*checks, _shares_alike(results, NEW, _STANDARD, "half")]
 
 
 def _marked_early(results: Results) -> list[Check]:
@@ -228,13 +231,12 @@ def _marked_early(results: Results) -> list[Check]:
                 f"early marking: the ECT(1) flow, with {NEW_FACTOR:g}, keeps its share beside {other}",
                 "may need to be more aggressive",
                 f"{share.text(0, 100)} %",
-                agrees=share.mean >= 0.5 - _POINTS,
+                agrees=share.mean >= _HALF - _POINTS,
                 why="Marked in nearly every round trip, it would have to reduce much less; the next item says how "
                 "much.",
             )
         )
     early, late = (results.number((NEW, NEW, router), "queue_ms_mean", SECOND) for router in (_EARLY, _STANDARD))
-    equal = _share(results, (OLD, OLD, _EARLY))
     used, usual, paced = (
         results.number(key, UTILIZATION, FIRST) for key in ((NEW, NEW, _EARLY), (NEW, NEW, _STANDARD), _PACED)
     )
@@ -255,12 +257,7 @@ def _marked_early(results: Results) -> list[Check]:
             f"delayed acknowledgements alone send two or three packets at once. With paced packets the same two use "
             f"{paced.text(0, 100)} %.",
         ),
-        check(
-            "early marking: two ECT(0) flows share alike",
-            "supposedly almost equally",
-            f"{equal.text(0, 100)} %",
-            agrees=abs(equal.mean - 0.5) <= max(_POINTS, equal.half),
-        ),
+        _shares_alike(results, OLD, _EARLY, "supposedly almost equally"),
     ]
 
 

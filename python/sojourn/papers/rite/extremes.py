@@ -148,16 +148,19 @@ def _findings(lab: Lab, place: Place) -> tuple[Findings, Results]:
     return found, results
 
 
+def _codel(results: Results, flows: int, metric: str) -> Iterator[Number]:
+    """Return a metric without an AQM, under CoDel as it is, and under CoDel with scaled times."""
+    for names in ((NO_AQM, DEFAULT), ("CoDel", DEFAULT), ("CoDel", SCALED)):
+        yield results.number((*names, flows), metric)
+
+
 def datacentre(lab: Lab) -> Findings:
     """Ask whether something structural makes AQMs unsuitable for a fast and short link."""
     place = DATACENTRE
     found, results = _findings(lab, place)
     found.checks = list(_fast(place, results))
     flows = place.levels[-1]
-    plain, wrong, right = (
-        1e3 * results.number((*names, flows), TAIL).mean
-        for names in ((NO_AQM, DEFAULT), ("CoDel", DEFAULT), ("CoDel", SCALED))
-    )
+    plain, wrong, right = (1e3 * number.mean for number in _codel(results, flows, TAIL))
     found.verdict = (
         f"At {place.rate} and 100 µs the 90th percentile of delay is {plain:.0f} µs without an AQM, {wrong:.0f} µs "
         f"under CoDel as it is, {right:.0f} µs with its times divided by {1 / place.scale:g}: a matter of constants."
@@ -207,11 +210,7 @@ def rural(lab: Lab) -> Findings:
     place = RURAL
     found, results = _findings(lab, place)
     found.checks = list(_slow(place, results))
-    flows = place.levels[0]
-    plain, wrong, right = (
-        results.number((*names, flows), UTILIZATION)
-        for names in ((NO_AQM, DEFAULT), ("CoDel", DEFAULT), ("CoDel", SCALED))
-    )
+    plain, wrong, right = _codel(results, place.levels[0], UTILIZATION)
     found.verdict = (
         f"At {place.rate} and {place.rtt_ms:g} ms a flow uses {plain.text(0, 100)} % of the link without an AQM, "
         f"{wrong.text(0, 100)} % under CoDel as it is, {right.text(0, 100)} % with its times seven times as long."

@@ -1,7 +1,5 @@
-"""Section 3.3.2: CDG, which backs off where delay rises: its probability, its neighbours, random loss, and marks."""
+"""Section 3.3.2: CDG, which backs off where delay rises: its probability, and its neighbours."""
 
-import math
-from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -9,7 +7,6 @@ from matplotlib.axes import Axes
 from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
-    LINK_DROP_RATE,
     QUEUE_MS,
     SHARE,
     TCP,
@@ -21,17 +18,11 @@ from sojourn.papers.measures import (
     measure,
     shown,
 )
+from sojourn.papers.rite.cdg import PAPER, SEEDS, VARIANTS, WORDS, base, droptail, group
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.study import Check, Findings, Item, Table
 
-SEEDS = 5
-RATE_MBPS = 10.0
-RTT_MS = 50.0
-# 10 Mbit/s for 50 ms in packets of 1500 B.
-BDP_PACKETS = 42
-GOODPUT = "goodput_mbps"
 SCALE_MS = 3.0
-
 # Said before any run. Back-offs at round-trip times that differ by a factor of 20 lie within a quarter of their mean;
 # a neighbour "coexists" with at least half of its fair share.
 ALIKE = 0.25
@@ -43,50 +34,6 @@ RISE_SEEDS = 10
 RISE_FLOWS = 4
 RIVALS = ("newreno", "cubic")
 BUFFERS = (0.5, 1.0, 2.0, 4.0)
-LOSSES = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)
-MUCH_LOSS = 0.01
-PAPER, LINUX = "CDG", "CDG, Linux"
-NO_TOLERANCE = "CDG without tolerance"
-VARIANTS: dict[str, dict[str, Any]] = {
-    PAPER: {"kind": "cdg", "preset": "paper"},
-    "CDG, FreeBSD": {"kind": "cdg", "preset": "freebsd"},
-    LINUX: {"kind": "cdg", "preset": "linux"},
-    "CDG without shadow": {"kind": "cdg", "preset": "paper", "shadow": "off"},
-    "CDG that never ignores": {"kind": "cdg", "preset": "paper", "ineffective": "auto", "hold": "auto"},
-    "CDG, scavenger": {"kind": "cdg", "preset": "scavenger"},
-}
-UNDER_LOSS: dict[str, dict[str, Any]] = {
-    PAPER: VARIANTS[PAPER],
-    NO_TOLERANCE: VARIANTS[PAPER] | {"tolerance": False},
-    LINUX: VARIANTS[LINUX],
-    "NewReno": {"kind": "newreno"},
-    "CUBIC": {"kind": "cubic"},
-    "Westwood+": {"kind": "westwood"},
-}
-AQMS = {"CoDel": "codel", "PIE": "pie"}
-
-
-def _base(groups: list[dict[str, Any]], **changes: Any) -> dict[str, Any]:
-    tables: dict[str, Any] = {
-        "name": "rite-cdg",
-        "duration": "60 s",
-        "warmup": "10 s",
-        "bottleneck": {"rate": f"{RATE_MBPS:g} Mbit/s", "queue": _droptail(1.0)},
-        "group": groups,
-    }
-    return tables | changes
-
-
-def _group(name: str, flows: int, control: str | Mapping[str, Any] = "cdg", **changes: Any) -> dict[str, Any]:
-    start = {"uniform": ["0 s", "1 s"]}
-    return {"name": name, "control": control, "flows": flows, "rtt": f"{RTT_MS:g} ms", "start": start} | changes
-
-
-def _droptail(buffer: float) -> dict[str, Any]:
-    return {"kind": "droptail", "limit": f"{math.ceil(buffer * BDP_PACKETS)} packets"}
-
-
-# How often it backs off.
 
 
 def _rise_name(rtt_ms: int) -> str:
@@ -98,7 +45,7 @@ def backoffs(lab: Lab) -> Findings:
     transport = {"payload": "100 B", "receive_window": "2 packets", "ack_every": 1}
     control = VARIANTS["CDG that never ignores"]
     groups = [
-        _group(
+        group(
             _rise_name(rtt),
             RISE_FLOWS,
             control,
@@ -110,7 +57,7 @@ def backoffs(lab: Lab) -> Findings:
     ]
     # Fills the link, so that the queue grows by all that the flows send.
     filler = {"name": "filler", "rtt": "10 ms", "traffic": {"kind": "cbr", "rate": "1 Gbit/s", "packet": "3000 B"}}
-    tables = _base(
+    tables = base(
         [*groups, filler],
         duration=f"{RISE_S} s",
         warmup="0 s",
@@ -191,28 +138,25 @@ def backoffs(lab: Lab) -> Findings:
     return found
 
 
-# Beside flows that answer to losses only.
-
-
 def neighbours(lab: Lab) -> Findings:
     """Return what CDG gets beside loss-based flows."""
-    cases: dict[Key, Mapping[str, Any]] = {
+    cases: dict[Key, dict[str, Any]] = {
         (name, rival, buffer): {
             f"group.{BACKGROUND}.control": control,
             f"group.{TCP}.control": rival,
-            "bottleneck.queue": _droptail(buffer),
+            "bottleneck.queue": droptail(buffer),
         }
         for name, control in VARIANTS.items()
         for rival in RIVALS
         for buffer in BUFFERS
     }
-    alone: dict[Key, Mapping[str, Any]] = {
-        (kind, buffer): {f"group.{BACKGROUND}.control": control, "bottleneck.queue": _droptail(buffer)}
+    alone: dict[Key, dict[str, Any]] = {
+        (kind, buffer): {f"group.{BACKGROUND}.control": control, "bottleneck.queue": droptail(buffer)}
         for kind, control in {PAPER: VARIANTS[PAPER], "NewReno": {"kind": "newreno"}}.items()
         for buffer in BUFFERS
     }
-    results = measure(lab, "cdg-share", _base([_group(TCP, 2), _group(BACKGROUND, 2)]), cases, seeds=SEEDS)
-    single = measure(lab, "cdg-alone", _base([_group(BACKGROUND, 4)]), alone, seeds=SEEDS)
+    results = measure(lab, "cdg-share", base([group(TCP, 2), group(BACKGROUND, 2)]), cases, seeds=SEEDS)
+    single = measure(lab, "cdg-alone", base([group(BACKGROUND, 4)]), alone, seeds=SEEDS)
     found = Findings()
 
     def draw(index: int, axes: Axes) -> None:
@@ -302,165 +246,6 @@ def _share_checks(results: Results, single: Results) -> list[Check]:
     return checks
 
 
-# Losses that are not congestion.
-
-
-def losses(lab: Lab) -> Findings:
-    """Return how CDG stands losses by chance."""
-    cases: dict[Key, Mapping[str, Any]] = {
-        (name, loss): {f"group.{BACKGROUND}.control": control, "bottleneck.loss": loss}
-        for name, control in UNDER_LOSS.items()
-        for loss in LOSSES
-    }
-    results = measure(lab, "cdg-loss", _base([_group(BACKGROUND, 1)]), cases, seeds=SEEDS)
-
-    def goodput(name: str, loss: float) -> Number:
-        return results.number((name, loss), GOODPUT, BACKGROUND)
-
-    found = Findings()
-
-    def draw(_index: int, axes: Axes) -> None:
-        for position, name in enumerate(UNDER_LOSS):
-            numbers = [goodput(name, loss) for loss in LOSSES[1:]]
-            axes.errorbar(
-                [100 * loss for loss in LOSSES[1:]],
-                [number.mean for number in numbers],
-                yerr=[number.sd for number in numbers],
-                label=name,
-                **points(position),
-            )
-        axes.set_xscale("log")
-        axes.set_xticks([100 * loss for loss in LOSSES[1:]], [f"{100 * loss:g}" for loss in LOSSES[1:]])
-        axes.minorticks_off()
-        axes.set_xlabel("packets lost by chance [%]")
-        axes.set_ylabel("goodput [Mbit/s]")
-        axes.set_ylim(0, RATE_MBPS)
-
-    found.show(
-        "losses", panels(["one flow"], draw, height_in=3.3), "Goodput of one flow where packets are lost by chance"
-    )
-    rows = tuple((*key, goodput(*key).mean, goodput(*key).sd) for key in ((n, p) for n in UNDER_LOSS for p in LOSSES))
-    found.tables.append(Table("losses", "Goodput", ("control", "loss", "goodput_mbps", "sd"), rows))
-    own = goodput(PAPER, MUCH_LOSS)
-    for name in (NO_TOLERANCE, "NewReno"):
-        other = goodput(name, MUCH_LOSS)
-        found.checks.append(
-            check(
-                f"at {100 * MUCH_LOSS:g} % of loss CDG gets more than {name}",
-                "tolerates losses that are not congestion",
-                f"{own.text(2)} to {other.text(2)} Mbit/s",
-                agrees=own.surely_above(other),
-            )
-        )
-    found.verdict = (
-        f"At {100 * MUCH_LOSS:g} % of loss by chance a CDG flow gets {own.text(1)} Mbit/s of {RATE_MBPS:g}, NewReno "
-        f"{goodput('NewReno', MUCH_LOSS).text(1)}."
-    )
-    return found
-
-
-# Marks instead of drops.
-
-
-def marks(lab: Lab) -> Findings:
-    """Return what marks change for CDG under AQMs."""
-    names = (PAPER, NO_TOLERANCE, "NewReno")
-    cases: dict[Key, Mapping[str, Any]] = {
-        (name, aqm, ecn): {
-            f"group.{BACKGROUND}.control": UNDER_LOSS[name],
-            f"group.{BACKGROUND}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
-        }
-        for name in names
-        for aqm in AQMS
-        for ecn in (False, True)
-    }
-    mixed: dict[Key, Mapping[str, Any]] = {
-        (aqm, ecn): {
-            f"group.{BACKGROUND}.control": UNDER_LOSS[PAPER],
-            f"group.{BACKGROUND}.transport": {"ecn": ecn},
-            f"group.{TCP}.transport": {"ecn": ecn},
-            "bottleneck.queue": {"kind": AQMS[aqm], "ecn": ecn},
-        }
-        for aqm in AQMS
-        for ecn in (False, True)
-    }
-    alone = measure(lab, "cdg-marks", _base([_group(BACKGROUND, 4)]), cases, seeds=SEEDS)
-    shared = measure(
-        lab, "cdg-marks-share", _base([_group(TCP, 2, "newreno"), _group(BACKGROUND, 2)]), mixed, seeds=SEEDS
-    )
-    found = Findings()
-    rows = []
-    for key in cases:
-        numbers = [alone.number(key, metric, BACKGROUND) for metric in (QUEUE_MS, UTILIZATION, LINK_DROP_RATE)]
-        rows.append((*key, *(part for number in numbers for part in (number.mean, number.sd))))
-    columns = ("control", "aqm", "ecn", "queue_ms", "sd_queue", "utilization", "sd_utilization", "drop_rate", "sd_drop")
-    found.tables.append(Table("marks", "Four flows alone under an AQM", columns, tuple(rows)))
-
-    def draw(index: int, axes: Axes) -> None:
-        metric = (QUEUE_MS, LINK_DROP_RATE)[index]
-        places = [(aqm, ecn) for aqm in AQMS for ecn in (False, True)]
-        for position, name in enumerate(names):
-            numbers = [alone.number((name, *place), metric, BACKGROUND) for place in places]
-            scale = (1, 100)[index]
-            axes.errorbar(
-                [place + 0.15 * (position - 1) for place in range(len(places))],
-                [scale * number.mean for number in numbers],
-                yerr=[scale * number.sd for number in numbers],
-                label=name,
-                **(points(position) | {"linestyle": "none"}),
-            )
-        axes.set_xticks(range(len(places)), [f"{aqm}\n{'marks' if ecn else 'drops'}" for aqm, ecn in places])
-        axes.set_ylabel(("mean queueing delay [ms]", "packets dropped [%]")[index])
-        axes.set_ylim(bottom=0)
-
-    found.show("marks", panels(["delay", "drops"], draw), "Four flows alone under AQMs that drop or mark")
-    found.checks += _mark_checks(alone, shared)
-    drop, mark = (alone.number((PAPER, "CoDel", ecn), LINK_DROP_RATE, BACKGROUND) for ecn in (False, True))
-    found.verdict = (
-        f"CoDel drops {drop.text(2, 100)} % of CDG's packets, and {mark.text(2, 100)} % where it may mark them instead."
-    )
-    found.text = (
-        "CDG's tolerance cannot tell the drop of an AQM from one by chance: both come at a queue that is not full. "
-        "Marks are congestion for certain, and are always answered."
-    )
-    return found
-
-
-def _mark_checks(alone: Results, shared: Results) -> list[Check]:
-    checks = []
-    for aqm in AQMS:
-        drops = {
-            name: alone.number((name, aqm, False), LINK_DROP_RATE, BACKGROUND)
-            for name in (PAPER, NO_TOLERANCE, "NewReno")
-        }
-        marked = {name: alone.number((name, aqm, True), QUEUE_MS, BACKGROUND) for name in (PAPER, "NewReno")}
-        unmarked = alone.number((PAPER, aqm, False), QUEUE_MS, BACKGROUND)
-        shares = [shared.number((aqm, ecn), SHARE, BACKGROUND) for ecn in (False, True)]
-        checks += [
-            shown(
-                f"{aqm}, drops: CDG's part of packets dropped, without tolerance, and NewReno's",
-                "-",
-                ", ".join(number.text(2, 100) for number in drops.values()) + " %",
-            ),
-            shown(
-                f"{aqm}: CDG's queue with drops and with marks",
-                "how to use ECN is left to later work",
-                f"{unmarked.text(1)} and {marked[PAPER].text(1)} ms; NewReno with marks {marked['NewReno'].text(1)} ms",
-            ),
-            shown(
-                f"{aqm}: share of two CDG flows beside two NewReno flows, drops and marks",
-                "-",
-                f"{shares[0].text(0, 100)} and {shares[1].text(0, 100)} %",
-            ),
-        ]
-    return checks
-
-
-_WORDS = (
-    f"{RATE_MBPS:g} Mbit/s, base RTT {RTT_MS:g} ms, buffer of one bandwidth-delay product, 60 s of which 50 are "
-    f"measured, {SEEDS} runs"
-)
 ITEMS = (
     Item(
         "cdg-backoff",
@@ -473,9 +258,7 @@ ITEMS = (
     Item(
         "cdg-share",
         "CDG beside loss-based flows",
-        f"2 and 2 flows, {_WORDS}; other buffers where it is said",
+        f"2 and 2 flows, {WORDS}; other buffers where it is said",
         neighbours,
     ),
-    Item("cdg-loss", "CDG and losses by chance", f"one flow, {_WORDS}", losses),
-    Item("cdg-ecn", "CDG and marks", f"4 flows, or 2 beside 2 of NewReno, {_WORDS}, under CoDel and PIE", marks),
 )

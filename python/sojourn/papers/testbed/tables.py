@@ -24,6 +24,7 @@ from sojourn.papers.testbed.world import (
     RUNS,
     SFQ,
     SIM,
+    SIM_RUNS_EACH,
     TCP_LP,
     Cell,
     both,
@@ -248,19 +249,20 @@ def _points(axes: Axes, numbers: Any, scale: float, position: int, world: str) -
     )
 
 
+_RUNS = f"{RUNS} runs on the kernel, {RUNS * SIM_RUNS_EACH} simulated"
 _SETTING = "500 kbit/s behind HTB, 30 ms, NewReno, 60 s"
 ITEMS = (
     Item(
         "table3",
         "Table 3: LEDBAT and TCP-LP in the testbed",
-        f"{_SETTING}, {RUNS} runs; libutp and TCP-LP; FIFO of 1000 packets, RED from 1500 B by tc's manual (upper "
-        "threshold three times the lower, burst 3, p 0.02), SFQ; on the kernel, and simulated with presets linux",
+        f"{_SETTING}; libutp and TCP-LP; FIFO of 1000 packets, RED from 1500 B by tc's manual (upper threshold three "
+        f"times the lower, burst 3, p 0.02), SFQ; {_RUNS} with presets linux",
         table3,
     ),
     Item(
         "table4",
         "Table 4, testbed: RED*",
-        f"{_SETTING}, {RUNS} runs; libutp; RED from 16500 B, by tc's manual else",
+        f"{_SETTING}; {_RUNS}; libutp; RED from 16500 B, by tc's manual else",
         table4,
     ),
 )

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.papers.lab import Lab
-from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, label, measure
+from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Number, Results, label, measure
+from sojourn.papers.two_worlds import pie_as_on_the_kernel
+from sojourn.testbed.plan.flows import moments
 
 RATE = "500 kbit/s"
 RUNS = 3
 """As in the paper."""
+SIM_RUNS_EACH = 10
+"""Simulated runs cost little, and where flows have a packet or two they spread much: so many for each of the kernel's,
+with its start times."""
 KERNEL, SIM = "kernel", "sim"
 LEDBAT, TCP_LP = "LEDBAT", "TCP-LP"
 # The paper's LEDBAT is libutp.
@@ -18,22 +23,10 @@ ONE, FIVE = "1+1", "5+5"
 FLOWS = {FIVE: 5, ONE: 1}
 FIFO, RED, SFQ, RED_STAR = "FIFO", "RED", "SFQ", "RED*"
 
-# How libutp recovers losses, where it is simulated: on the kernel it brings its own. utp_internal.cpp: timeouts of at
-# least 1 s, no new data on duplicate acknowledgements, each packet acknowledged as it is read, packets for a UDP
-# payload of 1402 bytes.
-_LIBUTP_TRANSPORT = {
-    "preset": "linux",
-    "min_rto": "1 s",
-    "rto_floor": "total",
-    "limited_transmit": False,
-    "ack_every": 1,
-    "initial_window": 2,
-    "payload": "1382 B",
-    "header": "48 B",
-}
-
-# PIE's 15 ms in ticks of 10 ms, which user-mode Linux has.
-_PIE_UPDATE = "20 ms"
+# The ticks of user-mode Linux, which its TCP's timers wait for.
+_TICK = {"timer_tick": "10 ms"}
+# Controls that are programs on the kernel, and bring their timers: libutp, and the project's own code over UDP.
+_OWN_TIMERS = {"libutp": "libutp", "ledbat": "linux"}
 
 
 def red(least_bytes: int, most_bytes: int, burst: int, mean_packet: int = 1000, max_p: float = 0.02) -> dict[str, Any]:
@@ -59,6 +52,8 @@ QUEUES: dict[str, dict[str, Any]] = {
     RED_STAR: red(16_500, 49_500, 28),
 }
 
+_START = {"uniform": ["0 s", "0.1 s"]}
+
 # What ping sends: 56 bytes of data, 8 of ICMP, 20 of IP, five times a second. The kernel's probe is always there.
 _PING = {
     "name": "ping",
@@ -76,22 +71,22 @@ def base(world: str, **changes: Any) -> dict[str, Any]:
         "duration": "60 s",
         "bottleneck": {"rate": RATE, "queue": QUEUES[FIFO]},
         "group": [
-            _group(TCP, {"kind": "newreno", "preset": "linux"}),
-            _group(BACKGROUND, CONTROLS[LEDBAT]),
+            _group(world, TCP, {"kind": "newreno", "preset": "linux"}),
+            _group(world, BACKGROUND, CONTROLS[LEDBAT]),
             *([_PING] if world == SIM else []),
         ],
         **changes,
     }
 
 
-def _group(name: str, control: Any) -> dict[str, Any]:
+def _group(world: str, name: str, control: Any) -> dict[str, Any]:
     return {
         "name": name,
         "control": control,
-        "transport": "linux",
+        "transport": {"preset": "linux", **_TICK} if world == SIM else "linux",
         "flows": 5,
         "rtt": "30 ms",
-        "start": {"uniform": ["0 s", "0.1 s"]},
+        "start": _START,
     }
 
 
@@ -103,6 +98,9 @@ def case(queue: Mapping[str, Any], control: Any, flows: int) -> dict[str, Any]:
         "group.tcp.flows": flows,
         "group.background.flows": flows,
     }
+
+
+PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
 
 
 @dataclass(frozen=True)
@@ -120,44 +118,72 @@ class Cell:
     """TCP's part in each run."""
 
 
-def cell(results: Results, key: Key) -> Cell:
-    """Return what a case found; in a simulation the ping is a flow of the case."""
-    tcp, background = (results.values(key, "goodput_mbps", group) for group in (TCP, BACKGROUND))
-    is_simulated = (label(key), "ping") in results.rows
-    ping = results.number(key, "queue_ms_mean", "ping") if is_simulated else results.number(key, PING_MS)
-    shares = [one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other]
-    exact = results.number(key, EXACT_MS)
-    return Cell(Number.of(shares), exact, ping, results.number(key, "bottleneck_utilization"), tuple(shares))
+def cell(results: Results, *keys: Key) -> Cell:
+    """Return what one or more cases found together; in a simulation the ping is a flow of the case."""
+
+    def values(metric: str, group: str = TCP) -> list[float]:
+        return [value for key in keys for value in results.values(key, metric, group)]
+
+    tcp, background = (values("goodput_mbps", group) for group in (TCP, BACKGROUND))
+    is_simulated = (label(keys[0]), "ping") in results.rows
+    ping = values("queue_ms_mean", "ping") if is_simulated else values(PING_MS)
+    shares = tuple(one / (one + other) for one, other in zip(tcp, background, strict=True) if one + other)
+    exact, utilization = values(EXACT_MS), values(UTILIZATION)
+    return Cell(Number.of(shares), Number.of(exact), Number.of(ping), Number.of(utilization), shares)
 
 
-PING_MS, EXACT_MS = "bottleneck_ping_ms_mean", "bottleneck_queue_ms_mean"
-
-
-def _as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the changes of a case with what the kernel's side has of itself."""
+def as_on_the_kernel(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the changes of a case for a simulation: with what the kernel's side has of itself."""
     told = dict(changes)
-    if told["group.background.control"] == "libutp":
-        told["group.background.transport"] = _LIBUTP_TRANSPORT
-    if told["bottleneck.queue"]["kind"] == "pie":
-        told["bottleneck.queue"] = told["bottleneck.queue"] | {"update": _PIE_UPDATE}
+    control = told["group.background.control"]
+    if isinstance(control, str):
+        told["group.background.transport"] = _OWN_TIMERS[control]
+    elif "group.background.transport" in told:
+        told["group.background.transport"] = told["group.background.transport"] | _TICK
+    told["bottleneck.queue"] = _queue_as_on_the_kernel(told["bottleneck.queue"])
     return told
 
 
-def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
-    """Run cases in simulation."""
-    told = {key: _as_on_the_kernel(changes) for key, changes in cases.items()}
-    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=runs)
-    return {key: cell(results, key) for key in cases}
+def _queue_as_on_the_kernel(queue: Mapping[str, Any]) -> dict[str, Any]:
+    if queue["kind"] == "drr":
+        # The kernel's drr has a limit for each flow's class, Sojourn's one for all; sfq has turns of a packet too, and
+        # with perfect buckets a limit for each.
+        packets = int(queue["limit"].removesuffix(" packets"))
+        most = packets * 2 * max(FLOWS.values())
+        return {"kind": "sfq", "preset": "linux", "perfect": True, "depth": packets, "limit": f"{most} packets"}
+    return pie_as_on_the_kernel(queue)
 
 
-def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS) -> dict[Key, Cell]:
+def simulate(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, each: int = 1) -> dict[Key, Cell]:
+    """Run cases in simulation, so many times for each run on the kernel, with the start times that flows have there.
+
+    Which flow begins first decides much where a buffer holds half a run.
+    """
+    seeds = range(1, RUNS + 1)
+    told = {
+        (*key, seed): as_on_the_kernel(changes) | starts(changes, seed)
+        for key, changes in cases.items()
+        for seed in seeds
+    }
+    results = measure(lab, f"{name}-sim", base(SIM), told, seeds=each)
+    return {key: cell(results, *((*key, seed) for seed in seeds)) for key in cases}
+
+
+def starts(changes: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Return the start times of a case's flows in a run on the kernel."""
+    found = {}
+    for name in (TCP, BACKGROUND):
+        group = {"name": name, "flows": changes[f"group.{name}.flows"], "start": _START}
+        found[f"group.{name}.start"] = [f"{1e3 * (start_s or 0.0):.6f} ms" for start_s in moments(group, "start", seed)]
+    return found
+
+
+def run_on_kernel(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[Key, Cell]:
     """Run cases on the kernel."""
-    results = measure(lab, f"{name}-kernel", base(KERNEL), cases, seeds=runs, backend="linux")
+    results = measure(lab, f"{name}-kernel", base(KERNEL), cases, seeds=RUNS, backend="linux")
     return {key: cell(results, key) for key in cases}
 
 
-def both(
-    lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]], *, runs: int = RUNS
-) -> dict[str, dict[Key, Cell]]:
-    """Run cases in both worlds, on the kernel so many times; return what each found."""
-    return {KERNEL: run_on_kernel(lab, name, cases, runs=runs), SIM: simulate(lab, name, cases)}
+def both(lab: Lab, name: str, cases: Mapping[Key, Mapping[str, Any]]) -> dict[str, dict[Key, Cell]]:
+    """Run cases in both worlds; return what each found."""
+    return {KERNEL: run_on_kernel(lab, name, cases), SIM: simulate(lab, name, cases, each=SIM_RUNS_EACH)}

@@ -99,7 +99,7 @@ def is_unpaced(flow: dict[str, Any]) -> bool:
 
 
 def _name(flow: dict[str, Any]) -> str:
-    return "over libutp" if flow["kind"] == "utp" else "a call"
+    return "over libutp" if flow["kind"] == "utp" else f"traffic of the kind {str(flow['traffic'].get('kind'))[:20]!r}"
 
 
 def _fixed_bps(flow: dict[str, Any]) -> float:

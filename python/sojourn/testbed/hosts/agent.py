@@ -3,6 +3,7 @@
 import os
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,9 @@ from sojourn.testbed.hosts.protocol import Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
 from sojourn.testbed.hosts.secret import VARIABLE, is_loopback
 
-_BACKLOG = 4
+_BACKLOG = 16
+# Connections at once. Whoever is not the one with the run has seconds to show the secret.
+_MOST_VISITORS = 16
 _LOOK_EVERY_S = 0.1
 # What a stranger may take of the agent's time, and what a peer may before it asks for a run.
 _HELLO_S, _REQUEST_S = 5.0, 30.0
@@ -61,31 +64,81 @@ def listening(address: str, port: int, secret: bytes | None, limits: Limits) -> 
 
 
 def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool = False) -> None:
-    """Serve one peer after the other, until interrupted; with `once` until a run has ended well."""
-    while True:
-        accepted = _accept(listener, None)
-        if accepted is None:
-            continue
-        link, address = accepted
-        with link:
-            try:
-                done = _Session(link, address, listener, settings, tell).serve()
-            except GoneError as gone:
-                tell(f"{address} {gone}; nothing of it runs any more")
-                continue
-        if done and once:
-            return
+    """Serve peers until interrupted; with `once` until a run has ended well.
+
+    Each has a thread of its own, so that one who says nothing keeps nobody waiting; runs come one at a time.
+    """
+    visitors = _Visitors()
+    place = _Place(listener.getsockname()[1] + 1, settings, tell)
+    try:
+        while not (once and place.done.is_set()):
+            accepted = _accept(listener)
+            if accepted is not None:
+                visitors.receive(*accepted, place)
+    finally:
+        visitors.send_away()
 
 
-def _accept(listener: socket.socket, wait_s: float | None) -> tuple[socket.socket, str] | None:
-    """Return the next connection and the address that it comes from, if one comes in time and stays."""
-    if not select.select([listener], [], [], wait_s)[0]:
+def _accept(listener: socket.socket) -> tuple[socket.socket, str] | None:
+    """Return the next connection and the address that it comes from, if one comes soon and stays."""
+    if not select.select([listener], [], [], _LOOK_EVERY_S)[0]:
         return None
     try:
         link, (address, _) = listener.accept()
     except (BlockingIOError, ConnectionError):
         return None
     return link, address
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What all sessions of an agent share."""
+
+    first_port: int
+    settings: Settings
+    tell: Tell
+    running: threading.Lock = field(default_factory=threading.Lock)
+    """Held by the session that has a run."""
+    done: threading.Event = field(default_factory=threading.Event)
+    """A run has ended well."""
+
+
+class _Visitors:
+    """Connections that are open, with their threads."""
+
+    def __init__(self) -> None:
+        self._open: dict[threading.Thread, socket.socket] = {}
+
+    def receive(self, link: socket.socket, address: str, place: _Place) -> None:
+        """Serve a connection; where there are too many it is closed, with a word."""
+        self._open = {thread: link for thread, link in self._open.items() if thread.is_alive()}
+        if len(self._open) >= _MOST_VISITORS:
+            with link, suppress(OSError):
+                link.setblocking(False)
+                link.send(
+                    protocol.encode({"type": "error", "kind": "busy", "message": "too many ask the agent at once"})
+                )
+            return
+        thread = threading.Thread(target=_visit, args=(link, address, place), daemon=True)
+        self._open[thread] = link
+        thread.start()
+
+    def send_away(self) -> None:
+        """Close all connections; with them ends what runs for them."""
+        for link in self._open.values():
+            with suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+        for thread in self._open:
+            thread.join()
+
+
+def _visit(link: socket.socket, address: str, place: _Place) -> None:
+    with link:
+        try:
+            if _Session(link, address, place).serve():
+                place.done.set()
+        except (GoneError, OSError) as gone:
+            place.tell(f"{address} {gone}; nothing of it runs any more")
 
 
 class _DeclinedError(Exception):
@@ -99,14 +152,11 @@ class _DeclinedError(Exception):
 class _Session:
     """One control connection."""
 
-    def __init__(
-        self, link: socket.socket, address: str, listener: socket.socket, settings: Settings, tell: Tell
-    ) -> None:
-        self._line = Line(link, address, protocol.SHORT_LINE_BYTES, settings.patience_s)
-        self._listener = listener
-        self._settings = settings
-        self._tell = tell
-        self._first_port = listener.getsockname()[1] + 1
+    def __init__(self, link: socket.socket, address: str, place: _Place) -> None:
+        self._line = Line(link, address, protocol.SHORT_LINE_BYTES, place.settings.patience_s)
+        self._place = place
+        self._settings = place.settings
+        self._tell = place.tell
 
     def serve(self) -> bool:
         """Serve it; tell whether a run has ended well. Raises GoneError."""
@@ -149,7 +199,7 @@ class _Session:
         proof = "" if secret is None else protocol.proof(secret, "agent", own, theirs)
         self._line.allow(protocol.REQUEST_BYTES)
         limits = self._settings.limits.document()
-        self._line.send("welcome", proof=proof, first_port=self._first_port, limits=limits)
+        self._line.send("welcome", proof=proof, first_port=self._place.first_port, limits=limits)
 
     def _request(self, wait_s: float) -> Message:
         """Return the peer's next request, telling it the time as often as it asks."""
@@ -163,10 +213,10 @@ class _Session:
 
     def _run(self, request: Message) -> None:
         _expect(request, "run")
-        ends = Ends(self._line.local, self._line.peer, self._first_port)
+        ends = Ends(self._line.local, self._line.peer, self._place.first_port)
         plan = admission.plan(request, self._settings.limits, ends, time.monotonic())
-        self._tell(f"{ends.peer}: {len(plan['flows'])} flows for {plan['duration_s']:g} s")
-        with endpoints(plan) as running:
+        with self._alone(), endpoints(plan) as running:
+            self._tell(f"{ends.peer}: {len(plan['flows'])} flows for {plan['duration_s']:g} s")
             self._line.send("ready")
             self._watch(running, plan["start_at_s"] + plan["duration_s"] + _OVERTIME_S)
             report = running.report()
@@ -174,6 +224,16 @@ class _Session:
         # It compares the clocks once more.
         _expect(self._request(_REQUEST_S), "bye")
         self._tell(f"{ends.peer}: done")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Have the agent's only run."""
+        if not self._place.running.acquire(blocking=False):
+            raise _DeclinedError("busy", "the agent has a run for another peer; it serves one at a time")
+        try:
+            yield
+        finally:
+            self._place.running.release()
 
     def _watch(self, running: Running, until_s: float) -> None:
         """Wait for the end of the endpoints, or of the peer."""
@@ -184,16 +244,8 @@ class _Session:
                 self._tell_time()
             elif found is not None:
                 _expect(found, "beat")
-            self._turn_others_away()
             if time.monotonic() > until_s:
                 raise EndpointsError("failed", f"the endpoints had not ended {_OVERTIME_S:g} s after the run")
-
-    def _turn_others_away(self) -> None:
-        while accepted := _accept(self._listener, 0):
-            with accepted[0] as other, suppress(OSError):
-                other.settimeout(_LOOK_EVERY_S)
-                message = "the agent has a run for another peer; it serves one at a time"
-                other.sendall(protocol.encode({"type": "error", "kind": "busy", "message": message}))
 
 
 def _expect(found: Message, kind: str) -> None:

@@ -21,8 +21,11 @@ _TOKEN_BITS = 63
 _ASKED = ("kind", "control", "transport", "traffic", "start_s", "stop_s", "dscp", "ecn", "seed", "token")
 
 
-def job(scenario: Mapping[str, Any], seed: int, ends: Ends, bin_s: float) -> Job:
-    """Say what flows run between the addresses; raises InputError where sockets cannot have it."""
+def job(scenario: Mapping[str, Any], seed: int, ends: Ends, bin_s: float, remark: str = REMARK) -> Job:
+    """Say what flows run between the addresses; raises InputError where sockets cannot have it.
+
+    `remark` says what took the place of the scenario's links.
+    """
     refusals = [one for group in scenario["group"] for one in group_refusals(group)]
     if refusals:
         raise refused(refusals)
@@ -33,7 +36,7 @@ def job(scenario: Mapping[str, Any], seed: int, ends: Ends, bin_s: float) -> Job
     ]
     times = {"duration_s": seconds(scenario["duration"]), "warmup_s": seconds(scenario["warmup"]), "bin_s": bin_s}
     unseen = [link for link in ("bottleneck", "reverse") if link in scenario]
-    return Job(times, placed, remarks=[REMARK], unseen=unseen)
+    return Job(times, placed, remarks=[remark], unseen=unseen)
 
 
 def halves(job: Job, seed: int, ends: Ends, limits: Limits) -> tuple[dict[str, Any], Message]:

@@ -3,9 +3,10 @@
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.testbed.hosts.protocol import DEFAULT_PORT, Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
 from sojourn.testbed.hosts.secret import VARIABLE, is_loopback, shared_secret
+from sojourn.testbed.hosts.shape import for_peer, shaped
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.plan import BASE_S, Job
 from sojourn.testbed.world import DEFAULT_BIN_S, LinuxRun
@@ -41,6 +43,15 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True)
+class How:
+    """How runs are recorded."""
+
+    bin_s: float
+    remark: str
+    """What took the place of the scenario's links."""
+
+
+@dataclass(frozen=True)
 class Peer:
     """Where an agent is, and what it and we know."""
 
@@ -48,12 +59,14 @@ class Peer:
     port: int = DEFAULT_PORT
     secret: bytes | None = field(default=None, repr=False)
     patience_s: float = PATIENCE_S
+    shape: str | None = None
+    """Interface of this host that gets the scenario's bottleneck; None for the path as it is."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
-def given(text: str | None, secret_file: str | os.PathLike[str] | None) -> Peer:
+def given(text: str | None, secret_file: str | os.PathLike[str] | None, shape: str | None = None) -> Peer:
     """Read ADDRESS[:PORT] and the secret; raises InputError."""
     if text is None:
         raise input_error("--backend hosts needs --peer ADDRESS, where `sojourn agent` runs", key="--peer")
@@ -62,7 +75,7 @@ def given(text: str | None, secret_file: str | os.PathLike[str] | None) -> Peer:
     if not host or (colon and not is_port):
         raise input_error("--peer is ADDRESS or ADDRESS:PORT (IPv4 or a name)", key="--peer", found=text)
     secret = shared_secret(None if secret_file is None else Path(secret_file))
-    return Peer(host, int(port) if colon else DEFAULT_PORT, secret)
+    return Peer(host, int(port) if colon else DEFAULT_PORT, secret, shape=shape)
 
 
 def run(
@@ -77,12 +90,19 @@ def run(
     Raises InputError where the scenario or the peer's limits do not allow it, TestbedError where it fails.
     """
     resolved: dict[str, Any] = Record.parse(scenario.to_json())
+    wanted = None if peer.shape is None else for_peer(peer.shape, peer.host, resolved)
+    how = How(bin_s or DEFAULT_BIN_S, asking.REMARK if wanted is None else wanted.remark)
     found = []
-    for place, seed in enumerate(seeds):
-        told = _part(progress, place, len(seeds))
-        with _translated(peer), _connected(peer) as session:
-            found.append(session.run(resolved, seed, bin_s or DEFAULT_BIN_S, told))
+    with shaped(wanted, _tell) if wanted is not None else nullcontext():
+        for place, seed in enumerate(seeds):
+            told = _part(progress, place, len(seeds))
+            with _translated(peer), _connected(peer) as session:
+                found.append(session.run(resolved, seed, how, told))
     return found
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
 
 
 def _part(progress: Progress | None, place: int, parts: int) -> Progress:
@@ -161,10 +181,10 @@ class _Session:
             raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
         return self._peer.secret if is_wanted else None
 
-    def run(self, scenario: dict[str, Any], seed: int, bin_s: float, progress: Progress) -> LinuxRun:
+    def run(self, scenario: dict[str, Any], seed: int, how: How, progress: Progress) -> LinuxRun:
         """Do one run."""
         began = time.monotonic()
-        job = asking.job(scenario, seed, self._ends, bin_s)
+        job = asking.job(scenario, seed, self._ends, how.bin_s, how.remark)
         plan, request = asking.halves(job, seed, self._ends, self._limits)
         offset_s, error_s = self._offset()
         start_s = time.monotonic() + _START_S + BASE_S

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 _RTM_NEWQDISC, _RTM_GETQDISC = 36, 38
 _NLM_F_REQUEST, _NLM_F_DUMP = 0x1, 0x300
 _NLMSG_ERROR, _NLMSG_DONE = 2, 3
-_TCA_STATS2, _STATS_BASIC, _STATS_QUEUE, _STATS_BASIC_HW, _STATS_PKT64 = 7, 1, 3, 7, 8
+_TCA_STATS2, _STATS_BASIC, _STATS_QUEUE, _STATS_PKT64 = 7, 1, 3, 8
 _HEADER = struct.Struct("=IHHII")
 _TCMSG = struct.Struct("=BxxxiIII")
 _ATTRIBUTE = struct.Struct("=HH")

@@ -75,15 +75,20 @@ def _build(plan: Mapping[str, Any]) -> None:
         raise explained(str(error), plan["modules"]) from error
 
 
+def is_unknown(complaint: str) -> bool:
+    """Tell whether tc complains of a discipline that the kernel does not have."""
+    return any(words in complaint for words in _UNKNOWN)
+
+
 def explained(complaint: str, modules: Sequence[str]) -> JobError:
     """Tell what the machine or its kernel lacks from what is wrong."""
     if "no such command" in complaint:
         return JobError("missing", f"{complaint}; to install it: sudo apt-get install iproute2")
-    if any(words in complaint for words in _UNKNOWN):
+    if is_unknown(complaint):
         needed = ", ".join(modules)
         return JobError(
             "missing",
-            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; the kernel uml has "
+            f"this kernel lacks a queue discipline ({complaint}). It needs the modules {needed}; --kernel uml has "
             "all of them (to install it: sudo apt-get install user-mode-linux)",
         )
     return JobError("failed", complaint)

@@ -13,7 +13,6 @@ PROBE = "probe"
 PROBE_INTERVAL_S = 0.2
 # The paper's base is the least round-trip time; here it is taken while nothing else is on the path.
 BASE_S = 2.0
-CAPTURES = ("before", "after", "reverse_before", "reverse_after")
 
 
 @dataclass(frozen=True)

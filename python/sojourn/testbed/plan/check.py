@@ -58,6 +58,15 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)))
 
 
+def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
+    """Say a resolved scenario's bottleneck alone; raises InputError."""
+    packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
+    said = _link(scenario["bottleneck"], "bottleneck", packet_bytes)
+    if isinstance(said, list):
+        raise refused(said)
+    return said
+
+
 def refused(refusals: Sequence[Refusal]) -> _native.InputError:
     """Make the error that names them all, and the overrides that would help."""
     hints = list(dict.fromkeys(one.hint for one in refusals if one.hint))

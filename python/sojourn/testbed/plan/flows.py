@@ -124,7 +124,7 @@ def flows(scenario: Mapping[str, Any], seed: int, how: Mapping[str, tuple[str, A
     found: list[Flow] = []
     for group in scenario["group"]:
         count = group["flows"]
-        starts, stops = _moments(group, "start", seed), _moments(group, "stop", seed)
+        starts, stops = moments(group, "start", seed), moments(group, "stop", seed)
         for index, rtt in enumerate(_per_flow(group["rtt"], count)):
             path, forward = known[(group["name"], rtt)], group["direction"] == "forward"
             sender, receiver = (1 + index % group.get(key, count) for key in ("hosts", "receiver_hosts"))
@@ -159,7 +159,7 @@ def _per_flow(value: str | list[str], count: int) -> list[float]:
     return [seconds(text) for text in texts]
 
 
-def _moments(group: Mapping[str, Any], key: str, seed: int) -> list[float | None]:
+def moments(group: Mapping[str, Any], key: str, seed: int) -> list[float | None]:
     """Return when each flow of a group starts or stops; random times have a stream of their own for each flow."""
     value, count = group.get(key), group["flows"]
     if value is None:

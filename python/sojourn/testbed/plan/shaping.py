@@ -14,7 +14,8 @@ MOST_DELAYS = 16
 """Bands that prio can have."""
 
 # Rates and limits count packets as IP sees them, as they do in a simulation.
-_AS_IP = "stab overhead -14"
+_AS_IP_BYTES = -14
+_AS_IP = f"stab overhead {_AS_IP_BYTES}"
 # What a late timer may make up for, as part of a full packet. In virtual time no timer is late. Where time is real one
 # may be, by milliseconds: a link that lost them would be too slow, worse than two packets at once after a pause.
 _EXACT_PART, _LATE_PART = 0.1, 1.0
@@ -39,29 +40,39 @@ def shapes_itself(queue: Expressed) -> bool:
 
 
 def bottleneck(
-    device: str, how: How, queue: Expressed, link: LinkFacts, flows: Sequence[Flow], *, far: bool
+    device: str,
+    how: How,
+    queue: Expressed,
+    link: LinkFacts,
+    flows: Sequence[Flow],
+    *,
+    far: bool,
+    root: str | None = None,
 ) -> list[str]:
     """Return the lines that give a device the link's rate and queue.
 
-    `far` tells whether the device leads to the far addresses.
+    `far` tells whether the device leads to the far addresses; `root` is the handle of what comes first there, where
+    that matters.
     """
     inner = " ".join([queue.name, *queue.words])
     if shapes_itself(queue):
         # Told of an overhead, it takes the size from the IP header by itself.
         bare = " overhead 0" if "raw" in queue.words else ""
-        return [f"qdisc add dev {device} root handle {QUEUE_HANDLE} {inner}{bare}"]
+        return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}{bare}"]
     rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
-    outer = f"qdisc add dev {device} root handle 1: {_AS_IP}"
+    top = root or "1:"
+    outer = f"qdisc add dev {device} root handle {top} {_AS_IP}"
     if how.shaper == "tbf":
         # A full bucket lets one packet pass; the limit is the queue's own.
         made = [f"{outer} tbf rate {rate} burst {full} limit {_NO_LIMIT}"]
     else:
         burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
         leaf = (
-            f"class add dev {device} parent 1: classid 1:1 htb rate {rate} burst {burst} cburst {burst} quantum {full}"
+            f"class add dev {device} parent {top} classid {top}1 htb rate {rate} burst {burst} cburst {burst} "
+            f"quantum {full}"
         )
         made = [f"{outer} htb default 1", leaf]
-    place = f"qdisc add dev {device} parent 1:1 handle {QUEUE_HANDLE}"
+    place = f"qdisc add dev {device} parent {top}1 handle {QUEUE_HANDLE}"
     if queue.name == "drr":
         return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
     return [*made, f"{place} {inner}"]
@@ -132,7 +143,7 @@ def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> s
     if link and link["loss"]:
         words += f" loss random {link['loss'] * 100:.9g}%"
     if wire_bps is not None:
-        words += f" rate {round(wire_bps)}bit"
+        words += f" rate {round(wire_bps)}bit {_AS_IP_BYTES}"
     elif in_order:
         words += f" {_IN_ORDER}"
     return words.strip()

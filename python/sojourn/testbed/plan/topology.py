@@ -26,7 +26,11 @@ _FORWARD = {"net.ipv4.ip_forward": "1"}
 # Bufferbloat of seconds must not be bounded by a socket's buffer; a receiver's window begins small and grows by itself.
 # Nothing is learnt for the next connection of the same run.
 _BUFFER_BYTES = 64 << 20
+# A sender's kernel tells each connection's packets by a hash of its own, which it draws anew after each timeout so that
+# the connection may take another path. Between hosts nobody sees it. Here sender and router are one kernel: fq_codel,
+# fq_pie and cake would believe that hash, and give the connection another queue after each timeout.
 _HOST = {
+    "net.core.txrehash": "0",
     "net.ipv4.tcp_no_metrics_save": "1",
     "net.ipv4.tcp_ecn": "2",
     "net.ipv4.tcp_wmem": f"4096 65536 {_BUFFER_BYTES}",

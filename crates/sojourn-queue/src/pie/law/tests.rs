@@ -11,7 +11,13 @@ fn law(preset: &str, changes: &[(&str, Value)]) -> Law {
 
 /// A controller at probability `p` whose last update found `old` milliseconds and whose latest packet waited `delay`.
 fn controller(p: f64, delay: f64, old: f64) -> Controller {
-    Controller { p, latest: delay / 1000.0, updated: old / 1000.0, phase: Phase::Active, ..Controller::default() }
+    Controller {
+        p,
+        latest: Span::from_secs_f64(delay / 1000.0),
+        updated: old / 1000.0,
+        phase: Phase::Active,
+        ..Controller::default()
+    }
 }
 
 const LONG: Backlog = Backlog { packets: 100, bytes: 150_000 };
@@ -117,7 +123,7 @@ fn bursts_are_protected_for_so_long() {
         assert_eq!(controller.burst(&law), law.burst);
         let mut protected = 0;
         while controller.phase != Phase::Active {
-            controller.latest = 0.1;
+            controller.latest = Span::from_secs_f64(0.1);
             controller.update(&law, LONG);
             assert!(!law.hold || controller.p == 0.0, "held");
             protected += 1;
@@ -133,7 +139,7 @@ fn in_docsis_a_drop_begins_the_protection() {
     let law = law("docsis", &[("estimator", Value::Choice("timestamp"))]);
     let (mut random, mut controller) = (Stream::new(1, "pie"), Controller::default());
     let long = |controller: &mut Controller| {
-        controller.latest = 0.05;
+        controller.latest = Span::from_secs_f64(0.05);
         controller.update(&law, LONG);
     };
     // The probability is computed from the start.
@@ -155,7 +161,7 @@ fn in_docsis_a_drop_begins_the_protection() {
     assert_eq!(controller.phase, Phase::Active);
     // A quiet moment, and the next drop is protected again; more than a second of them in a row, and it sleeps.
     let quiet = |controller: &mut Controller| {
-        (controller.p, controller.latest, controller.updated) = (0.0, 0.0, 0.0);
+        (controller.p, controller.latest, controller.updated) = (0.0, Span::ZERO, 0.0);
         controller.update(&law, NOTHING);
     };
     quiet(&mut controller);
@@ -187,7 +193,7 @@ fn in_linux_departures_use_up_the_allowance() {
     let mut random = Stream::new(1, "pie");
     let mut controller = Controller::default();
     controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
-    controller.latest = 0.1;
+    controller.latest = Span::from_secs_f64(0.1);
     controller.update(&law, LONG);
     let at = |ms| Time::ZERO + Span::from_millis(ms);
     controller.departure(&law, &packet(1500, 0), LONG, at(100));
@@ -227,11 +233,11 @@ fn quiet_times_have_to_be_without_a_break() {
     for _ in 0..100 {
         controller.update(&law, NOTHING);
     }
-    controller.latest = 0.1;
+    controller.latest = Span::from_secs_f64(0.1);
     controller.update(&law, LONG);
     controller.p = 0.0;
     for _ in 0..100 {
-        controller.latest = 0.0;
+        controller.latest = Span::ZERO;
         controller.p = 0.0;
         controller.update(&law, NOTHING);
     }
@@ -425,7 +431,7 @@ fn delays_come_from_where_they_should() {
     let law = law("rfc", &[]);
     let mut controller = controller(0.0, 50.0, 50.0);
     controller.departure(&law, &packet(1500, 0), NOTHING, Time::ZERO + Span::from_secs(1));
-    assert_eq!(controller.latest, 0.0);
+    assert_eq!(controller.latest, Span::ZERO);
 }
 
 /// `pie_calculate_probability` with timestamps, in the kernel's integers: ticks of 64 ns and 2^56 - 1 for certainty.

@@ -308,11 +308,11 @@ impl Network {
         let sender = &self.sender;
         sender.board.check();
         if sender.state != State::Handshake {
-            let waits = sender.board.outstanding() > 0;
+            let waits = sender.board.outstanding() > 0 || sender.control.waits_for_timeout();
             assert_eq!(
                 sender.retransmission_at != Time::NEVER,
                 waits,
-                "the timer runs while data is out\n{}",
+                "the timer runs while data is out, or the control waits for it\n{}",
                 self.table()
             );
         }

@@ -1,6 +1,6 @@
 //! RFC 6298: the retransmission timer.
 
-use super::network::{Network, assert_table, network, these};
+use super::network::{Network, assert_table, network, network_of, these};
 use sojourn_core::registry::Value;
 use sojourn_core::{Span, Time};
 
@@ -192,4 +192,41 @@ fn a_timeout_of_a_repair_is_not_taken_back() {
     });
     assert_eq!(timeouts(&path).len(), 1, "{}", path.table());
     assert!(path.threshold() < before.1.min(16.0));
+}
+
+/// What is due between two ticks waits for the second; what is due at a tick does not wait.
+#[test]
+fn timers_go_off_at_ticks() {
+    let tick = ("timer_tick", Value::Span(Span::from_millis(400)));
+    let mut path = network(&[tick], &[]);
+    path.drops = Box::new(|_, nth| nth < 3);
+    path.send_segments(1).run(100_000);
+    // Due 1 s after 0, 2 s after 1.2 s and 4 s after 3.2 s.
+    assert_eq!(timeouts(&path), [1200, 3200, 7200]);
+    path.assert_complete(1);
+}
+
+/// With a window of less than a packet libutp is silent from the last acknowledgement until its timer goes off, although
+/// nothing is outstanding. Then it begins with one packet, whose acknowledgement ends slow start and shows again that the
+/// delay is too long.
+#[test]
+fn a_control_may_wait_for_the_timer() {
+    let tick = ("timer_tick", Value::Span(Span::from_millis(500)));
+    let mut path = network_of("libutp", &[tick], &[("filter", Value::Integer(1))]);
+    path.holds = Box::new(|number, _| if number >= 1 { 800 } else { 0 });
+    path.send_forever().run(9000);
+    assert_table(
+        &path.table(),
+        "0 start: 0 | 1.00
+        101 ack 1: 1 2 3 | 3.07
+        1002 ack 2: 4 | 3.07
+        1003 ack 3: | 0.01
+        1004 ack 4: | 0.01
+        1903 ack 5: | 0.01
+        4500 timer: 5 | 1.00
+        5401 ack 6: 6 | 1.00
+        6302 ack 7: | 0.01
+        9000 timer: 7 | 1.00",
+    );
+    assert_eq!(path.sender.counts().timeouts, 0, "no segment timed out");
 }

@@ -1,0 +1,62 @@
+//! The least round-trip time, and emptying the path to measure it.
+
+use super::{Bbr, Mode};
+use crate::control::RateSample;
+use crate::path_model::MIN_PIPE;
+use sojourn_core::{Span, Time};
+
+impl Bbr {
+    /// `bbr_update_min_rtt`, with the time of an empty path.
+    #[inline]
+    pub(super) fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
+        let expired = self.least_rtt.expired(now);
+        // A lone segment per round trip: its acknowledgement was probably delayed.
+        let delayed = sample.prior_delivered + 1 == sample.total_delivered;
+        if let Some(rtt) = rtt {
+            let renewed = self.least_rtt.get().is_none_or(|least| {
+                rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
+            });
+            if renewed {
+                self.least_rtt.set(rtt, now);
+            }
+        }
+        if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
+            self.save_window();
+            self.mode = Mode::ProbeRtt;
+            self.probe_rtt_ends = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.probe_rtt(now, sample);
+        }
+        self.idle_restart = false;
+    }
+
+    fn probe_rtt(&mut self, now: Time, sample: &RateSample) {
+        self.muted.extend(sample.total_delivered, sample.in_flight);
+        match self.probe_rtt_ends {
+            None if f64::from(sample.in_flight) <= MIN_PIPE => {
+                self.probe_rtt_ends = Some(now + self.settings.probe_rtt_duration);
+                self.probe_rtt_round_done = false;
+                self.rounds.restart(sample.total_delivered);
+            }
+            None => {}
+            Some(ends) => {
+                self.probe_rtt_round_done |= self.rounds.starts();
+                if self.probe_rtt_round_done && now > ends {
+                    self.leave_probe_rtt(now);
+                }
+            }
+        }
+    }
+
+    /// `bbr_check_probe_rtt_done` and `bbr_reset_mode`.
+    fn leave_probe_rtt(&mut self, now: Time) {
+        self.least_rtt.renew(now);
+        self.window = self.window.max(self.prior_window);
+        if self.full {
+            self.enter_probe_bandwidth(now);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Congestion controls under any acknowledgements, losses and marks.
+
+use crate::params::algorithm;
+use crate::tape::Tape;
+use sojourn_congestion::{Ack, AnyControl, Congestion, Control, DESCRIPTORS, Lost, Path, RateSample, Signal};
+use sojourn_core::{Span, Stream, Time};
+
+/// What is known of a flow that never was: true to itself in what a transport makes sure of.
+struct Flow {
+    control: AnyControl,
+    now: Time,
+    smoothed: Span,
+    min: Span,
+    max: Span,
+    delivered: u64,
+    lost: u64,
+}
+
+impl Flow {
+    fn acknowledge(&mut self, tape: &mut Tape<'_>) {
+        let (what, newly_acked) = (tape.byte(), u32::from(tape.byte() % 32));
+        let flight = f64::from(tape.word() % 2000);
+        let rtt = (what & 1 == 0).then(|| Span::from_micros(u64::from(tape.word()) * 20 + 1));
+        if let Some(rtt) = rtt {
+            self.smoothed =
+                if self.smoothed.is_zero() { rtt } else { self.smoothed.mul_f64(0.875) + rtt.mul_f64(0.125) };
+            (self.min, self.max) = (self.min.min(rtt), self.max.max(rtt));
+        }
+        self.delivered += u64::from(newly_acked);
+        let rate = self.control.wants_rate_samples().then(|| {
+            // An acknowledgement is reported where it covers something, even if that is credited later.
+            let newly_delivered = newly_acked.max(1);
+            let delivered = newly_delivered + u32::from(tape.byte());
+            RateSample {
+                delivered,
+                interval: if what & 2 == 0 { Span::ZERO } else { Span::from_micros(u64::from(tape.word()) * 10) },
+                prior_delivered: self.delivered.saturating_sub(u64::from(delivered)),
+                total_delivered: self.delivered,
+                newly_delivered,
+                lost: u64::from(tape.byte()).min(self.lost),
+                tx_in_flight: u32::from(tape.word() % 2000),
+                in_flight: u32::from(tape.word() % 2000),
+                repairing: what & 4 != 0,
+                app_limited: what & 8 != 0,
+            }
+        });
+        self.control.on_ack(&Ack {
+            now: self.now,
+            newly_acked,
+            flight,
+            window_limited: what & 16 == 0,
+            in_recovery: what & 4 != 0,
+            rtt,
+            smoothed_rtt: self.smoothed,
+            min_rtt: self.min,
+            max_rtt: self.max,
+            one_way_delay_nanos: (what & 32 == 0).then(|| i64::from(tape.word()) * 20_000 - 300_000_000),
+            sent: Time::from_nanos(self.now.as_nanos().saturating_sub(rtt.unwrap_or(Span::ZERO).as_nanos())),
+            marked: what & 64 != 0,
+            rate,
+        });
+    }
+
+    fn lose(&mut self, tape: &mut Tape<'_>) {
+        self.lost += 1;
+        self.control.on_lost(&Lost {
+            now: self.now,
+            tx_in_flight: u32::from(tape.word() % 2000),
+            lost: 1 + u64::from(tape.byte()).min(self.lost - 1),
+            prior_delivered: self.delivered.saturating_sub(u64::from(tape.word())),
+            total_delivered: self.delivered,
+            new_range: tape.flag(),
+            app_limited: tape.flag(),
+        });
+    }
+
+    fn signal(&mut self, signal: Signal, tape: &mut Tape<'_>) {
+        let flight = f64::from(tape.word() % 2000);
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, smoothed_rtt: self.smoothed });
+    }
+
+    fn check(&self) {
+        let window = self.control.window();
+        assert!(window.is_finite() && window > 0.0, "window {window}");
+        let threshold = self.control.slow_start_threshold();
+        assert!(threshold > 0.0, "threshold {threshold}");
+        assert!(self.control.pacing_rate().is_none_or(|rate| rate.bits_per_second() > 0));
+        self.control.probe(&mut |name, value| assert!(!value.is_infinite(), "{name}"));
+    }
+}
+
+/// Any control with any parameters: a finite window above zero, whatever happens.
+pub(crate) fn control(bytes: &[u8]) {
+    let mut tape = Tape(bytes);
+    let params = algorithm(&mut tape, DESCRIPTORS);
+    let path = Path { mss_bytes: 1460, initial_window: f64::from(1 + tape.byte() % 10), sack: tape.flag() };
+    let Ok(control) = AnyControl::build(&params, &path, Stream::new(1, "fuzz")) else { return };
+    let (now, smoothed) = (Time::from_nanos(1_000_000), Span::ZERO);
+    let mut flow = Flow { control, now, smoothed, min: Span::MAX, max: Span::ZERO, delivered: 0, lost: 0 };
+    if tape.flag() {
+        flow.control.on_connected(now, Span::from_millis(u64::from(tape.byte()) + 1));
+    }
+    while !tape.is_over() {
+        let step = tape.byte();
+        match step {
+            0..=159 => flow.acknowledge(&mut tape),
+            160..=169 if flow.control.wants_rate_samples() => flow.lose(&mut tape),
+            160..=179 => flow.signal(Signal::Loss, &mut tape),
+            180..=189 => flow.signal(Signal::Ecn, &mut tape),
+            190..=199 => flow.signal(Signal::Timeout { repeated: step & 1 == 1 }, &mut tape),
+            200..=209 => flow.control.on_recovered(f64::from(tape.byte())),
+            210..=212 => flow.control.on_restart(f64::from(1 + tape.byte() % 10)),
+            213..=249 => flow.now += Span::from_micros(u64::from(tape.word())),
+            _ => flow.now += Span::from_millis(u64::from(tape.word())),
+        }
+        flow.check();
+    }
+}

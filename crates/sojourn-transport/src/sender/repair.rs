@@ -1,0 +1,173 @@
+//! What acknowledgements and the timer say of losses, and what follows from it.
+
+use super::{Sender, State};
+use crate::options::at_tick;
+use crate::scoreboard::DUP_THRESH;
+use sojourn_congestion::{Congestion, Control, Signal};
+use sojourn_core::Time;
+
+impl Sender {
+    /// The cumulative acknowledgement moved by `acknowledged` segments.
+    #[inline]
+    pub(super) fn on_progress(&mut self, acknowledged: u32, now: Time) {
+        self.timed_out_at = None;
+        self.urgent = None;
+        let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
+        let mut restart_timer = true;
+        match self.state {
+            State::Recovery if !repaired => {
+                // RFC 6582 step 3: only the first partial acknowledgement restarts the timer.
+                restart_timer = self.sack || !self.restarted_timer;
+                self.restarted_timer = true;
+                self.on_partial(acknowledged);
+            }
+            State::Recovery => {
+                self.finish_repair();
+                if !self.sack {
+                    self.control.on_recovered(f64::from(self.board.outstanding()));
+                }
+            }
+            State::Loss if repaired => self.finish_repair(),
+            State::Open => self.reset_duplicates(),
+            State::Loss | State::Handshake => {}
+        }
+        if self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+        } else if restart_timer {
+            self.retransmission_at = self.timer(now);
+        }
+    }
+
+    fn on_partial(&mut self, acknowledged: u32) {
+        if self.sack {
+            return;
+        }
+        self.duplicates = self.duplicates.saturating_sub(acknowledged - 1);
+        self.board.mark_lost(self.board.first());
+        self.urgent = Some(self.board.first());
+    }
+
+    pub(super) fn finish_repair(&mut self) {
+        self.undo.forget();
+        self.state = State::Open;
+        self.reset_duplicates();
+    }
+
+    #[inline]
+    fn reset_duplicates(&mut self) {
+        self.duplicates = 0;
+        self.limited_sent = 0;
+    }
+
+    pub(super) fn on_duplicate(&mut self, now: Time) {
+        match self.state {
+            State::Recovery => self.duplicates += 1,
+            State::Open => {
+                self.duplicates += 1;
+                // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
+                let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
+                if self.duplicates >= DUP_THRESH && careful {
+                    self.enter_recovery(self.flight_size(), now);
+                }
+            }
+            State::Loss | State::Handshake => {}
+        }
+    }
+
+    pub(super) fn enter_recovery(&mut self, flight: u32, now: Time) {
+        // Before the control hears of it: the lost segment is not in flight.
+        self.board.mark_lost(self.board.first());
+        self.reduce(Signal::Loss, flight, self.board.pipe(), now);
+        self.state = State::Recovery;
+        self.recover = Some(self.board.next());
+        self.rescued = false;
+        self.restarted_timer = false;
+        self.timed = None;
+        self.retransmission_at = self.timer(now);
+        self.urgent = Some(self.board.first());
+    }
+
+    /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
+    /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
+    /// repair loss after loss at an unchanged window until the timer fires.
+    pub(super) fn reduce_again(&mut self, now: Time) {
+        self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
+        self.state = State::Recovery;
+        self.recover = Some(self.board.next());
+        self.rescued = false;
+    }
+
+    /// The receiver echoes a congestion mark on an acknowledgement of `acknowledged` more segments: answer
+    /// once per window (RFC 3168 section 6.1.2).
+    pub(super) fn on_echo(&mut self, acknowledged: u32, now: Time) {
+        let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
+        if self.ecn && self.state == State::Open && !answered {
+            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
+        }
+    }
+
+    /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
+    fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
+        self.limited_sent = 0;
+        let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
+        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
+        // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
+        self.ecn_recover = Some(self.board.next());
+        self.owes_cwr = self.ecn;
+    }
+
+    /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.
+    ///
+    /// The RFC counts all that is not cumulatively acknowledged. While a repair waits for a retransmission that was
+    /// lost too, SACK lets new data flow behind it for as long as the timer runs, and that count grows far beyond
+    /// the window. What has left the network is therefore left out during a repair, as pipe does (RFC 6675).
+    pub(super) fn flight_size(&self) -> u32 {
+        match self.state {
+            State::Open | State::Handshake => self.board.outstanding().saturating_sub(self.limited_sent),
+            State::Recovery | State::Loss => self.in_flight(),
+        }
+    }
+
+    /// When the retransmission timer goes off that is started at `now`.
+    #[inline]
+    pub(super) fn timer(&self, now: Time) -> Time {
+        at_tick(now + self.rtt.timeout(), self.timer_tick)
+    }
+
+    /// Whether nothing is outstanding and the control waits for the timer all the same.
+    #[inline]
+    pub(super) fn is_waiting(&self) -> bool {
+        self.board.outstanding() == 0 && self.control.waits_for_timeout()
+    }
+
+    /// A time that [`deadline`](Sender::deadline) named has come.
+    pub fn on_timer(&mut self, now: Time) {
+        if now < self.retransmission_at {
+            return;
+        }
+        if self.state != State::Handshake && self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+            return self.reduce(Signal::Timeout { repeated: false }, 0, 0, now);
+        }
+        self.counts.timeouts += 1;
+        self.rtt.back_off();
+        self.retransmission_at = self.timer(now);
+        if self.state == State::Handshake {
+            self.syn_due = true;
+            return;
+        }
+        let repeated = self.timed_out_at == Some(self.board.first());
+        // What was in flight before all of it is taken for lost.
+        let (flight, pipe) = (self.flight_size(), self.board.pipe());
+        self.remember(repeated, now);
+        self.board.mark_all_lost();
+        self.report_losses(now);
+        self.reduce(Signal::Timeout { repeated }, flight, pipe, now);
+        self.timed_out_at = Some(self.board.first());
+        self.state = State::Loss;
+        self.recover = Some(self.board.next());
+        self.reset_duplicates();
+        self.urgent = None;
+        self.timed = None;
+    }
+}

@@ -1,0 +1,177 @@
+//! What is sent next, and when: window, pacing, the choice among lost and new segments.
+
+use super::{Sender, State, Transmit};
+use sojourn_congestion::Control;
+use sojourn_core::{Span, Stream, Time};
+
+/// Random pauses of the sending host.
+#[derive(Debug)]
+pub(super) struct Jitter {
+    longest: Span,
+    random: Stream,
+    /// When data was last sent; `None` while a pause lasts, and until something is sent after it.
+    burst: Option<Time>,
+}
+
+impl Jitter {
+    /// Pauses of at most `longest`.
+    pub(super) fn new(longest: Span, random: Stream) -> Jitter {
+        Jitter { longest, random, burst: None }
+    }
+
+    /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
+    fn pause(&mut self, now: Time) -> Option<Span> {
+        self.burst.take_if(|burst| *burst < now)?;
+        Some(self.longest.mul_f64(self.random.uniform()))
+    }
+}
+
+impl Sender {
+    /// The next thing to send now; call until it returns `None`.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        if self.state == State::Handshake {
+            return self.take_syn(now).then_some(Transmit::Syn);
+        }
+        let (number, retransmission) = self.poll_segment(now)?;
+        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
+        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
+    }
+
+    fn take_syn(&mut self, now: Time) -> bool {
+        if !self.syn_due || self.end == 0 {
+            return false;
+        }
+        self.syn_due = false;
+        // A SYN that was sent twice gives no sample (Karn).
+        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
+        self.retransmission_at = self.timer(now);
+        true
+    }
+
+    /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
+    #[inline]
+    fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
+        if let Some(number) = self.urgent.take() {
+            self.send_again(number, now);
+            return Some((number, true));
+        }
+        let window = self.control.window();
+        let flight = self.in_flight();
+        // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
+        if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
+            self.window_limited = true;
+            return None;
+        }
+        if let Some(jitter) = &mut self.jitter
+            && let Some(pause) = jitter.pause(now)
+        {
+            self.next_send_at = self.next_send_at.max(now + pause);
+        }
+        if now < self.next_send_at {
+            return None;
+        }
+        let choice = self.choose(now)?;
+        if let Some(jitter) = &mut self.jitter {
+            jitter.burst = Some(now);
+        }
+        self.pace(now, window);
+        Some(choice)
+    }
+
+    /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
+    #[inline]
+    fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
+        if let Some(number) = self.board.next_lost() {
+            self.send_again(number, now);
+            return Some((number, true));
+        }
+        let next = self.board.next();
+        let room = self.board.outstanding() < self.receive_window;
+        if next < self.end && room {
+            self.send_new(next, now);
+            return Some((next, false));
+        }
+        if self.state == State::Recovery
+            && self.sack
+            && let Some(guess) = self.guess(now)
+        {
+            return Some((guess, true));
+        }
+        self.window_limited = false;
+        let in_flight = self.in_flight();
+        if let Some(sampler) = &mut self.rate
+            && next >= self.end
+        {
+            sampler.on_app_limited(in_flight);
+        }
+        None
+    }
+
+    /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
+    fn guess(&mut self, now: Time) -> Option<u32> {
+        if let Some(number) = self.board.next_hole() {
+            self.send_again(number, now);
+            return Some(number);
+        }
+        if self.rescued {
+            return None;
+        }
+        let number = self.board.next_rescue()?;
+        self.rescued = true;
+        self.note_again(number, now);
+        self.board.rescue(number, now);
+        Some(number)
+    }
+
+    #[inline]
+    fn send_new(&mut self, number: u32, now: Time) {
+        self.note_rate(number, now);
+        self.board.send_new(now);
+        if self.duplicates > 0 && self.state == State::Open {
+            let beyond = f64::from(self.board.outstanding()) > self.control.window();
+            self.limited_sent += u32::from(beyond);
+        }
+        if !self.timestamps && self.timed.is_none() {
+            self.timed = Some((number, now));
+        }
+        if self.retransmission_at == Time::NEVER {
+            self.retransmission_at = self.timer(now);
+        }
+    }
+
+    fn send_again(&mut self, number: u32, now: Time) {
+        self.note_again(number, now);
+        self.board.retransmit(number, now);
+    }
+
+    fn note_again(&mut self, number: u32, now: Time) {
+        self.note_rate(number, now);
+        self.timed = None;
+        self.counts.retransmissions += 1;
+    }
+
+    #[inline]
+    fn note_rate(&mut self, number: u32, now: Time) {
+        let in_flight = self.in_flight();
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_send(number, in_flight, now);
+        }
+    }
+
+    /// Sets the earliest time of the next segment.
+    #[inline]
+    pub(super) fn pace(&mut self, now: Time, window: f64) {
+        let gap = if let Some(rate) = self.control.pacing_rate() {
+            rate.transmission(u64::from(self.payload_bytes))
+        } else if window < 1.0 {
+            self.rtt.smoothed().mul_f64(1.0 / window)
+        } else if let Some(gain) = self.pacing {
+            self.rtt.smoothed().mul_f64(1.0 / (gain * window))
+        } else {
+            return;
+        };
+        self.next_send_at = now + gap;
+    }
+}
