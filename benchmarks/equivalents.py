@@ -44,16 +44,15 @@ TRANSPORTS: Mapping[PeerName, str] = {
 }
 NEWRENO: Mapping[PeerName, str] = {
     "ns2": "kind = 'newreno', preset = 'ns2'",
-    # TcpNewReno counts acknowledgements and halves the data in flight.
-    "ns3": "kind = 'newreno', preset = 'ns2', halve = 'flight'",
+    "ns3": "kind = 'newreno', preset = 'ns3'",
 }
 # The controls of group 2, in the peer's name. Agent/TCP/Linux has SACK and a sample from every acknowledgement. Its
-# modules are those of Linux 2.6.22: CUBIC leaves 819/1024 of the window and has no HyStart, Vegas divides by the round
-# trip of now instead of the least one. Its TCP-LP reads one clock at both ends.
+# modules are those of Linux 2.6.22: CUBIC leaves 819/1024 of the window and has no HyStart, and TCP-LP reads one clock
+# at both ends.
 LINUX_AGENT = "preset = 'ns2', sack = true, timestamps = true"
 CONTROLS: Mapping[str, str] = {
     "linux:cubic": "kind = 'cubic', preset = 'linux', hystart = 'off', beta = 0.7998046875",
-    "linux:vegas": "kind = 'vegas', preset = 'linux', backlog = 'rtt'",
+    "linux:vegas": "kind = 'vegas', preset = 'linux-2.6.22'",
     "linux:westwood": "kind = 'westwood', preset = 'linux'",
     "linux:compound": "kind = 'compound', preset = 'ns2'",
     "linux:lp": "kind = 'tcp_lp', preset = 'linux', clock_offset = '0 s', remote_clock = 'known'",

@@ -54,8 +54,9 @@ def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
         ),
         paragraph(f"""When the base delay rises (here by the standing queue of a NewReno flow with a small receive
             window), LEDBAT yields, below {YIELDS_BELOW:.0%} of the 10 Mbit/s link. When the
-            minutes of its history hold no delay from before, it recovers, and {SETTLE_S:g} s later it should have added
-            its target to the new base, within {WITHIN:.0%}:"""),
+            minutes of its history hold no delay from before, it recovers, and {SETTLE_S:g} s later, or one history
+            where that is shorter, it should have added its target to the new base, within {WITHIN:.0%}, and one such
+            history later a second one:"""),
         table(
             [
                 "Receive window, kB>",
@@ -65,6 +66,7 @@ def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                 "After>",
                 "Standing queue, ms>",
                 "Added to it, ms>",
+                "One history later, ms>",
                 "Holds",
             ],
             [
@@ -76,12 +78,15 @@ def render(laws: dict[str, list[dict[str, Any]]]) -> list[str]:
                     f"{row['after_mbps']:.2f}",
                     f"{row['standing_ms']:.1f}",
                     f"{row['added_ms']:.1f}",
+                    "-" if row["again_ms"] is None else f"{row['again_ms']:.1f}",
                     yes(row["holds"]),
                 ]
                 for row in laws["base_rise"]
             ],
         ),
-        paragraph(f"""This criterion was chosen after a first one, more than half of the link, had failed. With a
-            history shorter than the {SETTLE_S:g} s, LEDBAT probably forgets its own queue as well and adds the next
-            target, as in RITE D2.1, Fig. 3.3; that this is the reason has not been verified: open."""),
+        paragraph(f"""These criteria were chosen after two others had failed: more than half of the link, and one
+            target after {SETTLE_S:g} s whatever the history. A shorter history comes to hold nothing but LEDBAT's own
+            queue, which then is taken for a part of the path as well: with every history the queue climbs by one more
+            target, as in RITE D2.1, Fig. 3.3. Over 1000 s with 5 minutes it stood at 100, 199 and 298 ms at the end of
+            the first, the second and the third."""),
     ]

@@ -93,7 +93,9 @@ def controls(agreement: Mapping[str, Any]) -> list[str]:
             have ECN there, and ns-3 its classic recovery."""),
         paragraph("""After a first comparison some settings were brought in line with the source of ns-2's modules:
             CUBIC's factor of 819/1024, Vegas's way to tell queued segments, and TCP-LP's one clock at both ends without
-            an offset. Until then one check of CUBIC, one more of Vegas and eight of TCP-LP had failed."""),
+            an offset; then Vegas's decisions as in Linux 2.6.22, TCP-LP's delay from the echoed time, and what ns-3's
+            NewReno halves. Until then one check of CUBIC, three of Vegas and nine of TCP-LP more had failed, besides
+            others."""),
         *_both("controls", agreement),
     ]
 

@@ -56,6 +56,8 @@ pub struct Cdg {
     gradients: Gradients,
     /// The round after a back-off.
     easing: bool,
+    /// Whether a repair is to be left out.
+    repaired: bool,
     queue: Queue,
     /// Back-offs, also ignored ones, since the queue last fell.
     backoffs: u64,
@@ -112,6 +114,7 @@ struct Settings {
     trains: bool,
     delays: bool,
     tick_nanos: i64,
+    skips_repairs: bool,
 }
 
 impl Cdg {
@@ -142,6 +145,7 @@ impl Cdg {
             trains: matches!(params.choice("hystart"), "train" | "both"),
             delays: matches!(params.choice("hystart"), "delay" | "both"),
             tick_nanos: params.span("tick").as_nanos() as i64,
+            skips_repairs: params.choice("repairs") == "left-out",
         };
         if settings.ineffective == u64::MAX && settings.hold != u64::MAX {
             return Err(ParameterError::new(
@@ -157,6 +161,7 @@ impl Cdg {
             several: 0,
             gradients: Gradients::new(params.integer("samples") as usize),
             easing: false,
+            repaired: false,
             queue: Queue::Unknown,
             backoffs: 0,
             answered: 0,
@@ -315,6 +320,15 @@ impl Cdg {
         }
     }
 
+    /// Linux: what was measured up to the end of a repair is only what the next round is compared with.
+    fn leave_repair(&mut self, now: Time) {
+        if let Some(round) = self.round.take() {
+            self.gradients.skip(round);
+        }
+        self.queue = Queue::Unknown;
+        self.rounds.restart(now);
+    }
+
     /// What a loss leaves.
     fn after_loss(&mut self, signal: Signal) -> f64 {
         let window = self.reno.window;
@@ -335,7 +349,11 @@ impl Control for Cdg {
             self.sample(rtt, ack);
         }
         if ack.in_recovery {
+            self.repaired = self.settings.skips_repairs;
             return;
+        }
+        if std::mem::take(&mut self.repaired) {
+            self.leave_repair(ack.now);
         }
         if self.settings.trains || self.settings.delays {
             self.watch_slow_start(ack);
@@ -364,6 +382,7 @@ impl Control for Cdg {
         self.several = 0;
         self.gradients.clear();
         self.easing = false;
+        self.repaired = false;
         self.queue = Queue::Unknown;
         self.backoffs = 0;
         self.hystart = HyStart::default();

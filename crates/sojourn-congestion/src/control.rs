@@ -120,6 +120,9 @@ pub struct Ack {
     pub one_way_delay_nanos: Option<i64>,
     /// When the newest segment it covers was sent.
     pub sent: Time,
+    /// The time that the receiver echoes (RFC 7323): when the oldest segment of a delayed acknowledgement was sent, or,
+    /// behind a hole, the last one before it.
+    pub echoed: Time,
     /// Whether the receiver echoed a congestion mark on it.
     pub marked: bool,
     /// Delivery rate over the life of the newest segment, for controls that ask for it.
@@ -197,8 +200,10 @@ pub struct Congestion {
     pub now: Time,
     /// What was seen.
     pub signal: Signal,
-    /// Segments in flight when it was detected (FlightSize of RFC 5681).
+    /// Segments in flight when it was detected (FlightSize of RFC 5681), those that arrived behind a hole included.
     pub flight: f64,
+    /// The same without those that are known to have arrived or to be lost (pipe of RFC 6675).
+    pub pipe: f64,
     /// Smoothed round-trip time; zero before the first sample.
     pub smoothed_rtt: Span,
 }

@@ -11,7 +11,7 @@
 mod tests;
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
-use crate::newreno::{self, Growth};
+use crate::newreno::{self, Growth, Halve};
 use crate::rounds::Rounds;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Stream, Time};
@@ -113,7 +113,7 @@ struct Settings {
     alpha_steps: Option<f64>,
     hold_round_trip: bool,
     loss_halves: bool,
-    halve_window: bool,
+    halve: Halve,
 }
 
 impl Dctcp {
@@ -138,7 +138,7 @@ impl Dctcp {
                 alpha_steps: (!params.is_auto("alpha_steps")).then(|| params.integer("alpha_steps") as f64),
                 hold_round_trip: params.choice("hold") == "round-trip",
                 loss_halves: params.choice("loss") == "halves",
-                halve_window: params.choice("halve") == "window",
+                halve: Halve::new(params),
             },
         })
     }
@@ -188,7 +188,7 @@ impl Control for Dctcp {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = if self.settings.halve_window { self.window } else { event.flight };
+        let outstanding = self.settings.halve.of(event, self.window);
         let reduced = if event.signal == Signal::Ecn || !self.settings.loss_halves {
             self.left()
         } else {

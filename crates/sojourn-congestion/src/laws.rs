@@ -91,7 +91,13 @@ fn lead(
             Event::Signal(signal, flight) => {
                 let flight = f64::from(flight).min(before);
                 let smoothed_rtt = Span::from_millis(50);
-                script.control.on_congestion(&Congestion { now: script.now, signal, flight, smoothed_rtt });
+                script.control.on_congestion(&Congestion {
+                    now: script.now,
+                    signal,
+                    flight,
+                    pipe: flight,
+                    smoothed_rtt,
+                });
                 repairing = signal == Signal::Loss;
                 prop_assert!(script.window() <= before.max(2.0), "{event:?} at {before}");
                 if matches!(signal, Signal::Timeout { .. }) {

@@ -25,6 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 8511",
         "Linux net/ipv4/tcp_cong.c",
         "ns-2.35 tcp/tcp.cc",
+        "ns-3.37 src/internet/model/tcp-congestion-ops.cc",
     ],
     parameters: &[
         SLOW_START_LIMIT,
@@ -61,6 +62,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             summary: "ns-2.35 Agent/TCP/Newreno: counts acknowledgements, halves the window",
             values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("window"))],
         },
+        Preset {
+            name: "ns3",
+            summary: "ns-3.37 TcpNewReno: counts acknowledgements, halves what SACK leaves in flight",
+            values: &[("count", Value::Choice("acks")), ("halve", Value::Choice("pipe"))],
+        },
     ],
     linux: Linux::Kernel(&[Form { name: "reno", module: "", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
@@ -85,10 +91,37 @@ pub(crate) const COUNT: Parameter = Parameter {
 /// What a loss halves.
 pub(crate) const HALVE: Parameter = Parameter {
     name: "halve",
-    kind: Kind::Choice(&["flight", "window"]),
+    kind: Kind::Choice(&["flight", "window", "pipe"]),
     default: Value::Choice("flight"),
-    description: "what a loss halves: the data in flight (RFC 5681, equation 4) or the congestion window",
+    description: "what a loss halves: the data in flight (RFC 5681, equation 4), the congestion window, or what is in flight without what selective acknowledgements report (ns-3)",
 };
+
+/// As [`HALVE`] says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Halve {
+    Flight,
+    Window,
+    Pipe,
+}
+
+impl Halve {
+    pub(crate) fn new(params: &Params) -> Halve {
+        match params.choice("halve") {
+            "flight" => Halve::Flight,
+            "window" => Halve::Window,
+            _ => Halve::Pipe,
+        }
+    }
+
+    /// The segments of which a signal leaves a part, in a window of `window`.
+    pub(crate) fn of(self, event: &Congestion, window: f64) -> f64 {
+        match self {
+            Halve::Flight => event.flight,
+            Halve::Window => window,
+            Halve::Pipe => event.pipe,
+        }
+    }
+}
 
 /// Part of the window that a loss leaves.
 const LOSS_LEAVES: f64 = 0.5;
@@ -143,7 +176,7 @@ pub struct NewReno {
     reno: Reno,
     initial_threshold: f64,
     growth: Growth,
-    halve_window: bool,
+    halve: Halve,
     mark_leaves: f64,
     slow_start: SlowStart,
 }
@@ -159,7 +192,7 @@ impl NewReno {
             reno: Reno { window: path.initial_window, threshold: initial_threshold },
             initial_threshold,
             growth: Growth::new(params),
-            halve_window: params.choice("halve") == "window",
+            halve: Halve::new(params),
             mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
             slow_start: SlowStart::named(params.choice("hystart")),
         })
@@ -184,7 +217,7 @@ impl Control for NewReno {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = if self.halve_window { self.reno.window } else { event.flight };
+        let outstanding = self.halve.of(event, self.reno.window);
         let leaves = if event.signal == Signal::Ecn { self.mark_leaves } else { LOSS_LEAVES };
         self.reno.reduce(event.signal, outstanding * leaves);
         self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));

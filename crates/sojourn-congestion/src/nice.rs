@@ -48,6 +48,7 @@ impl Nice {
             mean_rtt: false,
             every_other: false,
             leaves_by_eighth: false,
+            lags: false,
             loss: Loss::Half,
         };
         Ok(Nice {

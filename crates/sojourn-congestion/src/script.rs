@@ -58,6 +58,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
         max_rtt: rtt,
         one_way_delay_nanos: Some(BASE_DELAY_NANOS + queue.as_nanos() as i64),
         sent: Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos())),
+        echoed: Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos())),
         marked: false,
         rate: None,
     }
@@ -86,7 +87,7 @@ impl Script {
     /// A congestion signal, now.
     pub(crate) fn congestion(&mut self, signal: Signal) {
         let flight = self.control.window().floor();
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, smoothed_rtt: BASE_RTT });
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
     }
 
     /// One round trip.

@@ -22,6 +22,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path};
+use crate::newreno::Halve;
 use crate::reno::Reno;
 use delay::{Arithmetic, Delays, Level};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
@@ -53,7 +54,8 @@ struct Settings {
     resets_extremes: bool,
     resumes_in_avoidance: bool,
     holds_slow_start: bool,
-    halves_window: bool,
+    halve: Halve,
+    from_echo: bool,
 }
 
 impl TcpLp {
@@ -95,7 +97,8 @@ impl TcpLp {
                 resets_extremes: params.choice("extremes") == "reset",
                 resumes_in_avoidance: params.choice("resume") == "avoidance",
                 holds_slow_start: params.choice("inference_holds") == "growth",
-                halves_window: params.choice("halve") == "window",
+                halve: Halve::new(params),
+                from_echo: params.choice("delay_from") == "echo",
             },
         })
     }
@@ -136,7 +139,9 @@ impl Control for TcpLp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(nanos) = ack.one_way_delay_nanos {
-            self.delays.sample(ack.sent, nanos);
+            let from = if self.settings.from_echo { ack.echoed } else { ack.sent };
+            let before = ack.sent.as_nanos() as i64 - from.as_nanos() as i64;
+            self.delays.sample(from, before + nanos);
         }
         if ack.in_recovery {
             return;
@@ -154,7 +159,7 @@ impl Control for TcpLp {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = if self.settings.halves_window { self.reno.window } else { event.flight };
+        let outstanding = self.settings.halve.of(event, self.reno.window);
         self.reno.reduce(event.signal, outstanding / 2.0);
         self.reacted = Some(event.now);
         self.watching = true;

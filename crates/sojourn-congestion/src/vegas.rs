@@ -36,7 +36,16 @@ pub struct Vegas {
     samples: u64,
     /// Whether slow start grows in this round.
     grows: bool,
+    /// What a lagging decision is about.
+    before: Sent,
     settings: Settings,
+}
+
+/// What a flow had and used when a round began.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    window: f64,
+    flight: f64,
 }
 
 /// What does not change.
@@ -51,6 +60,7 @@ pub(crate) struct Settings {
     pub(crate) mean_rtt: bool,
     pub(crate) every_other: bool,
     pub(crate) leaves_by_eighth: bool,
+    pub(crate) lags: bool,
     pub(crate) loss: Loss,
 }
 
@@ -59,6 +69,7 @@ pub(crate) struct Settings {
 pub(crate) enum Backlog {
     Base,
     Rtt,
+    RttHalves,
     Flight,
 }
 
@@ -85,11 +96,13 @@ impl Vegas {
             backlog: match params.choice("backlog") {
                 "base" => Backlog::Base,
                 "rtt" => Backlog::Rtt,
+                "rtt-halves" => Backlog::RttHalves,
                 _ => Backlog::Flight,
             },
             mean_rtt: params.choice("round_rtt") == "mean",
             every_other: params.choice("slow_start") == "every-other",
             leaves_by_eighth: params.choice("slow_start_exit") == "eighth",
+            lags: params.choice("decides_on") == "round-before",
             loss: match params.choice("loss") {
                 "half" => Loss::Half,
                 "three-quarters" => Loss::ThreeQuarters,
@@ -116,6 +129,7 @@ impl Vegas {
             samples: 0,
             // The paper doubles first and then looks.
             grows: true,
+            before: Sent { window: path.initial_window, flight: path.initial_window },
             settings,
         })
     }
@@ -148,28 +162,32 @@ impl Vegas {
         Some(rtt.ratio(self.base))
     }
 
-    /// Step 1: the flow's segments in the queue, whole.
-    fn backlog(&self, stretch: f64, flight: f64) -> f64 {
-        let window = self.reno.window;
+    /// Step 1: the flow's segments in the queue, whole, of a window of `window` segments.
+    fn backlog(&self, stretch: f64, window: f64, flight: f64) -> f64 {
         match self.settings.backlog {
             Backlog::Base => (window * (stretch - 1.0)).floor(),
             Backlog::Rtt => window - (window / stretch).floor(),
+            Backlog::RttHalves => window - (2.0 * window / stretch).floor() / 2.0,
             Backlog::Flight => (flight * (1.0 - 1.0 / stretch)).round(),
         }
     }
 
     /// Steps 2 and 3, at the end of a round.
     pub(crate) fn step(&mut self, ack: &Ack) {
+        let present = Sent { window: self.reno.window, flight: ack.flight };
+        let before = std::mem::replace(&mut self.before, present);
         match self.stretch() {
-            Some(stretch) => self.decide(stretch, ack),
+            Some(stretch) if self.settings.lags => self.decide(stretch, before.window, before.flight, ack),
+            Some(stretch) => self.decide(stretch, present.window, present.window, ack),
             None => self.grow_as_reno(ack),
         }
         self.forget_round();
     }
 
-    fn decide(&mut self, stretch: f64, ack: &Ack) {
+    /// Decides on a window of `about` segments, of which `used` were sent in a round trip.
+    fn decide(&mut self, stretch: f64, about: f64, used: f64, ack: &Ack) {
         let settings = &self.settings;
-        let backlog = self.backlog(stretch, ack.flight);
+        let backlog = self.backlog(stretch, used, ack.flight);
         let reno = &mut self.reno;
         if reno.in_slow_start() {
             self.grows = !self.grows || !settings.every_other;
@@ -182,14 +200,24 @@ impl Vegas {
                 reno.window = (reno.window * 7.0 / 8.0).max(settings.least_window);
                 reno.threshold = LEAST_WINDOW;
             } else {
-                reno.window = reno.window.min((reno.window / stretch).floor() + 1.0).max(settings.least_window);
+                reno.window = reno.window.min((used / stretch).floor() + 1.0).max(settings.least_window);
                 reno.threshold = reno.window;
             }
-        } else if backlog > settings.beta {
-            reno.window = (reno.window - 1.0).max(settings.least_window.min(reno.window));
+            return;
+        }
+        let wanted = if backlog > settings.beta {
+            about - 1.0
+        } else if backlog < settings.alpha {
+            about + 1.0
+        } else {
+            about
+        };
+        let step = (wanted - reno.window).clamp(-1.0, 1.0);
+        if step < 0.0 {
+            reno.window = (reno.window + step).max(settings.least_window.min(reno.window));
             reno.threshold = reno.threshold.min(reno.window);
-        } else if backlog < settings.alpha && ack.window_limited {
-            reno.window += 1.0;
+        } else if ack.window_limited {
+            reno.window += step;
         }
     }
 
@@ -219,6 +247,7 @@ impl Vegas {
         self.reno = Reno::new(initial_window);
         self.base = Span::MAX;
         self.grows = true;
+        self.before = Sent { window: initial_window, flight: initial_window };
         self.forget_round();
     }
 

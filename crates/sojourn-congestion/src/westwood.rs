@@ -73,6 +73,13 @@ impl Westwood {
         (self.bandwidth.segments_per_second() * least.as_secs_f64()).max(LEAST_THRESHOLD)
     }
 
+    /// The repair ended: Linux asks for the estimate only now.
+    fn apply(&mut self) {
+        if self.after_repair {
+            self.threshold = self.pipe();
+        }
+    }
+
     #[inline]
     fn is_repaired(&self, ack: &Ack) -> bool {
         match self.repair {
@@ -93,7 +100,7 @@ impl Control for Westwood {
         self.rtt = ack.rtt.or(self.rtt);
         if self.is_repaired(ack) {
             self.repair = Repair::None;
-            self.threshold = self.pipe();
+            self.apply();
             self.window = self.threshold;
         }
         if !ack.may_open() {
@@ -104,15 +111,12 @@ impl Control for Westwood {
 
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
-            Signal::Loss | Signal::Ecn if self.after_repair => {
-                // Reno's half meanwhile.
-                self.threshold = (self.window / 2.0).max(LEAST_THRESHOLD);
-                self.window = self.threshold;
-                self.repair = if event.signal == Signal::Loss { Repair::Losses } else { Repair::Mark(event.now) };
-            }
             Signal::Loss | Signal::Ecn => {
-                self.threshold = self.pipe();
+                // Linux: Reno's half meanwhile.
+                let half = (self.window / 2.0).max(LEAST_THRESHOLD);
+                self.threshold = if self.after_repair { half } else { self.pipe() };
                 self.window = self.window.max(LEAST_THRESHOLD).min(self.threshold);
+                self.repair = if event.signal == Signal::Loss { Repair::Losses } else { Repair::Mark(event.now) };
             }
             Signal::Timeout { repeated } => {
                 if !repeated {
@@ -131,7 +135,7 @@ impl Control for Westwood {
     fn on_recovered(&mut self, flight: f64) {
         if self.repair == Repair::Losses {
             self.repair = Repair::None;
-            self.threshold = self.pipe();
+            self.apply();
         }
         self.window = self.threshold.min(flight.max(1.0) + 1.0);
     }

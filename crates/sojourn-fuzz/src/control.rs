@@ -44,6 +44,7 @@ impl Flow {
                 app_limited: what & 8 != 0,
             }
         });
+        let sent = Time::from_nanos(self.now.as_nanos().saturating_sub(rtt.unwrap_or(Span::ZERO).as_nanos()));
         self.control.on_ack(&Ack {
             now: self.now,
             newly_acked,
@@ -55,7 +56,8 @@ impl Flow {
             min_rtt: self.min,
             max_rtt: self.max,
             one_way_delay_nanos: (what & 32 == 0).then(|| i64::from(tape.word()) * 20_000 - 300_000_000),
-            sent: Time::from_nanos(self.now.as_nanos().saturating_sub(rtt.unwrap_or(Span::ZERO).as_nanos())),
+            sent,
+            echoed: if what & 8 == 0 { sent } else { Time::from_nanos(sent.as_nanos() / 2) },
             marked: what & 64 != 0,
             rate,
         });
@@ -76,7 +78,9 @@ impl Flow {
 
     fn signal(&mut self, signal: Signal, tape: &mut Tape<'_>) {
         let flight = f64::from(tape.word() % 2000);
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, smoothed_rtt: self.smoothed });
+        let pipe = flight.min(f64::from(tape.word() % 2000));
+        let smoothed_rtt = self.smoothed;
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe, smoothed_rtt });
     }
 
     fn check(&self) {

@@ -305,6 +305,7 @@ impl Sender {
                 max_rtt: self.rtt.max(),
                 one_way_delay_nanos: Some(segment.delay_nanos),
                 sent: delivered.sent,
+                echoed: segment.stamp,
                 marked: segment.ece,
                 rate,
             });

@@ -80,6 +80,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "whether a loss leaves the window where gradients say that the queue is not full",
         },
         Parameter {
+            name: "repairs",
+            kind: Kind::Choice(&["count", "left-out"]),
+            default: Value::Choice("count"),
+            description: "what becomes of the round-trip times that are measured while a loss is repaired: they are a part of the round that ends after it, or only what the next round is compared with, and what is known of the queue is forgotten (Linux)",
+        },
+        Parameter {
             name: "hystart",
             kind: Kind::Choice(&["off", "train", "delay", "both"]),
             default: Value::Choice("off"),
@@ -111,6 +117,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("hold", Value::Auto),
                 ("shadow", Value::Choice("keep")),
                 ("tolerance", Value::Boolean(false)),
+                ("repairs", Value::Choice("left-out")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
             ],
@@ -128,6 +135,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("hold", Value::Auto),
                 ("shadow", Value::Choice("off")),
                 ("tolerance", Value::Boolean(false)),
+                ("repairs", Value::Choice("left-out")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
             ],

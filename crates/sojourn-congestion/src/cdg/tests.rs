@@ -121,6 +121,46 @@ fn repairs_measure_but_end_no_round() {
     assert_eq!((repair(false), repair(true)), (8.0, 4.0));
 }
 
+/// Linux (`CA_EVENT_COMPLETE_CWR`): what was measured until a repair ends is only what the next round is compared with.
+#[test]
+fn linux_leaves_repairs_out_of_the_gradients() {
+    for (repairs, gradients) in [("count", [4.0, 4.0]), ("left-out", [0.0, 4.0])] {
+        let mut script = twenty("linux", &[NEVER, ("repairs", Value::Choice(repairs))]);
+        script.now += millis(58);
+        let sent = Time::from_nanos(script.now.as_nanos() - 58_000_000);
+        let plain = ack(script.now, script.window(), Span::ZERO);
+        let last = Ack { newly_acked: 2, rtt: Some(millis(58)), sent, marked: true, ..plain };
+        script.control.on_ack(&Ack { in_recovery: true, rtt: Some(millis(54)), sent: script.now, ..last });
+        script.control.on_ack(&last);
+        let first = shown(&script, "gradient_least_ms");
+        script.control.on_ack(&Ack { sent: script.now, ..last });
+        script.now += millis(62);
+        script.control.on_ack(&Ack { rtt: Some(millis(62)), sent: script.now, ..last });
+        assert_eq!([first, shown(&script, "gradient_least_ms")], gradients, "{repairs}");
+    }
+}
+
+/// The queue is not full while delays fall, and a loss is tolerated; what was known of it ends with the repair.
+#[test]
+fn linux_forgets_the_queue_when_a_repair_ends() {
+    for (repairs, tolerated) in [("count", true), ("left-out", false)] {
+        let tolerance = ("tolerance", Value::Boolean(true));
+        let mut script = twenty("linux", &[NEVER, tolerance, ("repairs", Value::Choice(repairs))]);
+        for least in [49_000, 48_000, 47_000] {
+            round(&mut script, &[least + 9_000, least]);
+        }
+        let before = script.window();
+        script.congestion(Signal::Loss);
+        assert_eq!(script.window(), before, "{repairs}: tolerated");
+        let plain = ack(script.now, before, Span::ZERO);
+        for in_recovery in [true, false] {
+            script.control.on_ack(&Ack { rtt: None, in_recovery, marked: true, ..plain });
+        }
+        script.congestion(Signal::Loss);
+        assert_eq!(script.window() == before, tolerated, "{repairs}");
+    }
+}
+
 /// Least RTTs of 50, 58, 62 ms: gradients of 8 and 4 ms over 8 rounds, or over the two that are there.
 #[test]
 fn gradients_are_averaged_over_eight_rounds() {
@@ -466,7 +506,7 @@ proptest! {
                 };
                 if let Some(signal) = signal {
                     let flight = before.floor();
-                    let event = Congestion { now: script.now, signal, flight, smoothed_rtt: BASE_RTT };
+                    let event = Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT };
                     script.control.on_congestion(&event);
                     prop_assert!(script.window() <= before.max(2.0));
                 } else {

@@ -114,7 +114,13 @@ fn marks_leave_more_than_losses() {
     let left = |preset: &str, alpha: f64, window: f64, flight: f64, signal: Signal| {
         let mut script = script(preset, &[("initial_alpha", Value::Number(alpha))]);
         script.control.on_restart(window);
-        script.control.on_congestion(&Congestion { now: script.now, signal, flight, smoothed_rtt: BASE_RTT });
+        script.control.on_congestion(&Congestion {
+            now: script.now,
+            signal,
+            flight,
+            pipe: flight,
+            smoothed_rtt: BASE_RTT,
+        });
         (script.window(), script.control.slow_start_threshold())
     };
     assert_eq!(left("rfc", 1.0, 20.0, 16.0, Signal::Ecn), (10.0, 10.0));

@@ -416,7 +416,13 @@ fn lead(
         let before = script.window();
         if let Some(signal) = event.signal {
             let flight = before.floor();
-            script.control.on_congestion(&Congestion { now: script.now, signal, flight, smoothed_rtt: BASE_RTT });
+            script.control.on_congestion(&Congestion {
+                now: script.now,
+                signal,
+                flight,
+                pipe: flight,
+                smoothed_rtt: BASE_RTT,
+            });
             prop_assert!(script.window() <= before);
         } else {
             let plain = ack(script.now, before, Span::from_micros(event.queue_micros));

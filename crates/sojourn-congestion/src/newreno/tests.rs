@@ -100,10 +100,11 @@ fn avoidance_counts_segments_or_acknowledgements() {
     }
 }
 
-/// Equation 4: half of what is in flight, at least two segments; Linux and ns-2 halve the window.
+/// Equation 4: half of what is in flight, at least two segments; Linux and ns-2 halve the window, ns-3 what is left of
+/// the flight when SACK has told of two segments.
 #[test]
 fn a_loss_halves_the_flight_or_the_window() {
-    for (preset, expected) in [("rfc", 4.0), ("linux", 8.0), ("ns2", 8.0)] {
+    for (preset, expected) in [("rfc", 4.0), ("linux", 8.0), ("ns2", 8.0), ("ns3", 3.0)] {
         let mut script = script(preset, &[]);
         script.table(&[Queue(0), Queue(0), Queue(0)]);
         assert_eq!(script.window(), 16.0);
@@ -111,6 +112,7 @@ fn a_loss_halves_the_flight_or_the_window() {
             now: script.now,
             signal: Signal::Loss,
             flight: 8.0,
+            pipe: 6.0,
             smoothed_rtt: Span::from_millis(50),
         };
         script.control.on_congestion(&event);
@@ -224,7 +226,7 @@ proptest! {
                 Event::Signal(signal, flight) => {
                     let smoothed_rtt = Span::from_millis(50);
                     let flight = f64::from(flight).min(before);
-                    script.control.on_congestion(&crate::Congestion { now: script.now, signal, flight, smoothed_rtt });
+                    script.control.on_congestion(&crate::Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt });
                     prop_assert!(script.window() <= before.max(2.0), "a signal never opens the window beyond 2");
                     if matches!(signal, Signal::Timeout { .. }) {
                         prop_assert_eq!(script.window(), 1.0);

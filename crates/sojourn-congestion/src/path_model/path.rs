@@ -123,6 +123,7 @@ impl Pipe {
             max_rtt: smoothed_rtt,
             one_way_delay_nanos: None,
             sent: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
+            echoed: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
             marked: false,
             rate: Some(sample),
         });
@@ -131,7 +132,7 @@ impl Pipe {
     /// A signal, with `flight` segments in flight.
     pub(crate) fn signal(&mut self, signal: Signal, flight: u32) {
         let flight = f64::from(flight);
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, smoothed_rtt: self.rtt });
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe: flight, smoothed_rtt: self.rtt });
     }
 
     /// What the control shows as `name`.

@@ -69,7 +69,13 @@ impl Link {
             self.answered = now;
             let flight = self.script.window();
             let smoothed_rtt = rtt;
-            self.script.control.on_congestion(&Congestion { now, signal: Signal::Ecn, flight, smoothed_rtt });
+            self.script.control.on_congestion(&Congestion {
+                now,
+                signal: Signal::Ecn,
+                flight,
+                pipe: flight,
+                smoothed_rtt,
+            });
         }
     }
 

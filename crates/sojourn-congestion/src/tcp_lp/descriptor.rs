@@ -1,5 +1,6 @@
 //! What TCP-LP is and what can be set.
 
+use crate::newreno;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
@@ -73,11 +74,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("growth"),
             description: "what the inference phase stops: all growth, or only congestion avoidance and not slow start (ns-3)",
         },
+        newreno::HALVE,
         Parameter {
-            name: "halve",
-            kind: Kind::Choice(&["flight", "window"]),
-            default: Value::Choice("flight"),
-            description: "what a loss halves: the data in flight (RFC 5681) or the congestion window",
+            name: "delay_from",
+            kind: Kind::Choice(&["segment", "echo"]),
+            default: Value::Choice("segment"),
+            description: "what one-way delay counts from: when the segment that was acknowledged was sent, or the time that the acknowledgement echoes (RFC 7323), which stays that of the last segment before a hole until the hole is filled (modules)",
         },
         Parameter {
             name: "tick",
@@ -117,6 +119,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("greatest", Value::Choice("second")),
                 ("resume", Value::Choice("slow-start")),
                 ("halve", Value::Choice("window")),
+                ("delay_from", Value::Choice("echo")),
                 ("tick", Value::Span(Span::from_millis(1))),
                 ("remote_clock", Value::Choice("estimated")),
                 ("clock_offset", Value::Auto),
@@ -133,6 +136,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("greatest", Value::Choice("second")),
                 ("resume", Value::Choice("slow-start")),
                 ("inference_holds", Value::Choice("avoidance")),
+                ("halve", Value::Choice("pipe")),
+                ("delay_from", Value::Choice("echo")),
                 ("tick", Value::Span(Span::from_millis(1))),
                 ("registers", Value::Choice("32-bit")),
             ],

@@ -162,6 +162,29 @@ fn in_recovery_delays_are_measured_and_nothing_moves() {
     assert_eq!(give(&mut script, millis(1), millis(40)), 8.0);
 }
 
+/// Behind a hole the echoed time stays that of the last segment before it (RFC 7323 section 4.3), so that the modules'
+/// delay grows by the time that the hole lasts; the segment's own does not.
+#[test]
+fn modules_take_the_time_of_a_hole_for_delay() {
+    for (from, expected) in [("segment", BASE_RTT.as_millis_f64() / 2.0), ("echo", 38.75)] {
+        let changes = [("delay_from", Value::Choice(from)), ("clock_offset", Value::Span(Span::ZERO))];
+        let mut script = script("paper", &changes);
+        let shown = |script: &Script| {
+            let mut found = f64::NAN;
+            script.control.probe(&mut |name, value| found = if name == "smoothed_delay_ms" { value } else { found });
+            found
+        };
+        script.now += millis(1000);
+        let plain = ack(script.now, 2.0, Span::ZERO);
+        script.control.on_ack(&plain);
+        let before = shown(&script);
+        // 110 ms later, and the echo has not moved: 7/8 of the old and 1/8 of 110 ms more.
+        script.now += millis(110);
+        script.control.on_ack(&Ack { echoed: plain.echoed, ..ack(script.now, 2.0, Span::ZERO) });
+        assert!((shown(&script) - before - (expected - 25.0)).abs() < 1e-6, "{from}: {}", shown(&script) - before);
+    }
+}
+
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let mut script = script("paper", &[AT_ONCE]);
@@ -176,7 +199,8 @@ fn a_loss_halves_the_flight_or_the_window() {
     for (preset, left) in [("paper", 4.0), ("linux", 8.0), ("ns3", 4.0)] {
         let mut script = script(preset, &[("inference", Value::Number(0.0))]);
         script.control.on_restart(16.0);
-        let event = Congestion { now: script.now, signal: Signal::Loss, flight: 8.0, smoothed_rtt: BASE_RTT };
+        let event =
+            Congestion { now: script.now, signal: Signal::Loss, flight: 8.0, pipe: 8.0, smoothed_rtt: BASE_RTT };
         script.control.on_congestion(&event);
         assert_eq!(script.window(), left, "{preset}");
         script.control.on_congestion(&Congestion { signal: Signal::Timeout { repeated: false }, ..event });

@@ -9,7 +9,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     sources: &[
         "Brakmo and Peterson, TCP Vegas: End to End Congestion Avoidance on a Global Internet, JSAC 13(8), 1995",
         "Linux net/ipv4/tcp_vegas.c",
-        "ns-2.35 tcp/tcp-vegas.cc",
+        "ns-2.35 tcp/tcp-vegas.cc and tcp/linux/src/tcp_vegas.c",
         "ns-3 src/internet/model/tcp-vegas.cc",
     ],
     parameters: &[
@@ -33,9 +33,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "backlog",
-            kind: Kind::Choice(&["base", "rtt", "flight"]),
+            kind: Kind::Choice(&["base", "rtt", "rtt-halves", "flight"]),
             default: Value::Choice("base"),
-            description: "how queued segments are told from window w, round trip r and base b: w(r - b)/b rounded down (Linux); w less w b/r rounded down (ns-3); or (r - b)/r of what is in flight, to the nearest (ns-2)",
+            description: "how queued segments are told from window w, round trip r and base b: w(r - b)/b rounded down (Linux); w less w b/r rounded down (ns-3), or down to halves (Linux 2.6.22); or (r - b)/r of what is in flight, to the nearest (ns-2)",
+        },
+        Parameter {
+            name: "decides_on",
+            kind: Kind::Choice(&["present", "round-before"]),
+            default: Value::Choice("present"),
+            description: "what a decision judges and moves: the present window, or what was there and in flight when the round trip before began, so that a window moves in every other round trip (Linux 2.6.22)",
         },
         Parameter {
             name: "round_rtt",
@@ -70,6 +76,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[
         Preset { name: "linux", summary: "Linux tcp_vegas", values: &[] },
+        Preset {
+            name: "linux-2.6.22",
+            summary: "Linux 2.6.22 tcp_vegas, which ns-2.35's Agent/TCP/Linux runs: its window moves in every other round trip",
+            values: &[("backlog", Value::Choice("rtt-halves")), ("decides_on", Value::Choice("round-before"))],
+        },
         Preset {
             name: "ns2",
             summary: "ns-2.35 Agent/TCP/Vegas: 1 and 3 segments, mean round trips, slow start in every other",

@@ -64,6 +64,33 @@ fn the_backlog_decides_once_per_round_trip() {
     }
 }
 
+/// Linux 2.6.22 starts from the window of the round before, one more or less, and moves by one towards that: after a
+/// loss it first rises towards the window before, then it moves in every other round. In halves 20 less
+/// 20 x 50/(50 + queue) is 1.5 at 4 ms, where whole segments would be 2, and 4.5 at 14 ms.
+#[test]
+fn a_lagging_window_moves_in_every_other_round() {
+    for (queue, windows) in
+        [(4, [21.0, 21.0, 22.0, 22.0, 23.0, 23.0, 24.0]), (14, [21.0, 20.0, 20.0, 19.0, 19.0, 18.0, 18.0])]
+    {
+        let mut script = script("linux-2.6.22", &[]);
+        script.now += millis(1000);
+        script.control.on_restart(40.0);
+        script.congestion(Signal::Loss);
+        // The base RTT.
+        script.control.on_ack(&Ack { sent: sojourn_core::Time::ZERO, ..ack(script.now, 20.0, Span::ZERO) });
+        let found = windows.map(|_| {
+            script.now += millis(1000);
+            for ends in [false, false, true] {
+                let ack = ack(script.now, 20.0, millis(queue));
+                let sent = if ends { script.now } else { sojourn_core::Time::ZERO };
+                script.control.on_ack(&Ack { sent, ..ack });
+            }
+            script.window()
+        });
+        assert_eq!(found, windows, "{queue} ms");
+    }
+}
+
 /// ns-2 rounds (r - b)/r of the flight: 20 x 4/54 is 1, 20 x 9/59 is 3, 20 x 11/61 is 4.
 #[test]
 fn ns2_counts_the_flight_to_the_nearest() {
@@ -258,7 +285,7 @@ proptest! {
             };
             if let Some(signal) = signal {
                 let flight = before.floor();
-                script.control.on_congestion(&Congestion { now: script.now, signal, flight, smoothed_rtt: BASE_RTT });
+                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
                 prop_assert!(script.window() <= before.max(2.0));
             } else {
                 let ack = ack(script.now, before, millis(queue));

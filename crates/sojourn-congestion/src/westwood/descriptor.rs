@@ -34,7 +34,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "apply",
             kind: Kind::Choice(&["at-loss", "after-repair"]),
             default: Value::Choice("after-repair"),
-            description: "when the estimate sets threshold and window: at once but never above the window (ns-3), or when the losses are repaired or a round trip after a mark, until when both are half the window (Linux)",
+            description: "when the estimate sets threshold and window: the threshold at once, and the window no more than that until losses are repaired or a round trip after a mark, and then as much (ns-3); or both only then, until when they are half the window (Linux)",
         },
         Parameter {
             name: "least_rtt",

@@ -74,14 +74,15 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, flight: u32, now: Time) {
-        self.reduce(Signal::Loss, flight, now);
+        // Before the control hears of it: the lost segment is not in flight.
+        self.board.mark_lost(self.board.first());
+        self.reduce(Signal::Loss, flight, self.board.pipe(), now);
         self.state = State::Recovery;
         self.recover = Some(self.board.next());
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
         self.retransmission_at = self.timer(now);
-        self.board.mark_lost(self.board.first());
         self.urgent = Some(self.board.first());
     }
 
@@ -89,7 +90,7 @@ impl Sender {
     /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
     /// repair loss after loss at an unchanged window until the timer fires.
     pub(super) fn reduce_again(&mut self, now: Time) {
-        self.reduce(Signal::Loss, self.flight_size(), now);
+        self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
         self.state = State::Recovery;
         self.recover = Some(self.board.next());
         self.rescued = false;
@@ -100,15 +101,15 @@ impl Sender {
     pub(super) fn on_echo(&mut self, acknowledged: u32, now: Time) {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
-            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, now);
+            self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
         }
     }
 
-    /// Tells the control of congestion noticed with `flight` segments out.
-    fn reduce(&mut self, signal: Signal, flight: u32, now: Time) {
+    /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
+    fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
         self.limited_sent = 0;
-        let flight = f64::from(flight);
-        self.control.on_congestion(&Congestion { now, signal, flight, smoothed_rtt: self.rtt.smoothed() });
+        let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
+        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
         self.ecn_recover = Some(self.board.next());
         self.owes_cwr = self.ecn;
@@ -145,7 +146,7 @@ impl Sender {
         }
         if self.state != State::Handshake && self.board.outstanding() == 0 {
             self.retransmission_at = Time::NEVER;
-            return self.reduce(Signal::Timeout { repeated: false }, 0, now);
+            return self.reduce(Signal::Timeout { repeated: false }, 0, 0, now);
         }
         self.counts.timeouts += 1;
         self.rtt.back_off();
@@ -155,11 +156,12 @@ impl Sender {
             return;
         }
         let repeated = self.timed_out_at == Some(self.board.first());
-        let flight = self.flight_size();
+        // What was in flight before all of it is taken for lost.
+        let (flight, pipe) = (self.flight_size(), self.board.pipe());
         self.remember(now);
         self.board.mark_all_lost();
         self.report_losses(now);
-        self.reduce(Signal::Timeout { repeated }, flight, now);
+        self.reduce(Signal::Timeout { repeated }, flight, pipe, now);
         self.timed_out_at = Some(self.board.first());
         self.state = State::Loss;
         self.recover = Some(self.board.next());
