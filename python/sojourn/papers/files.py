@@ -55,7 +55,7 @@ def write_page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> 
 def counts(checks: Sequence[Check]) -> str:
     """Return how many of the checks agree.
 
-    >>> counts([Check("a", "1", "1", True), Check("b", "1", "2", False), Check("c", "1", "2", None)])
+    >>> counts([Check("a", "1", "1", True), Check("b", "1", "2", False, "Open."), Check("c", "1", "2", None)])
     '1 of 2 agree, 1 only shown'
     """
     judged = [check for check in checks if check.agrees is not None]
