@@ -144,14 +144,14 @@ impl<B: Body> Discipline<B> for Early<B> {
         let Some(child) = &params.child else { return Vec::new() };
         let mut advice = Vec::new();
         let own = |name: &str| child.descriptor().parameter(name).map(|_| child.get(name));
-        if let (Amount::Time(threshold), Some(Value::Span(target))) = (params.amount("threshold"), own("target")) {
-            if threshold >= target {
-                let text = format!(
-                    "not below the {target} that the {} inside aims at, so hardly a packet is marked early",
-                    child.descriptor().name
-                );
-                advice.push(Advice::new("threshold", text));
-            }
+        if let (Amount::Time(threshold), Some(Value::Span(target))) = (params.amount("threshold"), own("target"))
+            && threshold >= target
+        {
+            let text = format!(
+                "not below the {target} that the {} inside aims at, so hardly a packet is marked early",
+                child.descriptor().name
+            );
+            advice.push(Advice::new("threshold", text));
         }
         if own("ecn") == Some(Value::Boolean(false)) {
             let text = format!(

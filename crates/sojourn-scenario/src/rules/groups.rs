@@ -70,12 +70,12 @@ pub(super) fn is_unresponsive(group: &Fields) -> Option<bool> {
 fn lists(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(flows) = group.integer("flows") else { return };
     for key in ["rtt", "start", "stop"] {
-        if let Some(Item::Values(values)) = group.item(key) {
-            if values.len() as u64 != flows {
-                let found = Fault::new(format!("a list of {}", values.len()));
-                let allowed = format!("one value, or a list of {flows}: one for each of the group's flows");
-                reporter.error(group.origin_of(key), &join(path, key), found, allowed);
-            }
+        if let Some(Item::Values(values)) = group.item(key)
+            && values.len() as u64 != flows
+        {
+            let found = Fault::new(format!("a list of {}", values.len()));
+            let allowed = format!("one value, or a list of {flows}: one for each of the group's flows");
+            reporter.error(group.origin_of(key), &join(path, key), found, allowed);
         }
     }
 }

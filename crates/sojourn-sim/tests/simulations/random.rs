@@ -83,7 +83,7 @@ fn run_and_check(seed: u64) {
     let scenario = random::scenario(&mut Stream::new(seed, "random simulations"));
     let record = simulated(&scenario, &Wanted::default()).record;
     check(&scenario, &record);
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         let wanted = Wanted { bin: Some(Span::from_millis(50)), packets: true, ..Wanted::default() };
         let again = simulated(&scenario, &wanted).record;
         assert_eq!(text(&record), text(&again));

@@ -173,12 +173,11 @@ proptest! {
             marks_said[flow as usize] |= ece;
             let ack = Acknowledgement { ece, ..ack(said_last[flow as usize]) };
             queue.enqueue(said(flow, Some(ack), number), Time::ZERO, &mut sink);
-            if sends == 0 {
-                if let Some(packet) = queue.dequeue(Time::ZERO, &mut sink) {
+            if sends == 0
+                && let Some(packet) = queue.dequeue(Time::ZERO, &mut sink) {
                     heard[packet.flow as usize] = packet.body.0.unwrap().number;
                     marks_heard[packet.flow as usize] |= packet.body.0.unwrap().ece;
                 }
-            }
         }
         while let Some(packet) = queue.dequeue(Time::ZERO, &mut sink) {
             heard[packet.flow as usize] = packet.body.0.unwrap().number;
