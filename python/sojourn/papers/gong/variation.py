@@ -77,7 +77,7 @@ def table2(lab: Lab) -> Findings:
         ]
         found.checks.append(
             check(
-                f"{reading}: no factor changes TCP's share much",
+                f"{reading}: no factor varies TCP's share by more than {_BOLD / 2:g} of its mean",
                 "at most 0.12",
                 f"at most {max(values[2] for values in measured.values()):.3f}",
                 agrees=max(values[2] for values in measured.values()) < _BOLD / 2,
