@@ -14,12 +14,18 @@ from sojourn.papers.measures import QUEUE_PACKETS, SEEDS, SHARE, UTILIZATION, Ke
 from sojourn.papers.study import Findings, Item, Table
 
 # From the least to the most aggressive, as the paper orders them. Of the three ns-2 brings TCP-LP only: its agent
-# TCP/Linux compiles the module of Linux 2.6.22, where both ends read one clock of milliseconds. The authors patched in
-# LEDBAT and NICE, the latter of which is not published.
+# TCP/Linux compiles the module of Linux 2.6.22, where both ends read one clock of milliseconds, and tells it of no
+# duplicate acknowledgement. The authors patched in LEDBAT and NICE, the latter of which is not published.
 CONTROLS: dict[str, Any] = {
     "LEDBAT": "ledbat",
     "NICE": {"kind": "nice", "preset": "paper"},
-    "TCP-LP": {"kind": "tcp_lp", "preset": "linux", "clock_offset": "0 s", "remote_clock": "known"},
+    "TCP-LP": {
+        "kind": "tcp_lp",
+        "preset": "linux",
+        "clock_offset": "0 s",
+        "remote_clock": "known",
+        "delay_from": "segment",
+    },
 }
 # The implementations that the paper may have had instead.
 VARIANTS: dict[str, Any] = {
