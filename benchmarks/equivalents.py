@@ -47,16 +47,14 @@ NEWRENO: Mapping[PeerName, str] = {
     "ns3": "kind = 'newreno', preset = 'ns3'",
 }
 # The controls of group 2, in the peer's name. Agent/TCP/Linux has SACK and a sample from every acknowledgement. Its
-# modules are those of Linux 2.6.22: CUBIC leaves 819/1024 of the window and has no HyStart, and TCP-LP reads one clock
-# at both ends and hears of no duplicate acknowledgement: the time that these echo behind a hole never reaches it.
+# modules are those of Linux 2.6.22: CUBIC leaves 819/1024 of the window and has no HyStart.
 LINUX_AGENT = "preset = 'ns2', sack = true, timestamps = true"
 CONTROLS: Mapping[str, str] = {
     "linux:cubic": "kind = 'cubic', preset = 'linux', hystart = 'off', beta = 0.7998046875",
     "linux:vegas": "kind = 'vegas', preset = 'linux-2.6.22'",
     "linux:westwood": "kind = 'westwood', preset = 'linux'",
     "linux:compound": "kind = 'compound', preset = 'ns2'",
-    "linux:lp": "kind = 'tcp_lp', preset = 'linux', clock_offset = '0 s', remote_clock = 'known', "
-    "delay_from = 'segment'",
+    "linux:lp": "kind = 'tcp_lp', preset = 'ns2'",
     "cubic": "kind = 'cubic', preset = 'ns3'",
     "vegas": "kind = 'vegas', preset = 'ns3'",
     "westwood": "kind = 'westwood', preset = 'ns3'",

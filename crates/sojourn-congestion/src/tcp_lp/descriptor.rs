@@ -2,7 +2,29 @@
 
 use crate::newreno;
 use sojourn_core::Span;
-use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
+use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value, joined};
+
+/// What the module does, wherever it runs.
+const MODULE: &[(&str, Value)] = &[
+    ("indicates_from", Value::Choice("start")),
+    ("once_per_rtt", Value::Boolean(false)),
+    ("indicates", Value::Choice("reached")),
+    ("extremes", Value::Choice("reset")),
+    ("greatest", Value::Choice("second")),
+    ("resume", Value::Choice("slow-start")),
+    ("halve", Value::Choice("window")),
+    ("tick", Value::Span(Span::from_millis(1))),
+    ("registers", Value::Choice("32-bit")),
+];
+
+/// What the kernel's timestamps add.
+const TIMESTAMPS: &[(&str, Value)] = &[
+    ("delay_from", Value::Choice("echo")),
+    ("remote_clock", Value::Choice("estimated")),
+    ("clock_offset", Value::Auto),
+];
+
+static LINUX: [(&str, Value); MODULE.len() + TIMESTAMPS.len()] = joined(&[MODULE, TIMESTAMPS]);
 
 /// What `tcp_lp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -111,20 +133,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "linux",
             summary: "Linux tcp_lp: milliseconds with a random offset in 32 bits, extremes reset by every indication",
-            values: &[
-                ("indicates_from", Value::Choice("start")),
-                ("once_per_rtt", Value::Boolean(false)),
-                ("indicates", Value::Choice("reached")),
-                ("extremes", Value::Choice("reset")),
-                ("greatest", Value::Choice("second")),
-                ("resume", Value::Choice("slow-start")),
-                ("halve", Value::Choice("window")),
-                ("delay_from", Value::Choice("echo")),
-                ("tick", Value::Span(Span::from_millis(1))),
-                ("remote_clock", Value::Choice("estimated")),
-                ("clock_offset", Value::Auto),
-                ("registers", Value::Choice("32-bit")),
-            ],
+            values: &LINUX,
+        },
+        Preset {
+            name: "ns2",
+            summary: "ns-2.35 Agent/TCP/Linux with the module of Linux 2.6.22: both ends read one clock, and no duplicate acknowledgement, which would echo an old time, reaches the module",
+            values: MODULE,
         },
         Preset {
             name: "ns3",

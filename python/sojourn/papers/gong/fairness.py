@@ -35,7 +35,7 @@ _JAIN_TOLERANCE = 0.05
 # The same round-trip times in ns-2.35, run for this comparison with NewReno in both classes.
 _NS2_NUMBERING = (
     "In ns-2.35 it is 1.00 under SFQ and 0.91 under DRR where hosts are numbered pair by pair, 0.93 and 1.00 where "
-    "all senders come first."
+    "all senders come first (run by hand: no command of the project repeats it)."
 )
 MEAN_RTTS_MS = (6.0, 50.0, 100.0, 200.0)
 """Mean round-trip times at which the paper's three indices are looked for."""

@@ -14,18 +14,12 @@ from sojourn.papers.measures import QUEUE_PACKETS, SEEDS, SHARE, UTILIZATION, Ke
 from sojourn.papers.study import Findings, Item, Table
 
 # From the least to the most aggressive, as the paper orders them. Of the three ns-2 brings TCP-LP only: its agent
-# TCP/Linux compiles the module of Linux 2.6.22, where both ends read one clock of milliseconds, and tells it of no
-# duplicate acknowledgement. The authors patched in LEDBAT and NICE, the latter of which is not published.
+# TCP/Linux compiles the module of Linux 2.6.22. The authors patched in LEDBAT and NICE, the latter of which is not
+# published.
 CONTROLS: dict[str, Any] = {
     "LEDBAT": "ledbat",
     "NICE": {"kind": "nice", "preset": "paper"},
-    "TCP-LP": {
-        "kind": "tcp_lp",
-        "preset": "linux",
-        "clock_offset": "0 s",
-        "remote_clock": "known",
-        "delay_from": "segment",
-    },
+    "TCP-LP": {"kind": "tcp_lp", "preset": "ns2"},
 }
 # The implementations that the paper may have had instead.
 VARIANTS: dict[str, Any] = {
@@ -121,7 +115,8 @@ def fig5(lab: Lab) -> Findings:
             agrees=not outside,
             why="NICE and TCP-LP measure delay against the range they have seen, not against 100 ms, and so still "
             "see the short queue of an AQM: they yield further than LEDBAT does. ns-2.35 itself, with its own TCP-LP "
-            f"beside five NewReno flows, leaves TCP {_NS2_TCP_LP}: what the paper calls slightly over half is "
+            f"beside five NewReno flows, leaves TCP {_NS2_TCP_LP} (run by hand: no command of the project repeats it): "
+            "what the paper calls slightly over half is "
             "read from lines close to each other. NICE's rules, by its paper, empty queues of its own flows; a port to "
             "Linux that never goes below two segments yields less (last check).",
         ),
