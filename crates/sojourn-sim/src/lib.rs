@@ -1,10 +1,12 @@
 //! Packet-level discrete-event simulation of a scenario.
 //!
 //! A run is a pure function of the scenario and a seed. [`simulate`] does one run; [`run_all`] does
-//! several on several threads, with the same results at any number of them.
+//! several on several threads, with the same results at any number of them. A [`Session`] is a run that the caller
+//! advances.
 
 mod agenda;
 mod build;
+mod clock;
 mod flow;
 mod grants;
 mod line;
@@ -16,6 +18,8 @@ mod packets;
 mod record;
 mod runs;
 mod series;
+mod session;
+mod summary;
 mod times;
 mod world;
 
@@ -25,9 +29,11 @@ pub use record::{
     ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
     VideoRecord, VoipRecord,
 };
-pub use runs::{Interrupted, Monitor, Outcome, Wanted, capacity_bytes, run_all, simulate};
+pub use runs::{Interrupted, Monitor, Outcome, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
+pub use session::Session;
 pub use sojourn_traffic::Completed;
+pub use summary::capacity_bytes;
 pub use world::TransferRow;
 
 /// A packet as the simulator moves it.

@@ -185,9 +185,9 @@ impl Recorder {
         }
     }
 
-    /// The series.
-    pub fn finish(self) -> Series {
-        self.series
+    /// The bins that have ended since the last call.
+    pub fn take(&mut self) -> Series {
+        std::mem::take(&mut self.series)
     }
 }
 

@@ -11,6 +11,7 @@ mod ledbat;
 mod links;
 mod padding;
 mod random;
+mod session;
 mod traffic;
 mod web;
 mod worked;

@@ -1,0 +1,114 @@
+//! A run that somebody takes forward step by step.
+
+use crate::build::{BOTTLENECK, build};
+use crate::clock::Stopwatch;
+use crate::runs::{Interrupted, Monitor, Outcome, Wanted};
+use crate::series::{Recorder, Series};
+use crate::summary::record;
+use crate::world::World;
+use sojourn_core::Time;
+use sojourn_scenario::Scenario;
+use std::borrow::Borrow;
+
+/// Events between two looks at the monitor: a few milliseconds of work.
+const EVENTS_PER_LOOK: u64 = 50_000;
+
+/// One run of a scenario: advanced to any instants, in any number of steps, it leaves the same bytes.
+///
+/// `S` is the scenario itself, an `Arc` of it or a reference, as the caller needs it.
+#[derive(Debug)]
+pub struct Session<S> {
+    scenario: S,
+    seed: u64,
+    world: World,
+    stopwatch: Stopwatch,
+}
+
+impl<S: Borrow<Scenario>> Session<S> {
+    /// The run of `scenario` with seed `seed` before its first event.
+    pub fn new(scenario: S, seed: u64, wanted: &Wanted) -> Session<S> {
+        let stopwatch = Stopwatch::start();
+        let mut world = build(scenario.borrow(), seed, wanted);
+        world.start();
+        Session { scenario, seed, world, stopwatch }
+    }
+
+    /// What is run.
+    pub fn scenario(&self) -> &Scenario {
+        self.scenario.borrow()
+    }
+
+    /// The present of the run. Events before it have been processed; those at this instant have not.
+    pub fn now(&self) -> Time {
+        self.world.now
+    }
+
+    /// When the run ends.
+    pub fn end(&self) -> Time {
+        Time::ZERO + self.scenario().duration
+    }
+
+    /// Processes the events before `until`, or before the [end](Session::end) where that is earlier.
+    ///
+    /// # Errors
+    /// [`Interrupted`] where the monitor was told to stop; the session can go on afterwards.
+    pub fn advance(&mut self, until: Time, monitor: &Monitor) -> Result<(), Interrupted> {
+        let (warmup, until) = (Time::ZERO + self.scenario().warmup, until.min(self.end()));
+        if !self.world.measuring && until >= warmup {
+            self.process(warmup, monitor)?;
+            self.world.begin_measuring();
+        }
+        self.process(until, monitor)
+    }
+
+    /// The time series of the bins that have ended since the last call; `None` where none were wanted.
+    pub fn take_series(&mut self) -> Option<Series> {
+        self.world.recorder.as_mut().map(Recorder::take)
+    }
+
+    /// Advances to the end. What the run leaves, without the series that were taken before.
+    ///
+    /// # Errors
+    /// As [`advance`](Session::advance).
+    pub fn finish(mut self, monitor: &Monitor) -> Result<Outcome, Interrupted> {
+        self.advance(self.end(), monitor)?;
+        self.world.assert_conservation();
+        self.end_bin();
+        let record = record(self.scenario(), self.seed, &self.world, self.stopwatch.elapsed_s());
+        Ok(Outcome {
+            record,
+            series: self.take_series(),
+            packets: self.world.links[BOTTLENECK].log.take(),
+            transfers: self.world.transfers.take(),
+        })
+    }
+
+    /// Processes events up to `until`, ending bins on the way.
+    fn process(&mut self, until: Time, monitor: &Monitor) -> Result<(), Interrupted> {
+        while self.world.now < until {
+            let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
+            let before = self.world.now;
+            let reached = self.world.run(until.min(bin_end), EVENTS_PER_LOOK);
+            monitor.note(self.world.now.since(before));
+            if monitor.is_stopped() {
+                return Err(Interrupted);
+            }
+            if cfg!(debug_assertions) {
+                self.world.assert_conservation();
+            }
+            if reached && self.world.now == bin_end {
+                self.end_bin();
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all instruments; the present bin of the series ends.
+    fn end_bin(&mut self) {
+        let world = &mut self.world;
+        world.read_instruments();
+        if let Some(recorder) = &mut world.recorder {
+            recorder.end_bin(&world.links, &world.flows, world.now);
+        }
+    }
+}
