@@ -1,16 +1,41 @@
-"""Find a scenario by path or name, read it within bounds, and hand it to the engine."""
+"""What others wrote, read within bounds: scenarios by path or name, TOML, JSON and Parquet files.
 
+Whatever a file holds, reading it takes bounded time and memory, runs nothing, and ends in a value or an InputError.
+"""
+
+import contextlib
 import json
+import math
 import os
-from collections.abc import Mapping, Sequence
+import stat
+import tomllib
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.catalogue import catalogue
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MAX_SCENARIO_BYTES = 1 << 20
+MAX_JSON_BYTES = 1 << 26
+MAX_DEPTH = 32
+"""Tables and lists within each other in one file."""
+MAX_INTEGER = 1 << 63
+MAX_NAME_LENGTH = 200
+MAX_FILE_CELLS = 250_000_000
+"""Rows times columns that are read from one Parquet file: 2 GB of numbers."""
+MAX_TABLE_CELLS = 1_000_000_000
+MAX_TEXT_BYTES = 1 << 30
+"""What the texts of one column of a Parquet file unpack to."""
+_MAX_FOOTER_BYTES = 1 << 26
+_MAX_SHOWN = 80
+# Unicode's categories of control characters, format characters (which reorder text) and halves of pairs.
+_UNSEEN = {"Cc", "Cf", "Cs"}
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -43,7 +68,8 @@ def find(source: str | os.PathLike[str]) -> Source:
     A source that exists or is written like a path is a file; any other is the name of a ready scenario.
     """
     path = Path(source)
-    if path.exists() or _looks_like_a_path(source):
+    # Unlike Path.exists, false for names that no file can have.
+    if os.path.exists(path) or _looks_like_a_path(source):  # noqa: PTH110
         return Source(str(path), read_text(path), str(path.parent))
     names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source not in names:
@@ -110,7 +136,7 @@ def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.Inp
     near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
     allowed = ", ".join(dict.fromkeys(known))
     hint = f"did you mean {near!r}?" if near else f"there is: {allowed}"
-    return input_error(f"{complaint} {name!r}; {hint}", found=name, allowed=allowed, nearest=near)
+    return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=near)
 
 
 def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:
@@ -120,18 +146,7 @@ def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:
 def read_text(path: Path) -> str:
     """Return the text of a file that a person wrote, or raise InputError."""
     name = str(path)
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_SCENARIO_BYTES + 1)
-    except FileNotFoundError:
-        raise input_error("no such file", file=name, found=name, allowed="a scenario file") from None
-    except IsADirectoryError:
-        raise input_error("a directory, not a scenario file", file=name, found="a directory") from None
-    except OSError as error:
-        raise input_error(f"cannot be read: {error.strerror}", file=name) from error
-    if len(data) > MAX_SCENARIO_BYTES:
-        message = f"too large for a scenario: more than {MAX_SCENARIO_BYTES} bytes"
-        raise input_error(message, file=name, allowed=f"at most {MAX_SCENARIO_BYTES} bytes")
+    data = read_bytes(path, "a scenario", MAX_SCENARIO_BYTES)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -139,3 +154,261 @@ def read_text(path: Path) -> str:
         found = f"byte 0x{data[error.start]:02x}"
         message = f"not UTF-8 text: {found}"
         raise input_error(message, file=name, line=line, found=found, allowed="UTF-8 text") from None
+
+
+def read_bytes(path: Path, what: str, max_bytes: int) -> bytes:
+    """Return what a regular file holds; `what` it should be is named by messages.
+
+    Raises InputError for a pipe, a device, a folder, a file that cannot be read or is larger than `max_bytes`.
+    """
+    with _opened(path, what) as handle, open(handle, "rb", closefd=False) as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        message = f"too large for {what}: more than {max_bytes} bytes"
+        raise input_error(message, file=str(path), allowed=f"at most {max_bytes} bytes")
+    return data
+
+
+def check_regular(path: Path, what: str) -> os.stat_result:
+    """Return what the system says of a regular file; raises InputError for anything else."""
+    with _opened(path, what) as handle:
+        return os.fstat(handle)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, what: str) -> Iterator[int]:
+    name = str(path)
+    try:
+        # Without O_NONBLOCK, opening a pipe waits for someone to write to it.
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except FileNotFoundError:
+        raise input_error("no such file", file=name, found=name, allowed=f"{what} file") from None
+    except (OSError, ValueError) as error:
+        raise input_error(f"cannot be read: {getattr(error, 'strerror', None) or error}", file=name) from None
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise input_error(f"a directory, not {what} file", file=name, found="a directory")
+        if not stat.S_ISREG(mode):
+            found = "a device, a pipe or a socket"
+            raise input_error(f"{found}, not {what} file", file=name, found=found, allowed="a regular file")
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file of plain values (`check_plain`), or raise InputError."""
+    name, text = str(path), read_text(path)
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise input_error(f"not TOML: {printable(str(error))}", file=name) from None
+    except RecursionError:
+        raise _too_deep(name) from None
+    except ValueError:
+        # Of integers, tomllib leaves the limit to Python.
+        raise _too_large(name, "") from None
+    check_plain(tables, name)
+    return tables
+
+
+def read_json(path: Path, what: str, max_bytes: int = MAX_JSON_BYTES) -> Any:
+    """Return the value in a JSON file of plain values (`check_plain`), or raise InputError."""
+    name, data = str(path), read_bytes(path, what, max_bytes)
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        raise input_error(f"cannot be read as JSON, which {what} file is; was it changed by hand?", file=name) from None
+    check_plain(value, name)
+    return value
+
+
+def check_plain(value: Any, file: str | None = None) -> None:
+    """Raise InputError where a tree of tables and lists is too deep, or holds more than text, numbers and flags.
+
+    Numbers are finite and at most 2^63, names have no control characters.
+    """
+    waiting: list[tuple[str, Any, int]] = [("", value, 0)]
+    while waiting:
+        key, one, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            raise _too_deep(file)
+        if isinstance(one, Mapping):
+            for name in one:
+                _check_key(name, file)
+            waiting += [(f"{key}.{name}" if key else name, inner, depth + 1) for name, inner in one.items()]
+        elif isinstance(one, list | tuple):
+            waiting += [(key, inner, depth + 1) for inner in one]
+        else:
+            _check_leaf(key, one, file)
+
+
+def _check_key(name: Any, file: str | None) -> None:
+    if not is_line(name):
+        allowed = f"a key of at most {MAX_NAME_LENGTH} characters without control characters"
+        found = shown(name)
+        raise input_error(f"found the key {found}; allowed: {allowed}", file=file, found=found, allowed=allowed)
+
+
+def _check_leaf(key: str, one: Any, file: str | None) -> None:
+    if one is None or isinstance(one, str | bool):
+        return
+    if isinstance(one, int):
+        if abs(one) > MAX_INTEGER:
+            raise _too_large(file, key)
+        return
+    if isinstance(one, float) and math.isfinite(one):
+        return
+    found = shown(one) if isinstance(one, float) else f"a value of type {type(one).__name__}"
+    allowed = "text, finite numbers, true and false, lists and tables of them"
+    message = f"{key}: found {found}; allowed: {allowed}"
+    raise input_error(message, file=file, key=key, found=found, allowed=allowed)
+
+
+def _too_deep(file: str | None) -> _native.InputError:
+    allowed = f"at most {MAX_DEPTH} tables and lists within each other"
+    return input_error(f"found tables or lists nested too deep; allowed: {allowed}", file=file, allowed=allowed)
+
+
+def _too_large(file: str | None, key: str) -> _native.InputError:
+    allowed = "whole numbers from -2^63 to 2^63"
+    where = f"{key}: " if key else ""
+    return input_error(f"{where}found a larger number; allowed: {allowed}", file=file, key=key, allowed=allowed)
+
+
+def read_table(path: Path, what: str, keys: Mapping[str, Callable[[Any], bool]]) -> dict[str, Any]:
+    """Return the object in a JSON file, whose keys hold what the conditions given for them allow.
+
+    Raises InputError; `what` the file should be is named by messages.
+    """
+    document = read_json(path, what)
+    if not isinstance(document, dict):
+        raise input_error(f"holds no object, as {what} file does; was it changed by hand?", file=str(path))
+    for key, is_right in keys.items():
+        if key not in document or not is_right(document[key]):
+            found = shown(document[key]) if key in document else "nothing"
+            message = f"{key}: found {found}, which {what} file does not have there; was it changed by hand?"
+            raise input_error(message, file=str(path), key=key, found=found)
+    return document
+
+
+def is_line(value: Any) -> bool:
+    """Tell whether a value is a text of one line that a terminal and a title can have."""
+    return isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH and not _unseen(value)
+
+
+def is_lines(value: Any) -> bool:
+    """Tell whether a value is a list of such texts."""
+    return isinstance(value, list) and all(map(is_line, value))
+
+
+def is_whole(low: int, high: int) -> Callable[[Any], bool]:
+    """Return the condition of being a whole number within bounds."""
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def read_parquet(
+    files: Sequence[Path],
+    columns: Sequence[str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    *,
+    needs: Sequence[str] = (),
+) -> "pa.Table":
+    """Return the rows of some Parquet files, one after the other.
+
+    Only the `columns` named are read, and only rows that hold certain values are kept. Raises InputError for a file
+    that is none, lacks a column of these or of `needs`, or unpacks to more than memory can be expected to hold:
+    `MAX_FILE_CELLS` in a file, `MAX_TABLE_CELLS` in all where every row is kept, `MAX_TEXT_BYTES` in a column of texts.
+    """
+    import pyarrow as pa
+
+    cells, tables = 0, []
+    for file in files:
+        table, read = _parquet_table(file, columns, where, needs)
+        cells = read if where else cells + read
+        _check_cells(file, cells, MAX_TABLE_CELLS)
+        tables.append(table)
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowException:
+        raise input_error("its columns are not those of the files beside it", file=str(files[-1])) from None
+
+
+def _parquet_table(
+    file: Path, columns: Sequence[str] | None, where: Mapping[str, Any] | None, needs: Sequence[str]
+) -> "tuple[pa.Table, int]":
+    """Return what is wanted of one file, and how many cells were unpacked for it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    check_regular(file, "a Parquet")
+    filters = [(column, "=", value) for column, value in (where or {}).items()] or None
+    try:
+        with pq.ParquetFile(file, thrift_string_size_limit=_MAX_FOOTER_BYTES) as opened:
+            schema, rows = opened.schema_arrow, opened.metadata.num_rows
+        wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
+        _check_columns(file, schema, dict.fromkeys([*needs, *wanted]))
+        _check_cells(file, rows * len(wanted), MAX_FILE_CELLS)
+        # As dictionaries, however often a long text occurs it is in memory once, until its length is known.
+        texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+        kept = None if columns is None else list(columns)
+        table = pq.read_table(file, columns=kept, filters=filters, read_dictionary=texts)
+    except (pa.ArrowException, OSError) as error:
+        reason = printable(str(error)).partition("\n")[0][:_MAX_SHOWN]
+        raise input_error(f"cannot be read as Parquet ({reason}); is it whole?", file=str(file)) from None
+    for name in texts:
+        table = _with_plain_texts(file, table, name)
+    return table, rows * len(wanted)
+
+
+def _check_columns(file: Path, schema: "pa.Schema", wanted: Iterable[str]) -> None:
+    import pyarrow as pa
+
+    for name in wanted:
+        if schema.names.count(name) != 1:
+            message = f"has no column {name!r}" if name not in schema.names else f"has several columns {name!r}"
+            raise input_error(message, file=str(file), found=name)
+        if pa.types.is_nested(schema.field(name).type):
+            raise input_error(f"has lists or tables in column {shown(name)}; allowed: single values", file=str(file))
+
+
+def _check_cells(file: Path, cells: int, bound: int) -> None:
+    if cells > bound:
+        message = f"unpacks to {cells:,} cells (rows times columns); allowed: at most {bound:,}"
+        raise input_error(message, file=str(file), found=f"{cells:,} cells", allowed=f"at most {bound:,}")
+
+
+def _with_plain_texts(file: Path, table: "pa.Table", name: str) -> "pa.Table":
+    """Return a table with a column of texts in the place of the dictionary that it was read as."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if name not in table.column_names or not pa.types.is_dictionary(table[name].type):
+        return table
+    sizes = (pc.sum(pc.binary_length(one.dictionary).take(one.indices)).as_py() for one in table[name].chunks)
+    if sum(size or 0 for size in sizes) > MAX_TEXT_BYTES:
+        message = f"unpacks to too much text in column {shown(name)}; allowed: at most {MAX_TEXT_BYTES >> 20} MiB"
+        raise input_error(message, file=str(file), allowed=f"at most {MAX_TEXT_BYTES >> 20} MiB")
+    return table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters made visible, as a terminal may have it; it keeps its lines.
+
+    >>> printable(chr(27) + "[31mred") == repr(chr(27))[1:-1] + "[31mred"
+    True
+    """
+    if not _unseen(text):
+        return text
+    return "".join(repr(letter)[1:-1] if letter != "\n" and _unseen(letter) else letter for letter in text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it: on one line, and no longer than anyone reads."""
+    text = printable(repr(value))
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
+
+
+def _unseen(text: str) -> bool:
+    return not text.isprintable() and any(unicodedata.category(letter) in _UNSEEN for letter in text)

@@ -20,6 +20,7 @@ from sojourn.cli.run import run
 from sojourn.cli.stats import stats
 from sojourn.cli.sweep import sweep
 from sojourn.cli.testbed import testbed
+from sojourn.reading import printable
 
 FAILED = 1
 INPUT_WRONG = 2
@@ -67,7 +68,8 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _complain(message: str, code: int) -> int:
-    click.echo(message, err=True)
+    # A message may quote what others wrote, down to the name of a file.
+    click.echo(printable(message), err=True)
     return code
 
 

@@ -12,7 +12,6 @@ from sojourn.reading import input_error
 
 # Above this a sweep asks first.
 _MOST_RUNS = 100_000
-_MOST_POINTS = 10**9
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
 
@@ -39,9 +38,6 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bo
 
     plan = sweeps.Plan.load(file)
     used = jobs or usable_processors()
-    if plan.points > _MOST_POINTS:
-        found = f"{plan.points:,} points"
-        raise input_error(f"{found}; at most {_MOST_POINTS:,}", file=file, found=found, allowed=f"{_MOST_POINTS:,}")
     if plan.runs > _MOST_RUNS and not yes:
         needed = duration_text(estimate_s(plan) / used)
         message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"

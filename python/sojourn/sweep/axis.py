@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sojourn.reading import shown
+
 _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*(.*)", flags=re.S)
 _RANGE_KEYS = ("from", "to", "count", "step", "scale", "whole")
+_SCALES = ("linear", "log")
 _RANGE = '{ from = "1 Mbit/s", to = "16 Mbit/s", count = 5, scale = "log" }'
 MOST_VALUES = 1_000_000
 
@@ -47,7 +50,8 @@ class Range:
         text = format(number, ".12g")
         if self.unit:
             return f"{text} {self.unit}"
-        return int(text) if self.whole else float(text)
+        # A large whole number is written with an exponent.
+        return int(float(text)) if self.whole else float(text)
 
 
 def values(given: Any) -> list[Any]:
@@ -63,7 +67,7 @@ def values(given: Any) -> list[Any]:
             raise AxisError("an empty list", "at least one value")
         return given
     if not isinstance(given, Mapping):
-        raise AxisError(repr(given), f"a list of values, or a range such as {_RANGE}")
+        raise AxisError(shown(given), f"a list of values, or a range such as {_RANGE}")
     span = read_range(given)
     return [span.at(part) for part in _parts(span, given)]
 
@@ -77,17 +81,26 @@ def read_range(given: Mapping[str, Any]) -> Range:
         if key not in given:
             raise AxisError(f"a range without {key!r}", _RANGE)
     (low, unit), (high, other) = _number(given["from"]), _number(given["to"])
-    if unit != other:
-        raise AxisError(f"from {given['from']!r} to {given['to']!r}", "both ends in the same unit")
-    if low > high:
-        raise AxisError(f"from {given['from']!r} to {given['to']!r}", "the lower end first")
     scale = given.get("scale", "linear")
-    if scale not in {"linear", "log"}:
-        raise AxisError(f"the scale {scale!r}", '"linear" or "log"')
+    if scale not in _SCALES:
+        raise AxisError(f"the scale {shown(scale)}", '"linear" or "log"')
+    _check_ends(f"from {shown(given['from'])} to {shown(given['to'])}", (low, high), (unit, other), scale)
+    whole = given.get("whole", all(isinstance(given[key], int) for key in ("from", "to")))
+    if not isinstance(whole, bool):
+        raise AxisError(f"whole = {shown(whole)}", "true or false")
+    return Range(low, high, unit, scale == "log", whole)
+
+
+def _check_ends(found: str, ends: tuple[float, float], units: tuple[str, str], scale: str) -> None:
+    low, high = ends
+    if units[0] != units[1]:
+        raise AxisError(found, "both ends in the same unit")
+    if low > high:
+        raise AxisError(found, "the lower end first")
     if scale == "log" and low <= 0:
-        raise AxisError(f"a logarithmic range from {given['from']!r}", "ends above zero")
-    integers = all(isinstance(given[key], int) for key in ("from", "to"))
-    return Range(low, high, unit, scale == "log", bool(given.get("whole", integers)))
+        raise AxisError(f"a logarithmic range {found}", "ends above zero")
+    if not math.isfinite(high / low if scale == "log" else high - low):
+        raise AxisError(found, "ends that are not so far apart")
 
 
 def _parts(span: Range, given: Mapping[str, Any]) -> list[float]:
@@ -96,18 +109,18 @@ def _parts(span: Range, given: Mapping[str, Any]) -> list[float]:
     if "count" in given:
         count = given["count"]
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
-            raise AxisError(f"a count of {count!r}", f"a whole number from 1 to {MOST_VALUES}")
+            raise AxisError(f"a count of {shown(count)}", f"a whole number from 1 to {MOST_VALUES}")
         return [0.0] if count == 1 else [index / (count - 1) for index in range(count)]
     if span.logarithmic:
         raise AxisError("a logarithmic range with a step", "a count")
     step, unit = _number(given["step"])
     if unit != span.unit or step <= 0:
-        raise AxisError(f"a step of {given['step']!r}", f"a step above zero in {span.unit or 'plain numbers'}")
-    # The last step may miss the end by a rounding error.
-    steps = math.floor((span.high - span.low) / step + 1e-9)
-    if steps >= MOST_VALUES:
-        raise AxisError(f"a step of {given['step']!r}, which makes {steps + 1} values", f"at most {MOST_VALUES} values")
+        raise AxisError(f"a step of {shown(given['step'])}", f"a step above zero in {span.unit or 'plain numbers'}")
     width = span.high - span.low
+    if not width / step < MOST_VALUES:
+        raise AxisError(f"a step of {shown(given['step'])}, which makes too many values", f"at most {MOST_VALUES}")
+    # The last step may miss the end by a rounding error.
+    steps = math.floor(width / step + 1e-9)
     return [step * index / width if width else 0.0 for index in range(steps + 1)]
 
 
@@ -115,6 +128,6 @@ def _number(given: Any) -> tuple[float, str]:
     if isinstance(given, int | float) and not isinstance(given, bool):
         return float(given), ""
     match = _NUMBER.fullmatch(given) if isinstance(given, str) else None
-    if match is None:
-        raise AxisError(repr(given), 'a number, or a quantity such as "4 Mbit/s"')
+    if match is None or not math.isfinite(float(match[1])):
+        raise AxisError(shown(given), 'a number, or a quantity such as "4 Mbit/s"')
     return float(match[1]), match[2].strip()

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
-from sojourn.reading import input_error
+from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
-from sojourn.sweep.plan import Plan
-from sojourn.sweep.rows import ERROR
+from sojourn.sweep.plan import KEPT, MAX_POINTS, Plan
+from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 from sojourn.sweep.work import RUNS
 
 if TYPE_CHECKING:
@@ -25,6 +24,20 @@ DESCRIPTION = "sweep.json"
 BASE = "base.toml"
 _LOCK = ".lock"
 _FORMAT = 1
+MAX_BATCHES = 1_000_000
+# Columns of the table of runs; the first is one of every table.
+_NEEDS = (POINT, SEED, GROUP, ERROR)
+# What a description says, and must be so that it can be trusted.
+_KEYS = {
+    "version": is_line,
+    "name": is_line,
+    "axes": is_lines,
+    "points": is_whole(1, MAX_POINTS),
+    "seeds": is_whole(1, MAX_INTEGER),
+    "keep": lambda value: is_lines(value) and set(value) <= set(KEPT),
+    "batch_points": is_whole(1, MAX_POINTS),
+    "plan": is_line,
+}
 
 
 class Dataset:
@@ -127,20 +140,14 @@ class Dataset:
 
         Of tables that are large only some columns can be read, and only rows that have certain values.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         parts = sorted((self.folder / name).glob("*.parquet"))
         if not parts:
             raise input_error(f"holds no table {name!r} yet", file=str(self.folder))
-        filters = [(column, "=", value) for column, value in (where or {}).items()] or None
-        kept = None if columns is None else list(columns)
-        tables = [pq.read_table(part, columns=kept, filters=filters) for part in parts]
-        return pa.concat_tables(tables, promote_options="permissive")
+        return read_parquet(parts, columns, where, needs=_NEEDS if name == RUNS else _NEEDS[:1])
 
     def failures(self) -> int:
         """Return how many runs failed."""
-        errors = self.table()[ERROR]
+        errors = self.table(columns=[ERROR])[ERROR]
         return int(len(errors) - errors.null_count)
 
     def stats(
@@ -193,14 +200,14 @@ class Dataset:
 
 def _description(folder: Path) -> dict[str, Any] | None:
     file = folder / DESCRIPTION
-    if not file.is_file():
+    if not file.exists():
         return None
-    try:
-        description = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        raise input_error("cannot be read; was it changed by hand?", file=str(file)) from None
-    if not isinstance(description, dict) or description.get("format") != _FORMAT:
+    document = read_table(file, "a sweep's", {"format": lambda _: True})
+    if document["format"] != _FORMAT:
         raise input_error("was written by another version; name a new folder", file=str(file))
+    description = read_table(file, "a sweep's", _KEYS)
+    if description["points"] > MAX_BATCHES * description["batch_points"]:
+        raise input_error(f"names more than {MAX_BATCHES:,} batches; was it changed by hand?", file=str(file))
     return description
 
 

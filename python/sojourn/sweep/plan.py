@@ -4,14 +4,27 @@ import hashlib
 import json
 import math
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sojourn import _native
-from sojourn.reading import Source, find, input_error, read_text, toml_value, unknown_name
+from sojourn.reading import (
+    MAX_INTEGER,
+    MAX_NAME_LENGTH,
+    Source,
+    check_plain,
+    find,
+    input_error,
+    is_line,
+    is_whole,
+    printable,
+    read_toml,
+    shown,
+    toml_value,
+    unknown_name,
+)
 from sojourn.sweep.axis import AxisError, read_range, values
 from sojourn.testbed.plan.shaping import SHAPERS, Shaper
 
@@ -25,6 +38,11 @@ CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
 _METHODS = ("latin-hypercube", "random")
 _MOST_SEEDS = 1_000_000
+MAX_POINTS = 10**9
+_MAX_KEYS = 1000
+# Values of all axes together, so that they fit into memory.
+_MAX_VALUES = 2_000_000
+_MAX_CHANGES_SHOWN = 200
 # Values of each axis that are checked before anything is run; a longer axis shows its mistakes as rows.
 _MOST_TRIED = 1000
 
@@ -83,11 +101,7 @@ class Plan:
     def load(cls, path: str | os.PathLike[str]) -> "Plan":
         """Read a sweep file; raises InputError."""
         file = Path(path)
-        text = read_text(file)
-        try:
-            tables = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise input_error(f"not TOML: {error}", file=str(path)) from None
+        tables = read_toml(file)
         return cls.of(tables, name=file.stem, folder=str(file.parent), file=str(path))
 
     @classmethod
@@ -164,18 +178,19 @@ class _Reader:
         self.file = file
 
     def plan(self) -> Plan:
+        check_plain(self.tables, self.file)
         for key in self.tables:
             if key not in KEYS:
                 raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, KEYS)
         fixed = dict(self._table("set"))
-        axes = tuple(self._axes())
+        axes = self._bounded_axes()
         names = [name for axis in axes for name in axis.names]
         for name in names:
             if names.count(name) > 1:
                 raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
         keep = self._keep()
         plan = Plan(
-            name=str(self.tables.get("name", self.name)),
+            name=self._name(),
             base=self._base(),
             seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
             keep=keep,
@@ -193,30 +208,57 @@ class _Reader:
         message = f"{key}: {found}; allowed: {allowed}"
         return input_error(message, file=self.file, key=key, found=found, allowed=allowed)
 
+    def _name(self) -> str:
+        name = self.tables.get("name", printable(self.name)[:MAX_NAME_LENGTH])
+        if not is_line(name):
+            allowed = f"a text of 1 to {MAX_NAME_LENGTH} characters without control characters"
+            raise self._error("name", shown(name), allowed)
+        return str(name)
+
+    def _bounded_axes(self) -> tuple[Axis, ...]:
+        """Return the axes; refuse, before memory is full, what has too many keys, values or points."""
+        axes: list[Axis] = []
+        keys = values = 0
+        points = 1
+        for axis in self._axes():
+            keys, values = keys + len(axis.names), values + len(axis.names) * len(axis.rows)
+            points *= len(axis.rows)
+            if keys > _MAX_KEYS:
+                raise self._error("axes", f"more than {_MAX_KEYS:,} keys", f"at most {_MAX_KEYS:,}")
+            self._check_size("axes", values)
+            if points > MAX_POINTS:
+                raise self._error("axes", f"{points:,} points and more", f"at most {MAX_POINTS:,}")
+            axes.append(axis)
+        return tuple(axes)
+
+    def _check_size(self, key: str, values: int) -> None:
+        if values > _MAX_VALUES:
+            raise self._error(key, f"{values:,} values", f"at most {_MAX_VALUES:,} of all axes together")
+
     def _table(self, key: str) -> Mapping[str, Any]:
         table = self.tables.get(key, {})
         if not isinstance(table, Mapping):
-            raise self._error(key, repr(table), f"a table [{key}]")
+            raise self._error(key, shown(table), f"a table [{key}]")
         return table
 
     def _count(self, key: str, count: Any, most: int) -> int:
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
-            raise self._error(key, repr(count), f"a whole number from 1 to {most}")
+            raise self._error(key, shown(count), f"a whole number from 1 to {most}")
         return count
 
     def _keep(self) -> tuple[str, ...]:
         keep = self.tables.get("keep", [])
         if not isinstance(keep, list) or any(one not in KEPT for one in keep):
-            raise self._error("keep", repr(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
+            raise self._error("keep", shown(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
         if PROBES in keep and SERIES not in keep:
-            raise self._error("keep", repr(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
+            raise self._error("keep", shown(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
 
     def _choice(self, key: str, allowed: tuple[str, ...]) -> Any:
         """Return one of the allowed names; the first where none is given."""
         found = self.tables.get(key, allowed[0])
         if found not in allowed:
-            raise self._error(key, repr(found), " or ".join(map(repr, allowed)))
+            raise self._error(key, shown(found), " or ".join(map(repr, allowed)))
         return found
 
     def _check_world(self, plan: Plan) -> None:
@@ -232,10 +274,10 @@ class _Reader:
         if found is None:
             return BIN_S
         if SERIES not in keep:
-            raise self._error("bin", repr(found), f"only with keep = [{SERIES!r}], whose bins these are")
+            raise self._error("bin", shown(found), f"only with keep = [{SERIES!r}], whose bins these are")
         quantity = _native.quantity(found) if isinstance(found, str) else None
         if quantity is None or quantity[1] != "s" or quantity[0] <= 0:
-            raise self._error("bin", repr(found), "a time above zero, such as '10 s'")
+            raise self._error("bin", shown(found), "a time above zero, such as '10 s'")
         return quantity[0]
 
     def _base(self) -> Source:
@@ -244,10 +286,11 @@ class _Reader:
             return Source("base", json.dumps(base), self.folder or None, is_json=True)
         if not isinstance(base, str):
             allowed = "a file relative to the sweep's, the name of a ready scenario, or a table"
-            raise self._error("base", "nothing" if base is None else repr(base), allowed)
+            raise self._error("base", "nothing" if base is None else shown(base), allowed)
         file = Path(self.folder) / base
         try:
-            return find(file if file.exists() or os.sep in base or base.endswith(".toml") else base)
+            # Unlike Path.exists, false for names that no file can have.
+            return find(file if os.path.exists(file) or os.sep in base or base.endswith(".toml") else base)  # noqa: PTH110
         except _native.InputError as error:
             raise input_error(f"base: {error}", file=self.file, key="base", found=base) from None
 
@@ -256,6 +299,7 @@ class _Reader:
             yield Axis((name,), tuple((value,) for value in self._values(f"axes.{name}", given)))
         together = {name: self._values(f"zip.{name}", given) for name, given in self._table("zip").items()}
         if together:
+            self._check_size("zip", len(together) * max(map(len, together.values())))
             lengths = {name: len(column) for name, column in together.items()}
             if len(set(lengths.values())) > 1:
                 found = ", ".join(f"{count} values of {name}" for name, count in lengths.items())
@@ -266,7 +310,7 @@ class _Reader:
         cases = self._table("cases")
         for name, changes in cases.items():
             if not isinstance(changes, Mapping):
-                raise self._error(f"cases.{name}", repr(changes), "a table of dotted keys and values")
+                raise self._error(f"cases.{name}", shown(changes), "a table of dotted keys and values")
         if cases:
             yield Cases((CASE,), tuple(((name, dict(changes)),) for name, changes in cases.items()))
 
@@ -285,12 +329,15 @@ class _Reader:
         count = self._count("sample.count", table.get("count"), _MOST_SEEDS)
         method = table.get("method", _METHODS[0])
         if method not in _METHODS:
-            raise self._error("sample.method", repr(method), " or ".join(map(repr, _METHODS)))
+            raise self._error("sample.method", shown(method), " or ".join(map(repr, _METHODS)))
         axes = table.get("axes")
         if not isinstance(axes, Mapping) or not axes:
-            raise self._error("sample.axes", repr(axes), "a table of keys and what they are drawn from")
+            raise self._error("sample.axes", shown(axes), "a table of keys and what they are drawn from")
+        self._check_size("sample", count * len(axes))
         pickers = [self._picker(f"sample.axes.{name}", given) for name, given in axes.items()]
         seed = table.get("seed", 1)
+        if not is_whole(0, MAX_INTEGER)(seed):
+            raise self._error("sample.seed", shown(seed), "a whole number from 0 to 2^63")
         if method == "random":
             import numpy as np
 
@@ -332,4 +379,5 @@ class _Reader:
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} = {toml_value(value)}" for key, value in changes.items())
+    text = ", ".join(f"{key} = {toml_value(value)}" for key, value in changes.items())
+    return text if len(text) <= _MAX_CHANGES_SHOWN else f"{text[:_MAX_CHANGES_SHOWN]}..."

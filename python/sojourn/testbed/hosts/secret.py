@@ -5,10 +5,11 @@ import os
 import stat
 from pathlib import Path
 
-from sojourn.reading import input_error
+from sojourn.reading import check_regular, input_error, read_bytes
 
 VARIABLE = "SOJOURN_SECRET"
 LEAST_BYTES = 16
+MAX_BYTES = 4096
 _ADVICE = "to make one: (umask 077; head -c 24 /dev/urandom | base64 > secret)"
 
 
@@ -17,11 +18,8 @@ def shared_secret(file: Path | None) -> bytes | None:
     if file is None:
         named = os.environ.get(VARIABLE)
         return None if named is None else _checked(named.strip().encode(), VARIABLE)
-    try:
-        mode = file.stat().st_mode
-        found = file.read_bytes().strip()
-    except OSError as error:
-        raise input_error(f"--secret-file: {error.strerror}", file=str(file)) from None
+    mode = check_regular(file, "a secret").st_mode
+    found = read_bytes(file, "a secret", MAX_BYTES).strip()
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise input_error(f"--secret-file: others may read it; to stop that: chmod 600 {file}", file=str(file))
     return _checked(found, str(file))

@@ -1,0 +1,270 @@
+"""What others wrote: refused in one sentence with exit code 2, in bounded time and memory, whatever it holds.
+
+The sweep files in tests/hostile/sweeps were found in a review. Most of them once ended in a traceback, in a full
+memory, or with raw control characters on the terminal.
+"""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.conftest import PATIENCE_S, SMALL, Command
+
+from sojourn import InputError, Plan, reading
+from sojourn.sweep import Dataset
+from sojourn.sweep.local import run_local
+
+HOSTILE = sorted((Path(__file__).parent / "hostile" / "sweeps").glob("*.toml"))
+FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+
+
+def refused(command: Command, *arguments: object) -> str:
+    """Return the one sentence in which a command refuses its input."""
+    outcome = command(*arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Traceback" not in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert len(outcome.err) < 1000
+    assert outcome.err.removesuffix("\n").isprintable()
+    return outcome.err
+
+
+def test_there_are_hostile_sweeps() -> None:
+    assert len(HOSTILE) > 25
+
+
+@pytest.mark.parametrize("file", HOSTILE, ids=lambda file: file.stem)
+def test_a_hostile_sweep_file(command: Command, tmp_path: Path, file: Path) -> None:
+    assert file.name in refused(command, "sweep", file, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_name_of_a_file_does_not_reach_the_terminal_raw(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "red\x1b[31m.toml"
+    file.write_text("seeds = 0\n", encoding="utf-8")
+    assert "red\\x1b[31m.toml" in refused(command, "sweep", file, "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 5000])
+def test_a_name_that_no_file_can_have(command: Command, tmp_path: Path, name: str) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(f"base = {json.dumps(name)}\n", encoding="utf-8")
+    assert "no ready scenario is called" in refused(command, "sweep", file, "--out", tmp_path / "out")
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates() | st.binary()
+TREES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+
+
+@given(TREES)
+def test_what_is_plain_can_be_written_as_json_and_scenario(tree: Any) -> None:
+    try:
+        reading.check_plain(tree)
+    except InputError as error:
+        said = str(error)
+    else:
+        said = ""
+    assert not said or said.isprintable()
+    if not said:
+        assert json.loads(json.dumps(tree, allow_nan=False)) == tree
+        assert reading.toml_value(tree)
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.toml"
+    os.mkfifo(path)
+    return path
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path, pipe: Path) -> None:
+    (tmp_path / "sweep.toml").write_text('base = "pipe.toml"\n', encoding="utf-8")
+    (tmp_path / "pipe").mkdir()
+    shutil.copy(pipe.parent / "sweep.toml", tmp_path / "pipe")
+    (tmp_path / "dataset").mkdir()
+    os.mkfifo(tmp_path / "dataset" / "sweep.json")
+    words = [["check", pipe], ["run", pipe], ["sweep", pipe, "--out", tmp_path / "a"], ["stats", tmp_path / "dataset"],
+             ["sweep", tmp_path / "sweep.toml", "--out", tmp_path / "b"],
+             ["run", "first", "--set", f"bottleneck.trace={pipe}"],
+             ["run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", pipe]]  # fmt: skip
+    for given_words in words:
+        command = [sys.executable, "-m", "sojourn", *map(str, given_words)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        assert (done.returncode, done.stdout) == (2, ""), given_words
+        assert "pipe" in done.stderr
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/tty", "/dev/null"])
+def test_a_device_is_no_secret(command: Command, device: str) -> None:
+    said = refused(command, "run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", device)
+    assert device in said
+
+
+def test_a_secret_is_short(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 40)
+    file.chmod(0o600)
+    said = refused(command, "run", "first", "--backend", "hosts", "--peer", "127.0.0.1", "--secret-file", file)
+    assert "too large" in said
+
+
+def test_a_socket_is_no_scenario(command: Command, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s.toml"))
+        assert "s.toml" in refused(command, "check", tmp_path / "s.toml")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished sweep of two batches."""
+    place = tmp_path_factory.mktemp("whole")
+    (place / "base.toml").write_text(SMALL, encoding="utf-8")
+    axes = {"group.tcp.flows": [1, 2]}
+    plan = Plan.of({"base": "base.toml", "set": {"duration": "0.2 s"}, "axes": axes}, folder=str(place))
+    dataset = Dataset.create(place / "dataset", plan, 1)
+    run_local(plan, dataset, 1, lambda status: None)
+    assert dataset.missing == []
+    return dataset.folder
+
+
+@pytest.fixture
+def dataset(whole: Path, tmp_path: Path) -> Path:
+    shutil.copytree(whole, tmp_path / "dataset")
+    return tmp_path / "dataset"
+
+
+def test_the_dataset_is_one(command: Command, dataset: Path) -> None:
+    assert command("stats", dataset).code == 0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"points": 10**18},
+        {"points": "x"},
+        {"points": -1},
+        {"points": True},
+        {"points": 10**9, "batch_points": 1},
+        {"batch_points": 0},
+        {"seeds": None},
+        {"axes": "x"},
+        {"axes": [1]},
+        {"name": "a\x1b[31m"},
+        {"name": 5},
+        {"keep": ["packages"]},
+        {"format": [1]},
+        {"plan": {}},
+        {"points": int("9" * 4000)},
+    ],
+    ids=str,
+)
+def test_a_changed_description(command: Command, dataset: Path, changes: dict[str, Any]) -> None:
+    file = dataset / "sweep.json"
+    file.write_text(json.dumps(json.loads(file.read_bytes()) | changes), encoding="utf-8")
+    assert "sweep.json" in refused(command, "stats", dataset)
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", "5", '"x"', "[" * 100_000, "9" * 5000, "\0", "{}", '{"format": 1}'])
+def test_a_broken_description(command: Command, dataset: Path, text: str) -> None:
+    (dataset / "sweep.json").write_text(text, encoding="utf-8")
+    assert "sweep.json" in refused(command, "stats", dataset)
+
+
+def test_a_huge_description(command: Command, dataset: Path) -> None:
+    with (dataset / "sweep.json").open("ab") as file:
+        file.truncate(1 << 40)
+    assert "too large" in refused(command, "stats", dataset)
+
+
+def part(dataset: Path) -> Path:
+    return dataset / "runs" / "part-000001.parquet"
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, -1, -8, -500])
+def test_a_table_that_is_cut_off(command: Command, dataset: Path, keep: int) -> None:
+    data = part(dataset).read_bytes()
+    part(dataset).write_bytes(data[:keep])
+    assert "part-000001.parquet" in refused(command, "stats", dataset)
+
+
+@FILES
+@given(st.data())
+def test_a_damaged_table_is_read_or_refused(tmp_path_factory, whole: Path, data: st.DataObject) -> None:
+    sound = part(whole).read_bytes()
+    at = data.draw(st.integers(0, len(sound) - 1))
+    other = data.draw(st.binary(min_size=1, max_size=8))
+    file = tmp_path_factory.mktemp("parts") / "part.parquet"
+    file.write_bytes(sound[:at] + other + sound[at + len(other) :])
+    try:
+        reading.read_parquet([file])
+    except InputError as error:
+        said = str(error)
+    else:
+        said = ""
+    assert not said or "part.parquet" in said
+
+
+def write(dataset: Path, table: "pa.Table", **options: Any) -> None:
+    pq.write_table(table, part(dataset), **options)
+
+
+def test_many_millions_of_rows_in_a_small_file(command: Command, dataset: Path) -> None:
+    few = pq.read_table(part(dataset)).select(["point", "seed", "group", "error", "share"])
+    many = few.take(pa.array([0] * 1_000_000))
+    with pq.ParquetWriter(part(dataset), few.schema) as writer:
+        for _ in range(51):
+            writer.write_table(many)
+    assert part(dataset).stat().st_size < 1 << 20
+    assert "cells" in refused(command, "stats", dataset)
+
+
+def test_a_long_text_over_and_over(command: Command, dataset: Path) -> None:
+    sound = pq.read_table(part(dataset)).slice(0, 1)
+    indices = pa.array([0] * 100_000, pa.int32())
+    long = pa.DictionaryArray.from_arrays(indices, pa.array(["x" * (1 << 20)])).cast(
+        pa.dictionary(pa.int32(), pa.string())
+    )
+    table = pa.concat_tables([sound] * 100_000).combine_chunks()
+    place = table.column_names.index("group")
+    schema = table.schema
+    # As a writer does it that keeps the text once: the column says that it is of plain texts.
+    pq.write_table(table.set_column(place, "group", long), part(dataset), store_schema=False)
+    assert schema.field("group").type == pa.string()
+    assert part(dataset).stat().st_size < 1 << 20
+    assert "too much text in column 'group'" in refused(command, "stats", dataset)
+
+
+def test_lists_in_a_table(command: Command, dataset: Path) -> None:
+    table = pq.read_table(part(dataset))
+    write(dataset, table.append_column("more", pa.array([[1, 2]] * len(table))))
+    assert "lists or tables in column 'more'" in refused(command, "stats", dataset)
+
+
+def test_columns_that_are_missing_or_other_ones(command: Command, dataset: Path) -> None:
+    table = pq.read_table(part(dataset))
+    write(dataset, table.drop_columns(["error"]))
+    assert "has no column 'error'" in refused(command, "stats", dataset)
+    write(dataset, table.set_column(table.column_names.index("share"), "share", pa.array(["x"] * len(table))))
+    assert "its columns are not those of the files beside it" in refused(command, "stats", dataset)
+
+
+def test_a_pipe_or_a_folder_in_the_place_of_a_table(command: Command, dataset: Path) -> None:
+    part(dataset).unlink()
+    os.mkfifo(part(dataset))
+    assert "a pipe" in refused(command, "stats", dataset)
+    part(dataset).unlink()
+    part(dataset).mkdir()
+    assert "a directory" in refused(command, "stats", dataset)
+    shutil.rmtree(dataset / "runs")
+    assert "holds no table 'runs' yet" in refused(command, "stats", dataset)
