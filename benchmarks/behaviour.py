@@ -14,7 +14,7 @@ import sojourn
 from benchmarks.behaviour_claims import checks
 from benchmarks.common import say
 from sojourn.api import usable_processors
-from sojourn.papers.lab import Lab
+from sojourn.study.lab import Lab
 from sojourn.sweep import Dataset
 from sojourn.sweep.plan import BIN_S
 from sojourn.sweep.rows import POINT, SEED

@@ -14,7 +14,7 @@ _PROGRAM = """
 import json, sys, time
 from pathlib import Path
 from sojourn.papers.gong.grid import grid
-from sojourn.papers.lab import DATA, Lab
+from sojourn.study.lab import DATA, Lab
 from sojourn.sweep import Dataset
 
 folder = Path(sys.argv[1])

@@ -23,6 +23,7 @@ GUIDES = [
     ROOT / "README.md",
     ROOT / "docs/guide/start.md",
     ROOT / "docs/guide/campaigns.md",
+    ROOT / "docs/guide/studies.md",
     RECORD_PAGE,
     ROOT / "docs/guide/traffic.md",
     ROOT / "docs/guide/access.md",
@@ -97,6 +98,7 @@ def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytes
     monkeypatch.setenv("MPLBACKEND", "agg")
     for block in blocks(page, "toml"):
         if named := re.match(r"# (\S+\.toml)\n", block):
+            (tmp_path / named[1]).parent.mkdir(exist_ok=True)
             (tmp_path / named[1]).write_text(block, encoding="utf-8")
     return page
 

@@ -12,7 +12,6 @@ from tests.conftest import Command
 from sojourn.papers.__main__ import publish
 from sojourn.papers.braud import BRAUD, load, table2, table3
 from sojourn.papers.braud.load import DOWNLOADS, Responses
-from sojourn.papers.files import markdown_checks, write_page, write_short
 from sojourn.papers.fluid import FLUID, scale
 from sojourn.papers.fluid.beside import Place
 from sojourn.papers.fluid.targets import WORKED
@@ -21,10 +20,11 @@ from sojourn.papers.gong import GONG, grid
 from sojourn.papers.gong.disciplines import fig3
 from sojourn.papers.gong.summary import summary
 from sojourn.papers.gong.world import QUEUES, base, choke, queue
-from sojourn.papers.kept import read_items, write_item
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, Results, check, measure, variation
-from sojourn.papers.study import Check, Findings, Item, Study, Table
+from sojourn.study.kept import read_items, write_item
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Study, Table
+from sojourn.study.page import markdown_checks, write_page, write_short
 
 QUICK = {"seeds": 2, "set": {"duration": "2 s"}}
 
@@ -228,12 +228,12 @@ def test_the_short_page_is_published_with_its_pictures(tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "![Some bars](small/bars.png)" in text
     assert (tmp_path / "docs" / "small" / "bars.png").is_file()
-    assert "| b | 1 | 2 | no | Open. |" in text
+    assert "| b | 1 | 2 | | no | Open. |" in text
     assert "**1 of 2 agree, 1 only shown.**" in text
 
 
 def test_checks_keep_their_columns_in_markdown() -> None:
-    assert markdown_checks([Check("a|b", "1", "2", agrees=True)]).splitlines()[-1] == "| a\\|b | 1 | 2 | yes | |"
+    assert markdown_checks([Check("a|b", "1", "2", agrees=True)]).splitlines()[-1] == "| a\\|b | 1 | 2 | | yes | |"
 
 
 def test_orderings_ask_for_more_than_chance() -> None:

@@ -10,9 +10,9 @@ from sojourn.papers import two_worlds
 from sojourn.papers.braud import BRAUD, kernel, table3
 from sojourn.papers.braud.table2 import ELSEWHERE
 from sojourn.papers.braud.world import UP_MS, UPLOAD
-from sojourn.papers.lab import Effort, Lab
 from sojourn.papers.measures import Results, label
-from sojourn.papers.study import Findings, Item, Study
+from sojourn.study.lab import Effort, Lab
+from sojourn.study.model import Findings, Item, Study
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, measure
 from sojourn.papers.rite import RITE, buffers, extremes, isolation, sharing, sizes, synchrony
 from sojourn.papers.rite.plan import DISCIPLINES, bulk, link
 from sojourn.papers.rite.synchrony import Synchrony
-from sojourn.papers.study import Item
+from sojourn.study.lab import Lab
+from sojourn.study.model import Item
 
 ITEMS = (
     *buffers.ITEMS,

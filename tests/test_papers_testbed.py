@@ -8,9 +8,7 @@ import pytest
 from tests.conftest import Command
 
 import sojourn
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, label
-from sojourn.papers.study import Findings, Item, Study
 from sojourn.papers.testbed import GONG_TESTBED, scan, tables, today
 from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
 from sojourn.papers.testbed.world import (
@@ -29,6 +27,8 @@ from sojourn.papers.testbed.world import (
     case,
     simulate,
 )
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Study
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 

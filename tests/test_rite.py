@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Number, check, measure
 from sojourn.papers.rite import RITE, cures, drift, gradient, lone, short, signals, web
-from sojourn.papers.study import Findings
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings
 
 
 def quick(folder: Path, **keys: str) -> Lab:

@@ -14,10 +14,10 @@ from sojourn.cli.agent import agent
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
 from sojourn.cli.pad import pad
-from sojourn.cli.paper import paper
 from sojourn.cli.plot import plot
 from sojourn.cli.run import run
 from sojourn.cli.stats import stats
+from sojourn.cli.study import paper, study
 from sojourn.cli.sweep import sweep
 from sojourn.cli.testbed import testbed
 from sojourn.reading import printable
@@ -42,7 +42,7 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, sweep, stats, plot, paper, pad, testbed, agent, list_, show, check, schema):
+for command in (run, sweep, stats, plot, paper, study, pad, testbed, agent, list_, show, check, schema):
     cli.add_command(command)
 
 

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sojourn.papers.files import SHORT
+from sojourn.study.page import SHORT
 
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sojourn.papers.study import Findings
+from sojourn.study.model import Findings
 
 HEAD = "What does not agree with the paper (each check below says why, or is marked open):"
 
@@ -12,7 +12,7 @@ def doubts(findings: Mapping[str, Findings], words: Mapping[str, str]) -> list[s
 
     `words` says what an item's checks have in common where they do not agree; without it the claims speak.
 
-    >>> from sojourn.papers.study import Check
+    >>> from sojourn.study.model import Check
     >>> one = Findings(checks=[Check("it rises", "1", "1", True), Check("it falls", "1", "2", False, "Open.")])
     >>> doubts({"fig1": one}, {})[1], doubts({"fig1": one}, {"fig1": "Fig. 1: it does not."})[1]
     ('fig1: it falls. (1 of 2 checks)', 'Fig. 1: it does not. (1 of 2 checks)')

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, measure
+from sojourn.study.lab import Lab
 
 KERNEL, SIM = "kernel", "simulated"
 WORLDS = (KERNEL, SIM)

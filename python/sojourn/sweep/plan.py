@@ -28,7 +28,7 @@ from sojourn.reading import (
 from sojourn.sweep.axis import AxisError, read_range, values
 from sojourn.testbed.plan.shaping import SHAPERS, Shaper
 
-KEYS = ("name", "base", "seeds", "backend", "shaper", "keep", "bin", "set", "axes", "zip", "sample", "cases")
+KEYS = ("name", "base", "seeds", "backend", "shaper", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
 SIM, LINUX = "sim", "linux"
 WORLDS = (SIM, LINUX)
 SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
@@ -36,6 +36,8 @@ KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
+_LEVELS_KEYS = ("values", "set")
+_VALUE = "{}"
 _METHODS = ("latin-hypercube", "random")
 _MOST_SEEDS = 1_000_000
 MAX_POINTS = 10**9
@@ -58,15 +60,22 @@ class Axis:
         """Return what the scenario's keys become at a row."""
         return dict(zip(self.names, self.rows[row], strict=True))
 
+    def values(self, row: int) -> tuple[Any, ...]:
+        """Return the row as columns of a table can hold it."""
+        return tuple(toml_value(value) if isinstance(value, Mapping | list) else value for value in self.rows[row])
+
 
 @dataclass(frozen=True)
-class Cases(Axis):
-    """Named sets of changes; the axis has the name `case`."""
+class Levels(Axis):
+    """Axes whose names are no keys: every row has its values, and then the changes that they stand for."""
 
     def changes(self, row: int) -> dict[str, Any]:
-        """Return what the scenario's keys become in a case."""
-        ((_, changes),) = self.rows[row]
-        return dict(changes)
+        """Return what the scenario's keys become at a row."""
+        return dict(self.rows[row][-1])
+
+    def values(self, row: int) -> tuple[Any, ...]:
+        """Return the values of a row."""
+        return self.rows[row][:-1]
 
 
 @dataclass(frozen=True)
@@ -135,7 +144,7 @@ class Plan:
             rows.append((axis, row))
         for axis, row in reversed(rows):
             changes.update(axis.changes(row))
-            coordinates += zip(axis.names, (_shown(axis, value) for value in axis.rows[row]), strict=True)
+            coordinates += zip(axis.names, axis.values(row), strict=True)
         return Point(index, dict(coordinates), changes)
 
     def scenario(self, point: Point) -> _native.Scenario:
@@ -159,13 +168,6 @@ class Plan:
         if self.backend != SIM:
             content += [self.backend, self.shaper]
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
-
-
-def _shown(axis: Axis, value: Any) -> Any:
-    """Return a value as a column of a table can hold it."""
-    if isinstance(axis, Cases):
-        return value[0]
-    return toml_value(value) if isinstance(value, Mapping | list) else value
 
 
 class _Reader:
@@ -296,7 +298,7 @@ class _Reader:
 
     def _axes(self) -> Iterator[Axis]:
         for name, given in self._table("axes").items():
-            yield Axis((name,), tuple((value,) for value in self._values(f"axes.{name}", given)))
+            yield self._axis(name, given)
         together = {name: self._values(f"zip.{name}", given) for name, given in self._table("zip").items()}
         if together:
             self._check_size("zip", len(together) * max(map(len, together.values())))
@@ -312,7 +314,40 @@ class _Reader:
             if not isinstance(changes, Mapping):
                 raise self._error(f"cases.{name}", shown(changes), "a table of dotted keys and values")
         if cases:
-            yield Cases((CASE,), tuple(((name, dict(changes)),) for name, changes in cases.items()))
+            yield Levels((CASE,), tuple((name, dict(changes)) for name, changes in cases.items()))
+        yield from self._points()
+
+    def _axis(self, name: str, given: Any) -> Axis:
+        """Return an axis: of a key, of named levels, or of values that several keys are made of."""
+        key = f"axes.{name}"
+        if isinstance(given, Mapping) and given and all(isinstance(level, Mapping) for level in given.values()):
+            return Levels((name,), tuple((level, dict(changes)) for level, changes in given.items()))
+        if isinstance(given, Mapping) and "values" in given:
+            for found in given:
+                if found not in _LEVELS_KEYS:
+                    raise self._error(f"{key}.{found}", "an unknown key", ", ".join(_LEVELS_KEYS))
+            made = given.get("set")
+            if not isinstance(made, Mapping):
+                raise self._error(
+                    f"{key}.set", repr(made), "a table of dotted keys and values, {} for the axis's value"
+                )
+            listed = self._values(f"{key}.values", given["values"])
+            return Levels((name,), tuple((value, filled(made, value)) for value in listed))
+        return Axis((name,), tuple((value,) for value in self._values(key, given)))
+
+    def _points(self) -> Iterator[Axis]:
+        """Yield the axes of points that are listed one by one, each with its coordinates and its changes."""
+        points = self.tables.get("points", [])
+        if not isinstance(points, list) or not all(isinstance(point, Mapping) for point in points):
+            raise self._error("points", repr(points), "a list of tables with 'at' and 'set'")
+        if not points:
+            return
+        names = tuple(points[0].get("at", {}))
+        for number, point in enumerate(points, 1):
+            if sorted(point) != ["at", "set"] or tuple(point["at"]) != names:
+                allowed = f"'at' with {', '.join(names) or 'at least one coordinate'}, and 'set'"
+                raise self._error(f"points[{number}]", ", ".join(point), allowed)
+        yield Levels(names, tuple((*point["at"].values(), dict(point["set"])) for point in points))
 
     def _values(self, key: str, given: Any) -> list[Any]:
         try:
@@ -376,6 +411,25 @@ class _Reader:
             wrapped = _native.InputError(f"{where}{key}{what}:\n{error}")
             wrapped.diagnostics = error.diagnostics
             raise wrapped from None
+
+
+def filled(made: Any, value: Any) -> Any:
+    """Return what is made of an axis's value: `{}` is the value, and inside of a text the value as text.
+
+    >>> filled({"group.tcp.flows": "{}", "group.tcp.rtt": "{} ms"}, 5)
+    {'group.tcp.flows': 5, 'group.tcp.rtt': '5 ms'}
+    """
+    if isinstance(made, Mapping):
+        return {key: filled(one, value) for key, one in made.items()}
+    if isinstance(made, list):
+        return [filled(one, value) for one in made]
+    if made == _VALUE:
+        return value
+    return (
+        made.replace(_VALUE, format(value, "g") if isinstance(value, float) else str(value))
+        if isinstance(made, str)
+        else made
+    )
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from sojourn.papers.braud import kernel, model, remedies, responses, table1, table2, table3
 from sojourn.papers.braud.summary import summary
-from sojourn.papers.study import Study
+from sojourn.study.model import Study
 
 BRAUD = Study(
     name="braud",

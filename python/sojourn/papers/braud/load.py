@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn.papers.braud.world import FREEBSD, NEWRENO, RTT_MS, ms
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, Results, label, measure
+from sojourn.study.lab import Lab
 
 DOWNLOADS = "downloads"
 EXPONENT = 1.7

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from sojourn import padding as equations
 from sojourn.papers.braud.drawing import line, panels
 from sojourn.papers.braud.world import GOODPUT, QUEUE_MS, RTT_MS, UPLOAD, base, host, padding, tail
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, check, measure, span
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 UP_KBPS, DOWN_KBPS, DOWN_PACKETS = 800.0, 5000.0, 120
 FACTORS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)

@@ -21,9 +21,9 @@ from sojourn.papers.braud.world import (
     padding,
     tail,
 )
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, measure, shown
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 RATES_KBPS, PACKETS, DOWN_PACKETS = (800.0, 5000.0), 120, 120
 SEEDS = 5

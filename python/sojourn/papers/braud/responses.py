@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from sojourn.papers.braud.drawing import line, panels
 from sojourn.papers.braud.load import DRAWS, MIDDLE, SECONDS, SMALL, WARMUP_S, Responses, downloads, draws, largest
 from sojourn.papers.braud.world import CONTROLS, FREEBSD, UPLOAD, base, host, padding
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Number, check, measure, shown, span
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 RUNS = 6
 UDP = 125

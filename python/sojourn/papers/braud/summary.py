@@ -1,7 +1,7 @@
 """What of the paper holds and what does not, from what the items found."""
 
 from sojourn.papers.doubts import doubts
-from sojourn.papers.study import Findings
+from sojourn.study.model import Findings
 
 # Items whose findings are the answer, in the order of the argument.
 _ANSWERS = ("table1", "model", "table3", "table2-linux", "table3-linux", "testbed", "adsl", "today", "remedies")

@@ -20,9 +20,9 @@ from sojourn.papers.braud.world import (
     padding,
     ratio,
 )
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Results, check, measure, shown
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 UP_KBPS, DOWN_KBPS, PACKETS, DOWN_PACKETS = 854.0, 3815.0, 30, 60
 UDP = 125

@@ -21,9 +21,9 @@ from sojourn.papers.braud.world import (
     ratio,
     tail,
 )
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, measure, shown
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.papers.measures import Number, check
-from sojourn.papers.study import Check
+from sojourn.study.model import Check
 
 SEEDS = 10
 UPLOAD, DOWNLOAD, PADDING, PING = "upload", "download", "padding", "ping"

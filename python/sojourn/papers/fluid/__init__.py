@@ -1,7 +1,7 @@
 """Gong, Rossi, Leonardi: the fluid model of TCP and LEDBAT under RED, beside packets."""
 
 from sojourn.papers.fluid import scale, stability, targets, thresholds
-from sojourn.papers.study import Study
+from sojourn.study.model import Study
 
 FLUID = Study(
     name="fluid",

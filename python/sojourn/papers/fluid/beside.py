@@ -11,9 +11,9 @@ from sojourn.figures.style import family
 from sojourn.fluid import Equilibrium, equilibrium
 from sojourn.papers.fluid.world import MAX_P, MAX_PACKETS, MIN_PACKETS, Point, base, control, model, point, queue
 from sojourn.papers.gong.drawing import half, panels
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import LINK_DROP_RATE, QUEUE_PACKETS, SHARE, Key, Results, check, measure
-from sojourn.papers.study import Check, Findings, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Table
 
 # What counts as agreement of a model of means with packets.
 SHARE_POINTS = 10.0

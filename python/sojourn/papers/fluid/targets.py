@@ -17,9 +17,9 @@ from sojourn.papers.fluid.beside import (
 )
 from sojourn.papers.fluid.world import SETTING, base
 from sojourn.papers.gong.world import both
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_PACKETS, SHARE, Key, check, measure, shown
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,9 @@ import numpy as np
 
 from sojourn.papers.fluid.beside import PLAIN, Line, Place, compare, simulate
 from sojourn.papers.fluid.world import MIN_PACKETS, SETTING
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import SHARE, check
-from sojourn.papers.study import Findings, Item
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item
 
 FLOWS, TARGET = 5, 40
 UPPER = (20, 30, 50, 70, 100, 140, 200)

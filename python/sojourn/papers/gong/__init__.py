@@ -13,7 +13,7 @@ from sojourn.papers.gong import (
     variation,
 )
 from sojourn.papers.gong.summary import summary
-from sojourn.papers.study import Study
+from sojourn.study.model import Study
 
 GONG = Study(
     name="gong",

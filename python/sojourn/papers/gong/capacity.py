@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from sojourn.papers.gong.drawing import curves, half, panels
 from sojourn.papers.gong.grid import BUFFERS, CAPACITY, RATES_MBPS, READINGS, SETTING, grid
 from sojourn.papers.gong.world import AQMS, QUEUES
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_PACKETS, SHARE, TCP, Number, Results, check, span
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 # What the paper draws.
 _DRAWN = ("RED", "SFQ", "CoDel")

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import panels, scatter
 from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     DROP_RATE,
@@ -28,7 +27,8 @@ from sojourn.papers.measures import (
     shown,
     span,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,6 @@ from sojourn.papers.gong.grid import (
     on_off,
 )
 from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     DROP_RATE,
@@ -34,7 +33,8 @@ from sojourn.papers.measures import (
     shown,
     span,
 )
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,6 @@ from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import curves, half, panels
 from sojourn.papers.gong.grid import FLOW, FLOWS, MIXED, READINGS, RTT, RTTS, SETTING, by, grid
 from sojourn.papers.gong.world import AQMS, QUEUES, base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     JAIN,
@@ -24,7 +23,8 @@ from sojourn.papers.measures import (
     shown,
     span,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, both, queue, rate
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     QUEUE_MS,
@@ -23,7 +22,8 @@ from sojourn.papers.measures import (
     shown,
     span,
 )
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 READINGS: dict[str, float] = {"6 ms": 6.0, "50 ms": 50.0}
 RATES_MBPS = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)

@@ -7,7 +7,6 @@ from typing import Any
 from sojourn import scenario
 from sojourn.figures import utilization
 from sojourn.papers.gong.world import base, both, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     QUEUE_PACKETS,
     SEEDS,
@@ -20,7 +19,8 @@ from sojourn.papers.measures import (
     measure,
     shown,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 # TMA 2013, Fig. 1; the journal version rounds them.
 PAPER = {

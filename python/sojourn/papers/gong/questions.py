@@ -9,9 +9,9 @@ from sojourn.papers.gong.disciplines import MOST_AQM_MS
 from sojourn.papers.gong.drawing import panels
 from sojourn.papers.gong.scavengers import CONTROLS
 from sojourn.papers.gong.world import PACKETS, QUEUES, base, group, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_MS, SEEDS, SHARE, UTILIZATION, Key, check, measure, span
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from sojourn.figures.style import CAPACITY
 from sojourn.papers.gong.drawing import look, panels
 from sojourn.papers.gong.world import AQMS, PACKETS, QUEUES, base, queue
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_PACKETS, SEEDS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 # From the least to the most aggressive, as the paper orders them. Of the three ns-2 brings TCP-LP only: its agent
 # TCP/Linux compiles the module of Linux 2.6.22. The authors patched in LEDBAT and NICE, the latter of which is not

@@ -3,7 +3,7 @@
 from sojourn.papers.doubts import doubts
 from sojourn.papers.gong.grid import FULL_BUT_SHORT
 from sojourn.papers.gong.today import MODULE
-from sojourn.papers.study import Check, Findings
+from sojourn.study.model import Check, Findings
 
 # Items whose findings are the answer, in the order of the argument.
 _ANSWERS = ("fig3", "fig4", "fig5", "fig8", "fq_codel", "targets", "today")

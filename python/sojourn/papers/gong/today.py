@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import half, panels
 from sojourn.papers.gong.world import PACKETS, base, group, rate
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_MS, SEEDS, SHARE, UTILIZATION, Key, Number, check, measure, shown, span
-from sojourn.papers.study import Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 _TAIL = "DropTail"
 _LIMIT = {"limit": f"{PACKETS} packets"}

@@ -20,9 +20,9 @@ from sojourn.papers.gong.grid import (
 )
 from sojourn.papers.gong.scavengers import CONTROLS, controls
 from sojourn.papers.gong.world import AQMS, PACKETS, RATE_MBPS
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import QUEUE_MS, QUEUE_PACKETS, SHARE, UTILIZATION, Key, Results, check, shown, variation
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 # Table 2: utilization, queue, TCP's share.
 PAPER = {

@@ -21,7 +21,7 @@ from sojourn.papers.rite import (
     web,
 )
 from sojourn.papers.rite.summary import summary
-from sojourn.papers.study import Study
+from sojourn.study.model import Study
 
 RITE = Study(
     name="rite",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.access import (
     LEVELS,
@@ -18,7 +17,8 @@ from sojourn.papers.rite.access import (
     place,
 )
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import POINT, SEED
 

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, check, span
 from sojourn.papers.rite.access import LEVELS, PAIRS, QUEUES, RATE_MBPS, RTTS_MS, TARGET_MS, base, place
 from sojourn.papers.rite.aqms import QUANTILES, five
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
-from sojourn.papers.study import Findings, Item, Table
 from sojourn.papers.two_worlds import KERNEL, SIM, WORLDS, measure_both
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 # The report's three and FQ-CoDel; the level in the middle. A kernel's second costs more than a simulated one.
 COMPARED = ("ARED", "CoDel", "PIE", "FQ-CoDel")

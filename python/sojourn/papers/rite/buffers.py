@@ -6,11 +6,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import UTILIZATION, Key, Results, check, measure
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.rite.plan import DISCIPLINES, NO_AQM, PACKET_BYTES, SINGLE_QUEUE_AQMS, bulk, link
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 RUNS = 5
 WARMUP_S, DURATION_S = 20, 80

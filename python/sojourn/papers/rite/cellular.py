@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.clusters import Clusters, clusters
 from sojourn.papers.rite.mobile import (
@@ -22,7 +21,8 @@ from sojourn.papers.rite.mobile import (
     beside,
     sources,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 PAGE_MS = "page_ms_mean"
 PAGES = "page_ms_count"

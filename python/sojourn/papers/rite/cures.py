@@ -5,7 +5,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Key, check, shown
 from sojourn.papers.rite.drawing import line, panels, points
 from sojourn.papers.rite.drift import ABOUT
@@ -20,7 +19,8 @@ from sojourn.papers.rite.lone import (
     control,
     until_full,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 CURE_HOURS, SKEW_HOURS = 6, 2
 # Said before the runs: a cure keeps the mean queue of the last hour within 1.5 of its own targets.

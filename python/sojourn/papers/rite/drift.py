@@ -2,7 +2,6 @@
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, Key, Trace, check, shown
 from sojourn.papers.rite.drawing import line, panels
 from sojourn.papers.rite.lone import (
@@ -14,7 +13,8 @@ from sojourn.papers.rite.lone import (
     Hours,
     control,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 HOURS = 3
 LIBUTP_HISTORY_MIN = 13.0

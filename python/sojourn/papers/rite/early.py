@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.papers.gong.drawing import half, panels
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import SHARE, UTILIZATION, Key, Number, Results, check, measure, shown
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 RUNS = 8
 RATE_MBPS, RTT_MS = 10, 40

@@ -4,7 +4,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     QUEUE_MS,
@@ -20,7 +19,8 @@ from sojourn.papers.measures import (
 )
 from sojourn.papers.rite.cdg import PAPER, SEEDS, VARIANTS, WORDS, base, droptail, group
 from sojourn.papers.rite.drawing import panels, points
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 SCALE_MS = 3.0
 # Said before any run. Back-offs at round-trip times that differ by a factor of 20 lie within a quarter of their mean;

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, QUEUE_MS, UTILIZATION, Key, Number, Results, Trace, label, measure
+from sojourn.study.lab import Lab
 
 RATE_MBPS = 2.0
 BUFFER_MS = 1000.0

@@ -5,10 +5,10 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, check, measure, shown
 from sojourn.papers.rite.drawing import panels, points
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 SEEDS = 5
 RATE_MBPS = 10.0

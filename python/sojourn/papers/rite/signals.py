@@ -4,7 +4,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import (
     BACKGROUND,
     LINK_DROP_RATE,
@@ -21,7 +20,8 @@ from sojourn.papers.measures import (
 )
 from sojourn.papers.rite.cdg import LINUX, PAPER, RATE_MBPS, SEEDS, VARIANTS, WORDS, base, group
 from sojourn.papers.rite.drawing import panels, points
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 GOODPUT = "goodput_mbps"
 LOSSES = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)

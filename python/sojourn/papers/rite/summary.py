@@ -1,6 +1,6 @@
 """What the study found, for a reader with two minutes."""
 
-from sojourn.papers.study import Findings
+from sojourn.study.model import Findings
 
 # The report's questions, and the items that answer them.
 QUESTIONS: dict[str, tuple[str, ...]] = {

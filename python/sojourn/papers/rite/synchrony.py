@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sojourn.figures.style import family
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, UTILIZATION, Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.drawing import panels
 from sojourn.papers.rite.plan import CONTROLS, DISCIPLINES, NO_AQM, SINGLE_QUEUE_AQMS, bulk, link
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import POINT, SEED
 

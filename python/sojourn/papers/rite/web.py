@@ -5,7 +5,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import TCP, Key, Number, Results, check, measure, shown
 from sojourn.papers.rite.drawing import line, panels, seconds
 from sojourn.papers.rite.short import (
@@ -24,7 +23,8 @@ from sojourn.papers.rite.short import (
     background,
     beside,
 )
-from sojourn.papers.study import Check, Findings, Item, Table
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 # A browser for each page of a run, so far apart, which never comes back for another.
 PAGES = 16

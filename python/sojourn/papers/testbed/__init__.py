@@ -1,7 +1,7 @@
 """Gong, Rossi, Testa, Valenti, Täht: their testbed, on a Linux kernel of today."""
 
-from sojourn.papers.study import Study
 from sojourn.papers.testbed import evolution, scan, tables, today, worlds
+from sojourn.study.model import Study
 
 GONG_TESTBED = Study(
     name="gong-testbed",

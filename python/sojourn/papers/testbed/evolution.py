@@ -8,9 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import BACKGROUND, TCP, Key, Results, check, measure
-from sojourn.papers.study import Findings, Item, Table
 from sojourn.papers.testbed.world import (
     CONTROLS,
     FIFO,
@@ -26,6 +24,8 @@ from sojourn.papers.testbed.world import (
     case,
     cell,
 )
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 from sojourn.sweep.plan import CASE
 from sojourn.sweep.rows import POINT, SEED
 

@@ -12,9 +12,7 @@ from matplotlib.figure import Figure
 from sojourn import InputError, scenario
 from sojourn.figures.style import family
 from sojourn.papers.gong.drawing import panels
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, check, span
-from sojourn.papers.study import Findings, Item, Table
 from sojourn.papers.testbed.tables import DELAY_MS
 from sojourn.papers.testbed.world import (
     CONTROLS,
@@ -33,6 +31,8 @@ from sojourn.papers.testbed.world import (
     run_on_kernel,
     simulate,
 )
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 LEAST_BYTES = 1500
 MOST_BYTES = (3000, 4500, 7500, 15_000, 30_000)

@@ -7,9 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, check, span
-from sojourn.papers.study import Check, Findings, Item, Table
 from sojourn.papers.testbed.world import (
     CONTROLS,
     FIFO,
@@ -30,6 +28,8 @@ from sojourn.papers.testbed.world import (
     both,
     case,
 )
+from sojourn.study.lab import Lab
+from sojourn.study.model import Check, Findings, Item, Table
 
 Cells = Mapping[str, Mapping[Key, Cell]]
 # TCP's share in percent and the mean of the pings' queueing delay in ms, by control, discipline and flows.

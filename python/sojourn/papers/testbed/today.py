@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from sojourn.figures.style import FAMILIES, family
 from sojourn.papers.gong.drawing import half, panels
-from sojourn.papers.lab import Lab
 from sojourn.papers.measures import Key, check, shown, span
-from sojourn.papers.study import Findings, Item, Table
 from sojourn.papers.testbed.world import CONTROLS, FIFO, KERNEL, LEDBAT, QUEUES, RUNS, Cell, both, case
+from sojourn.study.lab import Lab
+from sojourn.study.model import Findings, Item, Table
 
 FLOWS = 5
 MARKED = "CAKE, marked"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _native
-from sojourn.papers.study import Check, Findings, Item, Study, Table
 from sojourn.store import whole_file
+from sojourn.study.model import Check, Findings, Item, Study, Table
 
 PAGE = "index.html"
 SHORT = "summary.md"
@@ -99,10 +99,11 @@ def _figure(image: Path, caption: str) -> str:
 def _checks(checks: Sequence[Check]) -> str:
     rows = "".join(
         f"<tr><td>{_text(check.claim)}</td><td>{_text(check.paper)}</td><td>{_text(check.measured)}</td>"
+        f"<td>{_text(check.tolerance)}</td>"
         f'<td class="{_WORDS[check.agrees]}">{_WORDS[check.agrees]}</td><td>{_text(check.note)}</td></tr>'
         for check in checks
     )
-    head = "<tr><th>Claim</th><th>Paper</th><th>Measured</th><th>Agrees?</th><th></th></tr>"
+    head = "<tr><th>Claim</th><th>Paper</th><th>Measured</th><th>Tolerance</th><th>Agrees?</th><th></th></tr>"
     return f'<div class="wide"><table>{head}{rows}</table></div>'
 
 
@@ -163,13 +164,16 @@ def markdown_checks(checks: Sequence[Check]) -> str:
     """Return checks as a Markdown table.
 
     >>> print(markdown_checks([Check("a", "1", "2", False, "why")]))
-    | Claim | Paper | Measured | Agrees | |
-    |---|---|---|---|---|
-    | a | 1 | 2 | no | why |
+    | Claim | Paper | Measured | Tolerance | Agrees | |
+    |---|---|---|---|---|---|
+    | a | 1 | 2 | | no | why |
     """
-    rows = ((check.claim, check.paper, check.measured, _WORDS[check.agrees], check.note) for check in checks)
+    rows = (
+        (check.claim, check.paper, check.measured, check.tolerance, _WORDS[check.agrees], check.note)
+        for check in checks
+    )
     lines = [f"| {' | '.join(map(_escaped, row))} |".replace("|  |", "| |") for row in rows]
-    return "\n".join(("| Claim | Paper | Measured | Agrees | |", "|---|---|---|---|---|", *lines))
+    return "\n".join(("| Claim | Paper | Measured | Tolerance | Agrees | |", "|---|---|---|---|---|---|", *lines))
 
 
 def _escaped(cell: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from sojourn.papers.lab import Lab
+    from sojourn.study.lab import Lab
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,17 @@ class Check:
     """None where the paper's value is only shown, because it depends on what the paper does not say."""
     note: str = ""
     """Why it disagrees, or what is open."""
+    tolerance: str = ""
+    """What counts as agreement."""
+    name: str = ""
+    """What sentences that depend on it call it."""
+    held: int = 0
+    points: int = 0
+    """At how many points it was compared, and at how many it held."""
+    margin: float | None = None
+    """The smallest margin of all points, in the unit of the comparison; below zero where it does not hold."""
+    main: bool = False
+    """Whether it is a test of what the study is about."""
 
     def __post_init__(self) -> None:
         """Refuse a disagreement that says nothing: every one has its reason, or says that it is open."""

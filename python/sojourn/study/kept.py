@@ -9,8 +9,8 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.figures import save_figure
-from sojourn.papers.study import Check, Findings, Item, Study, Table
 from sojourn.store import dump_json, whole_file
+from sojourn.study.model import Check, Findings, Item, Study, Table
 
 FOUND = "found.json"
 

@@ -34,17 +34,23 @@ class Lab:
     """Datasets that this process has seen complete, by name: items share them."""
     effort: Effort = Effort.USUAL
 
+    def plan(self, name: str, tables: Mapping[str, Any], folder: Path | None = None) -> Plan:
+        """Return a plan with the lab's overrides; files that it names are looked up in `folder`, else in the lab's."""
+        return Plan.of({**tables, **self.overrides}, name=name, folder=str(folder or self.folder))
+
     def sweep(self, name: str, tables: Mapping[str, Any]) -> Dataset:
+        """Return the dataset of a plan, running what the folder lacks of it."""
+        return self.ready[name] if name in self.ready else self.run(self.plan(name, tables))
+
+    def run(self, plan: Plan) -> Dataset:
         """Return the dataset of a plan, running what the folder lacks of it.
 
-        Another plan under the same name, or one of another version, is run anew. Files that the scenario names are
-        looked up in the folder, unless their paths are absolute.
+        Another plan under the same name, or one of another version, is run anew.
         """
+        name = plan.name
         if name in self.ready:
             return self.ready[name]
-        plan = Plan.of({**tables, **self.overrides}, name=name, folder=str(self.folder))
-        folder = self.folder / DATA / name
-        dataset = Dataset.create(folder, plan, batch_points(plan), replace=True)
+        dataset = Dataset.create(self.folder / DATA / name, plan, batch_points(plan), replace=True)
 
         def report(status: Status) -> None:
             self.report(name, status.done / status.runs)

@@ -1,0 +1,168 @@
+"""The commands `paper` and `study`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sojourn.api import usable_processors
+from sojourn.cli.examples import ExampleCommand, ExampleGroup
+from sojourn.cli.progress import progress
+
+if TYPE_CHECKING:
+    from sojourn.study.lab import Effort
+    from sojourn.study.model import Study
+    from sojourn.study.repeat import Repeated
+
+FAILED = 1
+_ITEMS = click.argument("items", nargs=-1, metavar="[ITEM]...")
+_LONG = click.option("--long", is_flag=True, help="More runs and controls on the kernel, in braud: 10 minutes.")
+_JOBS = click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+_HELP_OUT = "Folder for figures, data and the page."
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn paper                               # what there is
+    sojourn paper gong --out results/gong       # all of it
+    sojourn paper gong fig3 --out results/gong  # one figure
+    sojourn paper ./mine --out results/mine     # a study of your own: sojourn study new
+    sojourn paper all --out results/papers
+    """,
+)
+@click.argument("name", required=False, metavar="[NAME|PATH|all]")
+@_ITEMS
+@click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
+@_LONG
+@_JOBS
+def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None) -> None:
+    """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
+
+    Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
+    gong-testbed and some items of braud need a Linux kernel
+    (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
+    On the kernel braud has the paper's NewReno, and with --long Vegas and CUBIC too.
+    """
+    from sojourn.study.find import find, studies
+    from sojourn.testbed.errors import NotInstalledError
+
+    if name is None:
+        for study in studies():
+            click.echo(f"{study.name}: {study.source}")
+            for item in study.items:
+                click.echo(f"  {item.name:<16} {item.title}")
+        return
+    chosen = studies() if name == "all" else [find(name)]
+    for study in chosen:
+        try:
+            folder = _folder(out)
+            _repeat(study, items, folder / study.name if name == "all" else folder, jobs, _effort(long=long))
+        except NotInstalledError as error:
+            if name != "all":
+                raise
+            click.echo(f"{study.name}: skipped: {error}", err=True)
+
+
+@click.group(
+    cls=ExampleGroup,
+    examples="""
+    sojourn study new mine
+    sojourn study run mine --out results/mine
+    sojourn study run mine --out results/mine --keep
+    sojourn study check mine --mutate
+    """,
+)
+def study() -> None:
+    """Ask a question of your own: sweeps, figures and claims as tables in a folder."""
+
+
+@study.command(cls=ExampleCommand, examples="sojourn study new mine")
+@click.argument("directory", type=click.Path(), metavar="DIR")
+def new(directory: str) -> None:
+    """Make the folder of a study that runs as it is, to be changed."""
+    from sojourn.study.template import make
+
+    made = make(Path(directory))
+    click.echo(f"{made}: run it with `sojourn study run {directory} --out DIR`")
+
+
+@study.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn study run mine --out results/mine
+    sojourn study run mine --out results/mine --keep   # its means and verdicts beside study.toml
+    """,
+)
+@click.argument("path", metavar="PATH|NAME")
+@_ITEMS
+@click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
+@click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
+@_LONG
+@_JOBS
+def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, long: bool, jobs: int | None) -> None:
+    """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
+    from sojourn.study import replay
+    from sojourn.study.find import find, find_folder
+
+    folder = _folder(out)
+    done = _repeat(find(path), items, folder, jobs, _effort(long=long))
+    if keep and done is not None:
+        click.echo(str(replay.keep(find_folder(path), folder)))
+
+
+@study.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn study check mine
+    sojourn study check gong --mutate
+    """,
+)
+@click.argument("path", metavar="PATH|NAME")
+@click.option("--mutate", is_flag=True, help="Change the claims one at a time, and say which changes are noticed.")
+def check(path: str, mutate: bool) -> int:
+    """Check a study's tables, and replay the means that it keeps into verdicts: exit code 1 where these differ."""
+    from sojourn.study import mutate as mutation
+    from sojourn.study import replay
+    from sojourn.study.find import find_folder
+
+    found = find_folder(path)
+    plans = found.plans()
+    click.echo(f"{found.name}: {len(plans)} sweeps of {sum(plan.runs for plan in plans.values())} runs")
+    wrong = replay.differences(found)
+    for one in wrong:
+        click.echo(one, err=True)
+    if not wrong:
+        click.echo("the kept means give the kept verdicts")
+    if mutate:
+        click.echo(mutation.as_text(mutation.score(found)))
+    return FAILED if wrong else 0
+
+
+def _folder(out: str | None) -> Path:
+    if out is None:
+        raise click.UsageError("--out DIR says where figures, data and the page go.")
+    return Path(out)
+
+
+def _effort(*, long: bool) -> "Effort":
+    from sojourn.study.lab import Effort
+
+    return Effort.LONG if long else Effort.USUAL
+
+
+def _repeat(study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None, effort: "Effort") -> "Repeated":
+    from sojourn.study.page import counts
+    from sojourn.study.repeat import chosen_items, repeat
+
+    items = chosen_items(study, names)
+    with progress(study.name) as update:
+        done = repeat(study, items, folder, jobs or usable_processors(), update, effort)
+    for name, reason in done.skipped.items():
+        click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
+    for item in items:
+        if item.name in done.findings:
+            checks = done.findings[item.name].checks
+            click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")
+    click.echo(str(done.page))
+    return done

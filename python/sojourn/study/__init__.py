@@ -1,0 +1,11 @@
+"""Studies: a sweep or several, what is claimed of them, and what became of it.
+
+A study is a folder with `study.toml` and, where tables will not do, a `study.py` whose functions are marked with the
+decorators of this module.
+"""
+
+from sojourn.study.marks import Outcome, changes, claim, figure, measure
+from sojourn.study.means import Means
+from sojourn.study.numbers import Number
+
+__all__ = ["Means", "Number", "Outcome", "changes", "claim", "figure", "measure"]

@@ -1,0 +1,205 @@
+"""Claims as data: which numbers, in which relation, with which tolerance; and what became of them."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.reading import input_error, unknown_name
+from sojourn.study.means import At, Cell, Means, is_in
+from sojourn.study.model import Check
+from sojourn.study.relations import Asked, Judged, relation
+from sojourn.study.select import METRIC, Selection, matching
+from sojourn.study.units import Unit
+
+KEYS = (
+    *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
+    *("sweep", "metric", "group", "where", "steps"),
+    *("relation", "than", "value", "range", "tolerance", "along", "order", "which"),
+)
+OPEN = "Open."
+_MOST_NAMED = 6
+Axes = Mapping[str, Mapping[str, Any]]
+
+
+def checks(tables: Mapping[str, Any], means: Means, axes: Axes) -> Iterator[Check]:
+    """Yield what became of a claim: one check, or one for each value of the axes that it has for `each`."""
+    for key in tables:
+        if key not in KEYS:
+            raise unknown_name(f"{tables.get('name', 'a claim')}: no key of a claim is called", key, KEYS)
+    for at in _each(tables, means):
+        parts = [_Part.of({**tables, **part}, at, means, axes) for part in tables.get("parts", [{}])]
+        yield _check(tables, at, parts, axes)
+
+
+def _each(tables: Mapping[str, Any], means: Means) -> list[At]:
+    """Return the places of a claim's verdicts."""
+    names = tables.get("each", [])
+    axes = [names] if isinstance(names, str) else list(names)
+    if not axes:
+        return [{}]
+    first = {**tables, **tables.get("parts", [{}])[0]}
+    plain = Selection.of({**first, "steps": []})
+    found: list[At] = []
+    for cell in plain.cells(means):
+        for axis in axes:
+            if axis not in cell.at:
+                raise unknown_name(f"each: the numbers of {first['sweep']!r} have no axis", axis, list(cell.at))
+        at = {axis: cell.at[axis] for axis in axes}
+        if at not in found:
+            found.append(at)
+    return found
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A comparison of a claim at one of its places."""
+
+    cells: list[Cell]
+    asked: Asked
+    judged: list[Judged]
+    tolerance: str
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], at: At, means: Means, axes: Axes) -> "_Part":
+        chosen = Selection.of(_at_place(tables, at))
+        cells = chosen.cells(means)
+        said = relation(tables.get("relation", "shown"))
+        other = tables.get("than")
+        pairs: list[tuple[Cell, Cell]] = []
+        if "than" in said.keys:
+            if not isinstance(other, Mapping):
+                raise input_error(f"{tables['text']}: than: {other!r}; allowed: a table of axes and values", key="than")
+            there = chosen.elsewhere(other).cells(means)
+            pairs = [(cell, found) for cell in cells for found in matching(cell.at, there, other)]
+        paper = _for_place(tables.get("paper"), at)
+        asked = Asked({**tables, "paper": paper}, chosen.unit(means), pairs)
+        return cls(cells, asked, said.judge(cells, asked), said.words(asked))
+
+    def measured(self, axes: Axes) -> str:
+        """Return the numbers in words."""
+        unit, here = self.asked.unit, _words(self.cells, self.asked.unit, axes)
+        there = list({id(other): other for _, other in self.asked.pairs}.values())
+        return (
+            f"{here} {unit.name}".strip()
+            if not there
+            else f"{here} against {_words(there, unit, axes)} {unit.name}".strip()
+        )
+
+
+def _at_place(tables: Mapping[str, Any], at: At) -> dict[str, Any]:
+    where = dict(tables.get("where", {}))
+    found = dict(tables)
+    for axis, value in at.items():
+        if axis in {METRIC, "sweep", "group"}:
+            found[axis] = value
+        else:
+            where[axis] = value
+    return {**found, "where": where}
+
+
+def _for_place(given: Any, at: At) -> Any:
+    """Return the value of a table that is for a place; `{RED = 77, SFQ = 14}` has one for each value of an axis."""
+    if not isinstance(given, Mapping):
+        return given
+    names = {str(value) for value in at.values()}
+    found = [value for key, value in given.items() if key in names]
+    if not found:
+        raise input_error(f"no number for {dict(at)}; there is: {', '.join(given)}")
+    return _for_place(found[0], at)
+
+
+def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes) -> Check:
+    judged = [one for part in parts for one in part.judged]
+    wrong = [one.at for one in judged if not one.holds]
+    agrees = None if not judged else not wrong
+    text = str(tables["text"]).format(**{axis: _shown(value) for axis, value in at.items()})
+    measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
+    if len(judged) > 1:
+        measured = f"{_held(judged, wrong)}{_exceptions(wrong, [one.at for one in judged], at, axes)}; {measured}"
+    paper = parts[0].asked.tables.get("paper")
+    says = tables.get("says", "")
+    unit = parts[0].asked.unit
+    margins = [one.margin for one in judged]
+    margin = min(margins, key=lambda one: -math.inf if math.isnan(one) else one) if margins else math.nan
+    return Check(
+        claim=text,
+        paper=says if paper is None else f"{paper:g} {unit.name}".strip(),
+        measured=measured,
+        agrees=agrees,
+        note=_reason(tables, wrong, at) if agrees is False else str(tables.get("note", "")),
+        tolerance="; ".join(dict.fromkeys(part.tolerance for part in parts if part.tolerance)),
+        name=", ".join([str(tables.get("name", "")), *map(_shown, at.values() if "name" in tables else [])]),
+        held=len(judged) - len(wrong),
+        points=len(judged),
+        margin=float(f"{margin:.6g}") if math.isfinite(margin) else None,
+        main=bool(tables.get("main")),
+    )
+
+
+def _held(judged: Sequence[Judged], wrong: Sequence[At]) -> str:
+    if not wrong:
+        return f"holds at all {len(judged)} points"
+    if len(wrong) == len(judged):
+        return f"holds at none of {len(judged)} points"
+    return f"holds at {len(judged) - len(wrong)} of {len(judged)} points"
+
+
+def _reason(tables: Mapping[str, Any], wrong: Sequence[At], at: At) -> str:
+    """Return why a claim does not hold, chosen by where it does not."""
+    given = tables.get("why", OPEN)
+    for reason in [given] if isinstance(given, str) else given:
+        if isinstance(reason, str):
+            return reason
+        where = reason.get("where", {})
+        if all(
+            axis in place and is_in(place[axis], value)
+            for one in wrong
+            for place in [{**at, **one}]
+            for axis, value in where.items()
+        ):
+            return str(reason["text"])
+    return OPEN
+
+
+def _words(cells: Sequence[Cell], unit: Unit, axes: Axes) -> str:
+    """Return few numbers one by one, and the span of many."""
+    if len(cells) == 1:
+        return cells[0].number.text(unit.digits)
+    varied = _varied([cell.at for cell in cells])
+    if len(cells) <= _MOST_NAMED:
+        return ", ".join(f"{place(cell.at, varied, axes)} {cell.number.text(unit.digits)}" for cell in cells)
+    means = [cell.number.mean for cell in cells]
+    return f"{min(means):.{unit.digits}f} to {max(means):.{unit.digits}f}"
+
+
+def _exceptions(wrong: Sequence[At], judged: Sequence[At], at: At, axes: Axes) -> str:
+    """Return where a claim does not hold, in parentheses: what all exceptions have in common, or the first of them."""
+    if not wrong or wrong == judged:
+        return ""
+    count = "the exception" if len(wrong) == 1 else f"all {len(wrong)} exceptions"
+    names = [axis for axis in wrong[0] if axis not in at]
+    common = [axis for axis in names if all(one.get(axis) == wrong[0][axis] for one in wrong)]
+    if len(wrong) == 1 or (common and len(wrong) > _MOST_NAMED):
+        return f" ({count} at {place(wrong[0], common, axes)})"
+    named = "; ".join(dict.fromkeys(place(one, names, axes) for one in wrong[:_MOST_NAMED]))
+    return f" (not at {named}{'; ...' if len(wrong) > _MOST_NAMED else ''})"
+
+
+def _varied(places: Sequence[At]) -> list[str]:
+    return [axis for axis in places[0] if any(one.get(axis) != places[0][axis] for one in places)]
+
+
+def place(at: At, names: Sequence[str], axes: Axes) -> str:
+    """Return coordinates in words, as the axes' labels have them."""
+    return ", ".join(
+        str(axes.get(axis, {}).get("label", "{}" if isinstance(at[axis], str) else f"{axis} {{}}")).format(
+            _shown(at[axis])
+        )
+        for axis in names
+        if axis in at
+    )
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,199 @@
+"""Figures as data: lines, bars or points of a study's numbers, in panels, with their 95 % intervals."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sojourn.reading import input_error, unknown_name
+from sojourn.study.claims import place
+from sojourn.study.means import Cell, Means
+from sojourn.study.relations import lines
+from sojourn.study.select import Selection
+from sojourn.study.units import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+KEYS = (
+    *("name", "caption", "kind", "panels", "each", "title", "height_in", "from_zero", "mark", "log", "range"),
+    *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
+)
+_MARKERS = "soDv^P*X"
+_WIDTH = 0.8
+_GREY = "#999999"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One panel: what is drawn in it."""
+
+    tables: Mapping[str, Any]
+    axes: Mapping[str, Mapping[str, Any]]
+    means: Means
+
+    def selection(self) -> Selection:
+        """Return the numbers that it shows."""
+        return Selection.of(self.tables)
+
+    def by(self, cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+        """Return the numbers of each value of the axis that colours tell apart, in the order of the study's axis."""
+        axis = self.tables.get("by")
+        found: dict[str, list[Cell]] = {}
+        for cell in cells:
+            found.setdefault("" if axis is None else place(cell.at, [axis], self.axes), []).append(cell)
+        return found
+
+    def look(self, name: str) -> dict[str, Any]:
+        """Return colour and marker of a value, the same in all figures of the study."""
+        from sojourn.figures.style import family
+
+        position = self.position(name)
+        return {"color": family(position), "marker": _MARKERS[position % len(_MARKERS)], "markersize": 3.5}
+
+    def position(self, name: str) -> int:
+        """Return the place of a value on its axis."""
+        known = self.axes.get(str(self.tables.get("by")), {})
+        values = [*known.get("levels", ()), *(known.get("values", ()) if isinstance(known.get("values"), list) else ())]
+        names = [place({"": value}, [""], {"": known}) for value in values]
+        return names.index(name) if name in names else len(names)
+
+
+def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> "Figure":
+    """Draw a figure of a study; raises InputError where it names what there is not."""
+    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
+
+    for key in tables:
+        if key not in KEYS:
+            raise unknown_name(f"{tables.get('name', 'a figure')}: no key of a figure is called", key, KEYS)
+    kind = tables.get("kind", "line")
+    if kind not in _KINDS:
+        raise unknown_name(f"{tables['name']}: no kind of figure is called", kind, list(_KINDS))
+    panels = list(_panels(tables, means, axes))
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, tables.get("height_in", 2.9)), layout="constrained")
+        for panel, one in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
+            _KINDS[kind](panel, one)
+            _finish(panel, one)
+        _legend(figure)
+    return figure
+
+
+def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> Iterator[Panel]:
+    """Yield a panel for each entry of `panels`, and of those one for each value of the axis `each`."""
+    for given in tables.get("panels", [{}]):
+        whole = {**tables, **given}
+        axis = whole.get("each")
+        if axis is None:
+            yield Panel(whole, axes, means)
+            continue
+        for value in dict.fromkeys(cell.at[axis] for cell in Selection.of({**whole, "steps": []}).cells(means)):
+            named = place({axis: value}, [axis], axes)
+            title = f"{whole['title']}, {named}" if whole.get("title") else named
+            yield Panel({**whole, "where": {**whole.get("where", {}), axis: value}, "title": title}, axes, means)
+
+
+def _line(panel: Panel, axes: "Axes") -> None:
+    x = _x(panel)
+    cells = panel.selection().cells(panel.means)
+    for name, line in panel.by(cells).items():
+        axes.errorbar(
+            [cell.at[x] for cell in line],
+            [cell.number.mean for cell in line],
+            yerr=[cell.number.half for cell in line],
+            label=name,
+            elinewidth=0.6,
+            **panel.look(name),
+        )
+    axes.set_xlabel(_axis_title(panel, x))
+
+
+def _bars(panel: Panel, axes: "Axes") -> None:
+    from sojourn.figures.style import INK, family
+
+    x = _x(panel)
+    cells = panel.selection().cells(panel.means)
+    values = list(dict.fromkeys(cell.at[x] for cell in cells))
+    parts = panel.by(cells)
+    width = _WIDTH / len(parts)
+    for turn, (name, line) in enumerate(parts.items()):
+        axes.bar(
+            [values.index(cell.at[x]) + (turn - (len(parts) - 1) / 2) * width for cell in line],
+            [cell.number.mean for cell in line],
+            width,
+            yerr=[cell.number.half for cell in line],
+            color=family(panel.position(name) if panel.tables.get("by") else 0),
+            label=name,
+            error_kw={"elinewidth": 0.6, "ecolor": INK},
+        )
+    names = [place({x: value}, [x], panel.axes) for value in values]
+    axes.set_xticks(range(len(values)), names, rotation=35 if max(map(len, names)) * len(names) > 40 else 0)  # noqa: PLR2004
+
+
+def _points(panel: Panel, axes: "Axes") -> None:
+    """Draw one group or metric against another, with the diagonal."""
+    across = panel.selection()
+    other = across.elsewhere(panel.tables["against"])
+    there = {tuple(cell.at.items()): cell for cell in other.cells(panel.means)}
+    most = 0.0
+    for name, line in panel.by(across.cells(panel.means)).items():
+        up = [there[tuple(cell.at.items())].number for cell in line]
+        axes.errorbar(
+            [cell.number.mean for cell in line],
+            [number.mean for number in up],
+            xerr=[cell.number.half for cell in line],
+            yerr=[number.half for number in up],
+            linewidth=0.6,
+            linestyle="-" if len(line) > 1 else "none",
+            elinewidth=0.6,
+            label=name,
+            **panel.look(name),
+        )
+        most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
+    axes.plot([0, 1.05 * most], [0, 1.05 * most], color=_GREY, linewidth=0.6, zorder=0)
+    unit = across.unit(panel.means)
+    axes.set_xlabel(_label(unit, panel.tables.get("group")))
+    axes.set_ylabel(_label(other.unit(panel.means), panel.tables["against"].get("group")))
+
+
+_KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {"line": _line, "bars": _bars, "points": _points}
+
+
+def _finish(panel: Panel, axes: "Axes") -> None:
+    tables = panel.tables
+    axes.set_title(str(tables.get("title", "")))
+    if tables.get("kind", "line") != "points":
+        axes.set_ylabel(_label(panel.selection().unit(panel.means), tables.get("group")))
+    if "mark" in tables:
+        axes.axhline(tables["mark"], color=_GREY, linewidth=0.6, zorder=0)
+    if tables.get("log"):
+        axes.set_yscale("log")
+    elif tables.get("from_zero", True) and tables.get("kind", "line") == "line":
+        axes.set_ylim(bottom=0)
+    if "range" in tables:
+        axes.set_ylim(*tables["range"])
+
+
+def _legend(figure: "Figure") -> None:
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            handles.setdefault(name, handle)
+    if len(handles) > 1:
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 7))
+
+
+def _x(panel: Panel) -> str:
+    x = panel.tables.get("x")
+    if not isinstance(x, str):
+        raise input_error(f"{panel.tables.get('name')}: x: {x!r}; allowed: the name of an axis", key="x")
+    lines(panel.selection().cells(panel.means), x)
+    return x
+
+
+def _axis_title(panel: Panel, axis: str) -> str:
+    return str(panel.axes.get(axis, {}).get("title", axis.replace("_", " ")))
+
+
+def _label(unit: Unit, group: Any) -> str:
+    return f"{group}: {unit.title}" if isinstance(group, str) else unit.title

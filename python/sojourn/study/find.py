@@ -1,0 +1,60 @@
+"""Where studies are found: those of the package, those of other packages by entry point, and any folder."""
+
+import importlib.metadata
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from sojourn.reading import unknown_name
+from sojourn.study.load import FILE, StudyFolder
+from sojourn.study.model import Study
+
+ENTRY_POINTS = "sojourn.studies"
+OWN = Path(__file__).parent.parent / "studies"
+
+
+def folders() -> Iterator[Path]:
+    """Yield the folders of the package's studies, and of those that other packages name by entry point.
+
+    An entry point of the group `sojourn.studies` names a package or module; the study is in the folder that holds it.
+    """
+    yield from sorted(path.parent for path in OWN.glob(f"*/{FILE}"))
+    for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        module = entry.load()
+        yield Path(module.__file__).parent if getattr(module, "__file__", None) else Path(next(iter(module.__path__)))
+
+
+def studies() -> list[Study]:
+    """Return all studies that have names."""
+    from sojourn.papers.studies import STUDIES
+
+    return [*(StudyFolder.load(folder).study() for folder in folders()), *STUDIES]
+
+
+def find(name: str) -> Study:
+    """Return a study by name, or the one of a folder; raises InputError where there is none."""
+    if is_folder(name):
+        return StudyFolder.load(name).study()
+    known = {study.name: study for study in studies()}
+    if name not in known:
+        raise unknown_name("no study and no folder is called", name, [*known, "all"])
+    return known[name]
+
+
+def find_folder(name: str) -> StudyFolder:
+    """Return the folder of a study by name or path; raises InputError where there is none."""
+    if is_folder(name):
+        return StudyFolder.load(name)
+    known = {study.name: study for study in map(StudyFolder.load, folders())}
+    if name not in known:
+        raise unknown_name("no study of tables and no folder is called", name, list(known))
+    return known[name]
+
+
+def is_folder(name: str) -> bool:
+    """Return whether a name is that of a folder: written as a path, or one that holds a study.
+
+    >>> is_folder("./mine"), is_folder("gong")
+    (True, False)
+    """
+    return os.sep in name or name in {".", ".."} or (Path(name) / FILE).is_file()

@@ -1,0 +1,284 @@
+"""Reads a study: a folder with `study.toml` and, where tables will not do, `study.py`."""
+
+import functools
+import importlib.util
+import os
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sojourn.reading import input_error, read_text, unknown_name
+from sojourn.study import means as reduced
+from sojourn.study.claims import checks
+from sojourn.study.drawings import draw
+from sojourn.study.lab import Lab
+from sojourn.study.marks import Outcome, marked
+from sojourn.study.means import Means, Reduced
+from sojourn.study.model import Check, Findings, Item, Study, Table
+from sojourn.study.sweeps import sweep_tables
+from sojourn.study.units import Unit
+from sojourn.sweep.plan import Plan
+
+FILE, CODE, DATA = "study.toml", "study.py", "data"
+KEYS = (
+    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer"),
+    *("sets", "units", "axes", "sweep", "item"),
+)
+ITEM_KEYS = ("name", "title", "setting", "sweeps", "found", "text", "claim", "figure", "needs_kernel")
+_SET = "@"
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A study as its folder has it."""
+
+    folder: Path
+    tables: Mapping[str, Any]
+    module: ModuleType | None
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> "StudyFolder":
+        """Read a study; raises InputError."""
+        place = Path(folder)
+        file = place / FILE
+        if not file.is_file():
+            raise input_error(
+                f"holds no study: there is no {FILE}; `sojourn study new DIR` makes one", file=str(folder)
+            )
+        try:
+            tables = tomllib.loads(read_text(file))
+        except tomllib.TOMLDecodeError as error:
+            raise input_error(f"not TOML: {error}", file=str(file)) from None
+        found = cls(place, _with_sets(tables, tables.get("sets", {})), _module(place / CODE))
+        found.check_names(str(file))
+        return found
+
+    def check_names(self, file: str) -> None:
+        """Raise InputError for a key that no study has, and for one that is missing."""
+        _known(self.tables, KEYS, f"{file}: no key of a study is called")
+        for key in ("title", "source", "sweep", "item", "metrics"):
+            if key not in self.tables:
+                raise input_error(f"{key}: nothing; allowed: see `sojourn study new DIR`", file=file, key=key)
+        names = [item.get("name") for item in self.tables["item"]]
+        for item in self.tables["item"]:
+            _known(item, ITEM_KEYS, f"{file}: no key of an item is called")
+            if not isinstance(item.get("name"), str) or names.count(item["name"]) > 1:
+                raise input_error(f"item: {item.get('name')!r}; allowed: a name of its own", file=file, key="item")
+        for mark, _ in (*marked(self.module, "claim"), *marked(self.module, "figure")):
+            if mark.names[0] not in names:
+                raise unknown_name(f"{CODE}: the study has no item", mark.names[0], names)
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+        return str(self.tables.get("name", self.folder.resolve().name))
+
+    @property
+    def axes(self) -> Mapping[str, Mapping[str, Any]]:
+        """The axes that sweeps share, by name."""
+        found: Mapping[str, Mapping[str, Any]] = self.tables.get("axes", {})
+        return found
+
+    @functools.cached_property
+    def units(self) -> dict[str, Unit]:
+        """Units of metrics that are the study's own, or shown in another way."""
+        return {name: Unit(**unit) for name, unit in self.tables.get("units", {}).items()}
+
+    def study(self) -> Study:
+        """Return it as something that can be repeated."""
+        items = [
+            Item(
+                one["name"],
+                one.get("title", one["name"]),
+                one.get("setting", ""),
+                functools.partial(self._find, one),
+                bool(one.get("needs_kernel")),
+            )
+            for one in self.tables["item"]
+        ]
+        pictures = [(item, name) for item, _, name in (one.partition("/") for one in self.tables.get("pictures", []))]
+        return Study(self.name, self.tables["title"], self.tables["source"], items, self._summary, pictures)
+
+    # Sweeps and what they measured.
+
+    def plan(self, name: str) -> dict[str, Any]:
+        """Return a sweep of the study as the tables of a sweep file."""
+        known = self.tables["sweep"]
+        if name not in known:
+            raise unknown_name("the study has no sweep", name, list(known))
+        made = [function for mark, function in marked(self.module, "changes") if name in mark.names]
+        return sweep_tables(name, known[name], self.tables, made[0] if made else None)
+
+    def plans(self) -> dict[str, Plan]:
+        """Return all sweeps, checked; raises InputError."""
+        return {name: Plan.of(self.plan(name), name=name, folder=str(self.folder)) for name in self.tables["sweep"]}
+
+    def measured(self, lab: Lab, names: Sequence[str]) -> Means:
+        """Return the means of some sweeps and measures, running what the lab's folder lacks of them."""
+        found: dict[str, Reduced] = {}
+        for name in names:
+            of, function = self._measures.get(name, (name, None))
+            if function is not None and of is None:
+                found[name] = reduced.reduced_rows(function())
+                continue
+            plan = lab.plan(str(of), self.plan(str(of)), self.folder)
+            dataset = lab.run(plan)
+            if function is not None:
+                found[name] = reduced.reduced_rows(function(plan, dataset))
+            else:
+                metrics = self.tables["sweep"][name].get("metrics", self.tables["metrics"])
+                found[name] = reduced.reduce(plan, dataset, metrics)
+        reduced.write(lab.folder / "means", found)
+        return Means(found, self.units)
+
+    @functools.cached_property
+    def _measures(self) -> dict[str, tuple[str | None, Callable[..., Any] | None]]:
+        return {mark.names[0]: (mark.settings["of"], function) for mark, function in marked(self.module, "measure")}
+
+    @property
+    def kept(self) -> list[str]:
+        """Names of all means: of sweeps that are reported, and of measures."""
+        return [*self.tables["sweep"], *self._measures]
+
+    def replayed(self) -> Means:
+        """Return the means that the folder keeps."""
+        return Means(reduced.read(self.folder / DATA, self.kept), self.units)
+
+    # Items.
+
+    def sweeps_of(self, item: Mapping[str, Any]) -> list[str]:
+        """Return the names of the means that an item needs."""
+        found: dict[str, None] = dict.fromkeys(item.get("sweeps", []))
+        for one in (*item.get("claim", []), *item.get("figure", [])):
+            for tables in (one, *one.get("parts", []), *one.get("panels", [])):
+                given = [
+                    tables.get("sweep"),
+                    tables.get("than", {}).get("sweep"),
+                    tables.get("against", {}).get("sweep"),
+                ]
+                given += [
+                    step[1].get("sweep")
+                    for step in tables.get("steps", [])
+                    if len(step) > 1 and isinstance(step[1], Mapping)
+                ]
+                for name in given:
+                    found |= dict.fromkeys(name if isinstance(name, list) else [name] if name else [])
+        return list(found)
+
+    def checks(self, item: Mapping[str, Any], means: Means) -> Iterator[Check]:
+        """Yield what became of an item's claims: those of the table, then those of `study.py`."""
+        for tables in item.get("claim", []):
+            yield from checks(tables, means, self.axes)
+        for mark, function in marked(self.module, "claim"):
+            if mark.names[0] == item["name"]:
+                yield from _judged(mark.settings, function(means))
+
+    def _find(self, item: Mapping[str, Any], lab: Lab) -> Findings:
+        return self.findings(item, self.measured(lab, self.sweeps_of(item)))
+
+    def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
+        """Return what an item finds in means."""
+        found = Findings(checks=list(self.checks(item, means)))
+        for tables in item.get("figure", []):
+            found.show(tables["name"], draw(tables, means, self.axes), tables["caption"])
+        for mark, function in marked(self.module, "figure"):
+            if mark.names[0] == item["name"]:
+                found.show(mark.names[1], function(means), mark.settings["caption"])
+        found.tables = [self._table(name, means) for name in self.sweeps_of(item)]
+        found.verdict = chosen(item.get("found", ""), found.checks)
+        found.text = str(item.get("text", ""))
+        return found
+
+    def _table(self, name: str, means: Means) -> Table:
+        """Return the means of a sweep as a table: axes, group, metric with its unit, mean, deviation, runs."""
+        one = means.sweeps[name]
+        rows = []
+        for at, group, metric, number in one.rows():
+            unit = means.unit(metric)
+            shown = number.times(unit.scale)
+            rows.append((*at.values(), group, metric, unit.name, shown.mean, shown.sd, shown.runs))
+        return Table(name, f"Means of {name}", (*one.axes, "group", "metric", "unit", "mean", "sd", "n"), tuple(rows))
+
+    def _summary(self, findings: dict[str, Findings]) -> str:
+        """Return the answer in a few sentences, chosen by what became of the claims."""
+        everything = [check for found in findings.values() for check in found.checks]
+        answers = [chosen([one], everything) for one in self.tables.get("answer", [])]
+        main = [check for check in everything if check.main]
+        if main:
+            held, points = (sum(getattr(check, part) for check in main) for part in ("held", "points"))
+            answers.insert(1, f"The main claim holds at {held} of {points} points that test it.")
+        return "\n\n".join(filter(None, answers))
+
+
+def chosen(given: Any, found: Sequence[Check]) -> str:
+    """Return the first sentence whose claims hold; `{name}` in it is what was measured of a claim.
+
+    A sentence with claims in `when` is said where they all hold, and with `unless` where one of them does not.
+
+    >>> held = Check("it rises", "", "1 to 2", True, name="rises")
+    >>> chosen([{"when": ["rises"], "text": "It rises from {rises}."}, {"text": "It does not."}], [held])
+    'It rises from 1 to 2.'
+    """
+    if isinstance(given, str):
+        return given
+    by = {check.name: check for check in found if check.name}
+    for one in given:
+        asked = [*one.get("when", []), *one.get("unless", [])]
+        if any(name not in by for name in asked):
+            continue
+        holds = all(by[name].agrees is not False for name in asked)
+        if holds is ("unless" not in one):
+            return str(one["text"]).format_map({name: check.measured for name, check in by.items()})
+    return ""
+
+
+def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iterator[Check]:
+    """Yield the checks of a function of study.py."""
+    for outcome in [given] if isinstance(given, Outcome) else given:
+        held, points = outcome.points or (int(bool(outcome.holds)), int(outcome.holds is not None))
+        why = outcome.why or said["why"] or "Open."
+        yield Check(
+            claim=said["text"].format(**outcome.at),
+            paper=outcome.paper or said["paper"],
+            measured=outcome.measured,
+            agrees=outcome.holds,
+            note=why if outcome.holds is False else outcome.note,
+            tolerance=outcome.tolerance or said["tolerance"],
+            name=said["name"] or "",
+            held=held,
+            points=points,
+            margin=outcome.margin,
+        )
+
+
+def _known(tables: Mapping[str, Any], keys: Sequence[str], complaint: str) -> None:
+    for key in tables:
+        if key not in keys:
+            raise unknown_name(complaint, key, keys)
+
+
+def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:
+    """Return tables where `@name` is the list that `sets` has under the name."""
+    if isinstance(tables, dict):
+        return {key: _with_sets(value, sets) for key, value in tables.items()}
+    if isinstance(tables, list):
+        return [_with_sets(value, sets) for value in tables]
+    if isinstance(tables, str) and tables.startswith(_SET):
+        if tables[1:] not in sets:
+            raise unknown_name("the study has no set", tables[1:], list(sets))
+        return sets[tables[1:]]
+    return tables
+
+
+def _module(path: Path) -> ModuleType | None:
+    if not path.is_file():
+        return None
+    spec = importlib.util.spec_from_file_location(f"sojourn_study_{path.parent.name.replace('-', '_')}", path)
+    if spec is None or spec.loader is None:
+        raise input_error("cannot be imported", file=str(path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

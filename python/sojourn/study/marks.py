@@ -1,0 +1,89 @@
+"""What a study.py marks its functions with: `@changes`, `@measure`, `@claim`, `@figure`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_MARK = "__sojourn_study__"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a claim that is a function finds."""
+
+    holds: bool | None
+    """None where the paper's value is only shown."""
+    measured: str
+    points: tuple[int, int] | None = None
+    """At how many of how many points it holds."""
+    margin: float | None = None
+    """By how much it holds, or fails where negative: the smallest distance from what would decide it."""
+    why: str = ""
+    """Why it does not hold, where the claim itself cannot say."""
+    note: str = ""
+    tolerance: str = ""
+    paper: str = ""
+    at: Mapping[str, Any] = field(default_factory=dict)
+    """The values that the claim's text names in braces, where a function finds several."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a function of a study.py is for."""
+
+    kind: str
+    names: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+def changes(*sweeps: str) -> Callable[[Function], Function]:
+    """Mark the function that says what the scenario's keys become at a point of these sweeps.
+
+    It is given the point's coordinates by name, and returns dotted keys and values. The sweeps list values of their
+    axes only, and what an axis is named does not have to be a key.
+    """
+    return _marked(Mark("changes", sweeps))
+
+
+def measure(name: str, of: str | None = None) -> Callable[[Function], Function]:
+    """Mark a function that yields means of its own under a name: coordinates, group, metric and `Number`.
+
+    With `of` it is given the dataset of that sweep, and its plan; else nothing.
+    """
+    return _marked(Mark("measure", (name,), {"of": of}))
+
+
+def claim(
+    item: str, text: str, *, paper: str = "", why: str = "", name: str | None = None, tolerance: str = ""
+) -> Callable[[Function], Function]:
+    """Mark a function that is given the `Means` and returns an `Outcome` or several; `why` is for one that fails."""
+    said = {"text": text, "paper": paper, "why": why, "name": name, "tolerance": tolerance}
+    return _marked(Mark("claim", (item,), said))
+
+
+def figure(item: str, name: str, caption: str) -> Callable[[Function], Function]:
+    """Mark a function that is given the `Means` and returns a figure of Matplotlib."""
+    return _marked(Mark("figure", (item, name), {"caption": caption}))
+
+
+def _marked(mark: Mark) -> Callable[[Function], Function]:
+    def add(function: Function) -> Function:
+        function.__dict__.setdefault(_MARK, []).append(mark)
+        return function
+
+    return add
+
+
+def marked(module: ModuleType | None, kind: str) -> Sequence[tuple[Mark, Callable[..., Any]]]:
+    """Return the functions of a module that have marks of a kind, in the order in which it defines them."""
+    if module is None:
+        return []
+    functions = (value for value in vars(module).values() if callable(value) and hasattr(value, "__dict__"))
+    return [
+        (mark, function)
+        for function in dict.fromkeys(functions)
+        for mark in vars(function).get(_MARK, [])
+        if mark.kind == kind
+    ]

@@ -1,0 +1,203 @@
+"""The means of a study: what its sweeps measured, reduced to a number for each point, group and metric.
+
+Claims and figures know nothing else, so that a study's verdicts can be had again from a few small files.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sojourn.reading import input_error, unknown_name
+from sojourn.store import whole_file
+from sojourn.study.numbers import Number
+from sojourn.study.units import Unit, unit_of
+
+if TYPE_CHECKING:
+    from sojourn.sweep.dataset import Dataset
+    from sojourn.sweep.plan import Plan
+
+NO_GROUP = ""
+"""The group of what belongs to a link or to a whole run."""
+_SHARED = ("bottleneck_", "reverse_", "hop_")
+_ALL_FLOWS = "jain_all"
+_KEY = ("group", "metric", "n", "mean", "sd")
+
+At = dict[str, Any]
+
+
+def belongs_to_link(metric: str) -> bool:
+    """Return whether a metric is one of a link or of the whole run, and not of a group.
+
+    >>> belongs_to_link("share"), belongs_to_link("bottleneck_utilization")
+    (False, True)
+    """
+    return metric.startswith(_SHARED) or metric == _ALL_FLOWS
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number and where it was measured."""
+
+    at: At
+    """The value of each axis."""
+    number: Number
+
+
+@dataclass
+class Reduced:
+    """The means of one sweep."""
+
+    axes: tuple[str, ...]
+    cells: dict[tuple[str, str], list[Cell]] = field(default_factory=dict)
+    """By metric and group, in the order of the plan."""
+
+    def add(self, at: At, group: str, metric: str, number: Number) -> None:
+        """Add a number."""
+        self.cells.setdefault((metric, group), []).append(Cell(at, number))
+
+    def rows(self) -> Iterator[tuple[At, str, str, Number]]:
+        """Yield coordinates, group, metric and number."""
+        for (metric, group), cells in self.cells.items():
+            for cell in cells:
+                yield cell.at, group, metric, cell.number
+
+
+class Means:
+    """The means of all sweeps of a study, in the units in which they are shown."""
+
+    def __init__(self, sweeps: dict[str, Reduced] | None = None, units: Mapping[str, Unit] | None = None) -> None:
+        self.sweeps = {} if sweeps is None else sweeps
+        self.units = dict(units or {})
+
+    def unit(self, metric: str) -> Unit:
+        """Return what a metric is shown in."""
+        return self.units.get(metric) or unit_of(metric)
+
+    def cells(self, sweep: str, metric: str, group: str | None = None, **where: Any) -> list[Cell]:
+        """Return the numbers of a metric at the points where axes have certain values, or one of a list of them.
+
+        Without a group, the one that has the metric. Raises InputError where there is no such sweep or metric.
+        """
+        reduced = self._reduced(sweep)
+        chosen = reduced.cells.get((metric, self._group(sweep, metric, group)))
+        if chosen is None:
+            raise unknown_name(f"the sweep {sweep!r} keeps no metric of that group called", metric, _metrics(reduced))
+        for axis in where:
+            if axis not in reduced.axes:
+                raise unknown_name(f"the sweep {sweep!r} has no axis", axis, reduced.axes)
+        scale = self.unit(metric).scale
+        return [
+            Cell(cell.at, cell.number.times(scale))
+            for cell in chosen
+            if all(is_in(cell.at[axis], wanted) for axis, wanted in where.items())
+        ]
+
+    def number(self, sweep: str, metric: str, group: str | None = None, **where: Any) -> Number:
+        """Return the number at one point; raises InputError where there is none or more than one."""
+        found = self.cells(sweep, metric, group, **where)
+        if len(found) != 1:
+            place = ", ".join(f"{axis} = {value!r}" for axis, value in where.items()) or "all points"
+            raise input_error(f"{sweep}: {len(found)} points with {place}; allowed: one")
+        return found[0].number
+
+    def _reduced(self, sweep: str) -> Reduced:
+        if sweep not in self.sweeps:
+            raise unknown_name("the study has no means of a sweep", sweep, list(self.sweeps))
+        return self.sweeps[sweep]
+
+    def _group(self, sweep: str, metric: str, group: str | None) -> str:
+        there = [one for name, one in self._reduced(sweep).cells if name == metric]
+        if NO_GROUP in there:
+            return NO_GROUP
+        return group if group is not None else next(iter(there), NO_GROUP)
+
+
+def is_in(value: Any, wanted: Any) -> bool:
+    """Return whether a coordinate is what is wanted: a value, one of a list, or all but those of `{"not": [...]}`.
+
+    >>> is_in("RED", ["RED", "SFQ"]), is_in("RED", {"not": ["RED"]}), is_in(4.0, {"min": 1, "max": 4})
+    (True, False, True)
+    """
+    if isinstance(wanted, Mapping):
+        low, high = wanted.get("min", -math.inf), wanted.get("max", math.inf)
+        is_number = isinstance(value, int | float)
+        return value not in wanted.get("not", []) and (not is_number or low <= value <= high)
+    return value in wanted if isinstance(wanted, list) else bool(value == wanted)
+
+
+def _metrics(reduced: Reduced) -> list[str]:
+    return list(dict.fromkeys(metric for metric, _ in reduced.cells))
+
+
+def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
+    """Return the means of some metrics of a dataset; raises InputError where it lacks one."""
+    table = dataset.table()
+    for metric in metrics:
+        if metric not in table.column_names:
+            raise unknown_name("the dataset has no metric", metric, table.column_names)
+    columns = {name: table[name].to_pylist() for name in ("point", "group", "error", *metrics)}
+    rows: dict[tuple[int, str], list[int]] = {}
+    for row, (point, group, error) in enumerate(zip(columns["point"], columns["group"], columns["error"], strict=True)):
+        if error is not None:
+            raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
+        rows.setdefault((point, group), []).append(row)
+    reduced = Reduced(tuple(plan.names))
+    seen = set()
+    for (point, group), places in sorted(rows.items(), key=lambda one: one[0][0]):
+        at = plan.point(point).coordinates
+        for metric in metrics:
+            of = NO_GROUP if belongs_to_link(metric) else group
+            if (point, of, metric) in seen:
+                continue
+            seen.add((point, of, metric))
+            values = [columns[metric][row] for row in places]
+            reduced.add(at, of, metric, Number.of([value for value in values if value is not None]))
+    return reduced
+
+
+def reduced_rows(rows: Iterable[tuple[At, str, str, Number]]) -> Reduced:
+    """Return means that were made by a function, all with the same axes."""
+    listed = list(rows)
+    reduced = Reduced(tuple(listed[0][0]) if listed else ())
+    for row in listed:
+        reduced.add(*row)
+    return reduced
+
+
+def write(folder: Path, sweeps: Mapping[str, Reduced]) -> None:
+    """Write means as one Parquet file for each sweep: axes, group, metric, number of runs, mean and deviation."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, reduced in sweeps.items():
+        rows = list(reduced.rows())
+        columns: dict[str, Any] = {axis: [at[axis] for at, *_ in rows] for axis in reduced.axes}
+        columns |= {"group": [group for _, group, _, _ in rows], "metric": [metric for _, _, metric, _ in rows]}
+        columns |= {part: [getattr(number, of) for *_, number in rows] for part, of in _PARTS.items()}
+        with whole_file(folder / f"{name}.parquet") as path:
+            pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+_PARTS = {"n": "runs", "mean": "mean", "sd": "sd"}
+
+
+def read(folder: Path, names: Iterable[str]) -> dict[str, Reduced]:
+    """Return the means of those sweeps that the folder has."""
+    import pyarrow.parquet as pq
+
+    found = {}
+    for name in names:
+        path = folder / f"{name}.parquet"
+        if not path.is_file():
+            continue
+        table = pq.read_table(path)
+        axes = tuple(column for column in table.column_names if column not in _KEY)
+        reduced = Reduced(axes)
+        for row in table.to_pylist():
+            number = Number(row["mean"], row["sd"], row["n"])
+            reduced.add({axis: row[axis] for axis in axes}, row["group"], row["metric"], number)
+        found[name] = reduced
+    return found

@@ -1,0 +1,170 @@
+"""Changes a study's claims one at a time, and counts how many of the changes its replay notices."""
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+from sojourn import _native
+from sojourn.study.load import CODE, StudyFolder
+from sojourn.study.replay import rows
+
+_OPPOSITE = {
+    "above": "below",
+    "not above": "not below",
+    "at least": "at most",
+    "more than": "less than",
+    "rising": "falling",
+    "not falling": "not rising",
+    "largest": "smallest",
+}
+_OTHERWISE = {**_OPPOSITE, **{there: here for here, there in _OPPOSITE.items()}, "equal": "above"}
+_NUMBERS = ("value", "paper", "tolerance")
+_MORE = 1.1
+_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A study with one change in its claims."""
+
+    what: str
+    study: StudyFolder
+
+
+@dataclass(frozen=True)
+class Score:
+    """How many changes were noticed."""
+
+    caught: int
+    survivors: list[str]
+
+    @property
+    def part(self) -> float:
+        """Return the part that was noticed; 1 where there was nothing to change."""
+        total = self.caught + len(self.survivors)
+        return self.caught / total if total else 1.0
+
+
+def score(study: StudyFolder) -> Score:
+    """Replay every mutant of a study; a change is noticed where a verdict differs or cannot be had any more."""
+    means = study.replayed()
+    expected = rows(study, means)
+    caught, survivors = 0, []
+    for mutant in mutants(study):
+        try:
+            noticed = rows(mutant.study, means) != expected
+        except (_native.InputError, ArithmeticError, LookupError, TypeError, ValueError):
+            noticed = True
+        if noticed:
+            caught += 1
+        else:
+            survivors.append(mutant.what)
+    return Score(caught, survivors)
+
+
+def mutants(study: StudyFolder) -> Iterator[Mutant]:
+    """Yield the study with one claim changed: a comparison inverted, a tolerance, a number, a place or a metric."""
+    for index, item in enumerate(study.tables["item"]):
+        for number, claim in enumerate(item.get("claim", [])):
+            for part in [None, *range(len(claim.get("parts", [])))]:
+                tables = claim if part is None else claim["parts"][part]
+                for what, changed in _changed(tables):
+                    tables_of_study = copy.deepcopy(dict(study.tables))
+                    place = tables_of_study["item"][index]["claim"]
+                    if part is None:
+                        place[number] = changed
+                    else:
+                        place[number]["parts"][part] = changed
+                    named = f"{item['name']}: {claim.get('name') or claim['text']}: {what}"
+                    yield Mutant(named, replace(study, tables=tables_of_study))
+    for what, module in _modules(study):
+        yield Mutant(what, replace(study, module=module))
+
+
+def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    said = claim.get("relation")
+    if said in _OTHERWISE:
+        yield f"{said} becomes {_OTHERWISE[said]}", {**claim, "relation": _OTHERWISE[said]}
+    for key in _NUMBERS:
+        for named, changed in _numbers(claim.get(key)):
+            yield f"{key}{named} is changed", {**claim, key: changed}
+    for place in range(len(claim.get("range", []))):
+        ends = list(claim["range"])
+        ends[place] = _more(ends[place])
+        yield f"range[{place}] is changed", {**claim, "range": ends}
+    for axis in claim.get("where", {}):
+        yield f"where.{axis} is dropped", {**claim, "where": {k: v for k, v in claim["where"].items() if k != axis}}
+    for place in range(len(claim.get("steps", []))):
+        steps = [step for number, step in enumerate(claim["steps"]) if number != place]
+        yield f"step {place + 1} is dropped", {**claim, "steps": steps}
+    if "order" in claim:
+        yield "the order is reversed", {**claim, "order": claim["order"][::-1]}
+
+
+def _numbers(given: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a value with each number in it changed."""
+    if isinstance(given, Mapping):
+        for key, value in given.items():
+            for named, changed in _numbers(value):
+                yield f".{key}{named}", {**given, key: changed}
+    elif isinstance(given, str):
+        words = given.split()
+        for place, word in enumerate(words):
+            if word.replace(".", "", 1).isdigit():
+                yield "", " ".join([*words[:place], f"{_more(float(word)):g}", *words[place + 1 :]])
+    elif isinstance(given, int | float) and not isinstance(given, bool):
+        yield "", _more(given)
+
+
+def _more(number: float) -> float:
+    return number * _MORE if number else _MORE
+
+
+def _modules(study: StudyFolder) -> Iterator[tuple[str, ModuleType]]:
+    """Yield `study.py` with one comparison inverted at a time, in all functions that are no figures."""
+    if study.module is None:
+        return
+    source = (study.folder / CODE).read_text(encoding="utf-8")
+    for number in range(len(list(_comparisons(ast.parse(source))))):
+        tree = ast.parse(source)
+        node = list(_comparisons(tree))[number]
+        node.ops[0] = _COMPARISONS[type(node.ops[0])]()
+        module = ModuleType(study.module.__name__)
+        module.__file__ = study.module.__file__
+        exec(compile(tree, str(study.folder / CODE), "exec"), module.__dict__)  # noqa: S102  the study's own code
+        yield f"{CODE}, line {node.lineno}: a comparison is inverted", module
+
+
+def _comparisons(tree: ast.Module) -> Iterator[ast.Compare]:
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and _is_claim(function):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
+                    yield node
+
+
+def _is_claim(function: ast.FunctionDef) -> bool:
+    return any(
+        isinstance(mark, ast.Call) and getattr(mark.func, "id", "") == "claim" for mark in function.decorator_list
+    )
+
+
+def as_text(found: Score) -> str:
+    r"""Return how many changes were noticed, and which were not, one a line.
+
+    >>> as_text(Score(19, ["fig1: it rises: tolerance is changed"]))
+    '19 of 20 changes are noticed (95 %)\nnot noticed: fig1: it rises: tolerance is changed'
+    """
+    total = found.caught + len(found.survivors)
+    head = f"{found.caught} of {total} changes are noticed ({100 * found.part:.0f} %)"
+    return "\n".join([head, *(f"not noticed: {one}" for one in found.survivors)])

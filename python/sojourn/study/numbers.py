@@ -1,0 +1,102 @@
+"""A number of a study: a mean over runs with its spread."""
+
+import functools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.summary import CONFIDENCE, student_quantile
+
+
+@dataclass(frozen=True)
+class Number:
+    """A mean over runs, their standard deviation, and how many there were."""
+
+    mean: float
+    sd: float
+    runs: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Number":
+        """Return the number of some runs; without any it is not a number."""
+        if not values:
+            return cls(math.nan, 0.0, 0)
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+
+    def times(self, factor: float) -> "Number":
+        """Return it in another unit.
+
+        >>> Number(0.5, 0.1, 3).times(100)
+        Number(mean=50.0, sd=10.0, runs=3)
+        """
+        return self if factor == 1.0 else Number(factor * self.mean, factor * self.sd, self.runs)
+
+    def text(self, digits: int = 1, scale: float = 1.0) -> str:
+        """Return mean and standard deviation.
+
+        >>> Number(0.4321, 0.01, 10).text(1, 100)
+        '43.2 ± 1.0'
+        """
+        return f"{scale * self.mean:.{digits}f} ± {scale * self.sd:.{digits}f}"
+
+    def above(self, other: "Number") -> bool:
+        """Return whether it is larger by more than chance: by two standard errors of the difference.
+
+        >>> Number(2.0, 0.1, 10).above(Number(1.0, 0.1, 10)), Number(2.0, 3.0, 10).above(Number(1.0, 3.0, 10))
+        (True, False)
+        """
+        return self.mean - other.mean > 2 * self.error(other)
+
+    def not_below(self, other: "Number") -> bool:
+        """Return whether it is larger, or as large up to chance."""
+        return not other.above(self)
+
+    def interval(self) -> tuple[float, float]:
+        """Return Student's 95 % interval of the mean; where nothing varied, or there is one run, it has no width.
+
+        >>> tuple(round(end, 2) for end in Number(2.0, 0.1, 5).interval())
+        (1.88, 2.12)
+        """
+        return self.minus(Number(0.0, 0.0, 1))
+
+    @property
+    def half(self) -> float:
+        """Return half of that interval.
+
+        >>> round(Number(2.0, 1.0, 30).half, 3)
+        0.373
+        """
+        low, high = self.interval()
+        return (high - low) / 2
+
+    def minus(self, other: "Number") -> tuple[float, float]:
+        """Return Welch's 95 % interval of the difference of means.
+
+        >>> tuple(round(end, 2) for end in Number(2.0, 0.1, 5).minus(Number(1.0, 0.2, 5)))
+        (0.75, 1.25)
+        """
+        squares = [(one.sd**2 / max(one.runs, 1), max(one.runs - 1, 1)) for one in (self, other)]
+        error = self.error(other)
+        if error == 0.0:
+            return self.mean - other.mean, self.mean - other.mean
+        freedom = error**4 / sum(square**2 / degrees for square, degrees in squares)
+        half = _student(0.5 + CONFIDENCE / 2, freedom) * error
+        return self.mean - other.mean - half, self.mean - other.mean + half
+
+    def surely_above(self, other: "Number") -> bool:
+        """Return whether the whole 95 % interval of the difference lies above zero.
+
+        >>> Number(2.0, 0.1, 3).surely_above(Number(1.0, 0.1, 3)), Number(2.0, 0.5, 3).surely_above(Number(1.0, 0.5, 3))
+        (True, False)
+        """
+        return self.minus(other)[0] > 0.0
+
+    def error(self, other: "Number") -> float:
+        """Return the standard error of the difference."""
+        return math.sqrt(self.sd**2 / max(self.runs, 1) + other.sd**2 / max(other.runs, 1))
+
+
+@functools.cache
+def _student(probability: float, freedom: float) -> float:
+    return student_quantile(probability, freedom)

@@ -1,0 +1,73 @@
+"""Repeats a study: runs what its folder lacks, writes figures, data and the page."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn.reading import unknown_name
+from sojourn.store import check_writable
+from sojourn.study.kept import read_items, write_item
+from sojourn.study.lab import Effort, Lab
+from sojourn.study.model import Findings, Item, Study
+from sojourn.study.page import write_page, write_short
+from sojourn.testbed.errors import NotInstalledError
+
+
+@dataclass
+class Repeated:
+    """What was repeated of a study."""
+
+    page: Path = Path()
+    findings: dict[str, Findings] = field(default_factory=dict)
+    """What each item found, by name."""
+    skipped: dict[str, NotInstalledError] = field(default_factory=dict)
+    """Items that need a kernel where there is none."""
+
+
+def chosen_items(study: Study, names: Sequence[str]) -> list[Item]:
+    """Return items by name, all of them without names; raises InputError where there is none of a name."""
+    known = {item.name: item for item in study.items}
+    for name in names:
+        if name not in known:
+            raise unknown_name(f"{study.name} has no item", name, list(known))
+    return [known[name] for name in names] if names else list(study.items)
+
+
+def repeat(
+    study: Study,
+    items: Sequence[Item],
+    folder: Path,
+    jobs: int,
+    update: Callable[[float], None],
+    effort: Effort = Effort.USUAL,
+) -> Repeated:
+    """Repeat items of a study in a folder, and write the page of all items that the folder has.
+
+    `update` is told the done fraction. Raises NotInstalledError where all items need a kernel and there is none.
+    """
+    check_writable(folder.parent if not folder.exists() else folder, str(folder))
+    done = Repeated()
+    goes_on = not all(item.needs_kernel for item in items)
+    most = 0.0
+
+    def report(_what: str, part: float) -> None:
+        # An item may need several sweeps; what is shown never falls back.
+        nonlocal most
+        most = max(most, (len(done.findings) + len(done.skipped) + part) / len(items))
+        update(most)
+
+    lab = Lab(folder, jobs, report, effort=effort)
+    for item in items:
+        try:
+            done.findings[item.name] = item.find(lab)
+        except NotInstalledError as error:
+            if not (item.needs_kernel and goes_on):
+                raise
+            done.skipped[item.name] = error
+            continue
+        write_item(folder, study, item, done.findings[item.name])
+        report(item.name, 0)
+    everything = read_items(folder, study)
+    done.page = write_page(folder, study, everything)
+    write_short(folder, study, everything)
+    return done

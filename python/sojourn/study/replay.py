@@ -1,0 +1,69 @@
+"""Replays a study's kept means into verdicts, and compares them with those that the study kept beside them."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sojourn.reading import input_error
+from sojourn.store import dump_json, whole_file
+from sojourn.study.load import DATA, StudyFolder
+from sojourn.study.means import Means
+
+VERDICTS = "verdicts.json"
+Row = dict[str, Any]
+
+
+def rows(study: StudyFolder, means: Means) -> list[Row]:
+    """Return what became of every claim of a study, item by item."""
+    return [
+        {"item": item["name"], **asdict(check)} for item in study.tables["item"] for check in study.checks(item, means)
+    ]
+
+
+def differences(study: StudyFolder) -> list[str]:
+    """Return, in a sentence each, how the verdicts of the kept means differ from the kept verdicts."""
+    return list(compared(_kept(study), rows(study, study.replayed())))
+
+
+def compared(kept: list[Row], now: list[Row]) -> Iterator[str]:
+    """Yield in a sentence how rows of verdicts differ.
+
+    >>> row = {"item": "one", "claim": "it rises", "agrees": True, "margin": 0.5}
+    >>> list(compared([row], [row | {"agrees": False, "margin": -0.5}]))
+    ["one: 'it rises': agrees was True and is False, margin was 0.5 and is -0.5"]
+    """
+    if len(kept) != len(now):
+        yield f"there are {len(now)} checks; {len(kept)} are kept"
+    for before, after in zip(kept, now, strict=False):
+        if before != after:
+            changed = [key for key in {**before, **after} if before.get(key) != after.get(key)]
+            said = ", ".join(f"{key} was {before.get(key)!r} and is {after.get(key)!r}" for key in changed)
+            yield f"{after['item']}: {before.get('claim')!r}: {said}"
+
+
+def keep(study: StudyFolder, folder: Path) -> Path:
+    """Keep the means of a repetition beside the study, and the verdicts that they give; return the file of these."""
+    made = folder / "means"
+    missing = [name for name in study.kept if not (made / f"{name}.parquet").is_file()]
+    if missing:
+        message = f"lacks the means of {', '.join(missing)}; run all items of the study first"
+        raise input_error(message, file=str(made))
+    data = study.folder / DATA
+    data.mkdir(exist_ok=True)
+    for name in study.kept:
+        shutil.copyfile(made / f"{name}.parquet", data / f"{name}.parquet")
+    with whole_file(data / VERDICTS) as path:
+        path.write_text(dump_json({"verdicts": rows(study, study.replayed())}), encoding="utf-8")
+    return data / VERDICTS
+
+
+def _kept(study: StudyFolder) -> list[Row]:
+    file = study.folder / DATA / VERDICTS
+    if not file.is_file():
+        message = "no verdicts are kept; `sojourn study run PATH --out DIR --keep` keeps them"
+        raise input_error(message, file=str(file))
+    found: list[Row] = json.loads(file.read_text(encoding="utf-8"))["verdicts"]
+    return found

@@ -1,0 +1,81 @@
+"""The sweeps of a study: axes that are named once and shared, and what their values change."""
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from sojourn.reading import input_error, unknown_name
+from sojourn.sweep import plan as plans
+from sojourn.sweep.axis import AxisError, values
+
+AXIS_KEYS = ("values", "levels", "set", "label", "title")
+KEYS = (*plans.KEYS, "metrics")
+
+Changes = Callable[..., Mapping[str, Any]]
+
+
+def sweep_tables(
+    name: str, given: Mapping[str, Any], study: Mapping[str, Any], changes: Changes | None
+) -> dict[str, Any]:
+    """Return a sweep of a study as the tables of a sweep file: base and seeds of the study, its axes written out."""
+    for key in given:
+        if key not in KEYS:
+            raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, KEYS)
+    tables = {key: study[key] for key in ("base", "seeds") if key in study}
+    tables |= {key: value for key, value in given.items() if key not in {"axes", "metrics"}}
+    axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
+    if changes is None:
+        return tables | {"axes": axes}
+    return tables | {"points": list(_points(axes, changes))}
+
+
+def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each axis as a sweep file has it; a list names axes of the study, a table may give them other values."""
+    named = dict.fromkeys(given, None) if isinstance(given, list) else dict(given)
+    for axis, wanted in named.items():
+        if axis not in known:
+            if wanted is None:
+                raise unknown_name(f"sweep.{name}.axes: the study has no axis", axis, list(known))
+            yield axis, wanted
+            continue
+        yield axis, _axis(f"sweep.{name}.axes.{axis}", known[axis], wanted)
+
+
+def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
+    for found in known:
+        if found not in AXIS_KEYS:
+            raise unknown_name(f"{key}: no key of an axis is called", found, AXIS_KEYS)
+    if "levels" in known:
+        levels = known["levels"]
+        for level in wanted or ():
+            if level not in levels:
+                raise unknown_name(f"{key}: there is no", str(level), list(levels))
+        return {level: levels[level] for level in wanted or levels}
+    if "values" not in known:
+        raise input_error(f"axes: {key} has neither; allowed: 'values' or 'levels'", key=key)
+    chosen = known["values"] if wanted is None else wanted
+    return {"values": chosen, "set": known["set"]} if "set" in known else chosen
+
+
+def _points(axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any]]:
+    """Yield every point with what the axes and then the study's function change."""
+    asked = inspect.signature(changes).parameters
+    lists = [list(_values(axis, given)) for axis, given in axes.items()]
+    for row in itertools.product(*lists):
+        at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
+        made = {key: change for _, some in row for key, change in some.items()}
+        yield {"at": at, "set": made | dict(changes(**{axis: at[axis] for axis in asked if axis in at}))}
+
+
+def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    if isinstance(given, Mapping) and "values" not in given and "from" not in given:
+        yield from given.items()
+        return
+    made = given.get("set", {}) if isinstance(given, Mapping) and "values" in given else {}
+    listed = given["values"] if isinstance(given, Mapping) and "values" in given else given
+    try:
+        for value in values(listed):
+            yield value, plans.filled(made, value)
+    except AxisError as error:
+        raise input_error(f"axes.{axis}: {error}", key=f"axes.{axis}") from None

@@ -1,0 +1,339 @@
+"""Studies as data: what tables can claim, what a study keeps, and that a changed claim is noticed."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.container import ErrorbarContainer
+from tests.conftest import Command
+
+from sojourn import InputError
+from sojourn.cli import run_command_line
+from sojourn.study.claims import checks
+from sojourn.study.drawings import draw
+from sojourn.study.find import find_folder, folders
+from sojourn.study.load import StudyFolder, chosen
+from sojourn.study.means import Means, Reduced, read, write
+from sojourn.study.model import Check
+from sojourn.study.mutate import score
+from sojourn.study.numbers import Number
+from sojourn.study.replay import differences
+from sojourn.study.template import make
+from sojourn.sweep import Dataset
+
+AXES = {"queue": {"levels": {"DropTail": {}, "RED": {}}, "label": "{}"}, "rate": {"label": "{} Mbit/s"}}
+SHARES = {("DropTail", 1): 0.98, ("DropTail", 10): 0.55, ("RED", 1): 0.5, ("RED", 10): 0.56}
+
+
+def means(sd: float = 0.005) -> Means:
+    reduced = Reduced(("queue", "rate"))
+    for (queue, rate), share in SHARES.items():
+        reduced.add({"queue": queue, "rate": rate}, "tcp", "share", Number(share, sd, 10))
+        reduced.add({"queue": queue, "rate": rate}, "background", "share", Number(1 - share, sd, 10))
+        reduced.add({"queue": queue, "rate": rate}, "", "bottleneck_queue_packets_mean", Number(100.0 * rate, 1.0, 10))
+    return Means({"grid": reduced})
+
+
+def judged(**claim: Any) -> list[Check]:
+    said = {"text": "it holds", "sweep": "grid", "metric": "share", "group": "tcp", **claim}
+    return list(checks(said, means(), AXES))
+
+
+def test_a_pairwise_claim_names_where_it_does_not_hold() -> None:
+    (one,) = judged(where={"queue": "RED"}, relation="below", than={"queue": "DropTail"}, why="A full buffer is short.")
+    assert one.agrees is False
+    assert one.measured.startswith("holds at 1 of 2 points (the exception at RED, 10 Mbit/s)")
+    assert (one.held, one.points) == (1, 2)
+    assert one.margin == pytest.approx(-1 - 2 * 100 * 0.005 * (2 / 10) ** 0.5, rel=1e-4)
+    assert one.tolerance == "2 standard errors of the difference"
+    assert one.note == "A full buffer is short."
+
+
+def test_a_pairwise_claim_may_ask_each_against_all() -> None:
+    (one,) = judged(where={"queue": "DropTail"}, relation="above", than={"queue": "RED", "rate": "*"})
+    assert (one.held, one.points) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("claim", "held", "points"),
+    [
+        ({"relation": "at least", "value": 50}, 4, 4),
+        ({"relation": "more than", "value": 50}, 3, 4),
+        ({"relation": "at most", "value": 55.5}, 2, 4),
+        ({"relation": "less than", "value": 50}, 0, 4),
+        ({"relation": "between", "range": [50, 60]}, 3, 4),
+        ({"relation": "near", "paper": 55, "tolerance": "2 %"}, 2, 4),
+        ({"relation": "near", "paper": 50, "tolerance": "5.5 points"}, 2, 4),
+        ({"relation": "near", "paper": 110, "tolerance": "factor 2"}, 3, 4),
+        ({"relation": "rising", "along": "rate"}, 1, 2),
+        ({"relation": "falling", "along": "rate", "tolerance": "0 se"}, 1, 2),
+        ({"relation": "not falling", "along": "rate", "tolerance": 50}, 2, 2),
+        ({"relation": "falling", "along": "rate", "order": [10, 1]}, 1, 2),
+        ({"relation": "largest", "along": "queue", "which": "DropTail"}, 1, 2),
+        ({"relation": "smallest", "along": "queue", "which": "RED"}, 1, 2),
+        ({"relation": "equal", "than": {"group": "background"}}, 1, 4),
+        ({"relation": "not below", "than": {"group": "background"}}, 4, 4),
+    ],
+)
+def test_relations(claim: dict[str, Any], held: int, points: int) -> None:
+    (one,) = judged(**claim)
+    assert (one.held, one.points) == (held, points)
+    assert one.agrees is (held == points)
+    assert one.tolerance
+
+
+def test_steps_reduce_and_compare() -> None:
+    (one,) = judged(
+        where={"queue": "RED"},
+        steps=[["change", {"queue": "DropTail"}]],
+        relation="near",
+        paper=-49,
+        tolerance="1 points",
+    )
+    assert one.measured.startswith("holds at 1 of 2 points")
+    mean, spread = (judged(steps=[[what, "rate"]], where={"queue": "RED"})[0] for what in ("mean", "range"))
+    assert (mean.measured, spread.measured) == ("53.0 ± 4.2 %", "6.0 ± 4.2 points")
+    assert mean.agrees is None
+    (variation,) = judged(steps=[["variation", "rate"], ["mean", "queue"]])
+    assert variation.measured.startswith("0.2")
+
+
+def test_each_gives_a_verdict_and_a_number_of_the_paper_for_every_value() -> None:
+    found = judged(
+        text="{queue}: fair",
+        each="queue",
+        where={"rate": 1},
+        relation="near",
+        paper={"RED": 50, "DropTail": 50},
+        tolerance=5,
+    )
+    assert [(one.claim, one.agrees, one.paper) for one in found] == [
+        ("DropTail: fair", False, "50 %"),
+        ("RED: fair", True, "50 %"),
+    ]
+    assert found[0].tolerance == "± 5 %"
+
+
+def test_a_reason_is_chosen_by_where_a_claim_fails() -> None:
+    why = [{"where": {"rate": 1}, "text": "slow"}, {"where": {"rate": 10}, "text": "fast"}, "elsewhere"]
+    said = {"where": {"queue": "RED"}, "relation": "below", "than": {"queue": "DropTail"}, "why": why}
+    assert judged(**said)[0].note == "fast"
+    assert judged(relation="at most", value=1, why=why)[0].note == "elsewhere"
+
+
+def test_a_claim_of_several_parts_holds_where_all_do() -> None:
+    parts = [
+        {"where": {"rate": 1}, "relation": "at least", "value": 50},
+        {"where": {"rate": 10}, "relation": "at most", "value": 1},
+    ]
+    assert judged(parts=parts[:1])[0].agrees is True
+    assert judged(parts=parts)[0].agrees is False
+
+
+def test_the_metric_of_a_link_needs_no_group() -> None:
+    (one,) = judged(metric="bottleneck_queue_packets_mean", where={"queue": "RED"}, relation="rising", along="rate")
+    assert one.agrees is True
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [
+        ({"relation": "abowe"}, "no relation is called 'abowe'; did you mean 'above'?"),
+        ({"metric": "shares"}, "did you mean 'share'?"),
+        ({"sweep": "gird"}, "did you mean 'grid'?"),
+        ({"where": {"queues": "RED"}}, "did you mean 'queue'?"),
+        ({"where": {"queue": "Red"}}, "no point has {'queue': 'Red'}"),
+        ({"steps": [["median", "rate"]]}, "no step is called 'median'"),
+        ({"steps": [["mean", "rat"]]}, "did you mean 'rate'?"),
+        ({"relation": "at least"}, "value: nothing"),
+        ({"relation": "near", "paper": 1, "tolerance": "much"}, "tolerance: 'much'; allowed: a number"),
+        ({"relation": "below"}, "than: None"),
+        ({"largest": 1}, "no key of a claim is called 'largest'"),
+    ],
+)
+def test_a_wrong_claim_says_what_is_allowed(claim: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        judged(**claim)
+    assert said in str(error.value)
+
+
+def test_a_sentence_is_chosen_by_what_became_of_the_claims() -> None:
+    held, failed = (Check("c", "", "5 %", agrees, "Open.", name=name) for name, agrees in (("a", True), ("b", False)))
+    given = [{"when": ["a", "b"], "text": "both"}, {"when": ["a"], "text": "only {a}"}]
+    assert chosen(given, [held, failed]) == "only 5 %"
+    assert chosen([{"unless": ["b"], "text": "not b"}], [held, failed]) == "not b"
+    assert chosen([{"unless": ["a"], "text": "not a"}], [held, failed]) == ""
+
+
+def test_means_are_the_same_when_they_are_read_again(tmp_path: Path) -> None:
+    written = means().sweeps
+    write(tmp_path, written)
+    again = read(tmp_path, ["grid", "absent"])
+    assert list(again) == ["grid"]
+    assert again["grid"].axes == written["grid"].axes
+    assert again["grid"].cells == written["grid"].cells
+
+
+@pytest.mark.parametrize("kind", ["line", "bars", "points"])
+def test_every_number_that_is_drawn_has_its_interval(kind: str) -> None:
+    tables = {"name": "one", "caption": "", "kind": kind, "sweep": "grid", "metric": "share", "group": "tcp"}
+    tables |= {"x": "rate", "by": "queue", "against": {"group": "background"}}
+    (axes,) = draw(tables, means(), AXES).axes
+    bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+    assert len(bars) == 2
+    drawn = [segment for one in bars for segment in one.lines[2][0].get_segments()]
+    assert len(drawn) == 4
+    assert all(
+        abs(segment[0] - segment[1]).max()
+        == pytest.approx(2 * 100 * means().number("grid", "share", "tcp", queue="RED", rate=1).half / 100, rel=1e-6)
+        for segment in drawn
+    )
+
+
+def test_a_figure_has_a_panel_for_each_value() -> None:
+    tables = {
+        "name": "one",
+        "caption": "",
+        "sweep": "grid",
+        "metric": "share",
+        "group": "tcp",
+        "x": "rate",
+        "each": "queue",
+    }
+    assert [axes.get_title() for axes in draw(tables, means(), AXES).axes] == ["DropTail", "RED"]
+
+
+# The whole way, with the study that `sojourn study new` makes.
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study") / "mine"
+    make(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def kept(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("out")
+    assert run_command_line(["study", "run", str(study), "--out", str(out), "--keep"]) == 0
+    return out
+
+
+def test_the_template_runs_as_it_is(kept: Path, study: Path) -> None:
+    assert (kept / "priority" / "share.png").is_file()
+    assert "TCP has less under CoDel" in (kept / "index.html").read_text(encoding="utf-8")
+    assert (study / "data" / "capacity.parquet").stat().st_size < 20_000
+    dataset = Dataset.open(kept / "data" / "capacity")
+    # Axes are columns, to be plotted and queried as those of any sweep.
+    assert {"queue", "rate_mbps"} <= set(dataset.table().column_names)
+
+
+def test_kept_means_give_kept_verdicts(kept: Path, study: Path, command: Command) -> None:
+    assert kept
+    done = command("study", "check", study, "--mutate")
+    assert done.code == 0, done.err
+    assert "the kept means give the kept verdicts" in done.out
+    assert "(100 %)" in done.out
+
+
+def test_a_changed_claim_is_noticed(kept: Path, study: Path, tmp_path: Path, command: Command) -> None:
+    assert kept
+    changed = tmp_path / "changed"
+    shutil.copytree(study, changed)
+    file = changed / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace("value = 50", "value = 51"), encoding="utf-8")
+    done = command("study", "check", changed)
+    assert done.code == 1
+    assert "margin was" in done.err
+    assert differences(StudyFolder.load(changed))
+
+
+CODE = """
+from sojourn.study import Number, Outcome, changes, claim, figure, measure
+
+
+@changes("capacity")
+def limit(queue, rate_mbps):
+    return {"bottleneck.queue.limit": f"{20 * rate_mbps} packets"} if queue == "DropTail" else {}
+
+
+@measure("model")
+def model():
+    yield {"rate_mbps": 5}, "tcp", "share", Number(0.5, 0.0, 1)
+
+
+@claim("priority", "{rate_mbps} Mbit/s: the model is near", paper="half")
+def near(means):
+    for cell in means.cells("model", "share"):
+        gap = abs(cell.number.mean - 50)
+        yield Outcome(gap <= 5, f"{gap:.1f} points", margin=5 - gap, at=cell.at)
+
+
+@figure("priority", "drawn", "Nothing.")
+def drawn(means):
+    from matplotlib.figure import Figure
+
+    return Figure()
+"""
+
+
+def test_functions_do_what_tables_will_not(tmp_path: Path, command: Command) -> None:
+    folder = tmp_path / "mine"
+    make(folder)
+    (folder / "study.py").write_text(CODE, encoding="utf-8")
+    file = folder / "study.toml"
+    text = file.read_text(encoding="utf-8").replace('name = "priority"', 'name = "priority"\nsweeps = ["model"]', 1)
+    file.write_text(text.replace("20 s", "2 s"), encoding="utf-8")
+    plan = StudyFolder.load(folder).plans()["capacity"]
+    assert [plan.point(index).changes.get("bottleneck.queue.limit") for index in range(4)] == [
+        "100 packets",
+        "200 packets",
+        None,
+        None,
+    ]
+    out = tmp_path / "out"
+    done = command("paper", folder, "--out", out)
+    assert done.code == 0, done.err
+    found = json.loads((out / "priority" / "found.json").read_text(encoding="utf-8"))
+    assert "5 Mbit/s: the model is near" in [check["claim"] for check in found["checks"]]
+    assert (out / "priority" / "drawn.png").is_file()
+    assert command("study", "run", folder, "--out", out, "--keep").code == 0
+    assert score(StudyFolder.load(folder)).survivors == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (("title =", "titel ="), "did you mean 'title'?"),
+        (("levels.CoDel", "level.CoDel"), "did you mean 'levels'?"),
+        (('axes = ["queue", "rate_mbps"]', 'axes = ["queue", "rate"]'), "the study has no axis 'rate'"),
+        (('kind = "codel"', 'kind = "codle"'), "codel"),
+        (("seeds = 3", "seeds = 3\nsets.a = ["), "not TOML"),
+        (('where = { queue = "CoDel" }', 'where = { queue = "@aqms" }'), "no set 'aqms'"),
+    ],
+)
+def test_a_wrong_study_says_where(wrong: tuple[str, str], said: str, tmp_path: Path, command: Command) -> None:
+    folder = tmp_path / "mine"
+    make(folder)
+    file = folder / "study.toml"
+    file.write_text(file.read_text(encoding="utf-8").replace(*wrong), encoding="utf-8")
+    done = command("study", "check", folder)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_what_is_no_study_is_refused(tmp_path: Path, command: Command) -> None:
+    done = command("paper", str(tmp_path), "--out", tmp_path / "out")
+    assert done.code == 2
+    assert "holds no study" in done.err
+    (tmp_path / "file").touch()
+    assert "not empty" in command("study", "new", str(tmp_path)).err
+    assert "no study and no folder is called" in command("paper", "gongg", "--out", tmp_path / "out").err
+
+
+@pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
+def test_the_packages_studies_replay_their_verdicts(folder: Path) -> None:
+    assert differences(find_folder(folder.name)) == []
