@@ -13,7 +13,7 @@ from typing import Any
 import sojourn
 from benchmarks.behaviour_claims import checks
 from benchmarks.common import say
-from sojourn.api import usable_processors
+from sojourn.processors import usable_processors
 from sojourn.study.lab import Lab
 from sojourn.sweep import Dataset
 from sojourn.sweep.plan import BIN_S

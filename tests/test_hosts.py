@@ -518,7 +518,7 @@ def test_an_agents_port_in_use_is_said(command: Any) -> None:
         (["--backend", "hosts", "--peer", "host:0"], "--peer is ADDRESS or ADDRESS:PORT"),
         (["--backend", "hosts", "--peer", ":5"], "--peer is ADDRESS or ADDRESS:PORT"),
         (["--backend", "hosts", "--peer", "h", "--shaper", "htb"], "--shaper needs --backend linux"),
-        (["--backend", "hosts", "--peer", "h", "--probes", "--plot", "x.png"], "two hosts show no probes"),
+        (["--backend", "hosts", "--peer", "h", "--probes", "--plot", "x.png"], "the world 'hosts' keeps no probes"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(command: Any, small_file: Path, arguments: list[str], words: str) -> None:

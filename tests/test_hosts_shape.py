@@ -124,7 +124,6 @@ def test_without_root_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, no_root:
     ("arguments", "words"),
     [
         (["--shape", "h1"], "--shape needs --backend hosts"),
-        (["--dry-run"], "--dry-run needs --shape INTERFACE"),
         (["--backend", "hosts", "--shape", "h1", "--dry-run"], "--backend hosts needs --peer ADDRESS"),
         (["--backend", "hosts", "--peer", "host.invalid", "--shape", "h1"], "--peer host.invalid has no IPv4 address"),
     ],

@@ -35,10 +35,11 @@ def plan(**tables: Any) -> Plan:
 @pytest.mark.parametrize(
     ("tables", "complaint"),
     [
-        ({"backend": "hosts"}, r"backend: 'hosts'; allowed: 'sim' or 'linux'"),
+        ({"backend": "linus"}, r"no world is called 'linus'; did you mean 'linux'\?"),
+        ({"backend": None}, r"backend: None is no name of a world; there is: sim, fluid, linux, hosts"),
         ({"shaper": "cbq"}, r"shaper: 'cbq'; allowed: 'htb' or 'tbf' or 'device'"),
-        ({"backend": "sim", "shaper": "tbf"}, r"shaper: 'tbf'; allowed: only with backend = 'linux'"),
-        ({"keep": ["packets"]}, r"keep: 'packets'; allowed: 'series' with backend = 'linux'"),
+        ({"backend": "sim", "shaper": "tbf"}, r'shaper needs backend = "linux"; the world here is .sim.'),
+        ({"keep": ["packets"]}, r"the world 'linux' keeps no packets; it keeps: series"),
         (
             {"axes": {"bottleneck.queue": ["blue"]}},
             r"bottleneck.queue.kind: the Linux kernel cannot have blue",

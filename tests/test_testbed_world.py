@@ -189,8 +189,8 @@ def test_without_libutp_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_
     [
         (["--kernel", "uml"], "--kernel needs --backend linux"),
         (["--shaper", "tbf"], "--shaper needs --backend linux"),
-        (["--backend", "linux", "--out", "DIR", "--packets"], "no rows of packets"),
-        (["--backend", "linux", "--out", "DIR", "--probes"], "shows no probes"),
+        (["--backend", "linux", "--out", "DIR", "--packets"], "the world 'linux' keeps no packets; it keeps: series"),
+        (["--backend", "linux", "--out", "DIR", "--probes"], "the world 'linux' keeps no probes; it keeps: series"),
         (["--backend", "linux"], "--set group.tcp.transport.preset=linux"),
     ],
 )

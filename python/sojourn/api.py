@@ -2,42 +2,20 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
-from sojourn import _native, reading
+from sojourn import _native, reading, spelling
 from sojourn.record import Record
-
-if TYPE_CHECKING:
-    from sojourn.result import Result, Run
-    from sojourn.testbed.plan.shaping import Shaper
+from sojourn.result import Result
+from sojourn.worlds.registry import SIM, choose
+from sojourn.worlds.world import Progress, Wanted
 
 DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
 MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
 PROBES_EACH = 4  # about what a discipline or a control shows
-
-# What a world other than the simulation does not keep.
-_UNKEPT = {
-    "fluid": {
-        "packets": "the fluid model has no packets",
-        "probes": "the fluid model has no probes",
-        "transfers": "the fluid model has no transfers",
-    },
-    "linux": {
-        "packets": "the kernel keeps no rows of packets (--backend sim does)",
-        "probes": "the kernel shows no probes (--backend sim does)",
-    },
-    "hosts": {
-        "packets": "two hosts keep no rows of packets (--backend sim does)",
-        "probes": "two hosts show no probes (--backend sim does)",
-        "transfers": "two hosts keep no rows of transfers (--backend sim does)",
-    },
-}
-
-Progress = Callable[[float], None]
-Backend = Literal["sim", "fluid", "linux", "hosts"]
 
 
 class Scenario:
@@ -117,14 +95,10 @@ class Scenario:
         packets: bool = False,
         probes: bool = False,
         transfers: bool = False,
-        backend: Backend = "sim",
-        kernel: str = "auto",
-        shaper: "Shaper" = "htb",
-        peer: str | None = None,
-        secret_file: str | os.PathLike[str] | None = None,
-        shape: str | None = None,
+        backend: str = SIM,
         progress: Progress | None = None,
-    ) -> "Result":
+        **options: Any,
+    ) -> Result:
         """Run the scenario.
 
         Parameters
@@ -142,56 +116,37 @@ class Scenario:
         transfers
             Whether to keep one row for each transfer, or object of a web page, that ended.
         backend
-            The world to run in: the packet-level simulation; the fluid model, which has neither packets nor
-            randomness; the real Linux kernel; or two hosts and the path between them. The latter three refuse what
-            they do not have.
-        kernel
-            Of backend "linux": "host", "uml", "uml-virtual", or "auto" for the best that is there.
-        shaper
-            Of backend "linux": what makes the bottleneck slow, "htb", "tbf", or "device", behind which a packet also
-            takes its time on the wire.
-        peer, secret_file
-            Of backend "hosts": where `sojourn agent` runs, "ADDRESS" or "ADDRESS:PORT", and the file with the secret
-            shared with it; without one it is taken from SOJOURN_SECRET in the environment.
-        shape
-            Of backend "hosts": an interface of this host that gets the scenario's bottleneck meanwhile (root); without
-            one nothing is shaped.
+            The world to run in: "sim", the packet-level simulation; "fluid", the fluid model, which has neither packets
+            nor randomness; "linux", the real Linux kernel; "hosts", two hosts and the path between them; or the name of
+            a world that another package brings. Whatever a world does not have is refused.
         progress
             Told the done fraction, 0 to 1, a few times a second.
+        options
+            Those of the world, which `sojourn show` lists by its name. "linux" has `kernel` ("auto", "host", "uml" or
+            "uml-virtual") and `shaper` ("htb", "tbf", or "device", behind which a packet also takes its time on the
+            wire). "hosts" has `peer` (where `sojourn agent` runs, "ADDRESS" or "ADDRESS:PORT"), `secret_file` (with the
+            secret shared with it; without one it is taken from SOJOURN_SECRET in the environment) and `shape` (an
+            interface of this host that gets the scenario's bottleneck meanwhile, as root).
+
+        Raises InputError for what the scenario, the world or its options do not allow, and `worlds.WorldError` where
+        the world fails.
 
         >>> import sojourn
         >>> result = sojourn.Scenario.load("motivating-red", {"duration": "1 s"}).run(runs=2, seed=7)
         >>> [run.seed for run in result.runs]
         [7, 8]
         """
-        from sojourn.result import Result
-
+        wanted = Wanted(bin_s if series else None, probes=probes, packets=packets, transfers=transfers)
+        chosen = choose(backend, options, wanted.keep)
         resolved = self._resolved_with(runs=runs, seed=seed)
         seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
-        kept_bin_s = bin_s if series else None
-        if probes and kept_bin_s is None:
+        if probes and wanted.bin_s is None:
             raise ValueError("probes are part of the time series: they need series=True")
-        if kept_bin_s is not None:
-            _check_rows(resolved, kept_bin_s, 1 + PROBES_EACH * probes)
+        if wanted.bin_s is not None:
+            _check_rows(resolved, wanted.bin_s, 1 + PROBES_EACH * probes)
         if packets:
             _check_packets(resolved)
-        done: Sequence[Run]
-        _refuse_unkept(backend, {"packets": packets, "probes": probes, "transfers": transfers})
-        if backend == "fluid":
-            from sojourn.fluid import world
-
-            done = world.run(resolved, seeds, kept_bin_s, progress)
-        elif backend == "linux":
-            from sojourn.testbed import world as linux
-
-            done = linux.run(resolved, seeds, kept_bin_s, progress, linux.How(kernel, shaper), jobs)
-        elif backend == "hosts":
-            from sojourn.testbed.hosts import world as hosts
-
-            done = hosts.run(resolved, seeds, kept_bin_s, progress, hosts.given(peer, secret_file, shape))
-        else:
-            done = resolved.run(seeds, jobs or usable_processors(), (kept_bin_s, packets, probes, transfers), progress)
-        return Result(resolved, done, bin_s=kept_bin_s, packets=packets, probes=probes, transfers=transfers)
+        return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=progress), wanted)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}
@@ -204,13 +159,6 @@ class Scenario:
         return f"<sojourn.Scenario {self.name}: {groups}, {self.duration_s:g} s, {self.runs} run(s)>"
 
 
-def _refuse_unkept(backend: Backend, wanted: Mapping[str, bool]) -> None:
-    """Refuse what the world does not keep."""
-    for name, message in _UNKEPT.get(backend, {}).items():
-        if wanted[name]:
-            raise reading.input_error(message, key=name)
-
-
 def _check_rows(scenario: _native.Scenario, bin_s: float, rows_each: int) -> None:
     """Refuse series that would fill the memory before the first of them is drawn."""
     if not bin_s > 0:
@@ -218,7 +166,8 @@ def _check_rows(scenario: _native.Scenario, bin_s: float, rows_each: int) -> Non
     flows = sum(count for _, count in scenario.groups)
     rows = scenario.duration_s / bin_s * (flows + 1) * scenario.runs * rows_each
     if rows > MAX_SERIES_ROWS:
-        message = f"bins of {bin_s:g} s make {rows:.2g} rows; at most {MAX_SERIES_ROWS:.2g}: take wider bins (--bin)"
+        wider = spelling.spelled("bin", python="bin_s")
+        message = f"bins of {bin_s:g} s make {rows:.2g} rows; at most {MAX_SERIES_ROWS:.2g}: take wider bins ({wider})"
         raise reading.input_error(message, key="bin", found=f"{bin_s:g} s")
 
 
@@ -255,10 +204,3 @@ def scenario(
     """
     text = json.dumps({**(tables or {}), **keys})
     return Scenario(_native.load_json(text, base_dir=None if base_dir is None else os.fspath(base_dir)))
-
-
-def usable_processors() -> int:
-    """Return the number of processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

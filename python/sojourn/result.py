@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.record import Record
@@ -17,21 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
-
-
-class Run(Protocol):
-    """What any world gives for one run."""
-
-    @property
-    def seed(self) -> int:
-        """The seed."""
-
-    def record(self) -> str:
-        """Return the run record as JSON."""
-
-    def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
-        """Return the columns of a table, as `_native.Run.table` does."""
+    from sojourn.tables import Run, TableName
+    from sojourn.worlds.world import Wanted
 
 
 class Result:
@@ -44,23 +31,27 @@ class Result:
         self,
         scenario: _native.Scenario,
         runs: Sequence["Run"],
-        *,
-        bin_s: float | None,
-        packets: bool,
-        probes: bool = False,
-        transfers: bool = False,
+        wanted: "Wanted",
     ) -> None:
         self._scenario = scenario
         self._native_runs = tuple(runs)
-        self.bin_s = bin_s
-        """Width of a bin of the time series in seconds; None where none were kept."""
-        self.has_packets = packets
-        """Whether one row was kept for each packet at the bottleneck."""
-        self.has_probes = probes
-        """Whether the time series hold what disciplines and controls show of themselves."""
-        self.has_transfers = transfers
-        """Whether one row was kept for each transfer that ended."""
+        self._wanted = wanted
         self._tables: dict[TableName, pa.Table] = {}
+
+    @property
+    def bin_s(self) -> float | None:
+        """Width of a bin of the time series in seconds; None where none were kept."""
+        return self._wanted.bin_s
+
+    @property
+    def has_packets(self) -> bool:
+        """Whether one row was kept for each packet at the bottleneck."""
+        return self._wanted.packets
+
+    @property
+    def has_probes(self) -> bool:
+        """Whether the time series hold what disciplines and controls show of themselves."""
+        return self._wanted.probes
 
     @property
     def name(self) -> str:
@@ -68,13 +59,9 @@ class Result:
         return self._scenario.name
 
     @property
-    def kept(self) -> tuple[TableName, ...]:
+    def kept(self) -> "tuple[TableName, ...]":
         """Names of the tables that the runs kept."""
-        series: tuple[TableName, ...] = () if self.bin_s is None else ("queue", "flows")
-        probes: tuple[TableName, ...] = ("queue_probes", "flow_probes") if self.has_probes else ()
-        packets: tuple[TableName, ...] = ("packets",) if self.has_packets else ()
-        transfers: tuple[TableName, ...] = ("transfers",) if self.has_transfers else ()
-        return (*series, *probes, *packets, *transfers)
+        return self._wanted.tables
 
     @functools.cached_property
     def scenario(self) -> Record:
@@ -145,7 +132,7 @@ class Result:
         """One row for each transfer that ended: its size and times; needs `run(transfers=True)`."""
         return self.table("transfers")
 
-    def table(self, name: TableName) -> "pa.Table":
+    def table(self, name: "TableName") -> "pa.Table":
         """Return a table by its name as an Arrow table."""
         from sojourn.tables import arrow_table
 
@@ -157,12 +144,12 @@ class Result:
             self._tables[name] = arrow_table(self._native_runs, name)
         return self._tables[name]
 
-    def to_pandas(self, name: TableName) -> "pd.DataFrame":
+    def to_pandas(self, name: "TableName") -> "pd.DataFrame":
         """Return a table as a pandas data frame; pandas must be installed."""
         frame: pd.DataFrame = self.table(name).to_pandas()
         return frame
 
-    def to_polars(self, name: TableName) -> "pl.DataFrame":
+    def to_polars(self, name: "TableName") -> "pl.DataFrame":
         """Return a table as a Polars data frame; Polars must be installed."""
         import polars as pl
 

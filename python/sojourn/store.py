@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
-    from sojourn.result import Result, TableName
+    from sojourn.result import Result
+    from sojourn.tables import TableName
 
 RECORD = "record.json"
 SCENARIO = "scenario.toml"

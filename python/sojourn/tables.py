@@ -1,16 +1,30 @@
-"""Time series and packet tables of the engine as Arrow tables."""
+"""What a run gives, whatever its world: a record, and tables as Arrow has them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pyarrow as pa
 
-    from sojourn.result import Run
+TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
 
 Column = tuple[str, str, bytes, list[str] | None]
 """Name, type in numpy's notation, values in memory order, and what the values are codes of, if they are."""
+
+
+class Run(Protocol):
+    """What any world gives for one run."""
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+
+    def table(self, name: str) -> list[Column]:
+        """Return the columns of a table, as `_native.Run.table` does."""
 
 
 def plain(name: str, values: Any) -> Column:

@@ -21,6 +21,7 @@ from sojourn.cli.study import paper, study
 from sojourn.cli.sweep import sweep
 from sojourn.cli.testbed import testbed
 from sojourn.reading import printable
+from sojourn.spelling import TERMINAL, speaking
 
 FAILED = 1
 INPUT_WRONG = 2
@@ -49,7 +50,8 @@ for command in (run, sweep, stats, plot, paper, study, pad, testbed, agent, list
 def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
-        code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False)
+        with speaking(TERMINAL):
+            code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False)
         sys.stdout.flush()
     except InputError as error:
         return _complain(str(error), INPUT_WRONG)

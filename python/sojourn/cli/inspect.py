@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn import _native
+from sojourn import _native, worlds
 from sojourn.catalogue import catalogue, entries
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
@@ -13,7 +13,7 @@ from sojourn.reading import read, unknown_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LISTED = ["queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
+LISTED = ["worlds", "queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -29,8 +29,8 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 @click.argument("what", type=click.Choice(LISTED))
 @json_option
 def list_(what: str, as_json: bool) -> None:
-    """List what a scenario can name: queues, controls, parts of links, access lines, presets or ready scenarios."""
-    rows = _presets() if what == "presets" else _named(what)
+    """List the worlds, or what a scenario can name: queues, controls, parts of links, presets, ready scenarios."""
+    rows = {"presets": _presets, "worlds": _worlds}.get(what, lambda: _named(what))()
     if as_json:
         render.print_json(rows)
     else:
@@ -40,6 +40,24 @@ def list_(what: str, as_json: bool) -> None:
 def _named(what: str) -> list[dict[str, str]]:
     known: Mapping[str, Any] = catalogue()
     return [{"name": item["name"], "summary": item["summary"]} for item in known[what]]
+
+
+def _worlds() -> list[dict[str, str]]:
+    return [{"name": name, "summary": worlds.find(name).summary} for name in worlds.names()]
+
+
+def _world_document(world: worlds.AnyWorld) -> dict[str, Any]:
+    options = [
+        {"name": one.name, "default": one.default, "allowed": one.allowed, "description": one.summary}
+        for one in worlds.stated(world.options)
+    ]
+    return {
+        "is": "world",
+        "name": world.name,
+        "summary": world.summary,
+        "keeps": sorted(world.keeps),
+        "options": options,
+    }
 
 
 def _presets() -> list[dict[str, str]]:
@@ -66,18 +84,22 @@ def show(name: str, as_json: bool) -> None:
 
     For a queue discipline, a congestion control, a transport or a part of a link: what it does, its source, its
     parameters with their units and defaults, and its presets. For an access line: what it sets in both directions.
+    For a world: what it keeps, and its options.
     """
     found = [(kind, entry) for kind, entry in entries() if entry["name"] == name]
+    named = [worlds.find(name)] if name in worlds.OWN else []
     lines = [profile for profile in catalogue()["access"] if profile["name"] == name]
-    if found or lines:
+    if found or lines or named:
         if as_json:
             listed = [*found, *(("access", line) for line in lines)]
-            render.print_json([{"is": kind, **entry} for kind, entry in listed])
+            render.print_json([*map(_world_document, named), *({"is": kind, **entry} for kind, entry in listed)])
         else:
             for kind, entry in found:
                 render.print_entry(kind, entry)
             for line in lines:
                 render.print_profile(line)
+            for world in named:
+                render.print_world(_world_document(world))
     elif any(scenario["name"] == name for scenario in catalogue()["scenarios"]):
         ready = _native.load_ready(name)
         click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
@@ -85,6 +107,7 @@ def show(name: str, as_json: bool) -> None:
         known = [entry["name"] for _, entry in entries()]
         known += [profile["name"] for profile in catalogue()["access"]]
         known += [scenario["name"] for scenario in catalogue()["scenarios"]]
+        known += worlds.OWN
         raise unknown_name("nothing is called", name, known)
 
 
@@ -92,13 +115,18 @@ def show(name: str, as_json: bool) -> None:
     cls=ExampleCommand,
     examples="""
     sojourn check my-link.toml
+    sojourn check my-link.toml --backend linux
     """,
 )
-@click.argument("file")
-def check(file: str) -> None:
-    """Check the scenario FILE without running it."""
+@click.argument("file", metavar="FILE|READY-NAME")
+@click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
+def check(file: str, backend: str) -> None:
+    """Check a scenario without running it: whether it is right, and whether a world can have it."""
+    chosen = worlds.choose(backend)
     scenario = read(file)
     render.print_warnings(scenario.warnings)
+    for remark in chosen.fit(scenario):
+        click.echo(f"note: {remark}", err=True)
     flows = sum(count for _, count in scenario.groups)
     click.echo(
         f"{file}: ok: {scenario.name}, {flows} flow(s) in {len(scenario.groups)} group(s), "

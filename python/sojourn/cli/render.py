@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 110
 UNLIMITED = 10_000
+NO_VALUE = "-"
 HOLDS = {"child": "one other discipline, its child", "class": "one other discipline for each class"}
 
 
@@ -106,6 +107,29 @@ def print_profile(profile: Profile) -> None:
             *_section("Sources", [[source] for source in profile["sources"]]),
             *_section("Down, to the home", [list(setting) for setting in profile["down"].items()]),
             *_section("Up, from the home", [list(setting) for setting in profile["up"].items()]),
+        )
+    )
+
+
+def print_world(world: Mapping[str, Any]) -> None:
+    """Print what a world keeps, and its options."""
+    from rich.console import Group
+    from rich.text import Text
+
+    options = [
+        [
+            one["name"],
+            NO_VALUE if one["default"] is None else one["default"],
+            f"{one['description']} [{one['allowed']}]",
+        ]
+        for one in world["options"]
+    ]
+    _print(
+        Group(
+            Text(f"{world['name']} (world)", style="bold"),
+            Text(world["summary"]),
+            *_section("Keeps, besides the record", [[name] for name in world["keeps"]]),
+            *_section("Options: default, meaning [allowed]", options),
         )
     )
 

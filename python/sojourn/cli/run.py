@@ -1,30 +1,25 @@
 """The command `run`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
 from sojourn.cli.targets import check_picture
+from sojourn.cli.worlds import WorldCommand
 from sojourn.reading import input_error, read
+from sojourn.worlds import Wanted, choose
 
 if TYPE_CHECKING:
-    from sojourn.api import Backend
     from sojourn.result import Result
-    from sojourn.testbed.plan.shaping import Shaper
-
-WORLDS = ("sim", "fluid", "linux", "hosts")
-KERNELS = ("auto", "host", "uml", "uml-virtual")
-SHAPERS = ("htb", "tbf", "device")
 
 
 @click.command(
-    cls=ExampleCommand,
+    cls=WorldCommand,
     examples="""
     sojourn run motivating-red
     sojourn run my-link.toml --runs 10 --jobs 2 --json > my-link.json
@@ -37,18 +32,7 @@ SHAPERS = ("htb", "tbf", "device")
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
-@click.option("--backend", type=click.Choice(WORLDS), default="sim", show_default=True, help="The world to run in.")
-@click.option("--kernel", type=click.Choice(KERNELS), help="With --backend linux: which kernel.  [default: auto]")
-@click.option("--shaper", type=click.Choice(SHAPERS), help="With --backend linux: what slows the link.  [default: htb]")
-@click.option("--peer", metavar="ADDRESS[:PORT]", help="With --backend hosts: where `sojourn agent` runs.")
-@click.option(
-    "--secret-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="With --backend hosts: the secret shared with the agent.  [default: SOJOURN_SECRET of the environment]",
-)
-@click.option("--shape", metavar="INTERFACE", help="With --backend hosts: set the bottleneck there meanwhile (root).")
-@click.option("--dry-run", is_flag=True, help="With --shape: say what would be done to the interface, and end.")
+@click.option("--dry-run", is_flag=True, help="Say what the world would do to this machine meanwhile, and end.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
@@ -64,12 +48,7 @@ SHAPERS = ("htb", "tbf", "device")
 @click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
-    backend: "Backend",
-    kernel: str | None,
-    shaper: "Shaper | None",
-    peer: str | None,
-    secret_file: Path | None,
-    shape: str | None,
+    backend: str,
     dry_run: bool,
     seed: int | None,
     runs: int | None,
@@ -84,47 +63,39 @@ def run(  # noqa: PLR0913 (one for each option)
     probes: bool,
     pcap: bool,
     bin_text: str,
+    **options: Any,
 ) -> None:
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     _check_places({"--packets": packets, "--pcap": pcap, "--transfers": transfers}, out)
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
-    own = (
-        ("--kernel", kernel, "linux"),
-        ("--shaper", shaper, "linux"),
-        ("--peer", peer, "hosts"),
-        ("--secret-file", secret_file, "hosts"),
-        ("--shape", shape, "hosts"),
-    )
-    for option, value, world in own:
-        if value is not None and backend != world:
-            raise input_error(f"{option} needs --backend {world}", key=option, found=str(value))
-    if dry_run and shape is None:
-        raise input_error("--dry-run needs --shape INTERFACE", key="--dry-run")
     bin_s = _native.seconds("--bin", bin_text)
+    wanted = Wanted(
+        bin_s if out is not None or plot is not None else None,
+        probes=probes,
+        packets=packets or pcap,
+        transfers=transfers,
+    )
+    chosen = choose(backend, options, wanted.keep)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*overrides, *numbers])
     render.print_warnings(native.warnings)
     if dry_run:
-        _list_steps(native, peer, shape)
+        _list_steps(chosen.steps(native))
         return
     with progress(native.name) as update:
         result = Scenario(native).run(
             jobs=jobs,
-            series=out is not None or plot is not None,
+            series=wanted.bin_s is not None,
             bin_s=bin_s,
-            packets=packets or pcap,
-            probes=probes,
-            transfers=transfers,
+            packets=wanted.packets,
+            probes=wanted.probes,
+            transfers=wanted.transfers,
             backend=backend,
-            kernel=kernel or "auto",
-            shaper=shaper or "htb",
-            peer=peer,
-            secret_file=secret_file,
-            shape=shape,
             progress=update,
+            **options,
         )
     render.print_remarks(result)
     if out is not None:
@@ -144,14 +115,12 @@ def _check_places(wanted: dict[str, bool], out: str | None) -> None:
             raise input_error(f"{option} needs --out DIR", key="--out")
 
 
-def _list_steps(native: _native.Scenario, peer: str | None, interface: str | None) -> None:
-    """Print what would be done to an interface and undone after the run."""
-    from sojourn.testbed.hosts import world
-    from sojourn.testbed.hosts.shape import for_peer
-
-    given = world.given(peer, None, interface)
-    for step in for_peer(interface or "", given.host, Scenario(native).to_dict()).steps():
+def _list_steps(steps: list[str]) -> None:
+    """Print the commands by which a run would change this machine."""
+    for step in steps:
         click.echo(step)
+    if not steps:
+        click.echo("a run changes nothing on this machine", err=True)
 
 
 def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.api import usable_processors
 from sojourn.cli.examples import ExampleCommand, ExampleGroup
 from sojourn.cli.progress import progress
+from sojourn.processors import usable_processors
 
 if TYPE_CHECKING:
     from sojourn.study.lab import Effort

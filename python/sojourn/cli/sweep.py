@@ -5,9 +5,9 @@ import time
 
 import click
 
-from sojourn.api import usable_processors
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
+from sojourn.processors import usable_processors
 from sojourn.reading import input_error
 
 # Above this a sweep asks first.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.api import usable_processors
 from sojourn.cli.examples import ExampleCommand, ExampleGroup
 from sojourn.cli.inspect import json_option
 from sojourn.cli.progress import progress
 from sojourn.cli.render import print_json
+from sojourn.processors import usable_processors
 
 if TYPE_CHECKING:
     from sojourn.testbed.doctor import Diagnosis, Finding

@@ -12,10 +12,10 @@ from sojourn.fluid.model import Class, Model, Red
 from sojourn.fluid.trajectory import Trajectory, trajectory
 from sojourn.reading import input_error
 from sojourn.record import Record
+from sojourn.spelling import spelled
 from sojourn.tables import Column, coded, plain
 
 CONTROLS = ("newreno", "ledbat")
-_OTHER_WORLD = "--backend sim can"
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def _group(one: Class, goodput: float, total: float, drop_rate: float, rtt_ms: M
 
 
 def _refused(key: str, found: object, allowed: str) -> _native.InputError:
-    message = f"{key}: the fluid model cannot have {found}; allowed: {allowed} ({_OTHER_WORLD})"
+    message = f"{key}: the fluid model cannot have {found}; allowed: {allowed} ({spelled('backend', 'sim')} can)"
     return input_error(message, key=key, found=str(found), allowed=allowed)
 
 

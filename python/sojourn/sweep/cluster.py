@@ -25,6 +25,9 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
 
     Workers may die: their batches are given to others. Interrupted, all finished batches are kept.
     """
+    if not plan.world.world.parallel:
+        message = f"--cluster: the world {plan.backend!r} does one run after the other, on this machine"
+        raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
     with dataset.locked(), _client(address) as client:
         batches, missing = dataset.batches, dataset.missing
         saved = plan.runs - sum(len(batches[number]) for number in missing) * plan.seeds

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _native
 from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
-from sojourn.sweep.plan import KEPT, MAX_POINTS, Plan
+from sojourn.sweep.plan import MAX_POINTS, Plan
 from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 from sojourn.sweep.work import RUNS
+from sojourn.worlds.world import KEPT
 
 if TYPE_CHECKING:
     import pandas as pd

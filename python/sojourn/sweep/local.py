@@ -8,15 +8,9 @@ from dataclasses import dataclass
 
 from sojourn import _native
 from sojourn.sweep.dataset import Dataset
-from sojourn.sweep.plan import LINUX, Plan
+from sojourn.sweep.plan import Plan
 from sojourn.sweep.work import run_batch
 
-# What a packet and its acknowledgement cost, for estimates: docs/performance.md.
-_PACKET_S = 150e-9
-_PACKET_BITS = 12_000
-# The same on a user-mode kernel in virtual time, and what each run takes besides.
-_KERNEL_PACKET_S = 1.5e-3
-_KERNEL_RUN_S = 3.0
 # A batch is what is lost when the machine fails, and its overhead is milliseconds; there is a file for each.
 _BATCH_S = 0.5
 _MOST_BATCHES = 2000
@@ -47,11 +41,7 @@ def _run_s(plan: Plan, index: int) -> float:
         scenario = plan.scenario(plan.point(index))
     except _native.InputError:
         return 0.0
-    (mbps,) = scenario.capacity_mbps(scenario.duration_s)
-    packets = mbps * 1e6 * scenario.duration_s / _PACKET_BITS
-    if plan.backend == LINUX:
-        return _KERNEL_RUN_S + packets * _KERNEL_PACKET_S
-    return packets * _PACKET_S
+    return plan.world.estimate_s(scenario)
 
 
 def batch_points(plan: Plan) -> int:
@@ -61,9 +51,12 @@ def batch_points(plan: Plan) -> int:
 
 
 def run_local(plan: Plan, dataset: Dataset, jobs: int, report: Callable[[Status], None]) -> None:
-    """Run what the dataset lacks on `jobs` processors; interrupted, all finished batches are kept."""
+    """Run what the dataset lacks on `jobs` processors, or one after the other where the world cannot do otherwise.
+
+    Interrupted, all finished batches are kept.
+    """
     with dataset.locked():
-        _Pool(plan, dataset, report).run(jobs)
+        _Pool(plan, dataset, report).run(jobs if plan.world.world.parallel else 1)
 
 
 class _Pool:

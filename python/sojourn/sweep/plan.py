@@ -4,10 +4,11 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sojourn import _native
 from sojourn.reading import (
@@ -25,14 +26,14 @@ from sojourn.reading import (
     toml_value,
     unknown_name,
 )
+from sojourn.spelling import FILE, speaking
 from sojourn.sweep.axis import AxisError, read_range, values
-from sojourn.testbed.plan.shaping import SHAPERS, Shaper
+from sojourn.worlds import registry
+from sojourn.worlds.options import stated
+from sojourn.worlds.registry import OWN, SIM, Chosen, choose, options_of
+from sojourn.worlds.world import KEPT, PROBES, SERIES, Wanted
 
-KEYS = ("name", "base", "seeds", "backend", "shaper", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
-SIM, LINUX = "sim", "linux"
-WORLDS = (SIM, LINUX)
-SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
-KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
+KEYS = ("name", "base", "seeds", "backend", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
 BIN_S = 0.1
 CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
@@ -47,6 +48,9 @@ _MAX_VALUES = 2_000_000
 _MAX_CHANGES_SHOWN = 200
 # Values of each axis that are checked before anything is run; a longer axis shows its mistakes as rows.
 _MOST_TRIED = 1000
+
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -103,8 +107,8 @@ class Plan:
     axes: tuple[Axis, ...]
     backend: str = SIM
     """The world that runs the points."""
-    shaper: Shaper = "htb"
-    """In the world `linux`: what makes the bottleneck slow."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What the sweep says of the world's options."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Plan":
@@ -154,11 +158,18 @@ class Plan:
     def resolve(self, changes: Mapping[str, Any]) -> _native.Scenario:
         """Return the base with changes; raises InputError where it is wrong, or the plan's world cannot have it."""
         scenario = self.base.resolve(changes)
-        if self.backend == LINUX:
-            from sojourn.testbed.plan.check import fit
-
-            fit(json.loads(scenario.to_json()))
+        self.world.fit(scenario)
         return scenario
+
+    @cached_property
+    def world(self) -> Chosen:
+        """The world that runs the points, with its options."""
+        return choose(self.backend, self.options, self.keep)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the runs keep besides their records."""
+        return Wanted.of(self.keep, self.bin_s)
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan."""
@@ -166,7 +177,7 @@ class Plan:
         content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
         scenario = self.base.text or self.base.name
         if self.backend != SIM:
-            content += [self.backend, self.shaper]
+            content += [self.backend, repr(self.world.options)]
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
 
 
@@ -181,9 +192,7 @@ class _Reader:
 
     def plan(self) -> Plan:
         check_plain(self.tables, self.file)
-        for key in self.tables:
-            if key not in KEYS:
-                raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, KEYS)
+        backend, options = self._world()
         fixed = dict(self._table("set"))
         axes = self._bounded_axes()
         names = [name for axis in axes for name in axis.names]
@@ -199,10 +208,10 @@ class _Reader:
             bin_s=self._bin_s(keep),
             fixed=fixed,
             axes=axes,
-            backend=self._choice("backend", WORLDS),
-            shaper=self._choice("shaper", SHAPERS),
+            backend=backend,
+            options=options,
         )
-        self._check_world(plan)
+        self._checked(lambda: plan.world)
         self._try(plan)
         return plan
 
@@ -256,20 +265,24 @@ class _Reader:
             raise self._error("keep", shown(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
         return tuple(keep)
 
-    def _choice(self, key: str, allowed: tuple[str, ...]) -> Any:
-        """Return one of the allowed names; the first where none is given."""
-        found = self.tables.get(key, allowed[0])
-        if found not in allowed:
-            raise self._error(key, shown(found), " or ".join(map(repr, allowed)))
-        return found
+    def _world(self) -> tuple[str, dict[str, Any]]:
+        """Return the world's name and what is said of its options, which are keys of a sweep like any other."""
+        backend = self.tables.get("backend", SIM)
+        own = [one.name for one in stated(self._checked(lambda: registry.find(backend)).options)]
+        others = {name for world in OWN for name in (one.name for one in options_of(world))}
+        for key in self.tables:
+            if key not in (*KEYS, *own, *others):
+                raise unknown_name(f"{self.file or 'the sweep'}: no key of a sweep is called", key, [*KEYS, *own])
+        return backend, {key: value for key, value in self.tables.items() if key not in KEYS}
 
-    def _check_world(self, plan: Plan) -> None:
-        if plan.backend == LINUX:
-            for one in plan.keep:
-                if one != SERIES:
-                    raise self._error("keep", repr(one), f"{SERIES!r} with backend = {LINUX!r}")
-        elif "shaper" in self.tables:
-            raise self._error("shaper", repr(plan.shaper), f"only with backend = {LINUX!r}")
+    def _checked(self, asked: Callable[[], _T]) -> _T:
+        """Return what the registry says; its complaints name the file, and options as a file has them."""
+        try:
+            with speaking(FILE):
+                return asked()
+        except _native.InputError as error:
+            (told,) = error.diagnostics
+            raise input_error(**{**told, "file": self.file}) from None
 
     def _bin_s(self, keep: tuple[str, ...]) -> float:
         found = self.tables.get("bin")
@@ -404,7 +417,8 @@ class _Reader:
 
     def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> None:
         try:
-            plan.resolve(changes)
+            with speaking(FILE):
+                plan.resolve(changes)
         except _native.InputError as error:
             what = f" with {_changes_text(tried)}" if tried else ""
             where = f"{self.file}: " if self.file else ""

@@ -1,36 +1,28 @@
 """What one worker does: run the points of a batch and make tables of them. Nothing here knows who asks."""
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.record import Record
-from sojourn.sweep.plan import LINUX, PACKETS, PROBES, SERIES, TRANSFERS, Plan, Point
+from sojourn.sweep.plan import Plan, Point
 from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
-from sojourn.testbed.errors import TestbedError
+from sojourn.worlds.world import Progress, WorldError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
-    from sojourn.testbed.world import LinuxRun
+    from sojourn.tables import Run
 
 RUNS = "runs"
-# The tables of what a plan keeps.
-_TABLES = {
-    SERIES: ("queue", "flows"),
-    PROBES: ("queue_probes", "flow_probes"),
-    PACKETS: ("packets",),
-    TRANSFERS: ("transfers",),
-}
-
-Progress = Callable[[float], None]
 
 
 def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> dict[str, "pa.Table"]:
     """Return the tables of some points, by name: `runs`, and what the plan keeps besides.
 
-    What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A kernel that
-    fails raises TestbedError: unlike a simulation it may succeed another time.
+    What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A world that
+    fails raises WorldError: unlike a simulation it may succeed another time.
     """
     rows: list[Row] = []
     coordinates = {}
@@ -60,24 +52,16 @@ def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[li
     seeds = list(range(scenario.seed, scenario.seed + plan.seeds))
     try:
         return [_finished(plan, point, run) for run in _simulate(plan, scenario, seeds, progress)]
-    except TestbedError:
+    except WorldError:
         raise
     except RuntimeError:
         # A run broke down. One at a time, so that the others' results are kept.
         return [_alone(plan, point, scenario, seed) for seed in seeds]
 
 
-def _simulate(
-    plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None
-) -> "Sequence[_native.Run | LinuxRun]":
-    if plan.backend == LINUX:
-        from sojourn.testbed import world
-
-        # One at a time: who asks for batches decides how many are run side by side.
-        return world.run(scenario, seeds, plan.bin_s, progress, world.How(shaper=plan.shaper), jobs=1)
-    series_bin_s = plan.bin_s if SERIES in plan.keep else None
-    keep = (series_bin_s, PACKETS in plan.keep, PROBES in plan.keep, TRANSFERS in plan.keep)
-    return scenario.run(seeds, 1, keep, progress)
+def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress: Progress | None) -> "Sequence[Run]":
+    # One at a time: who asks for batches decides how many are run side by side.
+    return plan.world.run(scenario, seeds, plan.wanted, jobs=1, progress=progress)
 
 
 def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "tuple[list[Row], dict[str, pa.Table]]":
@@ -88,11 +72,10 @@ def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "
     return _finished(plan, point, run)
 
 
-def _finished(plan: Plan, point: Point, run: "_native.Run | LinuxRun") -> "tuple[list[Row], dict[str, pa.Table]]":
+def _finished(plan: Plan, point: Point, run: "Run") -> "tuple[list[Row], dict[str, pa.Table]]":
     from sojourn.tables import arrow_table
 
-    names = (name for kept in plan.keep for name in _TABLES[kept])
-    tables = {name: _at(point, arrow_table([run], name)) for name in names}
+    tables: dict[str, pa.Table] = {name: _at(point, arrow_table([run], name)) for name in plan.wanted.tables}
     return list(rows_of_run(point, Record.parse(run.record()))), tables
 
 

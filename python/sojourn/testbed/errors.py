@@ -4,8 +4,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sojourn.worlds.world import WorldError
 
-class TestbedError(RuntimeError):
+
+class TestbedError(WorldError):
     """A job did not end as it should; the command line ends with exit code 1."""
 
     # A class whose name begins with Test is none of pytest's.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
-from sojourn.api import usable_processors
+from sojourn.processors import usable_processors
 from sojourn.testbed.kernels import INSIDE, Kernel, Progress
 from sojourn.testbed.kernels.uml import MEMORY_BYTES
 

@@ -8,7 +8,7 @@ from typing import Any
 from sojourn.testbed.hosts.admission import Ends, Limits, bound
 from sojourn.testbed.hosts.protocol import Message
 from sojourn.testbed.plan import BASE_S, PROBE, PROBE_INTERVAL_S, Job
-from sojourn.testbed.plan.check import TCP, carried, group_refusals, refused
+from sojourn.testbed.plan.check import TCP, carried, check_sockets
 from sojourn.testbed.plan.flows import Flow, flows, seconds
 
 REMARK = (
@@ -26,9 +26,7 @@ def job(scenario: Mapping[str, Any], seed: int, ends: Ends, bin_s: float, remark
 
     `remark` says what took the place of the scenario's links.
     """
-    refusals = [one for group in scenario["group"] for one in group_refusals(group)]
-    if refusals:
-        raise refused(refusals)
+    check_sockets(scenario)
     how = {group["name"]: carried(group) for group in scenario["group"]}
     placed = [
         replace(flow, near=ends.local, far=ends.peer, port=ends.first_port + flow.id)

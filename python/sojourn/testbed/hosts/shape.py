@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.reading import input_error
+from sojourn.spelling import spelled
 from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import shaping
 from sojourn.testbed.inside.job import is_unknown
@@ -85,7 +86,9 @@ def for_peer(interface: str, host: str, scenario: Mapping[str, Any]) -> Shape:
     try:
         return shape(interface, socket.gethostbyname(host), scenario)
     except OSError as error:
-        raise input_error(f"--peer {host} has no IPv4 address ({error.strerror})", key="--peer", found=host) from None
+        raise input_error(
+            f"{spelled('peer', host)} has no IPv4 address ({error.strerror})", key="peer", found=host
+        ) from None
 
 
 @contextmanager

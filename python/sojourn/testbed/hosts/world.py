@@ -14,6 +14,7 @@ from typing import Any
 from sojourn import __version__, _native
 from sojourn.reading import input_error
 from sojourn.record import Record
+from sojourn.spelling import spelled
 from sojourn.testbed.errors import ClockJumpedError, TestbedError
 from sojourn.testbed.hosts import asking, protocol
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
@@ -69,11 +70,13 @@ class Peer:
 def given(text: str | None, secret_file: str | os.PathLike[str] | None, shape: str | None = None) -> Peer:
     """Read ADDRESS[:PORT] and the secret; raises InputError."""
     if text is None:
-        raise input_error("--backend hosts needs --peer ADDRESS, where `sojourn agent` runs", key="--peer")
+        needed = f"{spelled('backend', NAME)} needs {spelled('peer')} ADDRESS"
+        raise input_error(f"{needed}, where `sojourn agent` runs", key="peer")
     host, colon, port = text.partition(":")
     is_port = port.isascii() and port.isdigit() and 0 < int(port[:6]) <= _LAST_PORT
     if not host or (colon and not is_port):
-        raise input_error("--peer is ADDRESS or ADDRESS:PORT (IPv4 or a name)", key="--peer", found=text)
+        message = f"{spelled('peer')} is ADDRESS or ADDRESS:PORT (IPv4 or a name)"
+        raise input_error(message, key="peer", found=text)
     secret = shared_secret(None if secret_file is None else Path(secret_file))
     return Peer(host, int(port) if colon else DEFAULT_PORT, secret, shape=shape)
 
@@ -119,7 +122,7 @@ def _translated(peer: Peer) -> Iterator[None]:
     except ProtocolError as error:
         raise TestbedError(f"{peer} does not speak as an agent of Sojourn does: {error}") from None
     except RefusedError as error:
-        raise input_error(str(error), key="--peer", found=str(peer)) from None
+        raise input_error(str(error), key="peer", found=str(peer)) from None
     except EndpointsError as error:
         raise (input_error(str(error)) if error.kind == "input" else TestbedError(str(error))) from None
 
@@ -174,10 +177,11 @@ class _Session:
     def _secret(self, is_wanted: object) -> bytes | None:
         if is_wanted and self._peer.secret is None:
             text = (
-                f"the agent at {self._peer} wants a shared secret: --secret-file FILE, or {VARIABLE} in the environment"
+                f"the agent at {self._peer} wants a shared secret: {spelled('secret_file')} FILE, or {VARIABLE} in the "
+                "environment"
             )
-            raise input_error(text, key="--secret-file")
-        if not is_wanted and not is_loopback(self._line.peer, "--peer"):
+            raise input_error(text, key="secret_file")
+        if not is_wanted and not is_loopback(self._line.peer, spelled("peer")):
             raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
         return self._peer.secret if is_wanted else None
 
@@ -245,7 +249,7 @@ class _Session:
     def _expected(self, found: Message, kind: str) -> Message:
         if found["type"] == "error":
             text = f"the agent at {self._peer}: {protocol.sentence(protocol.text(found, 'message'))}"
-            raise input_error(text, key="--peer") if found.get("kind") in _INPUT_KINDS else TestbedError(text)
+            raise input_error(text, key="peer") if found.get("kind") in _INPUT_KINDS else TestbedError(text)
         if found["type"] != kind:
             raise ProtocolError(f"found {found['type'][:20]!r} where {kind!r} belongs")
         return found

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native
+from sojourn.spelling import spelled_overrides
 from sojourn.testbed.plan import express
 from sojourn.testbed.plan.express import Expressed, LinkFacts, Refusal
 from sojourn.testbed.plan.flows import paths
@@ -67,10 +68,17 @@ def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
     return said
 
 
+def check_sockets(scenario: Mapping[str, Any]) -> None:
+    """Raise InputError for flows of a resolved scenario that no real socket can have."""
+    refusals = [one for group in scenario["group"] for one in group_refusals(group)]
+    if refusals:
+        raise refused(refusals)
+
+
 def refused(refusals: Sequence[Refusal]) -> _native.InputError:
     """Make the error that names them all, and the overrides that would help."""
     hints = list(dict.fromkeys(one.hint for one in refusals if one.hint))
-    advice = f"\nwith Linux's own rules: {' '.join(f'--set {hint}' for hint in hints)}" if hints else ""
+    advice = f"\nwith Linux's own rules: {spelled_overrides(hints)}" if hints else ""
     error = _native.InputError("\n".join(map(str, refusals)) + advice)
     error.diagnostics = [
         {

@@ -10,8 +10,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.catalogue import Entry, catalogue
-
-OTHER_WORLD = "--backend sim can"
+from sojourn.spelling import spelled
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,8 @@ class Refusal:
     """An override that makes the scenario fit, if there is one."""
 
     def __str__(self) -> str:
-        return f"{self.key}: {self.who} cannot have {self.found}; allowed: {self.allowed} ({OTHER_WORLD})"
+        other = f"{spelled('backend', 'sim')} can"
+        return f"{self.key}: {self.who} cannot have {self.found}; allowed: {self.allowed} ({other})"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""Commands that run something in a world: `--backend`, and the options of the worlds, as the registry has them."""
+
+from pathlib import Path
+
+import click
+
+from sojourn.cli.examples import ExampleCommand
+from sojourn.worlds import Option, registry
+
+_BACKEND = "--backend"
+
+
+class WorldCommand(ExampleCommand):
+    """A command with `--backend`, the options of Sojourn's own worlds, and those of the world that is named."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters of the command, its worlds' among them."""
+        params = super().get_params(ctx)
+        at = next(place for place, one in enumerate(params) if isinstance(one, click.Option))
+        return [*params[:at], _backend(), *_options(ctx.meta.get(_BACKEND, registry.SIM)), *params[at:]]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Look which world is named first: another package's has options of its own."""
+        ctx.meta[_BACKEND] = _named(args)
+        return super().parse_args(ctx, args)
+
+
+def _named(args: list[str]) -> str:
+    for place, word in enumerate(args):
+        if word == _BACKEND and place + 1 < len(args):
+            return args[place + 1]
+        if word.startswith(f"{_BACKEND}="):
+            return word.partition("=")[2]
+    return registry.SIM
+
+
+def _backend() -> click.Option:
+    known = ", ".join(registry.OWN)
+    return click.Option(
+        [_BACKEND], default=registry.SIM, show_default=True, metavar="WORLD", help=f"The world to run in: {known}."
+    )
+
+
+def _options(backend: str) -> list[click.Option]:
+    """Return an option for each one of the worlds; two that share a name are one option for both."""
+    whose: dict[str, list[tuple[str, Option]]] = {}
+    for world in dict.fromkeys((*registry.OWN, backend)):
+        for option in registry.options_of(world):
+            whose.setdefault(option.name, []).append((world, option))
+    return [_click_option([world for world, _ in found], found[-1][1]) for found in whose.values()]
+
+
+def _click_option(worlds: list[str], option: Option) -> click.Option:
+    flag = f"--{option.name.replace('_', '-')}"
+    text = f"With {_BACKEND} {' or '.join(worlds)}: {option.summary}."
+    if option.default is not None:
+        text += f"  [default: {option.default}]"
+    if option.choices:
+        return click.Option([flag], type=click.Choice(option.choices), help=text)
+    kind = click.Path(path_type=Path) if option.kind is Path else option.kind
+    return click.Option([flag], type=kind, metavar=option.metavar or None, help=text)

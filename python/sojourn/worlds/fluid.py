@@ -1,0 +1,62 @@
+"""The fluid model as a world; the model itself is in `sojourn.fluid`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sojourn import _native
+from sojourn.worlds.world import SERIES, Progress, Wanted, World
+
+if TYPE_CHECKING:
+    from sojourn.tables import Run
+
+# About what the integrator takes for a second of the model, whatever the link's rate.
+_SECOND_S = 0.02
+
+
+@dataclass(frozen=True)
+class FluidOptions:
+    """The fluid model has no options: the scenario says everything."""
+
+
+class Fluid(World[FluidOptions]):
+    """TCP and LEDBAT under RED as delay-differential equations."""
+
+    name = "fluid"
+    summary = "TCP and LEDBAT under RED as delay-differential equations; no packets, no randomness"
+    keeps = frozenset({SERIES})
+    options = FluidOptions
+    parallel = True
+
+    def fit(self, scenario: _native.Scenario, options: FluidOptions) -> list[str]:
+        """Return nothing; raises InputError for what the model does not have."""
+        del options
+        from sojourn.fluid.world import model
+        from sojourn.record import Record
+
+        model(Record.parse(scenario.to_json()))
+        return []
+
+    def estimate_s(self, scenario: _native.Scenario, options: FluidOptions) -> float:
+        """Return the time for the steps of the integrator."""
+        del options
+        return scenario.duration_s * _SECOND_S
+
+    def run(
+        self,
+        scenario: _native.Scenario,
+        seeds: Sequence[int],
+        wanted: Wanted,
+        options: FluidOptions,
+        *,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> "Sequence[Run]":
+        """Integrate once: every seed has the same trajectory."""
+        del options, jobs
+        from sojourn.fluid import world
+
+        return world.run(scenario, seeds, wanted.bin_s, progress)
+
+
+WORLD = Fluid()

@@ -1,0 +1,61 @@
+"""The packet-level simulation: the engine itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn import _native
+from sojourn.processors import usable_processors
+from sojourn.worlds.world import KEPT, Progress, Wanted, World
+
+# What a packet and its acknowledgement cost, for estimates: docs/performance.md.
+_PACKET_S = 150e-9
+_PACKET_BITS = 12_000
+
+
+@dataclass(frozen=True)
+class SimOptions:
+    """The simulation has no options: the scenario says everything."""
+
+
+class Sim(World[SimOptions]):
+    """The packet-level simulation."""
+
+    name = "sim"
+    summary = "the packet-level simulation; the same seed always gives the same bytes"
+    keeps = frozenset(KEPT)
+    options = SimOptions
+    parallel = True
+
+    def fit(self, scenario: _native.Scenario, options: SimOptions) -> list[str]:
+        """Return nothing: what a scenario can say the simulation can have."""
+        del scenario, options
+        return []
+
+    def estimate_s(self, scenario: _native.Scenario, options: SimOptions) -> float:
+        """Return the time for the packets that the bottleneck can carry."""
+        del options
+        return packets(scenario) * _PACKET_S
+
+    def run(
+        self,
+        scenario: _native.Scenario,
+        seeds: Sequence[int],
+        wanted: Wanted,
+        options: SimOptions,
+        *,
+        jobs: int | None,
+        progress: Progress | None,
+    ) -> Sequence[_native.Run]:
+        """Simulate once for each seed, on a thread for each processor."""
+        del options
+        keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers)
+        return scenario.run(list(seeds), jobs or usable_processors(), keep, progress)
+
+
+def packets(scenario: _native.Scenario) -> float:
+    """Return how many full packets the bottleneck can carry in a run."""
+    (mbps,) = scenario.capacity_mbps(scenario.duration_s)
+    return mbps * 1e6 * scenario.duration_s / _PACKET_BITS
+
+
+WORLD = Sim()
