@@ -20,13 +20,18 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
     examples="""
     sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer
     sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --jobs 1
-    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --cluster tcp://head-node:8786
+    sojourn sweep capacity-and-buffer.toml --out results/capacity-and-buffer --cluster tls://head-node:8786
     """,
 )
 @click.argument("file", type=click.Path())
 @click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
-@click.option("--cluster", metavar="ADDRESS", help="Dask scheduler to use instead, or local:N to start N processes.")
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's settings; who "
+    "answers at tcp:// is trusted with running code here.",
+)
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
 def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bool) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
