@@ -97,6 +97,15 @@ def small_result(small_scenario: sojourn.Scenario) -> sojourn.Result:
     return small_scenario.run(runs=3, packets=True)
 
 
+def abandoned(folder: Path) -> Path:
+    """Make a folder as a killed kernel run leaves it."""
+    folder.mkdir(0o700)
+    lock = folder / "lock"
+    lock.touch(0o600)
+    lock.write_bytes(b"sojourn work folder 1\n")
+    return folder
+
+
 @pytest.fixture
 def no_root(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have messages written for a user who is not root."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import PATIENCE_S, Command, wait_for
+from tests.conftest import PATIENCE_S, Command, abandoned, wait_for
 from tests.testbed_fakes import stub_tools
 
 from sojourn import InputError
@@ -250,10 +250,7 @@ def test_what_a_killed_run_has_left_is_cleaned_up(
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    dead, used = (tmp_path / name for name in ("sojourn-dead", "sojourn-used"))
-    for folder in (dead, used):
-        folder.mkdir()
-        (folder / "lock").touch()
+    dead, used = (abandoned(tmp_path / f"sojourn-{name}") for name in ("a_dead_1", "a_used_1"))
     with (used / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         outcome = command("testbed", "clean")

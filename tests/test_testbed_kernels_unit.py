@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.conftest import wait_for
+from tests.conftest import abandoned, wait_for
 from tests.testbed_fakes import FakeKernel, stub_tools
 
 from sojourn import InputError
@@ -126,14 +127,88 @@ def test_a_work_folder_goes_with_its_process(temporary: Path) -> None:
 
 
 def test_work_folders_of_the_dead_are_removed_and_those_of_others_are_not(temporary: Path) -> None:
-    orphaned, used, foreign = (temporary / name for name in ("sojourn-dead", "sojourn-used", "other"))
-    for folder in (orphaned, used, foreign):
-        folder.mkdir()
-        (folder / "lock").touch()
-    with (used / "lock").open("w") as lock:
+    abandoned(temporary / "sojourn-a_dead_1")
+    used, foreign = (abandoned(temporary / name) for name in ("sojourn-a_used_1", "other"))
+    with (used / "lock").open("r") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with places.work_folder() as folder:
             assert sorted(temporary.iterdir()) == sorted([folder, used, foreign])
+
+
+def _of_another_user(folder: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder away")
+    os.chown(folder, 12345, 12345)
+
+
+def _open_to_others(folder: Path) -> None:
+    folder.chmod(0o755)
+
+
+def _with_another_lock(folder: Path) -> None:
+    (folder / "lock").write_text("4711\n", encoding="ascii")
+
+
+def _with_an_empty_lock(folder: Path) -> None:
+    (folder / "lock").write_bytes(b"")
+
+
+def _with_a_lock_open_to_others(folder: Path) -> None:
+    (folder / "lock").chmod(0o666)
+
+
+def _with_a_pipe_for_a_lock(folder: Path) -> None:
+    (folder / "lock").unlink()
+    os.mkfifo(folder / "lock", 0o600)
+
+
+def _with_a_lock_elsewhere(folder: Path) -> None:
+    elsewhere = folder.parent.parent / "elsewhere"
+    (folder / "lock").rename(elsewhere)
+    (folder / "lock").symlink_to(elsewhere)
+
+
+def _elsewhere(folder: Path) -> None:
+    elsewhere = folder.parent.parent / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _of_another_user,
+        _open_to_others,
+        _with_another_lock,
+        _with_an_empty_lock,
+        _with_a_lock_open_to_others,
+        _with_a_pipe_for_a_lock,
+        _with_a_lock_elsewhere,
+        _elsewhere,
+    ],
+)
+def test_a_folder_that_is_not_surely_our_own_is_left_alone(temporary: Path, change: Callable[[Path], None]) -> None:
+    folder = abandoned(temporary / "sojourn-abcdefgh")
+    (folder / "precious").write_text("thesis", encoding="ascii")
+    change(folder)
+    assert places.remove_orphans() == []
+    assert (folder / "precious").read_text(encoding="ascii") == "thesis"
+
+
+@pytest.mark.parametrize("name", ["sojourn-abcdefg", "sojourn-ABCDEFGH", "sojourn-abcdefgh.old"])
+def test_a_folder_with_another_name_is_left_alone(temporary: Path, name: str) -> None:
+    folder = abandoned(temporary / name)
+    assert places.remove_orphans() == []
+    assert folder.is_dir()
+
+
+def test_the_folder_of_a_killed_run_is_one_that_is_removed(temporary: Path) -> None:
+    with places.keeper_folder() as folder:
+        assert places.remove_orphans() == []
+        kept = folder.with_name("sojourn-abcdefgh")
+        shutil.copytree(folder, kept)
+    assert places.remove_orphans() == [kept]
+    assert list(temporary.iterdir()) == []
 
 
 def test_a_folder_whose_name_boot_parameters_do_not_take_is_passed_over(

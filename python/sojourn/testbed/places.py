@@ -3,8 +3,10 @@
 import fcntl
 import mmap
 import os
+import re
 import shutil
 import signal
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +17,9 @@ from sojourn.testbed.kept import Kept
 
 _PREFIX = "sojourn-"
 _LOCK = "lock"
+# What tempfile makes of the prefix, and what the lock holds: only such folders are ever removed as orphans.
+_OWN = re.compile(r"sojourn-[a-z0-9_]{8}")
+_MARK = b"sojourn work folder 1\n"
 # The unit of st_blocks, whatever the file system has.
 _BLOCK_BYTES = 512
 # A boot parameter ends at a space, and quotes have a meaning in it.
@@ -60,13 +65,19 @@ def keeper_folder() -> Iterator[Path]:
     _remove_orphans(base)
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base))
     try:
-        with (folder / f".{_LOCK}").open("w") as lock:
+        with open(folder / f".{_LOCK}", "wb", opener=_for_owner) as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write(_MARK)
+            lock.flush()
             # Seen only when it is held: who removes orphans must not take a new folder for one.
             (folder / f".{_LOCK}").rename(folder / _LOCK)
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _for_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def remove_orphans() -> list[Path]:
@@ -123,14 +134,52 @@ def _work_places() -> tuple[Path, Path]:
 
 
 def _remove_orphans(base: Path) -> list[Path]:
-    removed = []
-    for folder in base.glob(f"{_PREFIX}*"):
-        try:
-            with (folder / _LOCK).open("r+") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
-                removed.append(folder)
-        except OSError:
-            # In use, another user's, or just being made.
-            continue
-    return removed
+    return [base / name for name in _names(base) if _OWN.fullmatch(name) and _remove_orphan(base / name)]
+
+
+def _names(base: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(base))  # noqa: PTH208 (names, not paths)
+    except OSError:
+        return []
+
+
+def _remove_orphan(folder: Path) -> bool:
+    """Remove a folder that is this user's, was made by `keeper_folder`, and is not in use; tell whether it was.
+
+    Others may write to the place where it lies: nothing is followed, and nothing is opened for writing.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        if not _is_own(os.fstat(handle), stat.S_IFDIR | 0o700) or not _is_free(handle):
+            return False
+        # Since the folder was opened its name may have come to mean another; nobody else can rename a user's own folder
+        # where the sticky bit is set.
+        if os.fstat(handle).st_ino != folder.lstat().st_ino:
+            return False
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _is_free(folder: int) -> bool:
+    """Tell whether the folder open as `folder` has a lock of ours that nobody holds."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    lock = os.open(_LOCK, flags, dir_fd=folder)
+    try:
+        if not _is_own(os.fstat(lock), stat.S_IFREG | 0o600) or os.read(lock, len(_MARK) + 1) != _MARK:
+            return False
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    finally:
+        os.close(lock)
+    return True
+
+
+def _is_own(found: os.stat_result, mode: int) -> bool:
+    return found.st_uid == os.getuid() and found.st_mode == mode
