@@ -6,6 +6,7 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
 import sojourn
+from sojourn.testbed import utp
 from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import agent, asking, protocol, world
 from sojourn.testbed.hosts.admission import Limits
@@ -29,6 +31,7 @@ UDP = {"name": "background", "control": "ledbat", "rtt": "20 ms"}
 # Beside UDP it needs no privilege; pings do.
 TOO_FEW_RIGHTS = os.geteuid() != 0 and "sending echo requests takes root here"
 needs_ping = pytest.mark.skipif(bool(TOO_FEW_RIGHTS), reason=str(TOO_FEW_RIGHTS))
+SMALL = {"kind": "bulk", "size": "20 kB"}
 FEW = Limits(rate_bps=2_000_000, duration_s=20, flows=3)
 
 
@@ -525,3 +528,54 @@ def test_options_that_do_not_fit_are_refused(command: Any, small_file: Path, arg
     outcome = command("run", small_file, *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err
+
+
+@contextmanager
+def stranger(port: int) -> Iterator[None]:
+    """Be another user at the peer's address, who sends to whatever receives at a port."""
+    over = threading.Event()
+    programs = []
+    if not utp.missing():
+        end = {"id": 0, "role": "send", "local": "127.0.0.1", "peer": "127.0.0.1", "port": port}
+        plan = {"start_at_s": time.monotonic(), "duration_s": PATIENCE_S}
+        programs.append(subprocess.Popen(utp.Flow(end).command(plan), stdout=subprocess.DEVNULL))
+
+    def send() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+            while not over.wait(0.005):
+                with suppress(OSError):
+                    datagrams.sendto(bytes([255]) * 1000, ("127.0.0.1", port))
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1) as link:
+                    link.sendall(b"\xff" * 100_000)
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(PATIENCE_S)
+        for program in programs:
+            program.kill()
+            program.wait(PATIENCE_S)
+
+
+@needs_ping
+@pytest.mark.parametrize("kind", ["tcp", "cbr", "udp", "utp"])
+def test_another_user_at_the_peers_address_adds_nothing(kind: str) -> None:
+    if kind == "utp" and utp.missing():
+        pytest.skip("libutp is not built: sojourn testbed build-libutp")
+    tcp = {"control": {"kind": "newreno", "preset": "linux"}, "transport": "linux", "traffic": SMALL}
+    keys = {
+        "tcp": tcp,
+        "cbr": {"traffic": {"kind": "cbr", "rate": "80 kbit/s"}},
+        "udp": {"control": "ledbat", "traffic": SMALL},
+        "utp": {"control": "libutp", "traffic": SMALL},
+    }[kind]
+    port = free_port()
+    with serving(Settings(SECRET, FEW), port), stranger(port + 1):
+        group = {"name": "one", "rtt": "20 ms", **keys}
+        record = json.loads(ask(scenario("2 s", group), Peer("127.0.0.1", port, SECRET)).record())
+    delivered = record["flows"][0]["delivered_bytes"]
+    # 80 kbit/s in packets of 1500 B are at most 14 in 2 s, of 1472 B of payload.
+    assert delivered == 20_000 if kind != "cbr" else 0 < delivered <= 14 * 1472

@@ -245,14 +245,12 @@ def test_libutp_runs_between_two_hosts(hosts: Hosts) -> None:
     back = {"name": "back", "control": "libutp", "rtt": "20 ms", "direction": "reverse"}
     both = {**lab("libutp").to_dict(), "reverse": LINK}
     (hosts.folder / "lab.toml").write_text(sojourn.scenario({**both, "group": [*both["group"], back]}).to_toml())
-    code, _, err = experiment(hosts)
-    assert (code, "asked to send over libutp" in err) == (2, True)
-    assert hosts.roots == ["0:"]
-    code, out, err = experiment(hosts, "--allow-unpaced")
+    code, out, err = experiment(hosts, "--max-rate", "10 Mbit/s")
     assert code == 0, err
     [record] = json.loads(out)["runs"]
     assert 0.5 * RATE_BPS / 1e6 < record["groups"]["background"]["goodput_mbps"] < RATE_BPS / 1e6
-    assert record["groups"]["back"]["goodput_mbps"] > 0.5
+    # Forward, the interface has less than the agent allows; back it is the other way round.
+    assert 0.5 < record["groups"]["back"]["goodput_mbps"] < 10
 
 
 @pytest.mark.testbed

@@ -16,6 +16,9 @@ from sojourn.testbed.utp import Flow, UtpError
 ENTRY = {"id": 3, "role": "send", "kind": "utp", "local": "10.0.1.1", "peer": "10.0.2.1", "port": 7000}
 PLAN = {"start_at_s": 100.0, "duration_s": 60, "bin_s": 0.5}
 
+# No token, no rate of its own, no budget.
+UNBOUND = ["-", "0", "-", "0", "0"]
+
 
 def test_the_command_has_all_times_on_one_clock():
     entry = ENTRY | {
@@ -36,17 +39,27 @@ def test_the_command_has_all_times_on_one_clock():
         "1000000",
         "32",
         "0",
+        *UNBOUND,
     ]
+
+
+def test_token_and_bounds_are_told_the_driver() -> None:
+    budget = {"rate_bps": 8_000_000, "burst_bytes": 90_000, "file": "/budget"}
+    entry = ENTRY | {"driver": "d", "token": 7, "max_rate_bps": 4_000_000}
+    # Of the burst a sender may use a third; who answers may use another.
+    for role, part in (("send", "30000"), ("receive", "60000")):
+        command = Flow(entry | {"role": role}).command({**PLAN, "budget": budget})
+        assert command[-5:] == ["7", "4000000", "/budget", "8000000", part]
 
 
 def test_without_stop_or_size_it_sends_to_the_end():
     command = Flow(ENTRY | {"driver": "d"}).command(PLAN)
-    assert command[5:] == ["100.0", "100.0", "160.0", "160.0", "0.5", "0", "0", "0"]
+    assert command[5:] == ["100.0", "100.0", "160.0", "160.0", "0.5", "0", "0", "0", *UNBOUND]
 
 
 def test_the_target_is_that_of_the_scenario():
     entry = ENTRY | {"driver": "d", "control": {"kind": "libutp", "target": "25 ms"}}
-    assert Flow(entry).command(PLAN)[-1] == "25000"
+    assert Flow(entry).command(PLAN)[-6] == "25000"
     with pytest.raises(UtpError, match=r"control\.target is '25 B'; allowed is a time"):
         Flow(ENTRY | {"control": {"target": "25 B"}})
 

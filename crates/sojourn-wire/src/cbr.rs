@@ -1,27 +1,34 @@
 //! Datagrams that nobody acknowledges: at a constant rate, the packets of a call, or padding.
 //!
-//! A datagram carries its number (32 bits) and when it was sent (64 bits, nanoseconds of CLOCK_MONOTONIC), little-endian,
-//! and zeros up to its size; a shorter one as much of this as fits. Receivers count bytes, whatever they are.
+//! A datagram carries the plan's token (64 bits) where there is one, its number (32 bits) and when it was sent (64 bits,
+//! nanoseconds of CLOCK_MONOTONIC), little-endian, and zeros up to its size; a shorter one as much of this as fits. A
+//! receiver counts bytes. With a token it counts what begins with it, or with what a shorter one has of it, from the
+//! port that the first such datagram came from.
+//!
+//! A sender that wakes late makes up for [`LATE`]; what was due before is skipped and counted. So one that was stopped,
+//! or held up by a busy machine, goes on at its rate and sends nothing at once that it has missed. The session's budget
+//! has the same effect: where there is no room the datagram is skipped.
 
 use crate::bins::Bins;
+use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, connect, explain, open, would_wait};
+use crate::socket::{UDP_HEADER_BYTES, bind, connect, explain, ip_bytes, open, would_wait};
 use crate::sys::Batch;
 use crate::tables;
 use socket2::{Socket, Type};
-use sojourn_core::{Serializer, Time};
+use sojourn_core::{Serializer, Span, Time};
 use sojourn_scenario::Traffic;
 use sojourn_traffic::{Action, Application, Datagrams, Padding, Spacing};
 use std::io::{Error, ErrorKind};
+use std::net::SocketAddrV4;
 
-/// IPv4 and UDP.
-const HEADER_BYTES: u32 = 28;
-/// Number and time.
-const STAMP_BYTES: usize = 12;
+/// What a sender may be late by without skipping anything.
+const LATE: Span = Span::from_millis(10);
+const TOKEN_BYTES: usize = 8;
 
 /// What says when a datagram goes.
 enum Source {
@@ -77,39 +84,41 @@ impl Source {
 pub struct Sender {
     flow: FlowPlan,
     socket: Socket,
+    budget: Budget,
     application: Application,
     source: Source,
     packet: Vec<u8>,
     sent_bytes: u64,
+    skipped_packets: u64,
     problem: Option<String>,
 }
 
 impl Sender {
     /// A sender of `flow`.
-    pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Sender, WireError> {
+    pub fn new(flow: &FlowPlan, line: &Timeline, budget: Budget) -> Result<Sender, WireError> {
         let group = tables::group(flow)?;
         let source = Source::new(&group.traffic);
         let socket = open(flow, Type::DGRAM, 0)?;
         bind(flow, &socket, 0)?;
         connect(flow, &socket)?;
-        let payload_bytes = source.packet_bytes().saturating_sub(HEADER_BYTES);
+        let payload_bytes = source.packet_bytes().saturating_sub(UDP_HEADER_BYTES);
         Ok(Sender {
             application: tables::application(flow, &group.traffic, payload_bytes, flow.life(line)),
             flow: flow.clone(),
             socket,
+            budget,
             source,
             packet: vec![0; payload_bytes as usize],
             sent_bytes: 0,
+            skipped_packets: 0,
             problem: None,
         })
     }
 
     fn send(&mut self, number: u32, now: Time) -> Result<(), WireError> {
-        let mut stamp = [0; STAMP_BYTES];
-        stamp[..4].copy_from_slice(&number.to_le_bytes());
-        stamp[4..].copy_from_slice(&now.as_nanos().to_le_bytes());
-        let fitting = self.packet.len().min(STAMP_BYTES);
-        self.packet[..fitting].copy_from_slice(&stamp[..fitting]);
+        let token = self.flow.token.map(u64::to_le_bytes);
+        let stamp = token.iter().flatten().copied().chain(number.to_le_bytes()).chain(now.as_nanos().to_le_bytes());
+        self.packet.iter_mut().zip(stamp).for_each(|(place, byte)| *place = byte);
         match self.socket.send(&self.packet) {
             Ok(bytes) => self.sent_bytes += bytes as u64,
             // What the kernel has no room for is lost, as in a full queue.
@@ -134,22 +143,33 @@ impl Endpoint for Sender {
     fn wait(&self, _set: &mut PollSet) {}
 
     fn act(&mut self, now: Time, _ready: &[Interest]) -> Result<(), WireError> {
-        // Each at its own time and in its turn, however late this is: waking up takes a moment that must not add up.
+        // Each at its own time and in its turn: waking up takes a moment that must not add up.
         while self.next() <= now {
             let at = self.next();
             if self.application.next <= at {
                 let action = self.application.act(at);
                 self.source.perform(action, at);
             } else if let Some(number) = self.source.due(at) {
-                self.send(number, now)?;
+                let is_skipped = at + LATE < now || !self.budget.take(Purpose::Data, ip_bytes(self.packet.len()), now);
+                if is_skipped {
+                    self.skipped_packets += 1;
+                } else {
+                    self.send(number, now)?;
+                }
             }
         }
         Ok(())
     }
 
     fn report(self: Box<Self>, report: &mut Report) {
-        let Sender { flow, sent_bytes, problem, .. } = *self;
-        report.flows.push(FlowReport { id: flow.id, sent_bytes: Some(sent_bytes), problem, ..FlowReport::default() });
+        let Sender { flow, sent_bytes, skipped_packets, problem, .. } = *self;
+        report.flows.push(FlowReport {
+            id: flow.id,
+            sent_bytes: Some(sent_bytes),
+            skipped_packets: Some(skipped_packets),
+            problem,
+            ..FlowReport::default()
+        });
     }
 }
 
@@ -159,6 +179,8 @@ pub struct Receiver {
     socket: Socket,
     batch: Batch,
     bins: Bins,
+    /// Where the first datagram with the token came from.
+    sender: Option<SocketAddrV4>,
 }
 
 /// Datagrams that one system call may take, and the bytes of each that are kept.
@@ -169,7 +191,13 @@ impl Receiver {
     pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Receiver, WireError> {
         let socket = open(flow, Type::DGRAM, 0)?;
         bind(flow, &socket, flow.port)?;
-        Ok(Receiver { flow: flow.clone(), socket, batch: Batch::new(BATCH.0, BATCH.1), bins: Bins::new(*line) })
+        Ok(Receiver {
+            flow: flow.clone(),
+            socket,
+            batch: Batch::new(BATCH.0, BATCH.1),
+            bins: Bins::new(*line),
+            sender: None,
+        })
     }
 }
 
@@ -191,10 +219,15 @@ impl Endpoint for Receiver {
             Err(error) if would_wait(&error) => return Ok(()),
             Err(error) => return Err(explain(&self.flow, "receiving", &error)),
         }
-        for (seen, _) in self.batch.iter() {
-            if seen.from.is_some_and(|from| *from.ip() == self.flow.peer) {
-                self.bins.add(now, seen.bytes as u64);
+        for (seen, bytes) in self.batch.iter() {
+            let Some(from) = seen.from.filter(|from| *from.ip() == self.flow.peer) else { continue };
+            if let Some(token) = self.flow.token {
+                let shown = bytes.len().min(TOKEN_BYTES);
+                if bytes[..shown] != token.to_le_bytes()[..shown] || *self.sender.get_or_insert(from) != from {
+                    continue;
+                }
             }
+            self.bins.add(now, seen.bytes as u64);
         }
         Ok(())
     }

@@ -5,6 +5,7 @@
 //! call until something is due or has arrived: where a kernel runs in virtual time, its cost is that of its system calls.
 
 mod bins;
+mod budget;
 mod capture;
 mod cbr;
 mod clock;
@@ -23,6 +24,6 @@ mod wire;
 
 pub use clock::now;
 pub use error::{Fault, WireError};
-pub use plan::{CaptureDirection, CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
+pub use plan::{BudgetPlan, CaptureDirection, CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
 pub use report::{CaptureReport, FlowReport, PingReport, Report};
 pub use wire::run;

@@ -25,6 +25,9 @@ pub struct Plan {
     /// Whether both ends of each flow read the same clock, as on one machine.
     #[serde(default = "yes")]
     pub common_clock: bool,
+    /// What all endpoints of the session may send together; no bound where absent.
+    #[serde(default)]
+    pub budget: Option<BudgetPlan>,
     /// Ends of flows.
     #[serde(default)]
     pub flows: Vec<FlowPlan>,
@@ -34,6 +37,18 @@ pub struct Plan {
     /// Echo probes.
     #[serde(default)]
     pub pings: Vec<PingPlan>,
+}
+
+/// What several processes may send together.
+#[derive(Clone, Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetPlan {
+    /// Bits of IP packets a second.
+    pub rate_bps: u64,
+    /// Bytes above it that may leave at once.
+    pub burst_bytes: u64,
+    /// A file of eight bytes, zeros at first, that the processes share.
+    pub file: PathBuf,
 }
 
 /// One end of a flow.
@@ -76,10 +91,11 @@ pub struct FlowPlan {
     /// Seed of its random numbers.
     #[serde(default = "one")]
     pub seed: u64,
-    /// udp: what a receiver must be shown before it answers, the same at both ends.
+    /// What a receiver must be shown before it answers or counts, the same at both ends; 0 for udp where absent, and
+    /// nothing for the others.
     #[serde(default)]
-    pub token: u64,
-    /// udp and tcp: a rate that it must not exceed, whatever its control says: bit/s, without headers.
+    pub token: Option<u64>,
+    /// udp and tcp: a rate that it must not exceed, whatever its control says: bit/s of IP packets.
     #[serde(default)]
     pub max_rate_bps: Option<u64>,
 }

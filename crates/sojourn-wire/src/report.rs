@@ -28,6 +28,9 @@ pub struct FlowReport {
     /// Sender: payload bytes that were acknowledged; of datagrams, those that were sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
+    /// Sender of datagrams: those that were not sent because it was held up, or had no room in its session's budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped_packets: Option<u64>,
     /// Sender: segments sent again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retransmissions: Option<u64>,

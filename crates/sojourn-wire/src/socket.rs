@@ -6,6 +6,14 @@ use socket2::{Domain, Protocol, Socket, Type};
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddrV4;
 
+/// IPv4 and UDP.
+pub const UDP_HEADER_BYTES: u32 = 28;
+
+/// Bytes of a datagram on the wire whose payload has `payload_bytes`.
+pub fn ip_bytes(payload_bytes: usize) -> u64 {
+    payload_bytes as u64 + u64::from(UDP_HEADER_BYTES)
+}
+
 /// A non-blocking socket for one end of `flow`, with its code point; `ecn` is the ECN field of what it sends, which the
 /// kernel sets itself for TCP.
 pub fn open(flow: &FlowPlan, kind: Type, ecn: u8) -> Result<Socket, WireError> {

@@ -2,10 +2,13 @@
 
 use crate::poll::Interest;
 use sojourn_core::Span;
+use std::fs::OpenOptions;
 use std::io::{Error, Result};
 use std::mem::{MaybeUninit, size_of};
 use std::os::fd::AsRawFd;
+use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
 
 /// Nanoseconds of CLOCK_MONOTONIC.
 pub fn monotonic_nanos() -> u64 {
@@ -84,6 +87,26 @@ pub fn wait(set: &mut [Interest], patience: Span) -> Result<bool> {
     if count < 0 { Err(Error::last_os_error()) } else { Ok(count > 0) }
 }
 
+/// The first eight bytes of `file` as a number that all processes share which map it. It stays mapped until the process
+/// ends.
+pub fn shared_word(file: &Path) -> Result<&'static AtomicU64> {
+    let file = OpenOptions::new().read(true).write(true).open(file)?;
+    if file.metadata()?.len() < size_of::<AtomicU64>() as u64 {
+        return Err(Error::other("the file has less than 8 bytes"));
+    }
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at a place that the kernel chooses; no memory of this process is touched.
+    let place = unsafe {
+        libc::mmap(std::ptr::null_mut(), size_of::<AtomicU64>(), access, libc::MAP_SHARED, file.as_raw_fd(), 0)
+    };
+    if place == libc::MAP_FAILED {
+        return Err(Error::last_os_error());
+    }
+    // SAFETY: the mapping begins at a page, which is aligned enough, has the size of the number, is never unmapped, and is
+    // only used as an atomic number. Whoever cuts the file short makes the process end, as a missing page does.
+    Ok(unsafe { &*place.cast::<AtomicU64>() })
+}
+
 /// What the kernel says of a TCP connection; `None` for what an older kernel does not say.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpInfo {
@@ -91,12 +114,22 @@ pub struct TcpInfo {
     pub in_loss: bool,
     /// Timeouts of the segment that is first in line, so far.
     pub consecutive_timeouts: u8,
+    /// Payload bytes of a segment that it sends.
+    pub segment_bytes: u32,
+    /// Segments that were sent and not acknowledged.
+    pub unacknowledged: u32,
     /// Smoothed round-trip time; zero before the first sample.
     pub rtt: Span,
     /// Congestion window in segments.
     pub cwnd_packets: u32,
     /// Segments sent again.
     pub retransmissions: u32,
+    /// Segments sent, those without payload included.
+    pub segments_out: u32,
+    /// Bytes that were written and not sent yet.
+    pub unsent_bytes: u32,
+    /// Payload bytes sent, those that were sent again included.
+    pub sent_bytes: u64,
     /// Payload bytes acknowledged, with one for the SYN and one for the FIN as in Linux.
     pub acked_bytes: u64,
     /// Retransmission timeouts (Linux 6.7).
@@ -107,10 +140,15 @@ pub struct TcpInfo {
 mod place {
     pub const CA_STATE: usize = 1;
     pub const RETRANSMITS: usize = 2;
+    pub const SND_MSS: usize = 16;
+    pub const UNACKED: usize = 24;
     pub const RTT_MICROS: usize = 68;
     pub const SND_CWND: usize = 80;
     pub const TOTAL_RETRANS: usize = 100;
     pub const BYTES_ACKED: usize = 120;
+    pub const SEGS_OUT: usize = 136;
+    pub const NOTSENT_BYTES: usize = 144;
+    pub const BYTES_SENT: usize = 200;
     pub const TOTAL_RTO: usize = 240;
     /// TCP_CA_Loss.
     pub const LOSS: u8 = 4;
@@ -125,9 +163,14 @@ pub fn tcp_info(socket: &impl AsRawFd) -> Result<TcpInfo> {
     Ok(TcpInfo {
         in_loss: bytes[place::CA_STATE] == place::LOSS,
         consecutive_timeouts: bytes[place::RETRANSMITS],
+        segment_bytes: word(place::SND_MSS),
+        unacknowledged: word(place::UNACKED),
         rtt: Span::from_micros(u64::from(word(place::RTT_MICROS))),
         cwnd_packets: word(place::SND_CWND),
         retransmissions: word(place::TOTAL_RETRANS),
+        segments_out: word(place::SEGS_OUT),
+        unsent_bytes: word(place::NOTSENT_BYTES),
+        sent_bytes: long(place::BYTES_SENT),
         acked_bytes: long(place::BYTES_ACKED),
         timeouts: (length >= place::TOTAL_RTO + 2)
             .then(|| u16::from_ne_bytes([bytes[place::TOTAL_RTO], bytes[place::TOTAL_RTO + 1]])),

@@ -1,6 +1,7 @@
 //! The kernel's TCP.
 //!
-//! What a connection carries are messages, and a message begins with its own length: eight bytes, little-endian, counted
+//! Where the plan has a token, a connection begins with it, eight bytes, little-endian: a receiver neither counts nor answers
+//! anything before, and closes what begins otherwise. What follows are messages, and a message begins with its own length: eight bytes, little-endian, counted
 //! in the length; [`ENDLESS`] where it has none. When a message is whole its receiver answers with [`Answer`]: so the
 //! sender knows when the last byte was received, and not only when that was acknowledged.
 //!
@@ -8,6 +9,7 @@
 //! (`net.ipv4.tcp_slow_start_after_idle`, on by default): the initial one, or what halving the old one for each timeout
 //! of idle time leaves if that is more (`tcp_cwnd_restart`, RFC 2861). A shorter pause leaves the window as it is.
 
+mod account;
 mod receiver;
 mod sender;
 
@@ -20,6 +22,8 @@ use sojourn_core::Time;
 const ENDLESS: u64 = u64::MAX;
 /// Bytes of a length, and so of the shortest message.
 const LENGTH_BYTES: usize = 8;
+/// Bytes of a token.
+const TOKEN_BYTES: usize = 8;
 
 /// A message has been received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,6 @@
 //! The event loop.
 
+use crate::budget::Budget;
 use crate::capture::Capture;
 use crate::clock::now;
 use crate::error::{Fault, WireError};
@@ -72,14 +73,15 @@ fn sleep(set: &mut PollSet, next: Time) -> Result<bool, WireError> {
 }
 
 fn endpoints(plan: &Plan) -> Result<Vec<Box<dyn Endpoint>>, WireError> {
-    let line = plan.timeline();
+    let (line, budget) = (plan.timeline(), Budget::open(plan.budget.as_ref())?);
+    let senders = plan.flows.iter().filter(|flow| flow.kind == Kind::Tcp && flow.role == Role::Send).count();
     let mut all: Vec<Box<dyn Endpoint>> = Vec::new();
     // Captures first: they miss nothing.
     for capture in &plan.captures {
         all.push(Box::new(Capture::new(capture, &line)?));
     }
     for flow in &plan.flows {
-        all.push(endpoint(flow, plan)?);
+        all.push(endpoint(flow, plan, budget, senders)?);
     }
     for (number, ping) in plan.pings.iter().enumerate() {
         all.push(Box::new(Ping::new(ping, &line, number)?));
@@ -87,14 +89,15 @@ fn endpoints(plan: &Plan) -> Result<Vec<Box<dyn Endpoint>>, WireError> {
     Ok(all)
 }
 
-fn endpoint(flow: &FlowPlan, plan: &Plan) -> Result<Box<dyn Endpoint>, WireError> {
+/// One end of `flow`, one of `senders` over TCP.
+fn endpoint(flow: &FlowPlan, plan: &Plan, budget: Budget, senders: usize) -> Result<Box<dyn Endpoint>, WireError> {
     let line = plan.timeline();
     Ok(match (flow.kind, flow.role) {
-        (Kind::Tcp, Role::Send) => Box::new(tcp::Sender::new(flow, &line, plan.common_clock)?),
-        (Kind::Tcp, Role::Receive) => Box::new(tcp::Receiver::new(flow, &line)?),
-        (Kind::Cbr, Role::Send) => Box::new(cbr::Sender::new(flow, &line)?),
+        (Kind::Tcp, Role::Send) => Box::new(tcp::Sender::new(flow, &line, (budget, senders), plan.common_clock)?),
+        (Kind::Tcp, Role::Receive) => Box::new(tcp::Receiver::new(flow, &line, budget)?),
+        (Kind::Cbr, Role::Send) => Box::new(cbr::Sender::new(flow, &line, budget)?),
         (Kind::Cbr, Role::Receive) => Box::new(cbr::Receiver::new(flow, &line)?),
-        (Kind::Udp, Role::Send) => Box::new(udp::Sender::new(flow, &line, plan.common_clock)?),
-        (Kind::Udp, Role::Receive) => Box::new(udp::Receiver::new(flow, &line)?),
+        (Kind::Udp, Role::Send) => Box::new(udp::Sender::new(flow, &line, budget, plan.common_clock)?),
+        (Kind::Udp, Role::Receive) => Box::new(udp::Receiver::new(flow, &line, budget)?),
     })
 }

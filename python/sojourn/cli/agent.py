@@ -28,12 +28,13 @@ _MOST_FLOWS = 256
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), metavar="FILE", help="The secret shared with the peers."
 )
-@click.option("--max-rate", default="100 Mbit/s", metavar="RATE", show_default=True, help="Most to send in all.")
+@click.option(
+    "--max-rate", default="100 Mbit/s", metavar="RATE", show_default=True, help="Most to send in all, as IP packets."
+)
 @click.option("--max-duration", default="300 s", metavar="TIME", show_default=True, help="Longest run.")
 @click.option(
     "--max-flows", type=click.IntRange(1, _MOST_FLOWS), default=16, show_default=True, help="Most flows of a run."
 )
-@click.option("--allow-unpaced", is_flag=True, help="Also send what only the path bounds: libutp, calls.")
 @click.option("--once", is_flag=True, help="End after one run.")
 def agent(
     listen: str,
@@ -42,7 +43,6 @@ def agent(
     max_rate: str,
     max_duration: str,
     max_flows: int,
-    allow_unpaced: bool,
     once: bool,
 ) -> None:
     """Be the other end of `sojourn run FILE --backend hosts --peer ADDRESS`.
@@ -60,7 +60,7 @@ def agent(
         raise input_error(f'--max-rate is {max_rate!r}; allowed is a rate such as "10 Mbit/s"', key="--max-rate")
     duration_s = _native.seconds("--max-duration", max_duration)
     secret = shared_secret(secret_file)
-    limits = Limits(int(rate[0]), duration_s, max_flows, allow_unpaced)
+    limits = Limits(int(rate[0]), duration_s, max_flows)
     signal.signal(signal.SIGTERM, _interrupt)
     with listening(listen, port, secret, limits) as listener:
         _tell(f"listening on port {port} of {listen}; flows take the ports {port + 1} to {port + max_flows}")

@@ -71,7 +71,12 @@ class Observed:
             for flow in self.job.flows
             if (problem := self.report.flows[flow.id].get("problem"))
         ]
-        return [*self.job.remarks, *ended]
+        skipped = [
+            f"flow {flow.index} of group {flow.group} skipped {packets} datagrams that it could not send in time"
+            for flow in self.job.flows
+            if (packets := self.report.flows[flow.id].get("skipped_packets"))
+        ]
+        return [*self.job.remarks, *ended, *skipped]
 
     @property
     def links(self) -> list[str]:

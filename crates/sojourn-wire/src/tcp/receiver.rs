@@ -1,27 +1,37 @@
 //! The receiving end of a flow: listens, counts, answers.
 
+use super::account::Account;
 use super::sender::control_name;
-use super::{Answer, ENDLESS, LENGTH_BYTES};
+use super::{Answer, ENDLESS, LENGTH_BYTES, TOKEN_BYTES};
 use crate::bins::Bins;
+use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
 use crate::socket::{bind, check_ecn, explain, open, set_control, would_wait};
+use crate::sys;
 use socket2::{Socket, Type};
 use sojourn_core::Time;
 use std::io::{Error, Read};
 
 /// Connections of a flow that may wait to be accepted: it has one at a time.
 const BACKLOG: i32 = 16;
-/// Bytes that one system call may take.
-const READ_BYTES: usize = 256 << 10;
+/// Connections that have not shown the token, at once: the oldest gives way.
+const STRANGERS: usize = 16;
+/// Bytes that one system call may take, and where there is a budget.
+const READ_BYTES: (usize, usize) = (256 << 10, 32 << 10);
+/// What the answers to a read have room for: acknowledgements of each of its segments.
+const ANSWER_BYTES: u64 = 32 * 60;
 
 /// Receives the connections of a flow.
 pub struct Receiver {
     flow: FlowPlan,
     line: Timeline,
+    budget: Budget,
+    /// When it acted last.
+    now: Time,
     listener: Socket,
     connections: Vec<Connection>,
     bins: Bins,
@@ -31,12 +41,41 @@ pub struct Receiver {
 
 struct Connection {
     socket: Socket,
+    account: Account,
+    token: Token,
     messages: Messages,
+}
+
+/// What is still to come of the token that a connection begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Token {
+    expected: [u8; TOKEN_BYTES],
+    seen: usize,
+}
+
+impl Token {
+    fn new(token: Option<u64>) -> Token {
+        let seen = if token.is_some() { 0 } else { TOKEN_BYTES };
+        Token { expected: token.unwrap_or(0).to_le_bytes(), seen }
+    }
+
+    /// Whether all of it was shown.
+    fn is_shown(&self) -> bool {
+        self.seen == TOKEN_BYTES
+    }
+
+    /// What follows the token in `bytes`; none where they are another.
+    fn strip<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (token, rest) = bytes.split_at(bytes.len().min(TOKEN_BYTES - self.seen));
+        let is_right = token == &self.expected[self.seen..][..token.len()];
+        self.seen += token.len();
+        is_right.then_some(rest)
+    }
 }
 
 impl Receiver {
     /// Listens for `flow`.
-    pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Receiver, WireError> {
+    pub fn new(flow: &FlowPlan, line: &Timeline, budget: Budget) -> Result<Receiver, WireError> {
         check_ecn(flow, None)?;
         let listener = open(flow, Type::STREAM, 0)?;
         let failed = |error: Error| explain(flow, "listening", &error);
@@ -50,10 +89,12 @@ impl Receiver {
         Ok(Receiver {
             flow: flow.clone(),
             line: *line,
+            budget,
+            now: Time::ZERO,
             listener,
             connections: Vec::new(),
             bins: Bins::new(*line),
-            buffer: vec![0; READ_BYTES],
+            buffer: vec![0; if budget.is_bounded() { READ_BYTES.1 } else { READ_BYTES.0 }],
             problem: None,
         })
     }
@@ -73,18 +114,34 @@ impl Receiver {
         }
         socket.set_nonblocking(true).map_err(failed)?;
         socket.set_tcp_nodelay(true).map_err(failed)?;
-        self.connections.push(Connection { socket, messages: Messages::default() });
+        let strangers = self.connections.iter().filter(|connection| !connection.token.is_shown()).count();
+        if strangers >= STRANGERS {
+            self.connections.remove(self.connections.iter().position(|open| !open.token.is_shown()).unwrap_or(0));
+        }
+        let token = Token::new(self.flow.token);
+        let account = Account::new(self.budget, 1);
+        self.connections.push(Connection { socket, account, token, messages: Messages::default() });
         Ok(())
+    }
+
+    /// When the budget has room for answers again, where it has none: nothing is read before, so that the sender waits.
+    fn waits_until(&self) -> Option<Time> {
+        self.budget.next(Purpose::Answer, ANSWER_BYTES, self.now)
     }
 
     /// Reads once from connection `index`; whether it goes on.
     fn read(&mut self, index: usize, now: Time) -> bool {
-        let Connection { socket, messages } = &mut self.connections[index];
-        match socket.read(&mut self.buffer) {
+        let Connection { socket, account, token, messages } = &mut self.connections[index];
+        let outcome = socket.read(&mut self.buffer);
+        if let (true, Ok(info)) = (self.budget.is_bounded(), sys::tcp_info(socket)) {
+            account.settle(&info, now);
+        }
+        match outcome {
             Ok(0) => false,
             Ok(bytes) => {
-                self.bins.add(now, bytes as u64);
-                messages.take(&self.buffer[..bytes]).into_iter().all(|total_bytes| {
+                let Some(rest) = token.strip(&self.buffer[..bytes]) else { return false };
+                self.bins.add(now, rest.len() as u64);
+                messages.take(rest).into_iter().all(|total_bytes| {
                     // An answer is far smaller than any send buffer, and its peer reads.
                     socket.send(&Answer { total_bytes, stamp: now }.to_bytes()).is_ok()
                 })
@@ -92,7 +149,7 @@ impl Receiver {
             Err(error) if would_wait(&error) => true,
             Err(error) => {
                 // A sender gives up what it has under way when its run ends.
-                if now + self.line.bin < self.line.end {
+                if token.is_shown() && now + self.line.bin < self.line.end {
                     let told = explain(&self.flow, "the connection ended early", &error).message;
                     self.problem.get_or_insert(told);
                 }
@@ -104,21 +161,23 @@ impl Receiver {
 
 impl Endpoint for Receiver {
     fn next(&self) -> Time {
-        Time::NEVER
+        if self.connections.is_empty() { Time::NEVER } else { self.waits_until().unwrap_or(Time::NEVER) }
     }
 
     fn wait(&self, set: &mut PollSet) {
         set.readable(&self.listener);
-        for connection in &self.connections {
-            set.readable(&connection.socket);
+        if self.waits_until().is_none() {
+            self.connections.iter().for_each(|connection| set.readable(&connection.socket));
         }
     }
 
     fn act(&mut self, now: Time, ready: &[Interest]) -> Result<(), WireError> {
+        self.now = now;
         let Some((listener, connections)) = ready.split_first() else { return Ok(()) };
         for index in (0..connections.len()).rev() {
-            if can_read(&connections[index]) && !self.read(index, now) {
-                self.connections.swap_remove(index);
+            if can_read(&connections[index]) && self.waits_until().is_none() && !self.read(index, now) {
+                // Those who wait keep their order: the oldest stranger gives way first.
+                self.connections.remove(index);
             }
         }
         if can_read(listener) { self.accept() } else { Ok(()) }
@@ -182,6 +241,19 @@ impl Messages {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_shown_first_however_it_is_cut() {
+        let bytes = [&7u64.to_le_bytes()[..], b"data"].concat();
+        for piece in [1, 3, 8, 12] {
+            let mut token = Token::new(Some(7));
+            let rest: Vec<u8> =
+                bytes.chunks(piece).flat_map(|piece| token.strip(piece).expect("it is right").to_vec()).collect();
+            assert_eq!((rest.as_slice(), token.is_shown()), (&b"data"[..], true), "pieces of {piece}");
+        }
+        assert_eq!(Token::new(Some(7)).strip(&[7, 1]), None);
+        assert_eq!(Token::new(None).strip(b"data"), Some(&b"data"[..]));
+    }
 
     fn stream(lengths: &[u64]) -> Vec<u8> {
         let message = |&length: &u64| [&length.to_le_bytes()[..], &vec![0; length as usize - LENGTH_BYTES]].concat();

@@ -1,7 +1,9 @@
 //! The sending end of a flow.
 
-use super::{Answer, ENDLESS, LENGTH_BYTES};
+use super::account::{Account, Allowance, SETTLE_EVERY, payload_rate};
+use super::{Answer, ENDLESS, LENGTH_BYTES, TOKEN_BYTES};
 use crate::bins::Samples;
+use crate::budget::Budget;
 use crate::clock::{Timeline, now};
 use crate::error::WireError;
 use crate::plan::FlowPlan;
@@ -29,7 +31,12 @@ pub struct Sender {
     flow: FlowPlan,
     control: Option<String>,
     common_clock: bool,
+    budget: Budget,
+    /// Flows over TCP that share it.
+    senders: usize,
     end: Time,
+    /// When it acted last.
+    now: Time,
     application: Application,
     unsent_bytes: i32,
     connection: Option<Connection>,
@@ -44,8 +51,15 @@ pub struct Sender {
 
 struct Connection {
     socket: Socket,
+    /// Whether the other side was asked for it: the budget may not have had room for that yet.
+    requested: bool,
     connected: bool,
-    /// The part of a message's length that is still to be written.
+    account: Account,
+    /// When the budget has room again for what it lacked room for.
+    waits_until: Option<Time>,
+    /// When it is next compared with what the kernel has sent.
+    settles_at: Time,
+    /// What is still to be written of the token and of a message's length.
     length: Vec<u8>,
     /// Bytes of the message behind its length that are still to be written.
     left_bytes: u64,
@@ -88,7 +102,11 @@ impl Timeouts {
 
 impl Connection {
     fn wants_to_write(&self) -> bool {
-        !self.connected || !self.length.is_empty() || (self.left_bytes > 0 && !self.paused)
+        self.waits_until.is_none() && (!self.connected || self.has_more())
+    }
+
+    fn has_more(&self) -> bool {
+        !self.length.is_empty() || (self.left_bytes > 0 && !self.paused)
     }
 
     fn supply(&mut self, bytes: u64) {
@@ -98,25 +116,70 @@ impl Connection {
         self.is_whole = false;
     }
 
-    /// Looks at what the kernel knows.
-    fn look(&mut self) {
+    /// Looks at what the kernel knows, and pays for what it has sent.
+    fn look(&mut self, now: Time) {
         if let Ok(info) = sys::tcp_info(&self.socket) {
             self.timeouts.look(&info);
             self.info = Some(info);
+            if self.requested {
+                self.account.settle(&info, now);
+            }
+        }
+    }
+
+    /// Whether the kernel has nothing more to send.
+    fn is_drained(&self) -> bool {
+        self.info.is_some_and(|info| info.unacknowledged == 0 && info.unsent_bytes == 0)
+    }
+
+    /// When it wants to be woken, whatever its socket says.
+    fn next(&self) -> Time {
+        let settles_at = if self.account.is_bounded() { self.settles_at } else { Time::NEVER };
+        self.waits_until.unwrap_or(Time::NEVER).min(settles_at)
+    }
+
+    /// How much of `wanted` bytes may be written; notes until when there is to be waited.
+    fn allowed(&mut self, wanted: u64, now: Time) -> u64 {
+        if !self.account.is_bounded() {
+            return wanted;
+        }
+        self.look(now);
+        let Some(info) = &self.info else { return 0 };
+        match self.account.allowance(info, wanted, now) {
+            Allowance::Bytes(bytes) => bytes,
+            Allowance::Held => 0,
+            Allowance::From(time) => {
+                self.waits_until = Some(time);
+                0
+            }
+        }
+    }
+
+    fn wrote(&mut self, bytes: usize, now: Time) {
+        if let Some(info) = self.info.as_ref().filter(|_| self.account.is_bounded()) {
+            self.account.write(info, bytes as u64, now);
         }
     }
 }
 
 impl Sender {
     /// A sender of `flow`, which connects when its application starts.
-    pub fn new(flow: &FlowPlan, line: &Timeline, common_clock: bool) -> Result<Sender, WireError> {
+    pub fn new(
+        flow: &FlowPlan,
+        line: &Timeline,
+        (budget, senders): (Budget, usize),
+        common_clock: bool,
+    ) -> Result<Sender, WireError> {
         let traffic = tables::group(flow)?.traffic;
         let life = flow.life(line);
         let pauses = matches!(traffic, Traffic::OnOff { .. }) || life.1 < line.end;
         let sender = Sender {
             control: control_name(flow)?,
             common_clock,
+            budget,
+            senders,
             end: line.end,
+            now: Time::ZERO,
             application: tables::application(flow, &traffic, SEGMENT_BYTES, life),
             unsent_bytes: if pauses { UNSENT_BYTES.0 } else { UNSENT_BYTES.1 },
             flow: flow.clone(),
@@ -140,29 +203,43 @@ impl Sender {
             set_control(&self.flow, &socket, name)?;
         }
         let failed = |error: Error| explain(&self.flow, "setting up its socket", &error);
-        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, self.unsent_bytes).map_err(failed)?;
+        sys::set(&socket, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, self.unsent_bytes()).map_err(failed)?;
         // The port is chosen with the peer: so one that a connection to another peer had can be used again at once.
         sys::set(&socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1).map_err(failed)?;
-        if let Some(rate) = self.flow.max_rate()? {
-            // The kernel then paces whatever the control is; a rate above what fits is no bound for any link here.
-            let bytes_per_s = i32::try_from(rate.bits_per_second() / 8).unwrap_or(i32::MAX).max(1);
-            sys::set(&socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_s).map_err(failed)?;
-        }
+        self.pace(&socket, SEGMENT_BYTES).map_err(failed)?;
         // Closing gives up what is under way: a run that is over leaves nothing behind.
         socket.set_linger(Some(std::time::Duration::ZERO)).map_err(failed)?;
         Ok(socket)
+    }
+
+    /// What the kernel may hold unsent.
+    fn unsent_bytes(&self) -> i32 {
+        let held_bytes = Account::new(self.budget, self.senders).held_bytes();
+        held_bytes
+            .map_or(self.unsent_bytes, |held| self.unsent_bytes.min(i32::try_from(held).unwrap_or(i32::MAX).max(1)))
+    }
+
+    /// Has the kernel pace a socket whose segments have that many bytes, whatever its control is, where the flow has a
+    /// bound.
+    fn pace(&self, socket: &Socket, segment_bytes: u32) -> Result<(), Error> {
+        let Some(bits_per_s) = self.flow.max_rate_bps else { return Ok(()) };
+        // A rate above what fits is no bound for any link here.
+        let bytes_per_s = i32::try_from(payload_rate(bits_per_s / 8, segment_bytes)).unwrap_or(i32::MAX).max(1);
+        sys::set(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, bytes_per_s)
     }
 
     /// Replaces the connection by a fresh one.
     fn connect(&mut self) -> Result<&mut Connection, WireError> {
         self.disconnect();
         let socket = self.socket()?;
-        bind(&self.flow, &socket, 0)?;
-        connect(&self.flow, &socket)?;
-        Ok(self.connection.insert(Connection {
+        self.connection = Some(Connection {
             socket,
+            requested: false,
             connected: false,
-            length: Vec::new(),
+            account: Account::new(self.budget, self.senders),
+            waits_until: None,
+            settles_at: self.now,
+            length: self.flow.token.map_or(Vec::new(), |token| token.to_le_bytes().to_vec()),
             left_bytes: 0,
             paused: false,
             answer: Vec::new(),
@@ -170,14 +247,31 @@ impl Sender {
             is_whole: false,
             timeouts: Timeouts::default(),
             info: None,
-        }))
+        });
+        self.request()?;
+        Ok(self.connection.as_mut().expect("it was just made"))
+    }
+
+    /// Asks the other side for the connection, as soon as the budget has room for that.
+    fn request(&mut self) -> Result<(), WireError> {
+        let Some(connection) = self.connection.as_mut().filter(|connection| !connection.requested) else {
+            return Ok(());
+        };
+        connection.waits_until = connection.account.open(self.now).err();
+        if connection.waits_until.is_some() {
+            return Ok(());
+        }
+        connection.requested = true;
+        bind(&self.flow, &connection.socket, 0)?;
+        connect(&self.flow, &connection.socket)
     }
 
     /// Ends the connection, if there is one, and keeps its counters.
     fn disconnect(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        connection.look();
-        if connection.is_whole {
+        connection.look(self.now);
+        // A receiver may say that it has all and take it later; what the kernel would keep for it nobody counts any more.
+        if connection.is_whole && connection.is_drained() {
             // Nothing is under way: the usual end. If it fails, the connection ends the other way.
             let _ = connection.socket.set_linger(None);
         }
@@ -185,7 +279,8 @@ impl Sender {
         self.counters.retransmissions += u64::from(info.retransmissions);
         self.counters.timeouts += info.timeouts.map_or(connection.timeouts.seen, u64::from);
         // Linux counts the SYN.
-        self.counters.acked_bytes += info.acked_bytes.saturating_sub(1);
+        let besides = 1 + self.flow.token.map_or(0, |_| TOKEN_BYTES as u64);
+        self.counters.acked_bytes += info.acked_bytes.saturating_sub(besides);
     }
 
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
@@ -231,16 +326,42 @@ impl Sender {
         }
     }
 
+    /// Settles the connection's account when that is due, and asks for what the budget had no room for; whether there may
+    /// be written again.
+    fn on_budget(&mut self, now: Time) -> Result<bool, WireError> {
+        let Some(connection) = self.connection.as_mut().filter(|connection| connection.account.is_bounded()) else {
+            return Ok(false);
+        };
+        if connection.settles_at <= now {
+            connection.look(now);
+            connection.settles_at = now + SETTLE_EVERY;
+        }
+        if connection.waits_until.is_none_or(|until| until > now) {
+            return Ok(false);
+        }
+        connection.waits_until = None;
+        let connected = connection.connected;
+        self.request()?;
+        Ok(connected)
+    }
+
     /// The socket can be written: it is connected, or has room.
-    fn on_writable(&mut self) -> Result<(), WireError> {
+    fn on_writable(&mut self, now: Time) -> Result<(), WireError> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         if !connection.connected {
             if let Some(error) = connection.socket.take_error().ok().flatten() {
                 return Err(explain(&self.flow, &format!("connecting {}", receiver(&self.flow)), &error));
             }
             connection.connected = true;
+            connection.look(now);
+            if let (Some(info), true) = (connection.info, self.flow.max_rate_bps.is_some()) {
+                let failed = |error: Error| explain(&self.flow, "setting up its socket", &error);
+                let connection = self.connection.as_ref().expect("it is there");
+                self.pace(&connection.socket, info.segment_bytes).map_err(failed)?;
+            }
         }
-        match write(connection, &self.zeros) {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        match write(connection, &self.zeros, now) {
             Ok(()) => Ok(()),
             Err(error) if would_wait(&error) => Ok(()),
             Err(error) => {
@@ -313,7 +434,7 @@ impl Sender {
             return;
         }
         if let Some(connection) = &mut self.connection {
-            connection.look();
+            connection.look(now);
         }
         let info = self.connection.as_ref().filter(|connection| connection.connected).and_then(|open| open.info);
         let rtt = info.map(|info| info.rtt).filter(|rtt| !rtt.is_zero());
@@ -321,19 +442,28 @@ impl Sender {
     }
 }
 
-/// Writes what the connection has to say, until there is no room.
-fn write(connection: &mut Connection, zeros: &[u8]) -> std::io::Result<()> {
-    let had_something = connection.wants_to_write();
+/// Writes what the connection has to say, until there is no room, in the socket or in the budget.
+fn write(connection: &mut Connection, zeros: &[u8], now: Time) -> std::io::Result<()> {
+    let had_something = connection.has_more();
     while !connection.length.is_empty() {
-        let written = connection.socket.send(&connection.length)?;
+        let most = connection.allowed(connection.length.len() as u64, now) as usize;
+        if most == 0 {
+            return Ok(());
+        }
+        let written = connection.socket.send(&connection.length[..most])?;
         connection.length.drain(..written);
+        connection.wrote(written, now);
     }
     while connection.left_bytes > 0 && !connection.paused {
-        let most = connection.left_bytes.min(zeros.len() as u64) as usize;
+        let most = connection.allowed(connection.left_bytes.min(zeros.len() as u64), now) as usize;
+        if most == 0 {
+            return Ok(());
+        }
         let written = connection.socket.send(&zeros[..most])?;
         if connection.left_bytes != ENDLESS {
             connection.left_bytes -= written as u64;
         }
+        connection.wrote(written, now);
         if written < most {
             return Ok(());
         }
@@ -360,17 +490,20 @@ pub(super) fn control_name(flow: &FlowPlan) -> Result<Option<String>, WireError>
 
 impl Endpoint for Sender {
     fn next(&self) -> Time {
-        self.application.next.min(self.samples.next()).min(self.end)
+        let connection = self.connection.as_ref().map_or(Time::NEVER, Connection::next);
+        self.application.next.min(self.samples.next()).min(connection).min(self.end)
     }
 
     fn wait(&self, set: &mut PollSet) {
-        let Some(connection) = &self.connection else { return };
+        let Some(connection) = self.connection.as_ref().filter(|connection| connection.requested) else { return };
         if connection.wants_to_write() { set.both(&connection.socket) } else { set.readable(&connection.socket) }
     }
 
     fn act(&mut self, now: Time, ready: &[Interest]) -> Result<(), WireError> {
-        if ready.iter().any(can_write) {
-            self.on_writable()?;
+        self.now = now;
+        let is_due = self.on_budget(now)?;
+        if is_due || ready.iter().any(can_write) {
+            self.on_writable(now)?;
         }
         if ready.iter().any(can_read) && self.connection.as_ref().is_some_and(|connection| connection.connected) {
             self.on_readable(now)?;
@@ -389,7 +522,6 @@ impl Endpoint for Sender {
         let Sender { flow, samples, counters, completions, problem, .. } = *self;
         report.flows.push(FlowReport {
             id: flow.id,
-            delivered_bytes: None,
             completions: Some(completions),
             sent_bytes: Some(counters.acked_bytes),
             retransmissions: Some(counters.retransmissions),
@@ -397,6 +529,7 @@ impl Endpoint for Sender {
             rtt_ms: Some(samples.rtt_ms),
             cwnd_packets: Some(samples.cwnd_packets),
             problem,
+            ..FlowReport::default()
         });
     }
 }

@@ -4,12 +4,13 @@ use super::answering::Answering;
 use super::format::datagram_bytes;
 use super::sender::check;
 use crate::bins::Bins;
+use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, explain, open, would_wait};
+use crate::socket::{bind, explain, ip_bytes, open, would_wait};
 use crate::sys::{self, Batch};
 use crate::tables;
 use socket2::{Socket, Type};
@@ -24,6 +25,7 @@ const CE: u8 = 3;
 /// Receives the connections of a flow.
 pub struct Receiver {
     flow: FlowPlan,
+    budget: Budget,
     socket: Socket,
     answering: Answering,
     batch: Batch,
@@ -32,7 +34,7 @@ pub struct Receiver {
 
 impl Receiver {
     /// Listens for `flow`.
-    pub fn new(flow: &FlowPlan, line: &Timeline) -> Result<Receiver, WireError> {
+    pub fn new(flow: &FlowPlan, line: &Timeline, budget: Budget) -> Result<Receiver, WireError> {
         let group = tables::group(flow)?;
         let options = check(flow, &group)?;
         let socket = open(flow, Type::DGRAM, 0)?;
@@ -41,9 +43,10 @@ impl Receiver {
         bind(flow, &socket, flow.port)?;
         Ok(Receiver {
             flow: flow.clone(),
+            budget,
             socket,
             batch: Batch::new(BATCH, datagram_bytes(&options)),
-            answering: Answering::new(options, flow.token),
+            answering: Answering::new(options, flow.token.unwrap_or(0)),
             bins: Bins::new(*line),
         })
     }
@@ -62,11 +65,15 @@ impl Receiver {
             self.bins.add(now, outcome.new_bytes);
             answers.extend(outcome.answer);
         }
-        answers.into_iter().try_for_each(|answer| self.send(&answer))
+        answers.into_iter().try_for_each(|answer| self.send(&answer, now))
     }
 
-    fn send(&self, answer: &[u8]) -> Result<(), WireError> {
+    /// Sends an answer; one for which the budget has no room is lost, as in a full queue.
+    fn send(&self, answer: &[u8], now: Time) -> Result<(), WireError> {
         let Some(peer) = self.answering.peer() else { return Ok(()) };
+        if !self.budget.take(Purpose::Answer, ip_bytes(answer.len()), now) {
+            return Ok(());
+        }
         match self.socket.send_to(answer, &peer.into()) {
             Err(error) if !would_wait(&error) && !is_gone(&error) => Err(explain(&self.flow, "answering", &error)),
             // An answer that cannot be sent is one that was lost.
@@ -94,7 +101,7 @@ impl Endpoint for Receiver {
             self.receive(now)?;
         }
         match self.answering.on_timer(now) {
-            Some(answer) => self.send(&answer),
+            Some(answer) => self.send(&answer, now),
             None => Ok(()),
         }
     }

@@ -1,13 +1,15 @@
 //! The sending end of a flow on its socket.
 
 use super::connection::{AllArrived, Connection};
+use super::format::datagram_bytes;
 use crate::bins::Samples;
+use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
-use crate::socket::{bind, connect, explain, open, would_wait};
+use crate::socket::{bind, connect, explain, ip_bytes, open, would_wait};
 use crate::sys::{self, Batch};
 use crate::tables;
 use socket2::{Socket, Type};
@@ -43,6 +45,9 @@ pub struct Sender {
     samples: Samples,
     completions: Vec<(f64, u64)>,
     batch: Batch,
+    /// The session's.
+    budget: Budget,
+    /// The flow's own.
     bound: Option<Bound>,
     /// When it acted last: its deadlines are seen from there.
     now: Time,
@@ -61,7 +66,7 @@ impl Bound {
         self.until <= now + BURST
     }
 
-    fn spend(&mut self, bytes: usize, now: Time) {
+    fn spend(&mut self, bytes: u64, now: Time) {
         self.until = self.until.max(now) + self.serializer.transmit(bytes as u32);
     }
 
@@ -90,7 +95,7 @@ pub fn check(flow: &FlowPlan, group: &Group) -> Result<Options, WireError> {
 
 impl Sender {
     /// A sender of `flow`, which connects when its application starts.
-    pub fn new(flow: &FlowPlan, line: &Timeline, common_clock: bool) -> Result<Sender, WireError> {
+    pub fn new(flow: &FlowPlan, line: &Timeline, budget: Budget, common_clock: bool) -> Result<Sender, WireError> {
         let group = tables::group(flow)?;
         let options = check(flow, &group)?;
         let Some(control) = group.control else {
@@ -118,6 +123,7 @@ impl Sender {
             samples: Samples::new(*line),
             completions: Vec::new(),
             batch: Batch::new(BATCH.0, BATCH.1),
+            budget,
             bound: flow.max_rate()?.map(|rate| Bound { serializer: Serializer::new(rate), until: Time::ZERO }),
             now: Time::ZERO,
             problem: None,
@@ -139,7 +145,7 @@ impl Sender {
         self.disconnect();
         self.connections += 1;
         let transport = sojourn_transport::Sender::new(&self.options, self.control(self.connections)?);
-        let place = (self.flow.token, self.connections);
+        let place = (self.flow.token.unwrap_or(0), self.connections);
         Ok(self.connection.insert(Connection::new(transport, &self.options, place, self.now)))
     }
 
@@ -199,15 +205,25 @@ impl Sender {
         self.perform(answer.action)
     }
 
+    /// IP bytes of a full datagram.
+    fn largest_bytes(&self) -> u64 {
+        ip_bytes(datagram_bytes(&self.options))
+    }
+
     /// Sends all that may be sent now, in as few system calls as can be.
     fn transmit(&mut self, now: Time) -> Result<(), WireError> {
         let mut datagrams = Vec::new();
+        let largest_bytes = self.largest_bytes();
         let Some(connection) = &mut self.connection else { return Ok(()) };
-        while self.bound.as_ref().is_none_or(|bound| bound.allows(now)) {
+        while self.bound.as_ref().is_none_or(|bound| bound.allows(now))
+            && largest_bytes <= self.budget.room(Purpose::Data, now)
+        {
             let Some((message, ecn)) = connection.poll_transmit(now) else { break };
             let bytes = message.to_bytes();
+            let size = ip_bytes(bytes.len());
+            self.budget.spend(size, now);
             if let Some(bound) = &mut self.bound {
-                bound.spend(bytes.len(), now);
+                bound.spend(size, now);
             }
             datagrams.push((bytes, self.flow.dscp << 2 | ecn as u8));
         }
@@ -242,7 +258,9 @@ impl Endpoint for Sender {
     fn next(&self) -> Time {
         let connection = self.connection.as_ref().map_or(Time::NEVER, |connection| connection.deadline(self.now));
         let bound = self.bound.as_ref().and_then(|bound| bound.next(self.now)).unwrap_or(Time::NEVER);
-        self.application.next.min(self.samples.next()).min(connection).min(bound)
+        let budget =
+            self.connection.as_ref().and_then(|_| self.budget.next(Purpose::Data, self.largest_bytes(), self.now));
+        self.application.next.min(self.samples.next()).min(connection).min(bound).min(budget.unwrap_or(Time::NEVER))
     }
 
     fn wait(&self, set: &mut PollSet) {
@@ -272,7 +290,6 @@ impl Endpoint for Sender {
         let Sender { flow, samples, past: (bytes, counts), completions, problem, .. } = *self;
         report.flows.push(FlowReport {
             id: flow.id,
-            delivered_bytes: None,
             completions: Some(completions),
             sent_bytes: Some(bytes),
             retransmissions: Some(counts.retransmissions),
@@ -280,6 +297,7 @@ impl Endpoint for Sender {
             rtt_ms: Some(samples.rtt_ms),
             cwnd_packets: Some(samples.cwnd_packets),
             problem,
+            ..FlowReport::default()
         });
     }
 }

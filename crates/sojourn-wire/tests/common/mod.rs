@@ -68,6 +68,20 @@ pub fn in_bins(bin_s: f64, duration_s: f64, flows: &[Value]) -> (Value, Value) {
     (receiver.join().expect("the receiver ends").expect("the receiver's report"), sender)
 }
 
+/// Runs both ends of `flows`, the sending one within a budget; the reports of receiver and sender.
+pub fn within_budget(duration_s: f64, flows: &[Value], rate_bps: u64, burst_bytes: u64) -> (Value, Value) {
+    let file = std::env::temp_dir().join(format!("sojourn-wire-budget-{}-{}", std::process::id(), free_port()));
+    std::fs::write(&file, [0; 8]).expect("a file");
+    let start = now().as_secs_f64() + 0.1;
+    let receiver = plan(start, duration_s, "receive", flows);
+    let receiver = std::thread::spawn(move || report(&receiver));
+    let mut sender = plan(start, duration_s, "send", flows);
+    sender["budget"] = json!({"rate_bps": rate_bps, "burst_bytes": burst_bytes, "file": file});
+    let sender = report(&sender);
+    std::fs::remove_file(&file).expect("it is there");
+    (receiver.join().expect("the receiver ends").expect("the receiver's report"), sender.expect("the sender's report"))
+}
+
 /// Bytes of all bins.
 pub fn delivered(report: &Value, flow: usize) -> u64 {
     bins(report, flow).iter().sum()

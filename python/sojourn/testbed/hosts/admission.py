@@ -27,11 +27,9 @@ class Limits:
     """What an agent allows."""
 
     rate_bps: int = 100_000_000
-    """Most that the agent sends in all: payload of its own controls over UDP, datagrams at a rate."""
+    """Most that the agent sends in all, as IP packets (see `budget`)."""
     duration_s: float = 300.0
     flows: int = 16
-    unpaced: bool = False
-    """Whether the agent may send what it cannot bound in rate: the kernel's TCP, libutp, calls."""
 
     def document(self) -> Message:
         """Return them as a message has them."""
@@ -73,16 +71,13 @@ def plan(request: Message, limits: Limits, ends: Ends, now_s: float) -> dict[str
 
 
 def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
-    """Give each sender over UDP and TCP its part of the rate; raises RefusedError where that is not enough."""
+    """Give each sender its part of the rate, so that none starves; raises RefusedError where that is not enough.
+
+    That no more is sent in all is the budget's to see to.
+    """
     sending = [flow for flow in flows if flow["role"] == "send"]
-    unpaced = [flow for flow in sending if is_unpaced(flow)]
-    if unpaced and not limits.unpaced:
-        raise RefusedError(
-            f"flow {unpaced[0]['id']}: the agent is asked to send {_name(unpaced[0])}, whose rate it cannot bound; "
-            "its option --allow-unpaced allows that"
-        )
-    fixed_bps = sum(_fixed_bps(flow) for flow in sending if flow["kind"] == "cbr" and not is_unpaced(flow))
-    paced = [flow for flow in sending if flow["kind"] in ("udp", "tcp")]
+    fixed_bps = sum(_fixed_bps(flow) for flow in sending if flow["kind"] == "cbr")
+    paced = [flow for flow in sending if flow["kind"] != "cbr"]
     left_bps = int((limits.rate_bps - fixed_bps) // max(1, len(paced)))
     if left_bps < 0 or (paced and left_bps < 1):
         raise RefusedError(
@@ -93,17 +88,11 @@ def bound(flows: Sequence[dict[str, Any]], limits: Limits) -> None:
         flow["max_rate_bps"] = left_bps
 
 
-def is_unpaced(flow: dict[str, Any]) -> bool:
-    """Tell whether nothing but the path bounds the rate at which a flow is sent."""
-    return bool(flow["kind"] == "utp" or (flow["kind"] == "cbr" and flow["traffic"].get("kind") != "cbr"))
-
-
-def _name(flow: dict[str, Any]) -> str:
-    return "over libutp" if flow["kind"] == "utp" else f"traffic of the kind {str(flow['traffic'].get('kind'))[:20]!r}"
-
-
 def _fixed_bps(flow: dict[str, Any]) -> float:
+    """Return the rate that datagrams have whatever happens; of calls and padding only the budget knows."""
     traffic = flow["traffic"]
+    if traffic.get("kind") != "cbr":
+        return 0.0
     rate = _native.quantity(str(traffic.get("rate")))
     size = _native.quantity(str(traffic.get("packet", "1500 B")))
     if rate is None or rate[1] != "bit/s" or size is None or size[1] != "B":

@@ -14,6 +14,7 @@ from sojourn.reading import input_error
 from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import admission, protocol
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
+from sojourn.testbed.hosts.budget import budget
 from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.testbed.hosts.protocol import Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
@@ -69,14 +70,15 @@ def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool
     Each has a thread of its own, so that one who says nothing keeps nobody waiting; runs come one at a time.
     """
     visitors = _Visitors()
-    place = _Place(listener.getsockname()[1] + 1, settings, tell)
-    try:
-        while not (once and place.done.is_set()):
-            accepted = _accept(listener)
-            if accepted is not None:
-                visitors.receive(*accepted, place)
-    finally:
-        visitors.send_away()
+    with budget(settings.limits.rate_bps) as shared:
+        place = _Place(listener.getsockname()[1] + 1, settings, tell, shared)
+        try:
+            while not (once and place.done.is_set()):
+                accepted = _accept(listener)
+                if accepted is not None:
+                    visitors.receive(*accepted, place)
+        finally:
+            visitors.send_away()
 
 
 def _accept(listener: socket.socket) -> tuple[socket.socket, str] | None:
@@ -97,6 +99,8 @@ class _Place:
     first_port: int
     settings: Settings
     tell: Tell
+    budget: Message
+    """What all its runs may send, one after the other."""
     running: threading.Lock = field(default_factory=threading.Lock)
     """Held by the session that has a run."""
     done: threading.Event = field(default_factory=threading.Event)
@@ -215,11 +219,13 @@ class _Session:
         _expect(request, "run")
         ends = Ends(self._line.local, self._line.peer, self._place.first_port)
         plan = admission.plan(request, self._settings.limits, ends, time.monotonic())
+        plan["budget"] = self._place.budget
         with self._alone(), endpoints(plan) as running:
             self._tell(f"{ends.peer}: {len(plan['flows'])} flows for {plan['duration_s']:g} s")
             self._line.send("ready")
             self._watch(running, plan["start_at_s"] + plan["duration_s"] + _OVERTIME_S)
             report = running.report()
+        self._line.pace(self._settings.limits.rate_bps)
         self._line.send("report", report=report, kernel=os.uname().release)
         # It compares the clocks once more.
         _expect(self._request(_REQUEST_S), "bye")

@@ -46,7 +46,7 @@ def halves(job: Job, seed: int, ends: Ends, limits: Limits) -> tuple[dict[str, A
     tokens = [secrets.randbits(_TOKEN_BITS) for _ in job.flows]
     pairs = [_ends(flow, seed, token) for flow, token in zip(job.flows, tokens, strict=True)]
     near = [one for one, _ in pairs]
-    bound(near, replace(limits, unpaced=True))
+    bound(near, limits)
     asked = [
         {"direction": "forward" if flow.forward else "reverse", **{key: far[key] for key in _ASKED}}
         for flow, (_, far) in zip(job.flows, pairs, strict=True)

@@ -11,6 +11,8 @@ BEAT_S = 1.0
 PATIENCE_S = 15.0
 """How long the other side may be silent in a run: the connection shares a queue that may hold seconds."""
 _READ_BYTES = 1 << 16
+# Of a bounded rate, what is written at once.
+_PIECE_S, _LEAST_PIECE_BYTES = 0.02, 1500
 
 
 class GoneError(Exception):
@@ -31,6 +33,7 @@ class Line:
         self._messages: deque[Message] = deque()
         self._heard_s = time.monotonic()
         self._beat_s = 0.0
+        self._bytes_per_s: float | None = None
         self._last_words: Exception | None = None
 
     @property
@@ -46,9 +49,22 @@ class Line:
         """Take lines of this length from now on."""
         self._decoder.limit_bytes = limit_bytes
 
+    def pace(self, rate_bps: int) -> None:
+        """Send no faster than this from now on: a report may be long, and the rate holds for it as well."""
+        self._bytes_per_s = rate_bps / 8
+
     def send(self, kind: str, /, **fields: object) -> None:
         """Send a message; raises GoneError where the other side takes nothing for too long."""
         data = memoryview(encode({"type": kind, **fields}))
+        if self._bytes_per_s is None:
+            return self._write(data)
+        size = max(_LEAST_PIECE_BYTES, int(self._bytes_per_s * _PIECE_S))
+        for piece in (data[at : at + size] for at in range(0, len(data), size)):
+            self._write(piece)
+            time.sleep(len(piece) / self._bytes_per_s)
+        return None
+
+    def _write(self, data: memoryview) -> None:
         while data:
             _, writable, _ = select.select([], [self._socket], [], self.patience_s)
             if not writable:

@@ -18,6 +18,7 @@ from sojourn.spelling import spelled
 from sojourn.testbed.errors import ClockJumpedError, TestbedError
 from sojourn.testbed.hosts import asking, protocol
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
+from sojourn.testbed.hosts.budget import budget
 from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.testbed.hosts.protocol import DEFAULT_PORT, Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
@@ -194,7 +195,10 @@ class _Session:
         start_s = time.monotonic() + _START_S + BASE_S
         self._line.send("run", **request, start_at_s=start_s + offset_s)
         self._next("ready")
-        with endpoints({**plan, "start_at_s": start_s}) as running:
+        with (
+            budget(self._limits.rate_bps) as shared,
+            endpoints({**plan, "start_at_s": start_s, "budget": shared}) as running,
+        ):
             theirs = self._watch(running, start_s, plan["duration_s"], progress)
             own = running.report()
         self._compare_clocks(offset_s, error_s)

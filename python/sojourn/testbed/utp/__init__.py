@@ -189,7 +189,17 @@ class Flow:
         driver = self.entry.get("driver") or program()
         addresses = [str(self.entry[key]) for key in ("role", "local", "peer", "port")]
         tail = [str(self.size_bytes), str(int(self.entry.get("dscp", 0)) << 2), str(self.target_us)]
-        return [str(driver), *addresses, *(repr(float(time)) for time in times), *tail]
+        return [str(driver), *addresses, *(repr(float(time)) for time in times), *tail, *self._bounds(plan)]
+
+    def _bounds(self, plan: Mapping[str, Any]) -> list[str]:
+        """Return token, own rate and the session's budget as the driver takes them."""
+        token, budget = self.entry.get("token"), plan.get("budget")
+        own = ["-" if token is None else str(token), str(self.entry.get("max_rate_bps") or 0)]
+        if budget is None:
+            return [*own, "-", "0", "0"]
+        # Of the burst, data may use a third and answers another: crates/sojourn-wire/src/budget.rs.
+        parts = 1 if self.entry["role"] == "send" else 2
+        return [*own, str(budget["file"]), str(budget["rate_bps"]), str(budget["burst_bytes"] * parts // 3)]
 
     def start_s(self, plan: Mapping[str, Any]) -> float:
         """Return when it starts on CLOCK_MONOTONIC."""

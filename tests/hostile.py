@@ -1,0 +1,172 @@
+"""Peers of an agent that mean it no good: `python -m tests.hostile KIND AGENT PORT SECRET_FILE SECONDS`.
+
+Each knows the secret, asks for the heaviest run that the agent lets itself be asked for, and then treats the agent's
+flows in its own way. It prints what it saw as JSON. For network namespaces of the tests only.
+"""
+
+import json
+import select
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sojourn.testbed.hosts import world
+from sojourn.testbed.hosts.world import Peer
+
+FLOWS = 8
+LEAD_S = 2.0
+TOKEN = 7
+# Their length says that it is the whole of a transfer's connection.
+TRANSFER_BYTES = 14_480
+_BULK = {"kind": "bulk"}
+_TRANSFERS = {
+    "kind": "transfers",
+    "interval": "1 ms",
+    "size": {"kind": "fixed", "size": f"{TRANSFER_BYTES} B"},
+}
+
+
+def flow(kind: str, traffic: dict[str, Any], *, direction: str = "reverse") -> dict[str, Any]:
+    control = {"tcp": None, "cbr": None, "udp": {"kind": "newreno"}}[kind]
+    return {
+        "kind": kind,
+        "direction": direction,
+        "control": control,
+        "transport": {"preset": "linux"} if kind == "udp" else None,
+        "traffic": traffic,
+        "start_s": 0.0,
+        "stop_s": None,
+        "dscp": 0,
+        "ecn": False,
+        "seed": 1,
+        "token": TOKEN,
+    }
+
+
+def main(arguments: list[str]) -> None:
+    kind, agent, port, secret_file, seconds = arguments
+    flows, receive = KINDS[kind]
+    peer = Peer(agent, int(port), Path(secret_file).read_bytes().strip())
+    with world._connected(peer) as session:
+        offset_s, _ = session._offset()
+        start_s = time.monotonic() + LEAD_S
+        wish = {"duration_s": float(seconds), "bin_s": 0.1, "flows": flows}
+        session._line.send("run", **wish, start_at_s=start_s + offset_s)
+        session._next("ready")
+        seen: list[int] = [0] * len(flows)
+        local = session._line.local
+        threads = [
+            threading.Thread(target=receive, args=(local, agent, int(port) + 1 + place, seen, place), daemon=True)
+            for place in range(len(flows))
+        ]
+        for thread in threads:
+            thread.start()
+        while (found := session._line.poll(0.2)) is None or found["type"] == "beat":
+            session._line.beat()
+        print(json.dumps({"seen_bytes": sum(seen), "last": found["type"]}), flush=True)  # noqa: T201
+
+
+def listener(local: str, port: int, *, window_bytes: int = 0, segment_bytes: int = 0) -> socket.socket:
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if window_bytes:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window_bytes)
+    if segment_bytes:
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment_bytes)
+    listening.bind((local, port))
+    listening.listen(1024)
+    return listening
+
+
+def accepting(
+    local: str, port: int, serve: Callable[[socket.socket], None], *, window_bytes: int = 0, segment_bytes: int = 0
+) -> None:
+    """Serve every connection in a thread of its own."""
+    with listener(local, port, window_bytes=window_bytes, segment_bytes=segment_bytes) as listening:
+        while True:
+            link, _ = listening.accept()
+            threading.Thread(target=serve, args=(link,), daemon=True).start()
+
+
+def reads(link: socket.socket, seen: list[int], place: int) -> None:
+    """Count all, and answer each transfer as soon as its length is known: the next comes sooner."""
+    with suppress(OSError), link:
+        total = 0
+        while data := link.recv(1 << 16):
+            seen[place] += len(data)
+            if total == 0:
+                link.send(answer(TRANSFER_BYTES))
+            total += len(data)
+
+
+def answer(total_bytes: int) -> bytes:
+    return total_bytes.to_bytes(8, "little") + time.monotonic_ns().to_bytes(8, "little")
+
+
+def transfers(local: str, _agent: str, port: int, seen: list[int], place: int) -> None:
+    accepting(local, port, lambda link: reads(link, seen, place))
+
+
+def liar(local: str, _agent: str, port: int, seen: list[int], place: int) -> None:
+    """Say at once that a transfer has arrived, which has not, take none of it, and later all at once."""
+
+    opens_s = time.monotonic() + LEAD_S + 3.0
+
+    def serve(link: socket.socket) -> None:
+        with suppress(OSError), link:
+            select.select([link], [], [], 5)
+            link.send(answer(TRANSFER_BYTES))
+            time.sleep(max(0.0, opens_s - time.monotonic()))
+            while data := link.recv(1 << 16):
+                seen[place] += len(data)
+
+    accepting(local, port, serve, window_bytes=1)
+
+
+def staller(local: str, _agent: str, port: int, seen: list[int], place: int) -> None:
+    """Keep the window shut for seconds, and then open it wide."""
+
+    opens_s = time.monotonic() + LEAD_S + 3.0
+
+    def serve(link: socket.socket) -> None:
+        with suppress(OSError), link:
+            time.sleep(max(0.0, opens_s - time.monotonic()))
+            link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+            while data := link.recv(1 << 20):
+                seen[place] += len(data)
+
+    accepting(local, port, serve, window_bytes=1)
+
+
+def small(local: str, _agent: str, port: int, seen: list[int], place: int) -> None:
+    """Take segments of 88 bytes only: most of what is sent are headers."""
+    accepting(local, port, lambda link: reads(link, seen, place), segment_bytes=88)
+
+
+def flood_tcp(local: str, agent: str, port: int, seen: list[int], place: int) -> None:
+    """Send as much as goes, for the sake of the answers."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with suppress(OSError), socket.create_connection((agent, port), 5, (local, 0)) as link:
+            link.sendall(TOKEN.to_bytes(8, "little") + b"\xff" * 8)
+            while True:
+                seen[place] += link.send(bytes(1 << 16))
+        time.sleep(0.05)
+
+
+KINDS: dict[str, tuple[list[dict[str, Any]], Callable[..., None]]] = {
+    "transfers": ([flow("tcp", _TRANSFERS)] * FLOWS, transfers),
+    "liar": ([flow("tcp", _TRANSFERS)] * FLOWS, liar),
+    "staller": ([flow("tcp", _BULK)] * FLOWS, staller),
+    "small": ([flow("tcp", _BULK)] * FLOWS, small),
+    "flood": ([flow("tcp", _BULK, direction="forward")] * FLOWS, flood_tcp),
+}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
