@@ -16,6 +16,7 @@ from sojourn import _native
 from sojourn.pad import network as sockets
 from sojourn.pad.hops import APART_S, HopAnswer, Trace, past_bottleneck
 from sojourn.pad.network import PadError, sent_on
+from sojourn.pad.route import way_to
 from sojourn.pad.screen import document, read, sparkline, status, summary
 from sojourn.pad.session import Record, Session
 from sojourn.pad.settings import Limits, Settings
@@ -108,7 +109,7 @@ def test_a_full_buffer_in_packets_is_relieved_behind_the_bottleneck() -> None:
     assert record.padding_packets == len(network.padded)
 
 
-@pytest.mark.parametrize("behind", [0, 1, 2])
+@pytest.mark.parametrize("behind", [0, 1])
 def test_the_time_to_live_ends_at_the_first_hop_behind_the_queue(behind: int) -> None:
     network = FakeNetwork(behind=behind)
     assert Session(network, settings(60)).run().ttl == behind + 1
@@ -165,6 +166,57 @@ def test_a_time_to_live_that_ends_before_the_bottleneck_is_told() -> None:
     ):
         Session(network, settings(ttl=1)).run()
     assert network.padded == []
+
+
+def test_padding_does_not_arrive_at_another_host() -> None:
+    network = FakeNetwork(behind=2)
+    record = Session(network, settings()).run()
+    assert network.padded == []
+    assert "the target itself: padding would arrive at its UDP port 9; nothing is sent" in record.notes[1][1]
+    network = FakeNetwork(behind=1)
+    with pytest.raises(PadError, match=r"a time to live of 5 reaches the target itself, at hop 3"):
+        Session(network, settings(ttl=5)).run()
+    assert network.padded == []
+
+
+def test_whose_port_padding_arrives_at_is_said() -> None:
+    network = FakeNetwork(behind=2)
+    record = Session(network, settings(own_target=True)).run()
+    assert {ttl for _, ttl in network.padded} == {3}
+    assert record.notes[1][1] == "padding arrives at this machine's own UDP port 9"
+
+
+class PausedNetwork(FakeNetwork):
+    """One whose user is stopped for 6 s, and reads only then what came in the meantime."""
+
+    PAUSE_S = 6.0
+
+    def __init__(self, paused_s: float) -> None:
+        super().__init__()
+        self.paused_s = paused_s
+
+    def wait(self, until_s: float) -> None:
+        super().wait(until_s)
+        if self.clock_s >= 100 + self.paused_s:
+            self.clock_s += self.PAUSE_S
+            self.paused_s = float("inf")
+
+    def answers(self) -> list[float]:
+        found = [(at, rtt) for at, rtt in self.pending if at <= self.clock_s]
+        self.pending = [one for one in self.pending if one[0] > self.clock_s]
+        # A program sees the time at which it reads.
+        return [rtt + self.clock_s - at for at, rtt in found]
+
+
+@pytest.mark.parametrize("paused_s", [2.0, 40.0])
+def test_a_pause_is_not_taken_for_a_delay(paused_s: float) -> None:
+    network = PausedNetwork(paused_s)
+    record = Session(network, settings()).run()
+    assert max(rtt for _, rtt in record.rtts) <= BASE_S + 30 / LARGE_PPS + 0.01
+    assert len(record.rtts) > 1000
+    after = 100 + paused_s + PausedNetwork.PAUSE_S
+    # No more than the limit of a tenth of a second.
+    assert len([at for at, _ in network.padded if after <= at < after + 0.1]) <= 21
 
 
 def test_where_no_hop_shows_the_delay_nothing_is_sent() -> None:
@@ -308,6 +360,10 @@ def run(*arguments: object) -> "subprocess.CompletedProcess[str]":
         (["127.0.0.1", "--plot", "no-such/x.png"], "no-such: --plot: no such directory"),
         (["127.0.0.1", "--data", "no-such/x.json"], "no-such: --data: no such directory"),
         (["224.0.0.1"], "HOST: 224.0.0.1 is not the address of one host"),
+        (
+            ["127.255.255.255"],
+            "HOST: 127.255.255.255 reaches several hosts at once; allowed is the address of one host",
+        ),
         (["host.invalid"], "HOST: host.invalid has no IPv4 address"),
         (["192.0.2.1"], "192.0.2.1 is not this machine's own, and nobody is there to be asked"),
     ],
@@ -318,9 +374,25 @@ def test_bad_input_is_told_before_anything_is_sent(arguments: list[str], said: s
     assert done.returncode == 2
 
 
-def test_only_own_addresses_are_own() -> None:
-    assert sockets.is_own("127.0.0.1")
-    assert not sockets.is_own("192.0.2.1")
+def test_where_packets_to_an_address_go() -> None:
+    assert way_to("127.0.0.1") == "own"
+    assert way_to("127.255.255.255") == "many hosts"
+    assert way_to("192.0.2.1") not in {"own", "many hosts"}
+
+
+ANYTHING_CAN_BE_BOUND = """
+echo 1 > /proc/sys/net/ipv4/ip_nonlocal_bind
+ip link add a0 type veth peer name b0; ip link set a0 up; ip link set b0 up; ip address add 10.9.0.1/24 dev a0
+exec "$0" -c 'from sojourn.pad.route import way_to; print([way_to("10.9.0." + end) for end in ("1", "7", "255")])'
+"""
+
+
+def test_what_can_be_bound_to_is_not_thereby_own() -> None:
+    words = ["unshare", "--user", "--map-root-user", "--net", "sh", "-ec", ANYTHING_CAN_BE_BOUND, sys.executable]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    if done.returncode:
+        pytest.skip(f"no network namespace to be had: {done.stderr.strip()}")
+    assert done.stdout == "['own', 'one host', 'many hosts']\n"
 
 
 def test_without_permission_the_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

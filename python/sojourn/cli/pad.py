@@ -68,7 +68,8 @@ def pad(  # noqa: PLR0913 (the command's options)
     HOST is any host beyond the uplink that answers pings; padding dies just behind the bottleneck and does not get
     there. Nothing is padded while the delay is short, and padding that does not help is given up. IPv4 only.
     """
-    from sojourn.pad.network import Sockets, is_own
+    from sojourn.pad.network import Sockets
+    from sojourn.pad.route import way_to
     from sojourn.pad.settings import (
         MOST_BEFORE_S,
         MOST_DURATION_S,
@@ -84,6 +85,11 @@ def pad(  # noqa: PLR0913 (the command's options)
     limits = Limits(_bounded("--most", most, MOST_PPS), _bounded("--share", share, MOST_SHARE), duration_s)
     if before_s >= duration_s:
         raise input_error(f"--before {before}: it is shorter than --duration {duration}", key="--before", found=before)
+    address = _address(target)
+    way = way_to(address)
+    if way == "many hosts":
+        message = f"HOST: {address} reaches several hosts at once; allowed is the address of one host"
+        raise input_error(message, key="HOST", found=target)
     settings = Settings(
         limits,
         target_s=_seconds("--target", target_text, MOST_TARGET_S),
@@ -91,13 +97,13 @@ def pad(  # noqa: PLR0913 (the command's options)
         uplink_bps=None if uplink is None else _rate(uplink),
         base_s=None if base is None else _seconds("--base", base, MOST_TARGET_S),
         ttl=ttl,
+        own_target=way == "own",
     )
     if plot is not None:
         check_picture("--plot", plot)
     if data is not None:
         check_file("--data", data)
-    address = _address(target)
-    if not (yes or is_own(address)):
+    if not (yes or settings.own_target):
         _ask(target, address, limits.most_pps, limits.duration_s)
     network = Sockets(address, udp_echo)
     try:

@@ -37,6 +37,8 @@ class Trace:
     sent: int = 0
     rtts_s: dict[int, list[float]] = field(default_factory=dict)
     addresses: dict[int, str] = field(default_factory=dict)
+    arrived: int | None = None
+    """The smallest time to live with which a packet arrived at the target, where one has."""
 
     def due(self, now_s: float) -> int | None:
         """Return the time to live of the packet that goes now; then the next one is set."""
@@ -58,6 +60,8 @@ class Trace:
             return
         self.rtts_s.setdefault(answer.ttl, []).append(answer.rtt_s)
         self.addresses[answer.ttl] = answer.address
+        if answer.arrived:
+            self.arrived = min(answer.ttl, self.arrived or answer.ttl)
         if answer.arrived and answer.ttl < self.hops:
             full_rounds, rest = divmod(self.sent, self.hops)
             self.sent = full_rounds * answer.ttl + min(rest, answer.ttl)

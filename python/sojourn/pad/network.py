@@ -26,7 +26,8 @@ _ICMP = struct.Struct("!BBHHH")
 _SEQUENCE = struct.Struct("!I")
 # Where traceroute sends; a hop and a round have a port of their own, which their answer names.
 _FIRST_PORT = 33434
-_DISCARD_PORT = 9
+DISCARD_PORT = 9
+"""Where padding goes, should it arrive anywhere (RFC 863)."""
 _REMEMBERED_ROUNDS = 64
 _BUFFER_BYTES = 2048
 _LOSSES = {errno.EAGAIN, errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENOBUFS}
@@ -67,16 +68,6 @@ class Network(Protocol):
 
     def sent_bytes(self) -> int:
         """Return how many bytes this machine has sent on the path's interface."""
-
-
-def is_own(address: str) -> bool:
-    """Tell whether an address is this machine's: only those can be bound to."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
-        try:
-            trial.bind((address, 0))
-        except OSError:
-            return False
-    return True
 
 
 class Sockets:
@@ -164,7 +155,7 @@ class Sockets:
     def pad(self, ttl: int) -> None:
         """See `Network`."""
         self._padding.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
-        _try(lambda: self._padding.sendto(b"\0", (self._target, _DISCARD_PORT)))
+        _try(lambda: self._padding.sendto(b"\0", (self._target, DISCARD_PORT)))
 
     def sent_bytes(self) -> int:
         """See `Network`."""
@@ -198,7 +189,7 @@ def _interface_to(target: str) -> str:
     """Return the name of the interface by which packets to the target leave; empty where none has the address."""
     siocgifaddr = 0x8915
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
-        trial.connect((target, _DISCARD_PORT))
+        trial.connect((target, DISCARD_PORT))
         own = socket.inet_aton(trial.getsockname()[0])
         for _, name in socket.if_nameindex():
             try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sojourn import _native
 from sojourn.pad.hops import APART_S, MOST_HOPS, Trace, past_bottleneck
-from sojourn.pad.network import Network, PadError
+from sojourn.pad.network import DISCARD_PORT, Network, PadError
 from sojourn.pad.settings import PROBE_INTERVAL_S, Settings
 
 UPLINK_WINDOW_S = 10.0
@@ -15,6 +15,8 @@ UPLINK_WINDOW_S = 10.0
 _REPORT_S = 0.25
 _RETRACE_S = 30.0
 _UNANSWERED_S = 10.0
+_PAUSED_S = 0.05
+"""Who wakes up so much later than planned was not running meanwhile, and cannot tell when answers came."""
 
 
 @dataclass
@@ -81,6 +83,7 @@ class Session:
         self._retrace_s = 0.0
         self._least_s: dict[int, float] = {}
         self._hops = MOST_HOPS
+        self._arrived: int | None = None
         self._rule: _native.Padding | None = None
         if settings.base_s is not None:
             self.record.base_s = settings.base_s
@@ -90,8 +93,11 @@ class Session:
 
         Raises PadError where nothing answers, or the time to live that was given ends before the bottleneck.
         """
+        planned_s = self._began_s
         while (now := self._network.now()) < self._end_s:
             self.record.elapsed_s = now - self._began_s
+            if now - planned_s > _PAUSED_S:
+                self._forget_answers(now)
             self._measure(now)
             self._follow_trace(now)
             self._decide(now)
@@ -99,7 +105,8 @@ class Session:
             if now >= self._next_report_s:
                 self._next_report_s = now + _REPORT_S
                 report(self.record)
-            self._network.wait(min(self._next_s(), self._end_s))
+            planned_s = max(now, min(self._next_s(), self._end_s))
+            self._network.wait(planned_s)
         self.record.elapsed_s = self.settings.limits.duration_s
         report(self.record)
         return self.record
@@ -109,11 +116,18 @@ class Session:
         """The most packets per second, by what is known of the uplink."""
         return self.settings.limits.rate_pps(self.settings.uplink_bps or self.record.uplink_bps)
 
+    def _forget_answers(self, now: float) -> None:
+        """Throw away what came while this process was not running: how long it had been there is not known."""
+        if self._network.answers():
+            self._answered_s = now
+        self._network.hop_answers()
+
     def _measure(self, now: float) -> None:
         if now >= self._next_probe_s:
             self._next_probe_s = max(self._next_probe_s + PROBE_INTERVAL_S, now)
-            self._network.probe()
+            # Counted first: who is interrupted in between has sent it.
             self.record.probes += 1
+            self._network.probe()
         for rtt_s in self._network.answers():
             self._answered_s = now
             self.record.rtts.append((now - self._began_s, rtt_s))
@@ -152,6 +166,7 @@ class Session:
         medians_s = trace.medians_s()
         if medians_s:
             self._hops = max(medians_s)
+        self._arrived = trace.arrived or self._arrived
         self.record.hops = [(ttl, trace.addresses[ttl], rtt_s) for ttl, rtt_s in medians_s.items()]
         if self._rule is not None and self._rule.rate_pps > 0:
             self._choose_ttl(medians_s, now)
@@ -168,14 +183,13 @@ class Session:
         delay_s, idle_s = self._recent_delay_s(), self._least_s
         found = past_bottleneck(idle_s, medians_s, delay_s)
         given = self.settings.ttl
-        if given is None and found is None:
-            self._retrace_s = now + _RETRACE_S
-            self._note(
-                now, f"no hop shows the delay of {delay_s * 1e3:.0f} ms; nothing is sent. --ttl N sets one by hand"
-            )
+        if self._arrives(given or found):
+            self._refuse_target(now)
+        elif given is None and found is None:
+            self._wait_for_another_trace(now, f"no hop shows the delay of {delay_s * 1e3:.0f} ms; nothing is sent. "
+                                         "--ttl N sets one by hand")  # fmt: skip
         elif given is None:
-            self.record.ttl = found
-            self._note(now, f"hop {found} is the first behind the queue: padding dies there")
+            self._pad_to(found, now, f"hop {found} is the first behind the queue: padding dies there")
         elif given in medians_s and medians_s[given] - idle_s.get(given, 0) < delay_s / 2:
             raise PadError(
                 f"a time to live of {given} never reaches the bottleneck: hop {given} answers within "
@@ -183,9 +197,35 @@ class Session:
                 "Without --ttl it is found by tracing"
             )
         else:
-            self.record.ttl = given
             silent = "" if given in medians_s else "; that hop does not answer, so only the delay will tell"
-            self._note(now, f"padding with a time to live of {given}{silent}")
+            self._pad_to(given, now, f"padding with a time to live of {given}{silent}")
+
+    def _arrives(self, ttl: int | None) -> bool:
+        """Tell whether padding with this time to live ends at the target and not on the way."""
+        return ttl is not None and self._arrived is not None and ttl >= self._arrived
+
+    def _refuse_target(self, now: float) -> None:
+        """Send no padding to a host that is not this machine: it is meant to die at a router."""
+        if self.settings.own_target:
+            ttl = self.settings.ttl or self._arrived
+            self._pad_to(ttl, now, f"padding arrives at this machine's own UDP port {DISCARD_PORT}")
+            return
+        port = f"its UDP port {DISCARD_PORT}"
+        if self.settings.ttl is not None:
+            raise PadError(
+                f"a time to live of {self.settings.ttl} reaches the target itself, at hop {self._arrived}: padding "
+                f"would arrive at {port}. Take a smaller one, or a HOST further away"
+            )
+        self._wait_for_another_trace(now, f"the first hop behind the queue is the target itself: padding would arrive "
+                                     f"at {port}; nothing is sent. Take a HOST further away")  # fmt: skip
+
+    def _pad_to(self, ttl: int | None, now: float, text: str) -> None:
+        self.record.ttl = ttl
+        self._note(now, text)
+
+    def _wait_for_another_trace(self, now: float, text: str) -> None:
+        self._retrace_s = now + _RETRACE_S
+        self._note(now, text)
 
     def _decide(self, now: float) -> None:
         if now < self._watch_until_s or self._trace is not None:

@@ -52,3 +52,5 @@ class Settings:
     """Round-trip time of the idle path, where it is known."""
     ttl: int | None = None
     """Time to live of the padding; found by tracing where None."""
+    own_target: bool = False
+    """Whether the target is this machine, whose own port padding may arrive at."""
