@@ -51,9 +51,10 @@ bench: build
 validate: build
 	$(BIN)/python -m benchmarks.validate
 
-# Replay what a kernel's qdiscs did, as it was recorded; --live records it anew.
+# Replay what a kernel's qdiscs and its TCP did, as it was recorded; --live records it anew.
 conformance: build
 	$(BIN)/python -m benchmarks.conformance --strict
+	$(BIN)/python -m benchmarks.senders --strict
 
 # Any bytes for every parser and state machine, SECONDS for each (60): fuzz/README.md.
 fuzz:

@@ -28,7 +28,7 @@ def record(cases: Sequence[Case]) -> None:
     Raises TestbedError where the kernel is not there or fails.
     """
     kernel = choose(KERNEL)
-    with work_folder() as base, _importable():
+    with work_folder() as base, importable():
         folders = {base / f"job{number}": case for number, case in enumerate(cases)}
         for folder, case in folders.items():
             _write_job(folder, case)
@@ -56,7 +56,7 @@ def _write_job(folder: Path, case: Case) -> None:
 
 
 @contextmanager
-def _importable() -> Iterator[None]:
+def importable() -> Iterator[None]:
     """Let the kernel's Python find this package, which is not installed."""
     before = os.environ.get("PYTHONPATH")
     os.environ["PYTHONPATH"] = str(ROOT)

@@ -1,14 +1,15 @@
 """What a kernel's qdisc did with each packet, as it is kept in recordings/."""
 
-import io
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks import archive
+from benchmarks.archive import steps
 
 RECORDINGS = Path(__file__).resolve().parent / "recordings"
 
@@ -96,25 +97,18 @@ def save(name: str, recording: Recording) -> Path:
     ValueError
         If something would not be the same when read again.
     """
-    RECORDINGS.mkdir(exist_ok=True)
     path = RECORDINGS / f"{name.replace(' ', '-')}.zip"
     columns = {
-        "arrived": _steps(recording.arrived_ns // _TICK_NS),
+        "arrived": steps(recording.arrived_ns // _TICK_NS),
         "flow": recording.flow,
         "bytes": recording.bytes,
         "tos": recording.tos,
         "late": _late(recording),
-        "left": _steps(recording.left),
+        "left": steps(recording.left),
         "left_tos": recording.left_tos ^ recording.tos[recording.left],
         "before": recording.before - _arrived_by(recording.arrived_ns, recording.left_ns),
     }
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
-        # A fixed date: the same recording is the same file.
-        _add(archive, "about.json", json.dumps(recording.about, indent=1).encode())
-        for column, values in columns.items():
-            buffer = io.BytesIO()
-            np.save(buffer, _narrow(values))
-            _add(archive, f"{column}.npy", buffer.getvalue())
+    archive.write(path, recording.about, columns)
     again = load(name)
     for field in ("arrived_ns", "flow", "bytes", "tos", "left_ns", "left", "left_tos", "before"):
         if not np.array_equal(getattr(again, field), getattr(recording, field)):
@@ -127,27 +121,21 @@ def save(name: str, recording: Recording) -> Path:
 
 def load(name: str) -> Recording:
     """Read recordings/NAME.zip."""
-    with zipfile.ZipFile(RECORDINGS / f"{name.replace(' ', '-')}.zip") as archive:
-        about = json.loads(archive.read("about.json"))
-
-        def column(field: str) -> NDArray[np.int64]:
-            values: NDArray[np.int64] = np.load(io.BytesIO(archive.read(f"{field}.npy"))).astype(np.int64)
-            return values
-
-        arrived, sizes = np.cumsum(column("arrived")), column("bytes")
-        left, tos = np.cumsum(column("left")), column("tos")
-        left_ns = _left_at(column("late"), arrived[left], sizes[left], about["rate_bit_per_s"]) * _TICK_NS
-        return Recording(
-            about=about,
-            arrived_ns=arrived * _TICK_NS,
-            flow=column("flow"),
-            bytes=sizes,
-            tos=tos,
-            left_ns=left_ns,
-            left=left,
-            left_tos=column("left_tos") ^ tos[left],
-            before=column("before") + _arrived_by(arrived * _TICK_NS, left_ns),
-        )
+    about, columns = archive.read(RECORDINGS / f"{name.replace(' ', '-')}.zip")
+    arrived, sizes = np.cumsum(columns["arrived"]), columns["bytes"]
+    left, tos = np.cumsum(columns["left"]), columns["tos"]
+    left_ns = _left_at(columns["late"], arrived[left], sizes[left], about["rate_bit_per_s"]) * _TICK_NS
+    return Recording(
+        about=about,
+        arrived_ns=arrived * _TICK_NS,
+        flow=columns["flow"],
+        bytes=sizes,
+        tos=tos,
+        left_ns=left_ns,
+        left=left,
+        left_tos=columns["left_tos"] ^ tos[left],
+        before=columns["before"] + _arrived_by(arrived * _TICK_NS, left_ns),
+    )
 
 
 def _late(recording: Recording) -> NDArray[np.int64]:
@@ -179,16 +167,3 @@ def _arrived_by(arrived_ns: NDArray[np.int64], times_ns: NDArray[np.int64]) -> N
     """Return how many packets had arrived at each time, those of the same time included."""
     counts: NDArray[np.int64] = np.searchsorted(arrived_ns, times_ns, side="right")
     return counts
-
-
-def _steps(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.diff(values, prepend=0)
-
-
-def _narrow(values: NDArray[np.int64]) -> NDArray[Any]:
-    low, high = (int(values.min()), int(values.max())) if len(values) else (0, 0)
-    return values.astype(np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high)))
-
-
-def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
-    archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_LZMA)

@@ -9,6 +9,7 @@ mod padding;
 mod replay;
 mod run;
 mod scenario;
+mod senders;
 mod wire;
 
 use errors::{InputError, Interrupted, WireError};
@@ -55,6 +56,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(code_point, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
+    module.add_function(wrap_pyfunction!(senders::replay_sender, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;

@@ -4,6 +4,7 @@
 pub mod options;
 mod rate;
 mod receiver;
+pub mod replay;
 mod rtt;
 mod scoreboard;
 mod segment;

@@ -1,0 +1,1 @@
+"""Segment by segment against the TCP of a real kernel: recorder, cases, replay and comparison."""

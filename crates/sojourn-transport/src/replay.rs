@@ -1,0 +1,161 @@
+//! Recorded acknowledgements, replayed through a sender: what it sends, and its window after each.
+//!
+//! A recording of a real sender says when its application had data and which acknowledgements came when. Given the same, a
+//! sender that follows the same rules sends the same segments at the same times with the same windows.
+
+#[cfg(test)]
+mod tests;
+
+use crate::segment::{Block, MAX_BLOCKS, Segment};
+use crate::sender::{Sender, Transmit};
+use sojourn_congestion::Control;
+use sojourn_core::{Span, Time};
+
+/// Something that happens to the sender.
+#[derive(Clone, Copy, Debug)]
+pub struct Input {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub event: Event,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The application has so many bytes to send since the connection began.
+    Supply {
+        /// How many.
+        bytes: u64,
+    },
+    /// The connection was accepted.
+    Accepted,
+    /// An acknowledgement arrived.
+    Acknowledged(Segment),
+    /// Nothing: the state is looked at.
+    Look,
+}
+
+/// A segment that was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub transmit: Transmit,
+}
+
+/// The state after an input and what was sent on it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct State {
+    /// Congestion window in segments.
+    pub window: f64,
+    /// Slow-start threshold in segments; infinite before the first congestion.
+    pub threshold: f64,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub smoothed_rtt: Span,
+    /// Retransmission timeout.
+    pub timeout: Span,
+}
+
+/// What the sender did.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    /// What it sent, in order.
+    pub sent: Vec<Sent>,
+    /// Its state after each input.
+    pub states: Vec<State>,
+}
+
+/// Leads `sender` through `inputs`, which are in the order of time, and lets its timers go off between them. An input comes
+/// before a timer of the same time.
+///
+/// An acknowledgement of what the sender has not sent, because the recorded one was ahead, acknowledges what it has.
+pub fn replay(sender: Sender, inputs: &[Input]) -> Outcome {
+    let mut run = Run { sender, now: Time::ZERO, idle_since: None, outcome: Outcome::default() };
+    for input in inputs {
+        run.wait_until(input.at);
+        run.take(&input.event);
+    }
+    run.outcome
+}
+
+struct Run {
+    sender: Sender,
+    now: Time,
+    /// Since when everything that the application had is acknowledged.
+    idle_since: Option<Time>,
+    outcome: Outcome,
+}
+
+impl Run {
+    /// Lets the timers go off that are due before `until`.
+    fn wait_until(&mut self, until: Time) {
+        loop {
+            let due = self.sender.deadline(self.now);
+            if due >= until {
+                break;
+            }
+            self.now = self.now.max(due);
+            self.sender.on_timer(self.now);
+            self.send();
+        }
+        self.now = until;
+    }
+
+    fn take(&mut self, event: &Event) {
+        match event {
+            Event::Supply { bytes } => self.supply(*bytes),
+            Event::Accepted => self.sender.on_syn_ack(self.now),
+            Event::Acknowledged(segment) => self.acknowledge(segment),
+            Event::Look => {}
+        }
+        self.send();
+        let (control, rtt) = (self.sender.control(), self.sender.rtt());
+        self.outcome.states.push(State {
+            window: control.window(),
+            threshold: control.slow_start_threshold(),
+            smoothed_rtt: rtt.smoothed(),
+            timeout: rtt.timeout(),
+        });
+    }
+
+    fn supply(&mut self, bytes: u64) {
+        // As the simulator does it: RFC 5681 section 4.1.
+        if let Some(since) = self.idle_since.take()
+            && self.now.since(since) > self.sender.rtt().timeout()
+        {
+            self.sender.restart();
+        }
+        self.sender.supply(bytes);
+    }
+
+    fn acknowledge(&mut self, segment: &Segment) {
+        let sent = self.sender.sent();
+        let known = within(segment, sent);
+        self.sender.on_ack(&known, self.now);
+        if known.number == sent && sent == self.sender.end() {
+            self.idle_since.get_or_insert(self.now);
+        }
+    }
+
+    fn send(&mut self) {
+        while let Some(transmit) = self.sender.poll_transmit(self.now) {
+            self.outcome.sent.push(Sent { at: self.now, transmit });
+        }
+    }
+}
+
+/// What `segment` says of the first `sent` segments.
+fn within(segment: &Segment, sent: u32) -> Segment {
+    let number = segment.number.min(sent);
+    let mut known = Segment { number, blocks: 0, sack: [Block::default(); MAX_BLOCKS], ..*segment };
+    for block in segment.sack_blocks() {
+        let block = Block { start: block.start, end: block.end.min(sent) };
+        if block.start < block.end {
+            known.sack[usize::from(known.blocks)] = block;
+            known.blocks += 1;
+        }
+    }
+    known
+}
