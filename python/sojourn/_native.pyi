@@ -81,11 +81,12 @@ def replay_sender(
 ) -> tuple[list[tuple[str, str, bytes, list[str] | None]], list[tuple[str, str, bytes, list[str] | None]]]:
     """Lead the sender of the first group through recorded inputs; return what it sent, and its state after each input.
 
-    `inputs` are times (ns, never falling), events, values, and a row for each acknowledgement. Events are supply (the value
-    is the bytes that the application has had to send so far), accepted (of the connection), ack (the next segment
-    expected) and look, which does nothing. A row is the time (ns) that is echoed, the one-way delay (ns) of the segment that
-    caused it, whether a mark is echoed, and at most three SACK blocks. Segments are numbered from 0; each has one MSS. An
-    acknowledgement of what has not been sent counts as one of all that has. Chance is drawn from `seed`.
+    `inputs` are times (ns, never falling), events, values, and a row for each acknowledgement. Events are supply (the
+    value is the bytes that the application has had to send so far), accepted (of the connection), ack (the next
+    segment expected) and look, which does nothing. A row is the time (ns) that is echoed, the one-way delay (ns) of
+    the segment that caused it, whether a mark is echoed, and at most three SACK blocks. Segments are numbered from 0;
+    each has one MSS. An acknowledgement of what has not been sent counts as one of all that has. Chance is drawn from
+    `seed`.
     The columns of what was sent are time_ns, number and kind (a code into its categories: syn, new, again); those of
     states are cwnd and ssthresh (segments), srtt_s and rto_s. Raises ValueError where columns differ in length or go
     back, an event is unknown, or the first group has no congestion control.
