@@ -2,6 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
+use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd};
 use crate::link::{Link, Service};
@@ -35,7 +36,8 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     main.chain(reverse).chain(hops).collect()
 }
 
-fn options(group: &Group) -> Options {
+/// The transport options of `group`.
+pub fn options(group: &Group) -> Options {
     Options::new(&group.transport).expect("the scenario's options were checked")
 }
 
@@ -44,10 +46,19 @@ struct Builder<'a> {
     seed: u64,
     links: Vec<Link>,
     lines: Vec<Line>,
-    /// Lines that flows share: one per direction of travel and delay.
-    shared: HashMap<(Direction, Span), usize>,
+    /// Lines that flows share, by where packets travel and how long.
+    shared: HashMap<(Travel, Span), usize>,
+    answering: Answering,
     /// Flows so far.
     numbered: u32,
+}
+
+/// Where the packets of a line travel, behind the last link.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Travel {
+    One(Direction),
+    /// To the receiver and, as its answers, back to the sender.
+    ThereAndBack,
 }
 
 /// Where a flow stands.
@@ -63,13 +74,24 @@ struct FlowPlace {
 }
 
 /// The world of `scenario` with seed `seed` before its first event.
-pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted) -> World {
-    let mut builder =
-        Builder { scenario, seed, links: Vec::new(), lines: Vec::new(), shared: HashMap::new(), numbered: 0 };
+pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) -> World {
+    let mut builder = Builder {
+        scenario,
+        seed,
+        links: Vec::new(),
+        lines: Vec::new(),
+        shared: HashMap::new(),
+        answering: Answering::new(scenario, events),
+        numbered: 0,
+    };
     builder.add_links();
     let entrances = builder.chain_links();
-    let flows = builder.flows();
+    let mut flows = builder.flows();
+    builder.drop_unused_lines(&mut flows);
     let Builder { mut links, lines, .. } = builder;
+    if events == Events::Fused {
+        let_lag(scenario, &mut links, &lines, &flows);
+    }
     if wanted.packets {
         links[BOTTLENECK].log = Some(PacketLog::default());
     }
@@ -218,9 +240,8 @@ impl Builder<'_> {
     fn connections(&mut self, place: &FlowPlace, life: (Time, Time), options: &Options, flows: &mut Vec<Flow>) {
         let group = &self.scenario.groups[place.group];
         let rtt = group.rtt[place.index as usize];
-        let (there, back) = (rtt / 2, rtt - rtt / 2);
-        let of = |direction| if direction == group.direction { there } else { back };
-        let lines = [Direction::Forward, Direction::Reverse].map(|travel| self.shared_line(travel, of(travel)));
+        let (_, back) = halves(rtt);
+        let lines = self.flow_lines(group, rtt);
         let access = group.access_rate.map(|rate| {
             self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
             self.lines.len() - 1
@@ -265,11 +286,40 @@ impl Builder<'_> {
         links.map(|(_, _, link)| link.latency()).fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
-    fn shared_line(&mut self, travel: Direction, delay: Span) -> usize {
+    /// The lines behind the last link, for a flow's packets that travel forward and in reverse. Answers that are given on the
+    /// spot come before all others that take the same time back.
+    fn flow_lines(&mut self, group: &Group, rtt: Span) -> [usize; 2] {
+        let (there, back) = halves(rtt);
+        let of = |direction| if direction == group.direction { there } else { back };
+        let [forward, reverse] = [Direction::Forward, Direction::Reverse].map(|direction| (direction, of(direction)));
+        let forward = self.shared_line(Travel::One(forward.0), forward.1, LineEnd::Endpoint);
+        let both = self.shared_line(Travel::ThereAndBack, rtt, LineEnd::Answered(back));
+        let reverse = self.shared_line(Travel::One(reverse.0), reverse.1, LineEnd::Endpoint);
+        if self.answering.includes(group, rtt) { [both, both] } else { [forward, reverse] }
+    }
+
+    fn shared_line(&mut self, travel: Travel, delay: Span, end: LineEnd) -> usize {
         *self.shared.entry((travel, delay)).or_insert_with(|| {
-            self.lines.push(Line::constant(delay, LineEnd::Endpoint));
+            self.lines.push(Line::constant(delay, end));
             self.lines.len() - 1
         })
+    }
+
+    /// Leaves out the lines that no packet can take: the agenda has a slot for each.
+    fn drop_unused_lines(&mut self, flows: &mut [Flow]) {
+        let mut used = vec![false; self.lines.len()];
+        let of_links = self.links.iter().filter_map(|link| link.line);
+        let of_flows = flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access));
+        of_links.chain(of_flows).for_each(|line| used[line] = true);
+        let places: Vec<usize> =
+            used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + usize::from(used)))).collect();
+        let mut is_used = used.into_iter();
+        self.lines.retain(|_| is_used.next() == Some(true));
+        self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line]);
+        for flow in flows {
+            flow.lines = flow.lines.map(|line| places[line]);
+            flow.access = flow.access.map(|line| places[line]);
+        }
     }
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
@@ -328,6 +378,11 @@ impl Dialer {
     }
 }
 
+/// The base RTT `rtt` as the delays there and back.
+fn halves(rtt: Span) -> (Span, Span) {
+    (rtt / 2, rtt - rtt / 2)
+}
+
 /// Who listens to `traffic`, where it is a call.
 fn call(traffic: &Traffic) -> Option<Box<Call>> {
     if let Traffic::Voip(voip) = traffic { Some(Box::new(Call::new(voip))) } else { None }
@@ -372,7 +427,8 @@ fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
 /// IP and UDP headers of a datagram (RFC 791, RFC 768).
 const DATAGRAM_HEADER_BYTES: u32 = 28;
 
-fn header_bytes(group: &Group, options: &Options) -> u32 {
+/// Header bytes of every packet of `group`.
+pub fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
         Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
         Traffic::Voip(_) => Voip::HEADER_BYTES,
@@ -394,7 +450,7 @@ mod tests {
     fn keys(groups: &str) -> Vec<FlowKey> {
         let text = format!("duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n{groups}");
         let scenario = Scenario::parse(&text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        build(&scenario, 1, &Wanted::default()).flows.iter().map(|flow| flow.key).collect()
+        build(&scenario, 1, &Wanted::default(), Events::Fused).flows.iter().map(|flow| flow.key).collect()
     }
 
     fn group(name: &str, flows: u32, keys: &str) -> String {

@@ -7,7 +7,7 @@ use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
-use sojourn_transport::{Receiver, Segment, SegmentKind, Sender, SenderCounts};
+use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts};
 
 /// The receiver's port in the first connection; the next ones count up from here.
 pub const FIRST_PORT: u16 = 5_001;
@@ -195,6 +195,32 @@ impl Flow {
     pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
         let packet = self.packet(id, segment, payload_bytes);
         Packet { key: packet.key.reversed(), ..packet }
+    }
+
+    /// Its receiver.
+    #[inline]
+    pub fn receiver(&mut self) -> &mut Receiver {
+        let Endpoints::Transport(_, receiver) = &mut self.endpoints else {
+            unreachable!("only transports are answered")
+        };
+        receiver
+    }
+
+    /// The receiver gets a data packet at `at`.
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet, at: Time) -> Arrival {
+        let arrival = self.receiver().on_data(&packet.body, packet.ecn == Ecn::Ce, at);
+        self.counts.on_delay(at.since(packet.body.stamp));
+        if arrival.is_new {
+            self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
+        }
+        arrival
+    }
+
+    /// Whether the receiver has all that the application has supplied.
+    #[inline]
+    pub fn has_all(&self) -> bool {
+        matches!(&self.endpoints, Endpoints::Transport(sender, receiver) if receiver.next() == sender.end())
     }
 
     /// The counters of its present sender and all before, where it has one.

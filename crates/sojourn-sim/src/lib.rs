@@ -8,6 +8,7 @@ mod agenda;
 mod build;
 mod clock;
 mod flow;
+mod fuse;
 mod grants;
 mod line;
 mod link;

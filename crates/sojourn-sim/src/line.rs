@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 pub enum LineEnd {
     /// At the flow's endpoint.
     Endpoint,
+    /// At the sender, with the receiver's answer, which takes so long to come back from there.
+    Answered(Span),
     /// At the network's entrance for this direction of travel.
     Network(Direction),
     /// Where packets go that have crossed this link.
@@ -68,6 +70,16 @@ impl Line {
     /// Packets that enter from now on do so at `until` at the earliest, where they may not overtake each other.
     pub fn hold(&mut self, until: Time) {
         self.last_exit = self.last_exit.max(until + self.delay);
+    }
+
+    /// What every packet takes, where they all take the same.
+    pub fn constant_delay(&self) -> Option<Span> {
+        matches!(self.kind, Kind::Constant).then_some(self.delay)
+    }
+
+    /// The packet `place` places behind the next one to arrive, and when it does.
+    pub fn packet_mut(&mut self, place: usize) -> Option<(Time, &mut Packet)> {
+        self.packets.get_mut(place).map(|(time, packet)| (*time, packet))
     }
 
     /// Packets under way.

@@ -8,7 +8,7 @@ use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
-use sojourn_core::{Serializer, Stream, Time};
+use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
@@ -59,6 +59,48 @@ pub struct Link {
     spoilt: bool,
     /// When the packet on the wire will have been sent.
     wire_free_at: Time,
+    /// How far it may fall behind the present, where it may.
+    pub lag: Option<Lag>,
+}
+
+/// A link whose packets reach nobody for a while after they were sent may be served later than they are: when one arrives
+/// at it, when somebody looks at it, and at the latest when the first packet could be missed. It is then served at the
+/// instants at which it would have been.
+#[derive(Debug)]
+pub struct Lag {
+    /// The least time from the end of a packet on this link to the next event that it leads to.
+    pub most: Span,
+    /// When the wire is free, or the discipline wants to be asked again.
+    due: Time,
+    /// When the agenda has the link at the latest: no later than the most after it is due.
+    woken: Time,
+}
+
+impl Lag {
+    /// Idle.
+    pub fn new(most: Span) -> Lag {
+        Lag { most, due: Time::NEVER, woken: Time::NEVER }
+    }
+
+    /// The instant up to `until` at which the link has to be served.
+    #[inline]
+    pub fn due(&self, until: Time) -> Option<Time> {
+        (self.due <= until).then_some(self.due)
+    }
+
+    /// The link is due at `due`. When the agenda has to be told, if it does not wake the link by then.
+    #[inline]
+    pub fn set(&mut self, due: Time) -> Option<Time> {
+        self.due = due;
+        let earlier = due < self.woken && due + self.most < self.woken;
+        earlier.then(|| self.wake())
+    }
+
+    /// When to wake the link.
+    pub fn wake(&mut self) -> Time {
+        self.woken = if self.due == Time::NEVER { Time::NEVER } else { self.due + self.most };
+        self.woken
+    }
 }
 
 /// Counts what a queue drops and marks.
@@ -118,6 +160,7 @@ impl Link {
             wire_taken_at: Time::ZERO,
             spoilt: false,
             wire_free_at: Time::ZERO,
+            lag: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::build::{BOTTLENECK, build};
 use crate::clock::Stopwatch;
+use crate::fuse::Events;
 use crate::runs::{Interrupted, Monitor, Outcome, Wanted};
 use crate::series::{Recorder, Series};
 use crate::summary::record;
@@ -27,8 +28,18 @@ pub struct Session<S> {
 impl<S: Borrow<Scenario>> Session<S> {
     /// The run of `scenario` with seed `seed` before its first event.
     pub fn new(scenario: S, seed: u64, wanted: &Wanted) -> Session<S> {
+        Session::with(scenario, seed, wanted, Events::Fused)
+    }
+
+    /// The same with each event by itself: slower, and the same in all else, which the tests check.
+    #[doc(hidden)]
+    pub fn with_single_events(scenario: S, seed: u64, wanted: &Wanted) -> Session<S> {
+        Session::with(scenario, seed, wanted, Events::Single)
+    }
+
+    fn with(scenario: S, seed: u64, wanted: &Wanted, events: Events) -> Session<S> {
         let stopwatch = Stopwatch::start();
-        let mut world = build(scenario.borrow(), seed, wanted);
+        let mut world = build(scenario.borrow(), seed, wanted, events);
         world.start();
         Session { scenario, seed, world, stopwatch }
     }

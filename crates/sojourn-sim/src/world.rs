@@ -122,14 +122,14 @@ impl World {
         loop {
             let (time, slot) = self.agenda.next();
             if time >= until {
+                self.settle(until);
                 self.now = until;
                 return true;
             }
-            if self.events == last {
+            if self.events >= last {
                 return false;
             }
             self.now = time;
-            self.events += 1;
             self.step(slot);
         }
     }
@@ -138,7 +138,7 @@ impl World {
     fn step(&mut self, slot: usize) {
         let links = self.links.len();
         if slot < links {
-            self.on_sent(slot);
+            self.on_link(slot);
         } else if slot - links < self.lines.len() {
             self.on_exit(slot - links);
         } else {
@@ -151,24 +151,51 @@ impl World {
         }
     }
 
-    /// A link has sent a packet.
+    /// A link is due, or woken lest one of its packets be missed.
     #[inline]
-    fn on_sent(&mut self, index: usize) {
+    fn on_link(&mut self, index: usize) {
+        if self.links[index].lag.is_none() {
+            return self.on_sent(index, self.now);
+        }
+        self.catch_up(index, before(self.now));
+        if let Some(lag) = &mut self.links[index].lag {
+            self.agenda.set(index, lag.wake());
+        }
+    }
+
+    /// Serves a link that may lag as it should have been up to `until`, that instant included.
+    #[inline]
+    fn catch_up(&mut self, index: usize, until: Time) {
+        while let Some(at) = self.links[index].lag.as_ref().and_then(|lag| lag.due(until)) {
+            self.on_sent(index, at);
+        }
+    }
+
+    /// A link has sent a packet, or its discipline wants to be asked again.
+    #[inline]
+    fn on_sent(&mut self, index: usize, at: Time) {
+        self.events += 1;
         let link = &mut self.links[index];
         // A shaper may only have asked to be served again.
-        let Some(&packet) = link.on_wire() else { return self.serve(index) };
+        let Some(&packet) = link.on_wire() else { return self.serve(index, at) };
         link.finish();
-        self.serve(index);
-        self.leave_link(index, packet);
+        self.serve(index, at);
+        self.leave_link(index, packet, at);
     }
 
     #[inline]
-    fn serve(&mut self, index: usize) {
-        let next = self.links[index].serve(&mut self.flows, self.now);
-        self.agenda.set(index, next);
+    fn serve(&mut self, index: usize, at: Time) {
+        let link = &mut self.links[index];
+        let next = link.serve(&mut self.flows, at);
+        let wanted = link.lag.as_mut().map_or(Some(next), |lag| lag.set(next));
+        if let Some(time) = wanted {
+            self.agenda.set(index, time);
+        }
     }
 
     fn on_discipline(&mut self, index: usize) {
+        self.events += 1;
+        self.catch_up(index, self.now);
         self.links[index].on_timer(&mut self.flows, self.now);
         self.arm_discipline(index);
     }
@@ -182,30 +209,33 @@ impl World {
     /// A packet has reached the end of a line.
     #[inline]
     fn on_exit(&mut self, index: usize) {
+        self.events += 1;
         let line = &mut self.lines[index];
         let packet = line.pop();
         let (end, next) = (line.end(), line.next_time());
         self.agenda.set(self.line_slot(index), next);
         match end {
             LineEnd::Endpoint => self.deliver(packet),
+            LineEnd::Answered(back) => self.on_answered(packet, back),
             LineEnd::Network(direction) => self.enter(direction, packet),
-            LineEnd::Beyond(link) => self.go_on(link, packet),
+            LineEnd::Beyond(link) => self.go_on(link, packet, self.now),
         }
     }
 
     /// A packet arrives at a link.
     #[inline]
-    fn arrive(&mut self, index: usize, packet: Packet) {
-        self.links[index].arrive(packet, &mut self.flows, self.now);
+    fn arrive(&mut self, index: usize, packet: Packet, at: Time) {
+        self.catch_up(index, at);
+        self.links[index].arrive(packet, &mut self.flows, at);
         if self.links[index].on_wire().is_none() {
-            self.serve(index);
+            self.serve(index, at);
         }
         self.links[index].measure_peak();
     }
 
     /// A packet has been sent by a link: loss, the link's own delay, and on.
     #[inline]
-    fn leave_link(&mut self, index: usize, packet: Packet) {
+    fn leave_link(&mut self, index: usize, packet: Packet, at: Time) {
         if self.links[index].loses(&packet, &mut self.flows) {
             return;
         }
@@ -214,23 +244,23 @@ impl World {
                 if let Some(noise) = &self.links[index].noise {
                     self.lines[line].hold(noise.held_until());
                 }
-                self.enter_line(line, packet);
+                self.enter_line(line, packet, at);
             }
-            None => self.go_on(index, packet),
+            None => self.go_on(index, packet, at),
         }
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
     #[inline]
-    fn go_on(&mut self, index: usize, packet: Packet) {
+    fn go_on(&mut self, index: usize, packet: Packet, at: Time) {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, &packet) {
             return;
         }
         match self.links[index].next {
-            Some(next) => self.arrive(next, packet),
+            Some(next) => self.arrive(next, packet, at),
             None => {
                 let direction = self.links[index].direction;
-                self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet);
+                self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet, at);
             }
         }
     }
@@ -244,8 +274,8 @@ impl World {
     }
 
     #[inline(always)]
-    fn enter_line(&mut self, index: usize, packet: Packet) {
-        if self.lines[index].push(packet, self.now) {
+    fn enter_line(&mut self, index: usize, packet: Packet, at: Time) {
+        if self.lines[index].push(packet, at) {
             self.agenda.set(self.line_slot(index), self.lines[index].next_time());
         }
     }
@@ -254,8 +284,64 @@ impl World {
     #[inline(always)]
     fn enter(&mut self, direction: Direction, packet: Packet) {
         match self.entrances[direction as usize] {
-            Some(link) => self.arrive(link, packet),
-            None => self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet),
+            Some(link) => self.arrive(link, packet, self.now),
+            None => self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], packet, self.now),
+        }
+    }
+
+    /// Catches up with all that happened before `until` and has been put off, for somebody who looks.
+    fn settle(&mut self, until: Time) {
+        let last = before(until);
+        for link in 0..self.links.len() {
+            self.catch_up(link, last);
+        }
+        for line in 0..self.lines.len() {
+            self.answer_all(line, last);
+        }
+    }
+
+    /// The receivers get the packets that have reached them by `last`; their answers travel on in the same places.
+    fn answer_all(&mut self, line: usize, last: Time) {
+        let LineEnd::Answered(back) = self.lines[line].end() else { return };
+        for place in 0.. {
+            let Some((exit, &mut packet)) = self.lines[line].packet_mut(place) else { return };
+            let arrival = exit - back;
+            if arrival > last {
+                return;
+            }
+            if !packet.body.kind.travels_back() {
+                let answer = self.answer(&packet, arrival);
+                if let Some((_, packet)) = self.lines[line].packet_mut(place) {
+                    packet.body = answer;
+                }
+            }
+        }
+    }
+
+    /// The receiver gets a packet that it answers at once, on a way on which nothing can delay the answer.
+    #[inline]
+    fn answer(&mut self, packet: &Packet, at: Time) -> Segment {
+        self.events += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.counts.left += 1;
+        flow.counts.entered += 1;
+        match packet.body.kind {
+            SegmentKind::Syn => flow.receiver().on_syn(&packet.body),
+            _ => flow.receive(packet, at).ack.expect("a receiver that delays nothing acknowledges each segment"),
+        }
+    }
+
+    /// The answer to a packet has reached the sender. The packet was at the receiver `back` ago; unless somebody has looked
+    /// since, it is received only now.
+    #[inline]
+    fn on_answered(&mut self, packet: Packet, back: Span) {
+        let index = packet.flow as usize;
+        let answered = packet.body.kind.travels_back();
+        let answer = if answered { packet.body } else { self.answer(&packet, self.now - back) };
+        self.flows[index].counts.left += 1;
+        match answer.kind {
+            SegmentKind::SynAck => self.on_syn_ack(index),
+            _ => self.on_ack(index, &answer),
         }
     }
 
@@ -281,21 +367,13 @@ impl World {
 
     #[inline]
     fn on_data(&mut self, index: usize, packet: &Packet) {
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        let Endpoints::Transport(sender, receiver) = &mut flow.endpoints else { unreachable!("data needs a receiver") };
-        let arrival = receiver.on_data(&packet.body, packet.ecn == Ecn::Ce, now);
-        let finished = receiver.next() == sender.end();
-        flow.counts.on_delay(now.since(packet.body.stamp));
-        if arrival.is_new {
-            flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
-        }
+        let arrival = self.flows[index].receive(packet, self.now);
         match arrival.ack {
             Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
         }
         // After the acknowledgement, which belongs to this connection and not to one that may replace it.
-        if arrival.is_new && finished {
+        if arrival.is_new && self.flows[index].has_all() {
             self.on_arrived(index);
         }
     }
@@ -369,10 +447,7 @@ impl World {
     }
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
-        let Endpoints::Transport(_, receiver) = &mut self.flows[index].endpoints else {
-            unreachable!("a SYN needs a receiver")
-        };
-        let answer = receiver.on_syn(syn);
+        let answer = self.flows[index].receiver().on_syn(syn);
         self.send_back(index, answer, 0);
     }
 
@@ -396,6 +471,7 @@ impl World {
 
     /// The timer of a flow has gone off.
     fn on_timer(&mut self, index: usize) {
+        self.events += 1;
         let now = self.now;
         if self.flows[index].armed != now {
             // An earlier timer has replaced this one since it was set.
@@ -520,7 +596,7 @@ impl World {
         while let Some(packet) = self.next_packet(index) {
             let flow = &self.flows[index];
             match flow.access {
-                Some(line) => self.enter_line(line, packet),
+                Some(line) => self.enter_line(line, packet, self.now),
                 None => self.enter(flow.direction, packet),
             }
         }
@@ -565,12 +641,12 @@ impl World {
         match self.entrances[direction as usize] {
             Some(link) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
-                self.arrive(link, packet);
+                self.arrive(link, packet, self.now);
             }
             None => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
                 let line = flow.lines[direction as usize];
-                self.enter_line(line, packet);
+                self.enter_line(line, packet, self.now);
             }
         }
     }
@@ -630,6 +706,11 @@ impl World {
     }
 }
 
+/// The instant before `time`.
+fn before(time: Time) -> Time {
+    time - Span::from_nanos(1)
+}
+
 /// Gives `sender` something to send: so many bytes since its connection began, after nothing was left for `idle`.
 fn supply(sender: &mut Sender, bytes: u64, idle: Span) {
     // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
@@ -643,6 +724,7 @@ fn supply(sender: &mut Sender, bytes: u64, idle: Span) {
 mod tests {
     use super::*;
     use crate::build::build;
+    use crate::fuse::Events;
     use crate::runs::Wanted;
     use sojourn_scenario::{Base, Scenario};
 
@@ -652,7 +734,7 @@ mod tests {
         let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
                     [[group]]\nname = \"a\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\ntransport = { preset = \"ns2\", handshake = false }\n";
         let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
-        let mut world = build(&scenario, 1, &Wanted::default());
+        let mut world = build(&scenario, 1, &Wanted::default(), Events::Single);
         let packet = |world: &mut World, kind, number, payload_bytes| {
             let segment = Segment::new(kind, number, Time::ZERO);
             let mut packet = world.flows[0].packet(0, segment, payload_bytes);

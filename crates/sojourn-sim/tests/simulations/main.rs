@@ -6,6 +6,7 @@ mod classes;
 mod common;
 mod determinism;
 mod flows;
+mod fusing;
 mod instruments;
 mod ledbat;
 mod links;
