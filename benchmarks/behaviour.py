@@ -13,11 +13,11 @@ from typing import Any
 import sojourn
 from benchmarks.behaviour_claims import checks
 from benchmarks.common import say
+from sojourn.data.rows import POINT, SEED
 from sojourn.processors import usable_processors
 from sojourn.study.lab import Lab
 from sojourn.sweep import Dataset
 from sojourn.sweep.plan import BIN_S
-from sojourn.sweep.rows import POINT, SEED
 
 SEEDS = 3
 # For the motivating paper's setting, and for two flows of unequal paths: in a full buffer chance decides for minutes.

@@ -18,18 +18,18 @@ def test_json_is_one_document_and_nothing_else(command: Command, small_file: Pat
     assert list(document) == ["scenario", "version", "runs", "summary"]
     assert document["version"] == sojourn.__version__
     assert [run["seed"] for run in document["runs"]] == [1, 2]
-    assert document["summary"]["utilization"]["n"] == 2
+    assert document["summary"]["bottleneck_utilization"]["n"] == 2
 
 
 def test_the_summary_names_the_metrics_of_design(command: Command, small_file: Path) -> None:
     summary = json.loads(command("run", small_file, "--json").out)["summary"]
     named = {
-        "utilization",
-        "queue_packets.mean",
-        "queue_ms.mean",
-        "queue_ms.p99",
-        "drop_rate",
-        "jain",
+        "bottleneck_utilization",
+        "bottleneck_queue_packets_mean",
+        "bottleneck_queue_ms_mean",
+        "bottleneck_queue_ms_p99",
+        "bottleneck_drop_rate",
+        "jain_all",
         "share.tcp",
         "share.background",
         "goodput_mbps.tcp",

@@ -131,6 +131,9 @@ def test_response_times_are_those_of_their_case_and_size() -> None:
                 {"point": [0, 0, 0, 1], "size_bytes": sizes, "completion_ms": [100.0, 200.0, 4000.0, 3200.0]}
             )
 
+        def joined(self) -> object:
+            return self.table()
+
     times = Responses(Results(Kept()), {("a",): [1, 2]})  # type: ignore[arg-type]
     assert times.mean(("a",), (1, 10)).mean == (150.0 + 3200.0) / 2
     assert times.mean(("a",), (10, 100)) == Number.of([4000.0])

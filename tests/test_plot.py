@@ -42,12 +42,16 @@ def test_the_kinds_are_those_of_the_figures() -> None:
 
 
 def test_a_line_shows_means_and_intervals(finished: Path) -> None:
-    table = Dataset.open(finished).table()
-    shown = campaign.view(table, "bottleneck.rate_mbps", ["share"], "bottleneck.queue.kind", {"group": "tcp"})
+    dataset = Dataset.open(finished)
+    shown = campaign.view(dataset, "bottleneck.rate_mbps", ["share"], "bottleneck.queue.kind", {"group": "tcp"})
     (axes,) = campaign.draw("line", shown).axes
     lines = {line.get_label(): line for line in axes.lines}
-    rows = [row for row in table.to_pylist() if row["group"] == "tcp" and row["bottleneck.queue.kind"] == "codel"]
-    means = [sum(row["share"] for row in rows if row["bottleneck.rate_mbps"] == rate) / 3 for rate in (1, 4)]
+    rows = [
+        row
+        for row in dataset.table("groups").to_pylist()
+        if row["group"] == "tcp" and row["bottleneck.queue.kind"] == "codel"
+    ]
+    means = [100 * sum(row["share"] for row in rows if row["bottleneck.rate_mbps"] == rate) / 3 for rate in (1, 4)]
     assert list(lines["codel"].get_xdata()) == [1, 4]
     assert list(lines["codel"].get_ydata()) == pytest.approx(means)
 
@@ -61,6 +65,7 @@ def test_a_line_shows_means_and_intervals(finished: Path) -> None:
         (["--kind", "heatmap", "--x", "seed", "--y", "share"], "needs --by"),
         (["--y", "share", "--x", "group"], "a line needs numbers on its x axis"),
         (["--kind", "cdf", "--y", "group"], "holds no numbers"),
+        (["--kind", "cdf", "--y", "share"], "share differs from group to group"),
         (["--kind", "cdf", "--y", "share", "--where", "group=udp"], "there is: background, tcp"),
         (["--kind", "cdf", "--y", "share", "--where", "group"], "COLUMN=VALUE"),
     ],

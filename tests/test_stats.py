@@ -4,66 +4,98 @@ import csv
 import io
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.conftest import SMALL, Command
 
-from sojourn.sweep.stats import line, statistics
+import sojourn
+from sojourn.data.describe import Tables, describe, replicates
+from sojourn.sweep import Dataset, Plan
+from sojourn.sweep.local import run_local
 
-ROWS = pa.table(
+# Two points, three seeds, two groups; the last run failed.
+RUNS = pa.table(
     {
+        "point": [0, 0, 0, 1, 1, 1],
+        "seed": [1, 2, 3, 1, 2, 3],
         "rate": ["1", "1", "1", "4", "4", "4"],
-        "group": ["tcp"] * 6,
         "error": [None, None, None, None, None, "broken"],
-        "share": [0.5, 0.7, 0.9, 0.2, None, None],
+        "bottleneck_utilization": [0.5, 0.7, 0.9, 0.2, 0.4, None],
     }
 )
+GROUPS = pa.table(
+    {
+        "point": [0] * 6 + [1] * 4,
+        "seed": [1, 1, 2, 2, 3, 3, 1, 1, 2, 2],
+        "rate": ["1"] * 6 + ["4"] * 4,
+        "group": ["tcp", "udp"] * 5,
+        "share": [0.5, 0.5, 0.7, 0.3, 0.9, 0.1, 0.2, 0.8, 0.4, 0.6],
+        "fct_ms_mean": [7.0, None, 8.0, None, None, None, 9.0, None, 9.0, None],
+    }
+)
+TABLES = Tables(RUNS, GROUPS, ["rate"])
 
 
 def test_worked_numbers() -> None:
-    first, second = statistics(ROWS, ["rate"], ["share"])
-    assert first["rate"] == "1"
-    assert first["n"] == 3
+    first, second = describe(TABLES, ["rate"], ["bottleneck_utilization"]).lines
+    assert (first["rate"], first["n"], first["unit"]) == ("1", 3, "0 to 1")
     assert math.isclose(first["mean"], 0.7)
     assert math.isclose(first["sd"], 0.2)
     # Student's t with 2 degrees of freedom at 97.5 %: 4.302653
     assert math.isclose(first["ci95_high"] - first["mean"], 4.302653 * 0.2 / math.sqrt(3), rel_tol=1e-6)
     assert math.isclose(first["cov"], 0.2 / 0.7)
     assert math.isclose(first["jain"], 2.1**2 / (3 * (0.25 + 0.49 + 0.81)))
-    assert (first["p10"], first["p50"]) == pytest.approx((0.54, 0.7))
-    # A run without the value and one that failed are not counted, and one value has no spread.
-    assert (second["n"], second["mean"]) == (1, 0.2)
-    assert "sd" not in second
+    # A run that failed is not counted.
+    assert (second["n"], second["mean"]) == (2, pytest.approx(0.3))
 
 
-def test_nothing_known_is_no_number() -> None:
-    assert line("share", [None, None]) == {"metric": "share", "n": 0}
+def test_a_metric_of_the_run_counts_each_run_once() -> None:
+    for by in (["rate"], None):
+        lines = describe(TABLES, by, ["bottleneck_utilization"]).lines
+        assert [(one["rate"], one["n"]) for one in lines] == [("1", 3), ("4", 2)]
+    with pytest.raises(sojourn.InputError, match="one number for each run, not for each group: leave group out"):
+        describe(TABLES, ["rate", "group"], ["bottleneck_utilization"])
 
 
-@given(st.lists(st.just(0.0) | st.floats(1e-6, 1e6), min_size=2, max_size=30))
-def test_laws(values: list[float]) -> None:
-    found = line("x", values)
-    assert found["ci95_low"] <= found["mean"] <= found["ci95_high"]
-    assert found["p10"] <= found["p50"] <= found["p90"]
-    assert found["jain"] is None or 1 / len(values) <= found["jain"] * (1 + 1e-9) <= 1 + 1e-6
+def test_groups_are_not_mixed() -> None:
+    with pytest.raises(sojourn.InputError, match=r"share differs from group to group.*--where group=tcp"):
+        describe(TABLES, ["rate"], ["share"])
+    lines = describe(TABLES, ["rate"], ["share"], where={"group": "tcp"}).lines
+    assert [(one["n"], one["mean"]) for one in lines] == [(3, pytest.approx(0.7)), (2, pytest.approx(0.3))]
+    assert lines == [
+        {key: value for key, value in one.items() if key != "group"}
+        for one in describe(TABLES, ["rate", "group"], ["share"]).lines
+        if one["group"] == "tcp"
+    ]
 
 
-def test_the_bootstrap_repeats_and_holds_the_mean() -> None:
-    values = [0.1, 0.4, 0.35, 0.8, 0.15, 0.6]
-    found = line("x", values, resamples=500)
-    assert found == line("x", values, resamples=500)
-    assert found["bootstrap_low"] < found["mean"] < found["bootstrap_high"]
+def test_axes_that_are_left_out_are_averaged_within_each_seed() -> None:
+    found = describe(TABLES, [], ["share"], where={"group": "tcp"})
+    # Seeds 1 and 2 have a value at both points: (0.5 + 0.2) / 2 and (0.7 + 0.4) / 2. Seed 3 failed at one of them.
+    assert found.notes == ["averaged over rate within each seed first; n counts seeds"]
+    assert [(one["n"], one["missing"]) for one in found.lines] == [(2, 1)]
+    sound = Tables(RUNS.filter(pa.array([seed < 3 for seed in RUNS["seed"].to_pylist()])), TABLES.groups, TABLES.axes)
+    (line,) = describe(sound, [], ["bottleneck_utilization"]).lines
+    assert (line["n"], line["mean"]) == (2, pytest.approx((0.35 + 0.55) / 2))
+    assert line["sd"] == pytest.approx(math.sqrt(0.02))
+
+
+def test_a_run_without_a_value_leaves_no_mean() -> None:
+    lines = describe(TABLES, ["rate"], ["fct_ms_mean"], where={"group": "tcp"}).lines
+    assert lines[0] == {"rate": "1", "metric": "fct_ms_mean", "unit": "ms", "n": 2, "missing": 1}
+    assert (lines[1]["n"], lines[1]["mean"]) == (2, 9.0)
+
+
+def test_a_column_named_twice_is_described_once() -> None:
+    assert len(describe(TABLES, ["rate", "rate", "group"], ["share", "share"]).lines) == 4
+    assert list(replicates(RUNS, [], "bottleneck_utilization")) == [()]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from sojourn.sweep import Dataset, Plan
-    from sojourn.sweep.local import run_local
-
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "base.toml").write_text(SMALL, encoding="utf-8")
     axes = {"bottleneck.rate": ["1 Mbit/s", "4 Mbit/s"]}
@@ -84,6 +116,13 @@ def test_a_line_for_each_point_and_group(finished: Path, command: Command) -> No
     assert math.isclose(lines[0]["mean"] + lines[1]["mean"], 1)
 
 
+def test_as_many_values_as_runs(finished: Path, command: Command) -> None:
+    words = ("stats", str(finished), "--metric", "bottleneck_utilization", "--by", "bottleneck.rate_mbps")
+    assert [one["n"] for one in json.loads(command(*words, "--format", "json").out)] == [3, 3]
+    twice = command(*words, "--metric", "share,share", "--by", "group")
+    assert (twice.code, "averaged over bottleneck.rate" in twice.err) == (0, True)
+
+
 def test_formats_hold_the_same(finished: Path, command: Command) -> None:
     words = ("stats", str(finished), "--by", "group", "--metric", "share", "--format")
     (one, two) = csv.DictReader(io.StringIO(command(*words, "csv").out))
@@ -93,7 +132,7 @@ def test_formats_hold_the_same(finished: Path, command: Command) -> None:
 
 
 def test_sql(finished: Path, command: Command) -> None:
-    query = 'select "group", count(*) as rows from runs group by 1 order by 1'
+    query = 'select "group", count(*) as rows from groups group by 1 order by 1'
     assert json.loads(command("stats", str(finished), "--sql", query, "--format", "json").out) == [
         {"group": "background", "rows": 6},
         {"group": "tcp", "rows": 6},
@@ -105,6 +144,8 @@ def test_sql(finished: Path, command: Command) -> None:
     [
         (["--metric", "shares"], "no column 'shares'; did you mean 'share'"),
         (["--metric", "group"], "holds no numbers"),
+        (["--metric", "share", "--by", "bottleneck.rate"], "share differs from group to group"),
+        (["--where", "group=udp"], "no row has group = udp; there is: background, tcp"),
         (["--by", "rate"], "no column 'rate'"),
         (["--sql", "select from"], "DuckDB: Parser Error"),
     ],
@@ -129,3 +170,35 @@ def test_an_unfinished_sweep_says_so(finished: Path, command: Command) -> None:
         assert "not finished: 1 of 2 batches lack" in command("stats", str(finished)).err
     finally:
         part.write_bytes(kept)
+
+
+def test_other_folders_and_files_are_left_alone(finished: Path, command: Command) -> None:
+    for folder in (finished / ".ipynb_checkpoints", finished / "runs/.ipynb_checkpoints"):
+        folder.mkdir()
+        (folder / "notes-checkpoint.parquet").write_text("not Parquet", encoding="utf-8")
+    try:
+        assert Dataset.open(finished).tables == ["runs", "groups", "links"]
+        counted = command("stats", str(finished), "--sql", "select count(*) as n from runs", "--format", "json")
+        assert json.loads(counted.out) == [{"n": 6}]
+    finally:
+        shutil.rmtree(finished / ".ipynb_checkpoints")
+        shutil.rmtree(finished / "runs/.ipynb_checkpoints")
+
+
+def test_runs_that_are_all_alike_are_said_to_be(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "base.toml").write_text(SMALL, encoding="utf-8")
+    # Where both start at fixed times nothing is random; the jitter of the second point is.
+    plan = Plan.of(
+        {
+            "base": "base.toml",
+            "seeds": 3,
+            "set": {"group.tcp.start": "0 s", "group.background.start": "0 s"},
+            "axes": {"bottleneck.loss": [0, 0.01]},
+        },
+        folder=str(tmp_path),
+    )
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+    run_local(plan, dataset, 1, lambda status: None)
+    assert dataset.alike() == 1
+    said = command("stats", str(tmp_path / "out")).err
+    assert "warning: at 1 of 2 points all runs are alike" in said

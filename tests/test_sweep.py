@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.conftest import PATIENCE_S, SMALL, Command, wait_for
 
@@ -89,19 +90,58 @@ def test_samples_lie_in_their_ranges_and_repeat(base: Path, method: str) -> None
         assert sorted(int(30 * (math.log(rate) / math.log(9))) for rate in rates) == list(range(30))
 
 
-def test_a_row_for_each_run_and_group_as_single_runs_give(base: Path, tmp_path: Path) -> None:
-    table = ran(plan_of(base), tmp_path / "out").table().to_pylist()
-    assert [(row["point"], row["seed"], row["group"]) for row in table] == [
-        (point, seed, group) for point in range(4) for seed in (1, 2) for group in ("background", "tcp")
+def test_tables_of_runs_groups_and_links_as_single_runs_give(base: Path, tmp_path: Path) -> None:
+    dataset = ran(plan_of(base), tmp_path / "out")
+    assert dataset.tables == ["runs", "groups", "links"]
+    runs, groups, links = (dataset.table(name).to_pylist() for name in dataset.tables)
+    places = [(point, seed) for point in range(4) for seed in (1, 2)]
+    assert [(row["point"], row["seed"]) for row in runs] == places
+    assert [(row["point"], row["seed"], row["group"]) for row in groups] == [
+        (*place, group) for place in places for group in ("background", "tcp")
     ]
-    row = table[-1]
+    assert [(row["point"], row["seed"], row["link"]) for row in links] == [(*place, "bottleneck") for place in places]
     changes = {"bottleneck.rate": "4 Mbit/s", "group.tcp.flows": 2}
     (record,) = sojourn.Scenario.load(base, changes).run(seed=2, runs=1).runs
-    assert row["bottleneck.rate_mbps"] == 4.0
-    assert row["group.tcp.flows"] == 2
-    assert row["share"] == record.groups.tcp.share
-    assert row["bottleneck_queue_ms_p99"] == record.bottleneck.queue_ms.p99
-    assert row["error"] is None
+    for row in (runs[-1], groups[-1], links[-1]):
+        assert (row["bottleneck.rate_mbps"], row["group.tcp.flows"]) == (4.0, 2)
+    assert groups[-1]["share"] == record.groups.tcp.share
+    assert runs[-1]["bottleneck_queue_ms_p99"] == links[-1]["queue_ms_p99"] == record.bottleneck.queue_ms.p99
+    assert runs[-1]["jain_all"] == record.jain
+    assert runs[-1]["error"] is None
+
+
+def test_columns_have_units_and_meanings(base: Path, tmp_path: Path) -> None:
+    dataset = ran(plan_of(base), tmp_path / "out")
+    field = dataset.table("groups").schema.field("rtt_ms_p99")
+    assert field.metadata[b"unit"] == b"ms"
+    assert b"round-trip time" in field.metadata[b"meaning"]
+    schemas = {pq.read_schema(part).serialize().to_pybytes() for part in (dataset.folder / "runs").iterdir()}
+    assert len(schemas) == 1
+
+
+def test_values_of_several_kinds_on_one_axis(base: Path, tmp_path: Path) -> None:
+    # Each batch alone would take the numbers for numbers and the word for a text.
+    queue = {"kind": "red", "limit": "80 packets"}
+    plan = plan_of(base, set={"bottleneck.queue": queue}, axes={"bottleneck.queue.weight": [0.002, "auto", 1]})
+    dataset = ran(plan, tmp_path / "out")
+    assert dataset.table()["bottleneck.queue.weight"].to_pylist() == ["0.002"] * 2 + ["auto"] * 2 + ["1"] * 2
+    assert len(dataset.stats(metrics=["bottleneck_utilization"])) == 3
+    numbers = plan_of(base, axes={"bottleneck.loss": [0, 0.5], "group.tcp.flows": [1, 2]}).schema()
+    assert [axis.kind for axis in numbers.axes] == ["double", "int64"]
+
+
+def test_queues_inside_and_sizes_have_tables_of_their_own(base: Path, tmp_path: Path) -> None:
+    traffic = {"kind": "transfers", "interval": "200 ms", "size": "10 kB"}
+    plan = plan_of(base, seeds=1, axes={}, set={"bottleneck.queue": "dualpi2", "group.tcp.traffic": traffic})
+    dataset = ran(plan, tmp_path / "out")
+    assert dataset.tables == ["runs", "groups", "links", "classes", "sizes"]
+    classes = dataset.table("classes").to_pylist()
+    assert [(row["link"], row["class"]) for row in classes] == [("bottleneck", "classic"), ("bottleneck", "low")]
+    assert sum(row["departures"] for row in classes) == dataset.table()["bottleneck_departures"].to_pylist()[0]
+    (sizes,) = dataset.table("sizes").to_pylist()
+    assert (sizes["group"], sizes["size"]) == ("tcp", "10kB")
+    (tcp,) = (row for row in dataset.table("groups").to_pylist() if row["group"] == "tcp")
+    assert sizes["fct_ms_count"] == tcp["fct_ms_count"] > 0
 
 
 def test_the_same_bytes_at_any_number_of_processors_and_after_an_interruption(base: Path, tmp_path: Path) -> None:
@@ -122,7 +162,7 @@ def test_series_have_bins_of_the_width_asked_for_and_probes(base: Path, tmp_path
     plan = plan_of(base, keep=["series", "probes"], bin="500 ms")
     assert plan.fingerprint() != plan_of(base, keep=["series", "probes"], bin="1 s").fingerprint()
     dataset = ran(plan, tmp_path / "wide")
-    assert dataset.tables == ["flow_probes", "flows", "queue", "queue_probes", "runs"]
+    assert dataset.tables == ["runs", "groups", "links", "queue", "flows", "queue_probes", "flow_probes"]
     both = (dataset, ran(narrow, tmp_path / "narrow"))
     times = [sorted(set(one.table("queue")["time_s"].to_pylist())) for one in both]
     assert times[0] == times[1][::5]
@@ -144,7 +184,7 @@ def test_transfers_are_kept_with_their_sizes(base: Path, tmp_path: Path) -> None
     plan = plan_of(base, keep=["transfers"], axes={}, seeds=2, set={"group.tcp.traffic": traffic})
     dataset = ran(plan, tmp_path / "sweep")
     rows = dataset.table("transfers").to_pylist()
-    runs = {row["seed"]: row["fct_ms_count"] for row in dataset.table().to_pylist() if row["group"] == "tcp"}
+    runs = {row["seed"]: row["fct_ms_count"] for row in dataset.table("groups").to_pylist() if row["group"] == "tcp"}
     assert {seed: sum(row["seed"] == seed for row in rows) for seed in runs} == runs
     assert {row["size_bytes"] for row in rows} == {3 * 1448}
     assert {row["point"] for row in rows} == {0}
@@ -173,14 +213,14 @@ def test_a_sweep_that_was_killed_goes_on(base: Path, tmp_path: Path, with_signal
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_a_point_that_fails_is_a_row(base: Path, tmp_path: Path) -> None:
+def test_a_point_that_fails_has_rows(base: Path, tmp_path: Path) -> None:
     # Each value is right with the first of the other axis; the warm-up of 3 s in a run of 2 s is not.
     plan = plan_of(base, axes={"warmup": ["0 s", "3 s"], "duration": ["5 s", "2 s"]})
     rows = ran(plan, tmp_path / "out", size=4).table().to_pylist()
-    (failed,) = [row for row in rows if row["error"]]
-    assert (failed["point"], failed["group"], failed["share"]) == (3, None, None)
-    assert "warmup" in failed["error"]
-    assert [row["point"] for row in rows] == [0] * 4 + [1] * 4 + [2] * 4 + [3]
+    failed = [row for row in rows if row["error"]]
+    assert [(row["point"], row["seed"], row["jain_all"]) for row in failed] == [(3, 1, None), (3, 2, None)]
+    assert all("warmup" in row["error"] for row in failed)
+    assert [row["point"] for row in rows] == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 def test_batches_do_not_depend_on_the_machine(base: Path) -> None:
@@ -195,7 +235,15 @@ REFUSED = {
     "an axis of no group": ({"axes": {"group.udp.flows": [1]}}, '"udp", which is no group'),
     "a value of another kind": ({"axes": {"bottleneck.rate": ["4 ms"]}}, "which is a time"),
     "no values": ({"axes": {"bottleneck.rate": []}}, "an empty list; allowed: at least one value"),
-    "unequal lengths": ({"zip": {"seed": [1, 2], "runs": [1]}}, "2 values of seed, 1 values of runs"),
+    "unequal lengths": ({"zip": {"warmup": ["0 s", "1 s"], "name": ["a"]}}, "2 values of warmup, 1 values of name"),
+    "an axis of seeds": (
+        {"axes": {"seed": [1, 10]}},
+        "seed: changed from point to point, but all points have the same",
+    ),
+    "an axis of runs": ({"zip": {"runs": [1, 2]}}, "runs: changed from point to point"),
+    "an axis of groups": ({"axes": {"group": [[]]}}, "group: an axis with the name of a column"),
+    "seeds of a case": ({"cases": {"a": {"seed": 2}}}, "cases.a.seed: changed from point to point"),
+    "runs beside seeds": ({"set": {"runs": 2}}, "set.runs: 2; allowed: seeds = N"),
     "two axes for a key": ({"zip": {"bottleneck.rate": ["1 Mbit/s"]}}, "given by 2 axes"),
     "no seeds": ({"seeds": 0}, "seeds: 0; allowed: a whole number from 1"),
     "nothing to keep": ({"keep": ["all"]}, "some of 'series', 'probes', 'packets', 'transfers'"),
@@ -209,8 +257,8 @@ REFUSED = {
         {"axes": {"bottleneck.rate": {"from": "1 Mbit/s", "to": "1 Gbit/s", "count": 2}}},
         "both ends in the same unit",
     ),
-    "an endless range": ({"axes": {"seed": {"from": 1, "to": 1e9, "step": 1}}}, "too many values"),
-    "a sample of none": ({"sample": {"count": 0, "axes": {"seed": [1]}}}, "sample.count: 0"),
+    "an endless range": ({"axes": {"group.tcp.flows": {"from": 1, "to": 1e9, "step": 1}}}, "too many values"),
+    "a sample of none": ({"sample": {"count": 0, "axes": {"warmup": [1]}}}, "sample.count: 0"),
 }
 
 
@@ -240,7 +288,8 @@ def test_a_folder_with_something_else_is_left_alone(base: Path, tmp_path: Path, 
 def test_very_many_runs_want_a_yes(base: Path, tmp_path: Path, command: Command) -> None:
     sweep = tmp_path / "sweep.toml"
     sweep.write_text(
-        'base = "base.toml"\nseeds = 1000\n[axes]\nseed = { from = 1, to = 1000, step = 1 }\n', encoding="utf-8"
+        'base = "base.toml"\nseeds = 1000\n[axes]\n"group.tcp.flows" = { from = 1, to = 1000, step = 1 }\n',
+        encoding="utf-8",
     )
     refused = command("sweep", str(sweep), "--out", str(tmp_path / "out"))
     assert refused.code == 2

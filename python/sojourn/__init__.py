@@ -3,7 +3,7 @@
 >>> import sojourn
 >>> scenario = sojourn.Scenario.load("motivating-red", overrides={"duration": "2 s"})
 >>> result = scenario.run(runs=2)
->>> 0 <= result.summary["utilization"]["mean"] <= 1
+>>> 0 <= result.summary["bottleneck_utilization"]["mean"] <= 1
 True
 
 Times are in seconds or milliseconds, sizes in bytes or packets, rates in Mbit/s, as their names say.

@@ -32,9 +32,7 @@ def main() -> None:
 
 def motivating_example() -> None:
     """Run DropTail beside RED, print paper and measured, draw who uses the link."""
-    paper = tomllib.loads(
-        resources.files("sojourn").joinpath("data/motivating-example.toml").read_text(encoding="utf-8")
-    )
+    paper = tomllib.loads(resources.files("sojourn").joinpath("motivating-example.toml").read_text(encoding="utf-8"))
     begun = time.monotonic()
     results = [Scenario.load(panel["scenario"]).run() for panel in paper["panel"]]
     settled = [Scenario.load(panel["scenario"], {"warmup": SETTLED}).run(series=False) for panel in paper["panel"]]
@@ -61,7 +59,9 @@ def cellular() -> None:
     _say(f"2. A NewReno and a LEDBAT download over {link}")
     for group in result.groups:
         _say(f"   {group}: {Shown('', '').cell(summary[f'goodput_mbps.{group}'])} Mbit/s")
-    delay, tail = (Shown("", "").cell(summary[metric]) for metric in ("queue_ms.mean", "queue_ms.p99"))
+    delay, tail = (
+        Shown("", "").cell(summary[metric]) for metric in ("bottleneck_queue_ms_mean", "bottleneck_queue_ms_p99")
+    )
     _say(f"   queue delay: {delay} ms in the mean, 99th percentile {tail} ms")
     _save(result.plot(), "cellular")
     _say_times(len(result.runs), begun, simulated)
@@ -79,8 +79,8 @@ def _print_comparison(panels: list[dict[str, Any]], results: list[Result], settl
     for panel, result, late in zip(panels, results, settled, strict=True):
         compared = (
             (panel["share_percent"], Shown("TCP share [%]", f"share.{result.groups[0]}", 100, 1)),
-            (panel["queue_packets"], Shown("mean queue [packets]", "queue_packets.mean")),
-            (panel["utilization_percent"], Shown("utilization [%]", "utilization", 100, 1)),
+            (panel["queue_packets"], Shown("mean queue [packets]", "bottleneck_queue_packets_mean")),
+            (panel["utilization_percent"], Shown("utilization [%]", "bottleneck_utilization", 100, 1)),
         )
         rows += [
             [

@@ -4,7 +4,8 @@ import html as html_text
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sojourn.summary import Statistic
+from sojourn.data import metrics
+from sojourn.data.statistics import Statistic
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -44,9 +45,9 @@ class Shown:
 
 LINK_ROWS = (
     Shown("utilization [%]", "utilization", 100, 1),
-    Shown("queue [packets]", "queue_packets.mean"),
-    Shown("queue [ms]", "queue_ms.mean"),
-    Shown("queue, 99th percentile [ms]", "queue_ms.p99"),
+    Shown("queue [packets]", "queue_packets_mean"),
+    Shown("queue [ms]", "queue_ms_mean"),
+    Shown("queue, 99th percentile [ms]", "queue_ms_p99"),
     Shown("drop rate [%]", "drop_rate", 100, 2),
     Shown("drops", "drops", decimals=0),
     Shown("marks", "marks", decimals=0),
@@ -56,14 +57,14 @@ GROUP_COLUMNS = (
     Shown("share [%]", "share", 100, 1),
     Shown("goodput [Mbit/s]", "goodput_mbps"),
     Shown("drop rate [%]", "drop_rate", 100, 2),
-    Shown("RTT [ms]", "rtt_ms.mean"),
-    Shown("RTT p99 [ms]", "rtt_ms.p99"),
+    Shown("RTT [ms]", "rtt_ms_mean"),
+    Shown("RTT p99 [ms]", "rtt_ms_p99"),
     Shown("Jain", "jain", decimals=3),
-    Shown("completion [ms]", "fct_ms.mean"),
-    Shown("page [ms]", "page_ms.mean"),
-    Shown("MOS", "voip.mos"),
-    Shown("video [Mbit/s]", "video.rate_mbps"),
-    Shown("stalls [s]", "video.stall_s", decimals=1),
+    Shown("completion [ms]", "fct_ms_mean"),
+    Shown("page [ms]", "page_ms_mean"),
+    Shown("MOS", "voip_mos"),
+    Shown("video [Mbit/s]", "video_rate_mbps"),
+    Shown("stalls [s]", "video_stall_s", decimals=1),
 )
 
 
@@ -80,16 +81,9 @@ def title(result: "Result") -> str:
 
 def link_grid(result: "Result") -> Grid:
     """Tabulate the links: the bottleneck, and the return link and further hops where there are any."""
-    prefixes = {"bottleneck": ""}
-    first = result.runs[0]
-    if first.get("reverse") is not None:
-        prefixes["reverse"] = "reverse."
-    prefixes |= {name: f"hops.{name}." for name in first.get("hops") or {}}
-    rows = [
-        [row.label, *(row.cell(result.summary.get(prefix + row.metric)) for prefix in prefixes.values())]
-        for row in LINK_ROWS
-    ]
-    return Grid(["link", *prefixes], rows)
+    links = [link for link, _ in metrics.links(result.runs[0])]
+    rows = [[row.label, *(row.cell(result.summary.get(f"{link}_{row.metric}")) for link in links)] for row in LINK_ROWS]
+    return Grid(["link", *(link.removeprefix(f"{metrics.HOPS}_") for link in links)], rows)
 
 
 def group_grid(result: "Result") -> Grid:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
+from sojourn.data.statistics import Statistic, summarize
 from sojourn.record import Record
-from sojourn.summary import Statistic, summarize
 
 if TYPE_CHECKING:
     from pathlib import Path

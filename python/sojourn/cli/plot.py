@@ -5,8 +5,7 @@ from pathlib import Path
 import click
 
 from sojourn.cli.examples import ExampleCommand
-from sojourn.cli.targets import check_picture
-from sojourn.reading import input_error
+from sojourn.cli.targets import check_picture, conditions
 
 KINDS = ("line", "bars", "box", "cdf", "heatmap", "scatter", "parallel", "kiviat")
 
@@ -37,13 +36,5 @@ def plot(
 
     path = Path(out)
     check_picture("--out", path)
-    conditions = dict(_condition(text) for text in where)
-    table = Dataset.open(directory).table()
-    save_figure(draw(kind, view(table, x, [name.strip() for name in y_columns.split(",")], by, conditions)), path)
-
-
-def _condition(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise input_error(f"--where {text}: COLUMN=VALUE, such as group=tcp", key="--where", found=text)
-    return name, value
+    columns = [name.strip() for name in y_columns.split(",")]
+    save_figure(draw(kind, view(Dataset.open(directory), x, columns, by, conditions(where))), path)

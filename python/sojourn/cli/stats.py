@@ -7,9 +7,10 @@ import click
 
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.targets import conditions
 
 if TYPE_CHECKING:
-    from sojourn.sweep.dataset import Dataset
+    from sojourn.data.dataset import Dataset
 
 # Format and what tabulate calls it.
 _FORMATS = {"table": "simple", "markdown": "github", "latex": "latex_booktabs"}
@@ -22,12 +23,14 @@ _DIGITS = ".5g"
     sojourn stats results/capacity-and-buffer
     sojourn stats results/capacity-and-buffer --by bottleneck.rate,group --metric share --format markdown
     sojourn stats results/capacity-and-buffer --bootstrap 1000 --format csv > shares.csv
-    sojourn stats results/capacity-and-buffer --sql "select point, avg(share) from runs group by point"
+    sojourn stats results/capacity-and-buffer --by bottleneck.rate --metric share --where group=tcp
+    sojourn stats results/capacity-and-buffer --sql "select point, avg(share) from groups group by point"
     """,
 )
 @click.argument("directory", type=click.Path(), metavar="DIR")
 @click.option("--by", metavar="COLUMNS", help="Columns whose values tell the lines apart.  [default: axes and group]")
 @click.option("--metric", "metrics", metavar="COLUMNS", help="Columns to describe.  [default: the usual ones]")
+@click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Describe only rows with this value.")
 @click.option("--bootstrap", type=click.IntRange(min=0), default=0, metavar="N", help="Add intervals of N resamples.")
 @click.option(
     "--format",
@@ -38,16 +41,29 @@ _DIGITS = ".5g"
     help="How to print.",
 )
 @click.option("--sql", metavar="QUERY", help="Print what DuckDB answers instead; tables have the names of the folders.")
-def stats(directory: str, by: str | None, metrics: str | None, bootstrap: int, form: str, sql: str | None) -> None:
-    """Describe the dataset of a sweep: mean, spread, intervals and quantiles of its metrics."""
+def stats(
+    directory: str,
+    by: str | None,
+    metrics: str | None,
+    where: tuple[str, ...],
+    bootstrap: int,
+    form: str,
+    sql: str | None,
+) -> None:
+    """Describe the dataset of a sweep: mean, spread, intervals and quantiles of its metrics.
+
+    n counts runs. Over axes that --by leaves out, values are averaged within each seed first.
+    """
     from sojourn.sweep import Dataset
 
     dataset = Dataset.open(directory)
     if sql is not None:
         _print(dataset.sql(sql).to_pylist(), form)
         return
-    lines = dataset.stats(by=_split(by), metrics=_split(metrics), resamples=bootstrap)
-    _print(lines, form)
+    found = dataset.describe(_split(by), _split(metrics), where=conditions(where), resamples=bootstrap)
+    _print(found.lines, form)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
     _remark(dataset)
 
 
@@ -56,7 +72,7 @@ def _split(names: str | None) -> list[str] | None:
 
 
 def _print(lines: Sequence[Mapping[str, Any]], form: str) -> None:
-    from sojourn.sweep.stats import columns
+    from sojourn.data.describe import columns
 
     names = columns(lines)
     rows = [[line.get(name) for name in names] for line in lines]
@@ -87,4 +103,16 @@ def _remark(dataset: "Dataset") -> None:
         )
     failed = dataset.failures()
     if failed:
-        click.echo(f"{failed} runs failed and are left out: see the column `error`", err=True)
+        click.echo(f"{failed} runs failed and are left out: see the column `error` of the table runs", err=True)
+    print_alike(dataset)
+
+
+def print_alike(dataset: "Dataset") -> None:
+    """Say on stderr where more than one run is of no use."""
+    points = dataset.alike()
+    if points:
+        click.echo(
+            f"warning: at {points} of {dataset.description['points']} points all runs are alike, since nothing "
+            "there is random: their spread is zero, and one run would do",
+            err=True,
+        )

@@ -1,5 +1,6 @@
-"""Files that a command is to write at its end: what cannot be written is refused before any time is spent."""
+"""What several commands take: files to write at their end, refused before any time is spent, and conditions."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from sojourn.reading import input_error
@@ -21,3 +22,18 @@ def check_file(option: str, path: Path) -> None:
     if not path.parent.is_dir():
         raise input_error(f"{option}: no such directory", file=str(path.parent))
     check_writable(path.parent, str(path))
+
+
+def conditions(texts: Iterable[str]) -> dict[str, str]:
+    """Return the columns and values of `--where` options.
+
+    >>> conditions(["group=tcp"])
+    {'group': 'tcp'}
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise input_error(f"--where {text}: COLUMN=VALUE, such as group=tcp", key="--where", found=text)
+        found[name] = value
+    return found

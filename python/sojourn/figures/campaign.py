@@ -9,9 +9,12 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn.data import metrics
+from sojourn.data.dataset import Dataset
+from sojourn.data.describe import Tables, refuse_mixed_groups, refuse_no_number, replicates
+from sojourn.data.statistics import Line, line
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.reading import input_error, unknown_name
-from sojourn.sweep.stats import Line, line
+from sojourn.reading import input_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,12 +26,13 @@ Values = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class View:
-    """What of a table is drawn: rows, and the columns that play each part."""
+    """What of a dataset is drawn: rows, and the columns that play each part."""
 
     table: "pa.Table"
     x: str
     y: tuple[str, ...]
     by: str | None
+    tables: Tables
 
     def parts(self) -> dict[str, "pa.Table"]:
         """Return the rows of each value of `by`, in the table's order; all rows where there is no `by`."""
@@ -36,9 +40,30 @@ class View:
             return {"": self.table}
         return {str(value): self._where(self.table, self.by, value) for value in self._distinct(self.table, self.by)}
 
-    def cells(self, part: "pa.Table") -> list[tuple[Any, Values]]:
-        """Return the values of the first `y` at each value of `x`."""
-        return [(value, numbers(self._where(part, self.x, value), self.y[0])) for value in self._distinct(part, self.x)]
+    def cells(self, part: "pa.Table") -> list[tuple[Any, list[float | None]]]:
+        """Return the values of the first `y`, one for each seed, at each value of `x`."""
+        scale = _scale(self.y[0])
+        return [
+            (value, [None if one is None else scale * one for one in cell.values])
+            for (value,), cell in replicates(part, [self.x], self.y[0]).items()
+        ]
+
+    def counts(self) -> str:
+        """Say how many runs each mean stands on, and what was averaged before."""
+        by = list(dict.fromkeys(filter(None, (self.x, self.by))))
+        cells = replicates(self.table, by, self.y[0]).values()
+        sizes = sorted({sum(value is not None for value in cell.values) for cell in cells})
+        n = f"n = {sizes[0]}" if len(sizes) == 1 else f"n = {sizes[0]} to {sizes[-1]}"
+        pooled = [name for name in self.tables.axes if any(name in cell.varied for cell in cells)]
+        if not pooled:
+            return f"{n} runs" if sizes[-1] != 1 else f"{n} run"
+        return f"{n} seeds, each averaged over {', '.join(pooled)}"
+
+    def refuse_what_cannot_be_drawn(self) -> None:
+        """Raise InputError where a column to draw holds no numbers, or those of several groups would be mixed."""
+        for name in self.y:
+            refuse_no_number(self.table, name)
+            refuse_mixed_groups(self.tables, name, [self.x, self.by or ""], self.table)
 
     def _distinct(self, part: "pa.Table", name: str) -> list[Any]:
         values: list[Any] = part[name].unique().to_pylist()
@@ -51,30 +76,27 @@ class View:
 
 
 def numbers(part: "pa.Table", name: str) -> Values:
-    """Return the numbers of a column; rows without one are left out."""
+    """Return the numbers of a column as they are shown, shares in percent; rows without one are left out."""
     column = part[name].drop_null()
     try:
-        return np.asarray(column.to_numpy(), dtype=np.float64)
+        return np.asarray(column.to_numpy(), dtype=np.float64) * _scale(name)
     except ValueError:
         raise input_error(f"the column {name!r} holds no numbers", key=name) from None
 
 
-def view(
-    table: "pa.Table", x: str | None, y: Sequence[str], by: str | None, where: Mapping[str, str] | None = None
-) -> View:
-    """Choose rows and columns of a dataset's table; raises InputError where there is none of a name."""
-    import pyarrow.compute as pc
+def _scale(name: str) -> float:
+    metric = metrics.find(name)
+    return 100.0 if metric is not None and metric.percent else 1.0
 
-    chosen = table
-    for name in filter(None, [x, *y, by, *(where or {})]):
-        if name not in table.column_names:
-            raise unknown_name("the dataset has no column", name, table.column_names)
-    for name, value in (where or {}).items():
-        chosen = chosen.filter(pc.equal(pc.cast(chosen[name], "string"), value))
-        if len(chosen) == 0:
-            there = ", ".join(map(str, table[name].unique().to_pylist()))
-            raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=value, allowed=there)
-    return View(chosen, x or "", tuple(y), by)
+
+def view(
+    dataset: Dataset, x: str | None, y: Sequence[str], by: str | None, where: Mapping[str, str] | None = None
+) -> View:
+    """Choose rows and columns of a dataset; raises InputError where there is none of a name."""
+    tables = dataset.measured()
+    columns = list(filter(None, dict.fromkeys([x, *y, by])))
+    rows = tables.holding(columns, where or {})
+    return View(rows, x or "", tuple(y), by, tables)
 
 
 def draw(kind: str, shown: View) -> Figure:
@@ -88,9 +110,13 @@ def draw(kind: str, shown: View) -> Figure:
     if kind in _NEED_SEVERAL and len(shown.y) < _NEED_SEVERAL[kind]:
         message = f"a figure of the kind {kind} needs at least {_NEED_SEVERAL[kind]} columns in --y"
         raise input_error(message, key="--y", found=", ".join(shown.y))
+    shown.refuse_what_cannot_be_drawn()
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
         _DRAW[kind](figure, shown)
+        if kind in _MEANS:
+            what = "mean" if kind == "heatmap" else "mean and its 95 % interval"
+            figure.suptitle(f"{what}, {shown.counts()}", fontsize="small", x=0.01, ha="left")
     return figure
 
 
@@ -130,7 +156,7 @@ def _boxes(figure: Figure, shown: View) -> None:
     labels = _labels(shown)
     width = 0.8 / len(parts)
     for position, (name, part) in enumerate(parts.items()):
-        cells = {str(value): values for value, values in shown.cells(part)}
+        cells = {str(value): [one for one in values if one is not None] for value, values in shown.cells(part)}
         places = [labels.index(label) + (position - (len(parts) - 1) / 2) * width for label in cells]
         colour = family(position)
         drawn = axes.boxplot(
@@ -163,7 +189,7 @@ def _heatmap(figure: Figure, shown: View) -> None:
     means = np.full((len(parts), len(labels)), np.nan)
     for row, part in enumerate(parts.values()):
         for value, values in shown.cells(part):
-            means[row, labels.index(str(value))] = values.mean() if len(values) else np.nan
+            means[row, labels.index(str(value))] = line("", values).get("mean", np.nan)
     image = axes.imshow(means, aspect="auto", cmap="cividis", origin="lower")
     axes.set_xticks(range(len(labels)), labels)
     axes.set_yticks(range(len(parts)), list(parts))
@@ -171,7 +197,7 @@ def _heatmap(figure: Figure, shown: View) -> None:
     for row, column in np.argwhere(np.isfinite(means)):
         colour = "white" if means[row, column] < middle else INK
         axes.text(column, row, f"{means[row, column]:.3g}", ha="center", va="center", color=colour)
-    figure.colorbar(image, label=shown.y[0])
+    figure.colorbar(image, label=metrics.label(shown.y[0]))
 
 
 def _scatter(figure: Figure, shown: View) -> None:
@@ -233,14 +259,15 @@ _DRAW: dict[str, Callable[[Figure, View], None]] = {
     "kiviat": _kiviat,
 }
 KINDS = tuple(_DRAW)
+_MEANS = ("line", "bars", "heatmap")
 _NEED_X = ("line", "bars", "box", "heatmap", "scatter")
 _NEED_SEVERAL = {"parallel": 2, "kiviat": 3}
 
 
 def _axes(figure: Figure, x: str, y: str) -> Axes:
     axes: Axes = figure.subplots()
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    axes.set_xlabel(metrics.label(x))
+    axes.set_ylabel(metrics.label(y))
     return axes
 
 
@@ -254,8 +281,8 @@ def _labels(shown: View) -> list[str]:
     return [str(value) for value in shown.table[shown.x].unique().to_pylist()]
 
 
-def _line(values: Values) -> Line:
-    return line("", values.tolist())
+def _line(values: Sequence[float | None]) -> Line:
+    return line("", values)
 
 
 def _end(one: Line, end: str) -> float | None:

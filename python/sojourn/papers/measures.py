@@ -4,12 +4,12 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sojourn.data.dataset import Dataset
+from sojourn.data.rows import ERROR, GROUP, POINT, SEED
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check
 from sojourn.study.numbers import Number
-from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
 
 # Runs of a case, where a study does not want another number.
 SEEDS = 10
@@ -34,13 +34,15 @@ class Results:
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
-        self.table = dataset.table()
+        runs = dataset.table().select([CASE, ERROR]).to_pylist()
+        for run in runs:
+            if run[ERROR] is not None:
+                raise RuntimeError(f"{run[CASE]}: {run[ERROR]}")
+        self.table = dataset.joined()
         self.columns: dict[str, list[Any]] = {}
         self.rows: dict[tuple[str, str], list[int]] = {}
-        for row, case in enumerate(zip(self.column(CASE), self.column(GROUP), self.column(ERROR), strict=True)):
-            if case[2] is not None:
-                raise RuntimeError(f"{case[0]}: {case[2]}")
-            self.rows.setdefault(case[:2], []).append(row)
+        for row, case in enumerate(zip(self.column(CASE), self.column(GROUP), strict=True)):
+            self.rows.setdefault(case, []).append(row)
 
     def column(self, name: str) -> list[Any]:
         """Return a column."""

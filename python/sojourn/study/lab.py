@@ -6,7 +6,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from sojourn.sweep.dataset import Dataset
+from sojourn.data.dataset import Dataset
 from sojourn.sweep.local import Status, batch_points, run_local
 from sojourn.sweep.plan import Plan
 

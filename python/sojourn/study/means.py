@@ -9,18 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.data.rows import ERROR, GROUP, POINT
 from sojourn.reading import input_error, unknown_name
 from sojourn.store import whole_file
 from sojourn.study.numbers import Number
 from sojourn.study.units import Unit, unit_of
 
 if TYPE_CHECKING:
-    from sojourn.sweep.dataset import Dataset
+    from sojourn.data.dataset import Dataset
     from sojourn.sweep.plan import Plan
 
 NO_GROUP = ""
 """The group of what belongs to a link or to a whole run."""
-_SHARED = ("bottleneck_", "reverse_", "hop_")
+_SHARED = ("bottleneck_", "reverse_", "hops_")
 _ALL_FLOWS = "jain_all"
 _KEY = ("group", "metric", "n", "mean", "sd")
 
@@ -133,16 +134,18 @@ def _metrics(reduced: Reduced) -> list[str]:
 
 def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
     """Return the means of some metrics of a dataset; raises InputError where it lacks one."""
-    table = dataset.table()
+    runs = dataset.table().select([POINT, ERROR])
+    for point, error in zip(*(runs[name].to_pylist() for name in (POINT, ERROR)), strict=True):
+        if error is not None:
+            raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
+    table = dataset.joined()
     for metric in metrics:
         if metric not in table.column_names:
             raise unknown_name("the dataset has no metric", metric, table.column_names)
-    columns = {name: table[name].to_pylist() for name in ("point", "group", "error", *metrics)}
+    columns = {name: table[name].to_pylist() for name in (POINT, GROUP, *metrics)}
     rows: dict[tuple[int, str], list[int]] = {}
-    for row, (point, group, error) in enumerate(zip(columns["point"], columns["group"], columns["error"], strict=True)):
-        if error is not None:
-            raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
-        rows.setdefault((point, group), []).append(row)
+    for row, place in enumerate(zip(columns[POINT], columns[GROUP], strict=True)):
+        rows.setdefault(place, []).append(row)
     reduced = Reduced(tuple(plan.names))
     seen = set()
     for (point, group), places in sorted(rows.items(), key=lambda one: one[0][0]):

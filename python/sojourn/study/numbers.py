@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.summary import CONFIDENCE, student_quantile
+from sojourn.data.statistics import CONFIDENCE, student_quantile
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
+from sojourn.data.dataset import Dataset
 from sojourn.reading import input_error
-from sojourn.sweep.dataset import Dataset
 from sojourn.sweep.local import Status
 from sojourn.sweep.plan import Plan
 from sojourn.sweep.work import run_batch

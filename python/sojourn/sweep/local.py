@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from sojourn import _native
-from sojourn.sweep.dataset import Dataset
+from sojourn.data.dataset import Dataset
 from sojourn.sweep.plan import Plan
 from sojourn.sweep.work import run_batch
 

@@ -5,12 +5,16 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn import _native
+from sojourn.data import metrics
+from sojourn.data.dataset import MAX_POINTS
+from sojourn.data.rows import KEPT, PROBES, SERIES
+from sojourn.data.schema import RESERVED, AxisColumns, Schema
 from sojourn.reading import (
     MAX_INTEGER,
     MAX_NAME_LENGTH,
@@ -31,7 +35,7 @@ from sojourn.sweep.axis import AxisError, read_range, values
 from sojourn.worlds import registry
 from sojourn.worlds.options import stated
 from sojourn.worlds.registry import OWN, SIM, Chosen, choose, options_of
-from sojourn.worlds.world import KEPT, PROBES, SERIES, Wanted
+from sojourn.worlds.world import Wanted
 
 KEYS = ("name", "base", "seeds", "backend", "keep", "bin", "set", "axes", "zip", "sample", "cases", "points")
 BIN_S = 0.1
@@ -39,9 +43,10 @@ CASE = "case"
 _SAMPLE_KEYS = ("count", "method", "seed", "axes")
 _LEVELS_KEYS = ("values", "set")
 _VALUE = "{}"
+# Keys of a scenario that the sweep itself decides on.
+_OF_THE_SWEEP = frozenset({"seed", "runs"})
 _METHODS = ("latin-hypercube", "random")
 _MOST_SEEDS = 1_000_000
-MAX_POINTS = 10**9
 _MAX_KEYS = 1000
 # Values of all axes together, so that they fit into memory.
 _MAX_VALUES = 2_000_000
@@ -109,6 +114,9 @@ class Plan:
     """The world that runs the points."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the sweep says of the world's options."""
+    first_seed: int = 1
+    links: tuple[str, ...] = (metrics.BOTTLENECK,)
+    """The links of any point, with the names that their metrics have in front."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Plan":
@@ -131,6 +139,11 @@ class Plan:
     def runs(self) -> int:
         """How many runs there are."""
         return self.points * self.seeds
+
+    @property
+    def all_seeds(self) -> range:
+        """The seeds, the same at every point."""
+        return range(self.first_seed, self.first_seed + self.seeds)
 
     @property
     def names(self) -> list[str]:
@@ -171,6 +184,15 @@ class Plan:
         """What the runs keep besides their records."""
         return Wanted.of(self.keep, self.bin_s)
 
+    def schema(self) -> Schema:
+        """Return the columns of the dataset's tables, which depend on the plan alone."""
+        axes = (
+            AxisColumns.of(name, (axis.values(row)[place] for row in range(len(axis.rows))))
+            for axis in self.axes
+            for place, name in enumerate(axis.names)
+        )
+        return Schema(tuple(axes), self.links)
+
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan."""
         axes = [(axis.names, axis.rows) for axis in self.axes]
@@ -194,9 +216,12 @@ class _Reader:
         check_plain(self.tables, self.file)
         backend, options = self._world()
         fixed = dict(self._table("set"))
+        if "runs" in fixed:
+            raise self._error("set.runs", repr(fixed["runs"]), "seeds = N for the runs at each point")
         axes = self._bounded_axes()
         names = [name for axis in axes for name in axis.names]
         for name in names:
+            self._refuse_reserved(name, name)
             if names.count(name) > 1:
                 raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
         keep = self._keep()
@@ -212,8 +237,15 @@ class _Reader:
             options=options,
         )
         self._checked(lambda: plan.world)
-        self._try(plan)
-        return plan
+        return self._tried(plan)
+
+    def _refuse_reserved(self, place: str, name: str) -> None:
+        """Refuse axes whose values every run would overwrite, or whose column would hide another one."""
+        if name in _OF_THE_SWEEP:
+            allowed = "seeds = N for the runs at each point, and seed under [set] for the first of them"
+            raise self._error(place, "changed from point to point, but all points have the same seeds", allowed)
+        if name in RESERVED:
+            raise self._error(place, "an axis with the name of a column of every dataset", "sets of changes in [cases]")
 
     def _error(self, key: str, found: str, allowed: str) -> _native.InputError:
         message = f"{key}: {found}; allowed: {allowed}"
@@ -259,7 +291,7 @@ class _Reader:
 
     def _keep(self) -> tuple[str, ...]:
         keep = self.tables.get("keep", [])
-        if not isinstance(keep, list) or any(one not in KEPT for one in keep):
+        if not isinstance(keep, list) or any(one not in list(KEPT) for one in keep):
             raise self._error("keep", shown(keep), f"a list of some of {', '.join(map(repr, KEPT))}")
         if PROBES in keep and SERIES not in keep:
             raise self._error("keep", shown(keep), f"{PROBES!r} beside {SERIES!r}, whose bins they have")
@@ -326,6 +358,8 @@ class _Reader:
         for name, changes in cases.items():
             if not isinstance(changes, Mapping):
                 raise self._error(f"cases.{name}", shown(changes), "a table of dotted keys and values")
+            for key in _OF_THE_SWEEP & set(changes):
+                self._refuse_reserved(f"cases.{name}.{key}", key)
         if cases:
             yield Levels((CASE,), tuple((name, dict(changes)) for name, changes in cases.items()))
         yield from self._points()
@@ -404,21 +438,24 @@ class _Reader:
             raise self._error(key, error.found, error.allowed) from None
         return lambda part: listed[min(int(part * len(listed)), len(listed) - 1)]
 
-    def _try(self, plan: Plan) -> None:
-        """Check every value of every axis once, with the first values of the others."""
+    def _tried(self, plan: Plan) -> Plan:
+        """Check every value of every axis once, with the first values of the others; add what the scenarios tell."""
         if plan.points == 0:
             raise self._error("axes", "no point", "at least one value of each axis")
-        self._resolve(plan, "base", plan.fixed, {})
+        base = self._resolve(plan, "base", plan.fixed, {})
+        links = dict.fromkeys(_links(base))
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
             for row in range(min(len(axis.rows), _MOST_TRIED)):
-                self._resolve(plan, ", ".join(axis.names), plan.point(row * step).changes, axis.changes(row))
+                changes = plan.point(row * step).changes
+                links |= dict.fromkeys(_links(self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))))
+        return replace(plan, first_seed=base.seed, links=tuple(links))
 
-    def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> None:
+    def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> _native.Scenario:
         try:
             with speaking(FILE):
-                plan.resolve(changes)
+                return plan.resolve(changes)
         except _native.InputError as error:
             what = f" with {_changes_text(tried)}" if tried else ""
             where = f"{self.file}: " if self.file else ""
@@ -444,6 +481,13 @@ def filled(made: Any, value: Any) -> Any:
         if isinstance(made, str)
         else made
     )
+
+
+def _links(scenario: _native.Scenario) -> list[str]:
+    """Return the names that the metrics of a scenario's links have in front."""
+    tables = json.loads(scenario.to_json())
+    returning = [metrics.REVERSE] if "reverse" in tables else []
+    return [metrics.BOTTLENECK, *returning, *(f"{metrics.HOPS}_{hop['name']}" for hop in tables.get("hop", []))]
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:

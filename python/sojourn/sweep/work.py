@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING
 
 from sojourn import _native
+from sojourn.data import rows
+from sojourn.data.rows import POINT
 from sojourn.record import Record
 from sojourn.sweep.plan import Plan, Point
-from sojourn.sweep.rows import POINT, Row, row_of_failure, rows_of_run, table
 from sojourn.worlds.world import Progress, WorldError
 
 if TYPE_CHECKING:
@@ -15,7 +16,11 @@ if TYPE_CHECKING:
 
     from sojourn.tables import Run
 
-RUNS = "runs"
+    _Found = tuple[rows.Tables, dict[str, pa.Table]]
+
+
+# Tables that every batch has, be they empty.
+_ALWAYS = (rows.RUNS, rows.GROUPS, rows.LINKS)
 
 
 def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> dict[str, "pa.Table"]:
@@ -24,7 +29,7 @@ def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> di
     What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A world that
     fails raises WorldError: unlike a simulation it may succeed another time.
     """
-    rows: list[Row] = []
+    measured: rows.Tables = {}
     coordinates = {}
     kept: dict[str, list[pa.Table]] = {}
     for done, index in enumerate(points):
@@ -32,10 +37,15 @@ def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> di
         coordinates[index] = point.coordinates
         part = _part(progress, done, len(points))
         for found, tables in _runs(plan, point, part):
-            rows += found
+            for name, some in found.items():
+                measured.setdefault(name, []).extend(some)
             for name, one in tables.items():
                 kept.setdefault(name, []).append(one)
-    return {RUNS: table(rows, coordinates), **{name: _together(tables) for name, tables in kept.items()}}
+    schema = plan.schema()
+    return {
+        **{name: schema.table(name, some, coordinates) for name, some in measured.items() if some or name in _ALWAYS},
+        **{name: _together(tables) for name, tables in kept.items()},
+    }
 
 
 def _part(progress: Progress | None, done: int, points: int) -> Progress | None:
@@ -44,12 +54,12 @@ def _part(progress: Progress | None, done: int, points: int) -> Progress | None:
     return lambda fraction: progress((done + fraction) / points)
 
 
-def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[tuple[list[Row], dict[str, pa.Table]]]":
+def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[_Found]":
     try:
         scenario = plan.scenario(point)
     except _native.InputError as error:
-        return [([row_of_failure(point, None, str(error))], {})]
-    seeds = list(range(scenario.seed, scenario.seed + plan.seeds))
+        return [(rows.of_failure(point.index, seed, str(error)), {}) for seed in plan.all_seeds]
+    seeds = list(plan.all_seeds)
     try:
         return [_finished(plan, point, run) for run in _simulate(plan, scenario, seeds, progress)]
     except WorldError:
@@ -64,19 +74,19 @@ def _simulate(plan: Plan, scenario: _native.Scenario, seeds: list[int], progress
     return plan.world.run(scenario, seeds, plan.wanted, jobs=1, progress=progress)
 
 
-def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "tuple[list[Row], dict[str, pa.Table]]":
+def _alone(plan: Plan, point: Point, scenario: _native.Scenario, seed: int) -> "_Found":
     try:
         (run,) = _simulate(plan, scenario, [seed], None)
     except RuntimeError as error:
-        return [row_of_failure(point, seed, str(error))], {}
+        return rows.of_failure(point.index, seed, str(error)), {}
     return _finished(plan, point, run)
 
 
-def _finished(plan: Plan, point: Point, run: "Run") -> "tuple[list[Row], dict[str, pa.Table]]":
+def _finished(plan: Plan, point: Point, run: "Run") -> "_Found":
     from sojourn.tables import arrow_table
 
     tables: dict[str, pa.Table] = {name: _at(point, arrow_table([run], name)) for name in plan.wanted.tables}
-    return list(rows_of_run(point, Record.parse(run.record()))), tables
+    return rows.of_run(point.index, Record.parse(run.record())), tables
 
 
 def _at(point: Point, series: "pa.Table") -> "pa.Table":

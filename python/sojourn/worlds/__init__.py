@@ -5,9 +5,10 @@ simulation, the fluid model, the Linux kernel and two hosts come with Sojourn. A
 point `sojourn.worlds` that names an instance of `World`.
 """
 
+from sojourn.data.rows import PACKETS, PROBES, SERIES, TRANSFERS
 from sojourn.worlds.options import Option, option, stated
 from sojourn.worlds.registry import OWN, Chosen, choose, find, names
-from sojourn.worlds.world import PACKETS, PROBES, SERIES, TRANSFERS, AnyWorld, Wanted, World, WorldError
+from sojourn.worlds.world import AnyWorld, Wanted, World, WorldError
 
 __all__ = [
     "OWN",

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sojourn import _native
-from sojourn.worlds.world import SERIES, Progress, Wanted, World
+from sojourn.data.rows import SERIES
+from sojourn.worlds.world import Progress, Wanted, World
 
 if TYPE_CHECKING:
     from sojourn.tables import Run

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn import _native
+from sojourn.data.rows import SERIES
 from sojourn.worlds.options import option
-from sojourn.worlds.world import SERIES, Progress, Wanted, World
+from sojourn.worlds.world import Progress, Wanted, World
 
 if TYPE_CHECKING:
     from sojourn.tables import Run

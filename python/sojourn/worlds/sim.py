@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn import _native
+from sojourn.data.rows import KEPT
 from sojourn.processors import usable_processors
-from sojourn.worlds.world import KEPT, Progress, Wanted, World
+from sojourn.worlds.world import Progress, Wanted, World
 
 # What a packet and its acknowledgement cost, for estimates: docs/performance.md.
 _PACKET_S = 150e-9

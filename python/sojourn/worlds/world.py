@@ -4,20 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
+from sojourn.data.rows import KEPT, PACKETS, PROBES, SERIES, TRANSFERS
+
 if TYPE_CHECKING:
     from sojourn import _native
     from sojourn.tables import Run, TableName
 
-SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
-KEPT = (SERIES, PROBES, PACKETS, TRANSFERS)
-"""What a run can keep besides its record."""
-
-_TABLES: "dict[str, tuple[TableName, ...]]" = {
-    SERIES: ("queue", "flows"),
-    PROBES: ("queue_probes", "flow_probes"),
-    PACKETS: ("packets",),
-    TRANSFERS: ("transfers",),
-}
 
 Progress = Callable[[float], None]
 """Takes the done fraction, 0 to 1."""
@@ -54,7 +46,7 @@ class Wanted:
     @property
     def tables(self) -> "tuple[TableName, ...]":
         """Names of the tables that these runs have."""
-        return tuple(table for name in self.keep for table in _TABLES[name])
+        return tuple(table for name in self.keep for table in KEPT[name])
 
 
 O_contra = TypeVar("O_contra", contravariant=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from sojourn.data.rows import POINT, SEED
 from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.access import (
     LEVELS,
@@ -20,7 +21,6 @@ from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import POINT, SEED
 
 RUNS = 8
 # Fig. 4.4 has five times as many cases.

@@ -7,6 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from sojourn.data.rows import POINT, SEED
 from sojourn.figures.style import family
 from sojourn.papers.measures import TCP, UTILIZATION, Key, Number, Results, check, label, measure, shown
 from sojourn.papers.rite.drawing import panels
@@ -14,7 +15,6 @@ from sojourn.papers.rite.plan import CONTROLS, DISCIPLINES, NO_AQM, SINGLE_QUEUE
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import POINT, SEED
 
 RUNS = 6
 FLOWS = 8

@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sojourn.data.rows import POINT, SEED
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.papers.measures import BACKGROUND, TCP, Key, Results, check, measure
 from sojourn.papers.testbed.world import (
@@ -27,7 +28,6 @@ from sojourn.papers.testbed.world import (
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Table
 from sojourn.sweep.plan import CASE
-from sojourn.sweep.rows import POINT, SEED
 
 _BIN_S = 1.0
 _DISCIPLINES = (FIFO, RED, SFQ)

@@ -9,25 +9,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
+from sojourn.data.describe import Description, Tables, alike, describe
+from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, POINT, RUNS, SEED, SIZES
 from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
-from sojourn.sweep.plan import MAX_POINTS, Plan
-from sojourn.sweep.rows import ERROR, GROUP, POINT, SEED
-from sojourn.sweep.work import RUNS
-from sojourn.worlds.world import KEPT
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
 
+    from sojourn.sweep.plan import Plan
+
 DESCRIPTION = "sweep.json"
 BASE = "base.toml"
 _LOCK = ".lock"
-_FORMAT = 1
+_FORMAT = 2
 MAX_BATCHES = 1_000_000
-# Columns of the table of runs; the first is one of every table.
-_NEEDS = (POINT, SEED, GROUP, ERROR)
+MAX_POINTS = 10**9
+TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, *(name for names in KEPT.values() for name in names))
+"""Every table that a dataset may have; other folders beside them are of somebody else."""
+# Columns that a table cannot be used without.
+_NEEDS = {RUNS: (POINT, SEED, ERROR), GROUPS: (POINT, SEED, GROUP)}
 # What a description says, and must be so that it can be trusted.
 _KEYS = {
     "version": is_line,
@@ -60,7 +63,7 @@ class Dataset:
 
     @classmethod
     def create(
-        cls, folder: str | os.PathLike[str], plan: Plan, batch_points: int, *, replace: bool = False
+        cls, folder: str | os.PathLike[str], plan: "Plan", batch_points: int, *, replace: bool = False
     ) -> "Dataset":
         """Begin a dataset, or go on with the one of the same plan that the folder holds.
 
@@ -132,7 +135,12 @@ class Dataset:
     @property
     def tables(self) -> list[str]:
         """Names of the tables there are."""
-        return sorted(path.name for path in self.folder.iterdir() if path.is_dir())
+        return [name for name in TABLES if self._parts(name)]
+
+    @property
+    def axes(self) -> list[str]:
+        """Names of the axes."""
+        return list(self.description["axes"])
 
     def table(
         self, name: str = RUNS, *, columns: Sequence[str] | None = None, where: Mapping[str, Any] | None = None
@@ -141,28 +149,56 @@ class Dataset:
 
         Of tables that are large only some columns can be read, and only rows that have certain values.
         """
-        parts = sorted((self.folder / name).glob("*.parquet"))
+        parts = self._parts(name)
         if not parts:
-            raise input_error(f"holds no table {name!r} yet", file=str(self.folder))
-        return read_parquet(parts, columns, where, needs=_NEEDS if name == RUNS else _NEEDS[:1])
+            raise input_error(f"holds no table {name!r} yet; there is: {', '.join(self.tables)}", file=str(self.folder))
+        return read_parquet(parts, columns, where, needs=_NEEDS.get(name, (POINT,)))
+
+    def joined(self) -> "pa.Table":
+        """Return the table `groups` with the metrics of each group's run beside its own.
+
+        Every number of a run stands there once for each group: to count runs, take `runs`.
+        """
+        return self.measured().joined()
 
     def failures(self) -> int:
         """Return how many runs failed."""
         errors = self.table(columns=[ERROR])[ERROR]
         return int(len(errors) - errors.null_count)
 
-    def stats(
-        self, by: Sequence[str] | None = None, metrics: Sequence[str] | None = None, *, resamples: int = 0
-    ) -> list[dict[str, Any]]:
-        """Return mean, spread, intervals and quantiles of metrics, for each combination of the columns `by`.
+    def alike(self) -> int:
+        """Return at how many points all of several runs are the same, since nothing there is random."""
+        return alike(self.table())
 
-        By default `by` holds all axes and the group. See `sojourn.sweep.stats.statistics`.
+    def describe(
+        self,
+        by: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        resamples: int = 0,
+    ) -> Description:
+        """Return statistics of metrics for each combination of the columns `by`, and sentences on how they were made.
+
+        By default `by` holds all axes and, for metrics of groups, the group. Over axes that `by` leaves out values are
+        averaged within each seed first; groups are never mixed. Raises InputError.
         """
-        from sojourn.sweep.stats import METRICS, axes_of, statistics
+        return describe(self.measured(), by, metrics, where=where, resamples=resamples)
 
-        table = self.table()
-        chosen = axes_of(table, self.description["axes"]) if by is None else by
-        return statistics(table, chosen, METRICS if metrics is None else metrics, resamples=resamples)
+    def stats(
+        self,
+        by: Sequence[str] | None = None,
+        metrics: Sequence[str] | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        resamples: int = 0,
+    ) -> list[dict[str, Any]]:
+        """Return the lines of `describe`: mean, spread, intervals and quantiles, each with its n."""
+        return self.describe(by, metrics, where=where, resamples=resamples).lines
+
+    def measured(self) -> Tables:
+        """Return the tables that hold metrics."""
+        return Tables(self.table(RUNS), self.table(GROUPS), self.axes)
 
     def sql(self, query: str) -> "pa.Table":
         """Return what DuckDB answers to a query; tables have the names of the folders, such as `runs`."""
@@ -189,6 +225,11 @@ class Dataset:
 
         frame: pl.DataFrame = pl.from_arrow(self.table(name))
         return frame
+
+    def _parts(self, table: str) -> list[Path]:
+        """Return the parts of a table that belong to finished batches: those that the table of runs has too."""
+        done = {path.name for path in (self.folder / RUNS).glob("part-*.parquet")}
+        return [path for path in sorted((self.folder / table).glob("part-*.parquet")) if path.name in done]
 
     def _part(self, table: str, number: int) -> Path:
         return self.folder / table / f"part-{number:06d}.parquet"

@@ -1,0 +1,178 @@
+"""The registry of metrics: what a run measures, under one name with one unit in records, tables and figures.
+
+A name is the path of a number in the run record, joined by underscores: `bottleneck_queue_ms_p99`, and below a group
+`queue_ms_p99`. What belongs to one group of a result carries the group's name behind a dot: `share.tcp`.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FRACTION = "0 to 1"
+"""The unit of shares, rates and indices, which people read in percent or as they are."""
+COUNT = ""
+BOTTLENECK, REVERSE, HOPS = "bottleneck", "reverse", "hops"
+JAIN_ALL = "jain_all"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that runs measure."""
+
+    name: str
+    unit: str
+    """Its unit; `FRACTION` for what lies between 0 and 1, empty for a plain number."""
+    meaning: str
+    percent: bool = False
+    """Whether figures show it in percent."""
+
+
+def _spread(name: str, meaning: str, *parts: str, unit: str = "ms") -> tuple[Metric, ...]:
+    words = {"count": "number", "mean": "mean", "min": "minimum", "max": "maximum", "base": "subtracted base"}
+    return tuple(
+        Metric(f"{name}_{part}", COUNT if part == "count" else unit, f"{meaning}: {words.get(part) or _quantile(part)}")
+        for part in parts
+    )
+
+
+def _quantile(part: str) -> str:
+    digits = part.removeprefix("p")
+    return f"{digits[:2]}.{digits[2:]}th percentile" if len(digits) > 2 else f"{digits}th percentile"  # noqa: PLR2004
+
+
+def _share(name: str, meaning: str) -> Metric:
+    return Metric(name, FRACTION, meaning, percent=True)
+
+
+_QUANTILES = ("p10", "p25", "p50", "p75", "p90", "p95", "p99", "p999")
+_SOJOURN = ("mean", *_QUANTILES, "max")
+_TAIL = ("p50", "p90", "p95", "p99", "p999")
+_COMPLETION = ("count", "mean", *_TAIL)
+
+CLASS = (
+    *_spread("queue_ms", "sojourn time in the queue", *_SOJOURN),
+    Metric("departures", "packets", "packets that left the queue for the link"),
+    Metric("drops", "packets", "packets dropped by the queue, or lost on the link"),
+    Metric("marks", "packets", "packets marked with congestion experienced"),
+)
+"""Of a queue inside a discipline."""
+
+LINK = (
+    _share("utilization", "bits sent over bits that could have been sent"),
+    *_spread("queue_packets", "packets that wait", "mean", "max", unit="packets"),
+    *_spread("queue_bytes", "bytes that wait", "mean", "max", unit="bytes"),
+    *CLASS,
+    Metric("arrivals", "packets", "packets offered to the queue"),
+    _share("drop_rate", "drops over arrivals"),
+    *_spread("ping_ms", "queueing delay as pings see it, on a real network only", *_SOJOURN, "base"),
+)
+"""Of a link; in the table `runs` with the link's name in front."""
+
+COMPLETION = _spread("fct_ms", "completion time of a transfer", *_COMPLETION)
+
+GROUP = (
+    _share("share", "delivered payload over that of all groups of its direction"),
+    Metric("goodput_mbps", "Mbit/s", "delivered payload, all flows together"),
+    _share("drop_rate", "data packets dropped over those sent"),
+    _share("mark_rate", "data packets marked over those sent"),
+    Metric("retransmissions", "packets", "data packets sent again"),
+    Metric("timeouts", COUNT, "retransmission timeouts"),
+    Metric("jain", FRACTION, "Jain's fairness index of its flows' goodputs"),
+    *_spread("rtt_ms", "round-trip time that its senders measured", "mean", *_TAIL),
+    *_spread("queue_ms", "sojourn time of its data packets at the main link of their direction", *_SOJOURN),
+    *COMPLETION,
+    *_spread("page_ms", "time of a page, from the first request to the last byte", *_COMPLETION),
+    Metric("transfers_waited", COUNT, "transfers that waited for a connection of their flow"),
+    Metric("padding_packets_per_second", "packets/s", "padding sent, all flows together, without probes"),
+    Metric("padding_rests", COUNT, "how often adaptive padding was given up"),
+    *_spread("voip_delay_ms", "one-way delay of a call's packets", "min", "mean", *_TAIL, "max"),
+    Metric("voip_jitter_ms", "ms", "interarrival jitter of calls (RFC 3550)"),
+    _share("voip_loss", "call packets dropped over those that were dropped or arrived"),
+    _share("voip_late", "call packets that came too late to be played over the same"),
+    Metric("voip_mouth_to_ear_ms", "ms", "mean delay from mouth to ear"),
+    Metric("voip_r_factor", "0 to 100", "R of the E-model (ITU-T G.107)"),
+    Metric("voip_mos", "1 to 4.5", "mean opinion score"),
+    Metric("video_rate_mbps", "Mbit/s", "mean rate of the segments of video that arrived"),
+    Metric("video_switches", COUNT, "changes of rate of video"),
+    Metric("video_stalls", COUNT, "times at which a player's buffer ran out"),
+    Metric("video_stall_s", "s", "time without play after the start"),
+    Metric("video_startup_ms", "ms", "time from the start of the flow to play"),
+)
+"""Of a group of flows."""
+
+RUN = (Metric(JAIN_ALL, FRACTION, "Jain's fairness index of the goodputs of all flows"),)
+"""Of a whole run."""
+
+_BY_NAME = {metric.name: metric for metric in (*GROUP, *LINK, *RUN)}
+
+
+def find(column: str) -> Metric | None:
+    """Return the metric of a column of a table; None where the column is no metric.
+
+    >>> find("bottleneck_queue_ms_p999").meaning, find("share.tcp").unit, find("bottleneck.rate")
+    ('sojourn time in the queue: 99.9th percentile', '0 to 1', None)
+    """
+    return _find(column)
+
+
+@functools.cache
+def _find(column: str) -> Metric | None:
+    if column in _BY_NAME:
+        return _BY_NAME[column]
+    if column.startswith((f"{BOTTLENECK}_", f"{REVERSE}_", f"{HOPS}_")):
+        ends = (metric for metric in LINK if column.endswith(f"_{metric.name}"))
+        return max(ends, key=lambda metric: len(metric.name), default=None)
+    metric, dot, _group = column.partition(".")
+    return _BY_NAME.get(metric) if dot else None
+
+
+def links(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the links of a run record: the name that their metrics have in front, and what was measured there.
+
+    >>> [name for name, _ in links({"bottleneck": {}, "hops": {"gateway": {}}})]
+    ['bottleneck', 'hops_gateway']
+    """
+    for name in (BOTTLENECK, REVERSE):
+        if record.get(name) is not None:
+            yield name, record[name]
+    for name, hop in (record.get(HOPS) or {}).items():
+        yield f"{HOPS}_{name}", hop
+
+
+def values(record: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return every metric of a run record.
+
+    >>> values({"bottleneck": {"utilization": 0.9}, "groups": {"tcp": {"share": 1.0}}, "jain": None})
+    {'bottleneck_utilization': 0.9, 'share.tcp': 1.0, 'jain_all': None}
+    """
+    found = {name: value for link, of in links(record) for name, value in leaves(of, f"{link}_")}
+    for group, of in record["groups"].items():
+        found.update((f"{name}.{group}", value) for name, value in leaves(of))
+    found[JAIN_ALL] = record["jain"]
+    return found
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, float | None]]:
+    """Yield the numbers of a tree under their paths, joined by underscores.
+
+    >>> dict(leaves({"queue_ms": {"mean": 4.5}, "drops": 3}, "bottleneck_"))
+    {'bottleneck_queue_ms_mean': 4.5, 'bottleneck_drops': 3}
+    """
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{name}_")
+        else:
+            yield prefix + name, value
+
+
+def label(column: str) -> str:
+    """Return what a figure's axis or a table's head says: the name, with its unit where it is a metric that has one.
+
+    >>> label("bottleneck_queue_ms_p99"), label("share"), label("bottleneck.rate_mbps")
+    ('bottleneck_queue_ms_p99 [ms]', 'share [%]', 'bottleneck.rate_mbps')
+    """
+    metric = find(column)
+    if metric is None or not metric.unit:
+        return column
+    return f"{column} [{'%' if metric.percent else metric.unit}]"

@@ -1,0 +1,60 @@
+"""From run records to the rows of the tables `runs`, `groups`, `links`, `classes` and `sizes`."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from sojourn.data import metrics
+
+if TYPE_CHECKING:
+    from sojourn.tables import TableName
+
+POINT, SEED, ERROR = "point", "seed", "error"
+GROUP, LINK, CLASS, SIZE = "group", "link", "class", "size"
+RUNS, GROUPS, LINKS, CLASSES, SIZES = "runs", "groups", "links", "classes", "sizes"
+SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
+KEPT: "dict[str, tuple[TableName, ...]]" = {
+    SERIES: ("queue", "flows"),
+    PROBES: ("queue_probes", "flow_probes"),
+    PACKETS: ("packets",),
+    TRANSFERS: ("transfers",),
+}
+"""The tables that a sweep keeps on demand, by the words that ask for them."""
+
+Row = dict[str, Any]
+Tables = dict[str, list[Row]]
+
+
+def of_run(point: int, record: Mapping[str, Any]) -> Tables:
+    """Return what a run measured at a point of a plan: a row for the run, and one for each group and link.
+
+    Queues inside a discipline and transfers by size have tables of their own, `classes` and `sizes`, since nobody knows
+    before a run which there will be.
+    """
+    at = {POINT: point, SEED: record["seed"]}
+    run: Row = {**at, ERROR: None}
+    tables: Tables = {RUNS: [run], GROUPS: [], LINKS: [], CLASSES: [], SIZES: []}
+    for name, link in metrics.links(record):
+        measured = dict(_leaves_without(link, "classes"))
+        run.update((f"{name}_{metric}", value) for metric, value in measured.items())
+        tables[LINKS].append({**at, LINK: name, **measured})
+        tables[CLASSES] += [
+            {**at, LINK: name, CLASS: inner, **dict(metrics.leaves(queue))}
+            for inner, queue in (link.get("classes") or {}).items()
+        ]
+    run[metrics.JAIN_ALL] = record["jain"]
+    for name, group in record["groups"].items():
+        tables[GROUPS].append({**at, GROUP: name, **dict(_leaves_without(group, "fct_by_size_ms"))})
+        tables[SIZES] += [
+            {**at, GROUP: name, SIZE: size, **dict(metrics.leaves(times, "fct_ms_"))}
+            for size, times in (group.get("fct_by_size_ms") or {}).items()
+        ]
+    return tables
+
+
+def of_failure(point: int, seed: int, error: str) -> Tables:
+    """Return the row of a run that failed."""
+    return {RUNS: [{POINT: point, SEED: seed, ERROR: error}]}
+
+
+def _leaves_without(tree: Mapping[str, Any], left_out: str) -> Iterator[tuple[str, float | None]]:
+    return metrics.leaves({name: value for name, value in tree.items() if name != left_out})

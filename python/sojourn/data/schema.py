@@ -1,0 +1,151 @@
+"""The columns of a dataset's tables, decided before the first run: every part of a table has the same.
+
+Columns of axes have the type that all values of the axis share, not those of one batch; columns of metrics are those
+of the registry, so that datasets of different studies can be put together.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _native
+from sojourn.data import metrics
+from sojourn.data.rows import (
+    CLASS,
+    CLASSES,
+    ERROR,
+    GROUP,
+    GROUPS,
+    LINK,
+    LINKS,
+    POINT,
+    RUNS,
+    SEED,
+    SIZE,
+    SIZES,
+    Row,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+RESERVED = (POINT, SEED, GROUP, LINK, CLASS, SIZE, ERROR)
+"""Names that no axis may have, since they are columns of their own."""
+UNIT, MEANING = b"unit", b"meaning"
+# The unit of a column of quantities, and how much of the basic unit it is.
+_COLUMN_UNITS = {"s": ("ms", 1e-3), "bit/s": ("mbps", 1e6), "B": ("bytes", 1.0), "packets": ("packets", 1.0)}
+
+
+@dataclass(frozen=True)
+class AxisColumns:
+    """The columns of an axis: its values as given, and as numbers where they are quantities of one dimension."""
+
+    name: str
+    kind: str
+    """`bool`, `int64`, `double` or `string`."""
+    unit: str = ""
+    """The suffix of the column of numbers; empty where there is none."""
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[Any]) -> "AxisColumns":
+        """Decide on the columns of an axis by all its values.
+
+        >>> AxisColumns.of("bottleneck.rate", ["1 Mbit/s", "4 Mbit/s"]).names
+        ['bottleneck.rate', 'bottleneck.rate_mbps']
+        >>> AxisColumns.of("bottleneck.queue.weight", [0.002, "auto"]).kind
+        'string'
+        """
+        given = list(values)
+        for kind, types in (("bool", {bool}), ("int64", {int}), ("double", {int, float})):
+            if {type(value) for value in given} <= types:
+                return cls(name, kind)
+        quantities = [_native.quantity(str(value)) for value in given]
+        units = {None if quantity is None else quantity[1] for quantity in quantities}
+        (unit,) = units if len(units) == 1 else (None,)
+        return cls(name, "string", "" if unit is None else _COLUMN_UNITS[unit][0])
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its columns."""
+        return [self.name, f"{self.name}_{self.unit}"] if self.unit else [self.name]
+
+    def cells(self, value: Any) -> list[Any]:
+        """Return what its columns hold for a value.
+
+        >>> AxisColumns("bottleneck.rate", "string", "mbps").cells("4 Mbit/s")
+        ['4 Mbit/s', 4.0]
+        """
+        shown = str(value) if self.kind == "string" else value
+        if not self.unit:
+            return [shown]
+        quantity = _native.quantity(str(value))
+        assert quantity is not None, "every value of this axis is a quantity"  # noqa: S101
+        return [shown, quantity[0] / dict(_COLUMN_UNITS.values())[self.unit]]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of all tables of a dataset but those of time series."""
+
+    axes: tuple[AxisColumns, ...]
+    links: tuple[str, ...]
+    """The links whose metrics the table `runs` holds, with the names that they have there."""
+
+    def table(self, name: str, rows: Sequence[Row], coordinates: Mapping[int, Mapping[str, Any]]) -> "pa.Table":
+        """Return rows as a table; `coordinates` are those of the points, by index.
+
+        Raises RuntimeError where a row has a metric that is not in the registry.
+        """
+        import pyarrow as pa
+
+        schema = self.arrow(name)
+        known = set(schema.names)
+        unknown = {column for row in rows for column in row} - known
+        if unknown:
+            raise RuntimeError(f"runs measured what no table has a column for: {', '.join(sorted(unknown))}")
+        cells = {
+            index: {
+                column: cell
+                for axis in self.axes
+                for column, cell in zip(axis.names, axis.cells(at[axis.name]), strict=True)
+            }
+            for index, at in coordinates.items()
+        }
+        placed = [{**cells[row[POINT]], **row} for row in rows]
+        arrays = [pa.array([row.get(field.name) for row in placed], field.type) for field in schema]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def arrow(self, name: str) -> "pa.Schema":
+        """Return the Arrow schema of a table, with unit and meaning of every metric."""
+        import pyarrow as pa
+
+        kinds = {"bool": pa.bool_(), "int64": pa.int64(), "double": pa.float64(), "string": pa.string()}
+        fields = [pa.field(POINT, pa.int64()), pa.field(SEED, pa.int64())]
+        for axis in self.axes:
+            fields.append(pa.field(axis.name, kinds[axis.kind]))
+            fields += [pa.field(column, pa.float64()) for column in axis.names[1:]]
+        texts, measured = self._columns(name)
+        fields += [pa.field(text, pa.string()) for text in texts]
+        fields += [
+            pa.field(column, pa.float64(), metadata={UNIT: metric.unit, MEANING: metric.meaning})
+            for column, metric in measured
+        ]
+        return pa.schema(fields)
+
+    def _columns(self, name: str) -> tuple[list[str], list[tuple[str, metrics.Metric]]]:
+        """Return the columns of text, and those of metrics, of a table."""
+        if name == RUNS:
+            of_links = [(f"{link}_{metric.name}", metric) for link in self.links for metric in metrics.LINK]
+            return [ERROR], [*of_links, *_named(metrics.RUN)]
+        own = {
+            GROUPS: ([GROUP], metrics.GROUP),
+            LINKS: ([LINK], metrics.LINK),
+            CLASSES: ([LINK, CLASS], metrics.CLASS),
+            SIZES: ([GROUP, SIZE], metrics.COMPLETION),
+        }
+        texts, measured = own[name]
+        return texts, _named(measured)
+
+
+def _named(measured: Sequence[metrics.Metric]) -> list[tuple[str, metrics.Metric]]:
+    return [(metric.name, metric) for metric in measured]
