@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import PATIENCE_S, SMALL, Command
 
+import sojourn
 from sojourn import InputError, Plan, reading
 from sojourn.sweep import Dataset
 from sojourn.sweep.local import run_local
@@ -268,3 +270,48 @@ def test_a_pipe_or_a_folder_in_the_place_of_a_table(command: Command, dataset: P
     assert "a directory" in refused(command, "stats", dataset)
     shutil.rmtree(dataset / "runs")
     assert "holds no table 'runs' yet" in refused(command, "stats", dataset)
+
+
+@pytest.fixture
+def rooms(tmp_path: Path) -> Path:
+    """Return a folder that may be read, beside a recording and a scenario that may not."""
+    root = tmp_path / "root"
+    root.mkdir()
+    for place in (root, tmp_path):
+        (place / "link.trace").write_text("5\n", encoding="ascii")
+        (place / "base.toml").write_text(SMALL.replace('rate = "10 Mbit/s"', 'trace = "link.trace"'), encoding="utf-8")
+    (root / "out.toml").write_text(SMALL.replace('rate = "10 Mbit/s"', 'trace = "../link.trace"'), encoding="utf-8")
+    (root / "link.toml").symlink_to(tmp_path / "base.toml")
+    return root
+
+
+def test_a_scenario_reads_only_below_its_root(command: Command, rooms: Path) -> None:
+    assert command("check", rooms / "base.toml", "--root", rooms).code == 0
+    assert command("check", rooms / "out.toml").code == 0
+    for words in (["check"], ["run"]):
+        said = refused(command, *words, rooms / "out.toml", "--root", rooms)
+        assert "lies outside the folder that may be read" in said
+    assert "no such folder" in refused(command, "check", rooms / "base.toml", "--root", rooms / "none")
+    text = (rooms / "out.toml").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match="lies outside"):
+        sojourn.scenario(tomllib.loads(text), base_dir=rooms, root=rooms)
+    with pytest.raises(InputError, match="lies outside"):
+        sojourn.Scenario.load("first", {"bottleneck": {"trace": "/etc/shadow"}}, root=rooms)
+
+
+@pytest.mark.parametrize("base", ["../base.toml", "link.toml", "/etc/passwd", "out.toml"])
+def test_a_sweep_reads_only_below_its_root(command: Command, rooms: Path, base: str) -> None:
+    file = rooms / "sweep.toml"
+    file.write_text(f'base = "{base}"\nset = {{ duration = "0.1 s" }}\n', encoding="utf-8")
+    outcome = command("sweep", file, "--out", rooms / "results", "--root", rooms)
+    assert outcome.code == 2
+    assert "lies outside the folder that may be read" in outcome.err
+    file.write_text('base = "base.toml"\nset = { duration = "0.1 s" }\n', encoding="utf-8")
+    assert command("sweep", file, "--out", rooms / "results", "--root", rooms).code == 0
+
+
+def test_an_error_shows_next_to_nothing_of_a_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "shadow").write_text("root:$y$j9T$precious\x1b[31m\n", encoding="ascii")
+    said = refused(command, "run", "first", "--set", f"bottleneck={{trace='{tmp_path / 'shadow'}'}}")
+    assert "'root'..." in said.replace('"', "'")
+    assert "$y" not in said

@@ -35,17 +35,23 @@ def catalogue() -> str:
 def schema() -> str:
     """Return the JSON Schema (draft 2020-12) of the scenario file."""
 
-def load(text: str, file: str | None = None, base_dir: str | None = None, overrides: list[str] = ...) -> Scenario:
+def load(
+    text: str,
+    file: str | None = None,
+    base_dir: str | None = None,
+    overrides: list[str] = ...,
+    root: str | None = None,
+) -> Scenario:
     """Read a scenario from TOML text.
 
     `file` is the name that diagnostics show; traces are looked up in `base_dir`; an override is
-    "dotted.key=value".
+    "dotted.key=value". Where a `root` is given, only files in it are read.
     """
 
-def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ...) -> Scenario:
+def load_json(text: str, base_dir: str | None = None, overrides: list[str] = ..., root: str | None = None) -> Scenario:
     """Read a scenario from JSON text that holds the same tables as the TOML file."""
 
-def load_ready(name: str, overrides: list[str] = ...) -> Scenario:
+def load_ready(name: str, overrides: list[str] = ..., root: str | None = None) -> Scenario:
     """Take one of the scenarios that come with Sojourn."""
 
 def seconds(what: str, text: str) -> float:

@@ -29,17 +29,24 @@ class Scenario:
         self._native = native
 
     @classmethod
-    def load(cls, source: str | os.PathLike[str], overrides: reading.Overrides = ()) -> "Scenario":
+    def load(
+        cls,
+        source: str | os.PathLike[str],
+        overrides: reading.Overrides = (),
+        *,
+        root: str | os.PathLike[str] | None = None,
+    ) -> "Scenario":
         """Read a scenario file, or take a ready scenario by its name.
 
-        Overrides change single keys: a mapping of dotted keys to values, or a list of "dotted.key=value".
+        Overrides change single keys: a mapping of dotted keys to values, or a list of "dotted.key=value". For a
+        scenario that somebody else wrote, `root` is the only folder in which the files that it names are read.
 
         >>> import sojourn
         >>> scenario = sojourn.Scenario.load("motivating-red", overrides={"duration": "5 s"})
         >>> scenario.duration_s
         5.0
         """
-        return cls(reading.read(source, overrides))
+        return cls(reading.read(source, overrides, root))
 
     @property
     def name(self) -> str:
@@ -187,11 +194,13 @@ def scenario(
     /,
     *,
     base_dir: str | os.PathLike[str] | None = None,
+    root: str | os.PathLike[str] | None = None,
     **keys: Any,
 ) -> Scenario:
     """Make a scenario from the tables of a scenario file: a dictionary, keywords, or both.
 
-    Traces are looked up in `base_dir` (the current directory where it is None).
+    Traces are looked up in `base_dir` (the current directory where it is None), and read only in the folder `root`,
+    where one is given.
 
     >>> import sojourn
     >>> lab = sojourn.scenario(
@@ -203,4 +212,5 @@ def scenario(
     {'tcp': 2}
     """
     text = json.dumps({**(tables or {}), **keys})
-    return Scenario(_native.load_json(text, base_dir=None if base_dir is None else os.fspath(base_dir)))
+    folder = None if base_dir is None else os.fspath(base_dir)
+    return Scenario(_native.load_json(text, base_dir=folder, root=reading.checked_root(root)))

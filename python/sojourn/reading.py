@@ -32,6 +32,7 @@ MAX_FILE_CELLS = 250_000_000
 MAX_TABLE_CELLS = 1_000_000_000
 MAX_TEXT_BYTES = 1 << 30
 """What the texts of one column of a Parquet file unpack to."""
+ROOT_HELP = "Read no file outside DIR that the file names: for what others wrote."
 _MAX_FOOTER_BYTES = 1 << 26
 _MAX_SHOWN = 80
 # Unicode's categories of control characters, format characters (which reorder text) and halves of pairs.
@@ -51,35 +52,55 @@ class Source:
     folder: str | None = None
     """Where the text finds the files that it names."""
     is_json: bool = False
+    root: str | None = None
+    """The only folder in which files may be read that the text names; None for any."""
 
     def resolve(self, overrides: Overrides = ()) -> _native.Scenario:
         """Return the scenario with some keys changed, checked."""
         changes = override_list(overrides)
         if self.text is None:
-            return _native.load_ready(self.name, overrides=changes)
+            return _native.load_ready(self.name, overrides=changes, root=self.root)
         if self.is_json:
-            return _native.load_json(self.text, base_dir=self.folder, overrides=changes)
-        return _native.load(self.text, file=self.name, base_dir=self.folder, overrides=changes)
+            return _native.load_json(self.text, base_dir=self.folder, overrides=changes, root=self.root)
+        return _native.load(self.text, file=self.name, base_dir=self.folder, overrides=changes, root=self.root)
 
 
-def find(source: str | os.PathLike[str]) -> Source:
+def find(source: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
     """Read a scenario file, or take a ready scenario by its name.
 
-    A source that exists or is written like a path is a file; any other is the name of a ready scenario.
+    A source that exists or is written like a path is a file; any other is the name of a ready scenario. What the
+    scenario names is read only in the folder `root`, where one is given.
     """
+    confined = checked_root(root)
     path = Path(source)
     # Unlike Path.exists, false for names that no file can have.
     if os.path.exists(path) or _looks_like_a_path(source):  # noqa: PTH110
-        return Source(str(path), read_text(path), str(path.parent))
+        return Source(str(path), read_text(path), str(path.parent), root=confined)
     names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source not in names:
         raise unknown_name("no file and no ready scenario is called", str(source), names)
-    return Source(str(source), None)
+    return Source(str(source), None, root=confined)
 
 
-def read(source: str | os.PathLike[str], overrides: Overrides = ()) -> _native.Scenario:
+def read(
+    source: str | os.PathLike[str], overrides: Overrides = (), root: str | os.PathLike[str] | None = None
+) -> _native.Scenario:
     """Find a scenario and resolve it."""
-    return find(source).resolve(overrides)
+    return find(source, root).resolve(overrides)
+
+
+def checked_root(root: str | os.PathLike[str] | None) -> str | None:
+    """Return the folder that what is read is confined to; raises InputError where it is none."""
+    if root is not None and not os.path.isdir(root):  # noqa: PTH112 (false for names that no folder can have)
+        raise input_error("--root: no such folder", file=str(root), key="--root", found=str(root))
+    return None if root is None else str(Path(root).resolve())
+
+
+def check_confined(path: Path, root: str | None, name: str) -> None:
+    """Raise InputError for a file outside the folder that what is read is confined to."""
+    if root is not None and not Path(os.path.realpath(path)).is_relative_to(root):
+        message = f"{shown(name)} lies outside the folder that may be read (--root)"
+        raise input_error(message, found=name, allowed="a file in that folder")
 
 
 def override_list(overrides: Overrides) -> list[str]:

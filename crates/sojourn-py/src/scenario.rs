@@ -22,31 +22,46 @@ pub struct Scenario {
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, file = None, base_dir = None, overrides = Vec::new()))]
+#[pyo3(signature = (text, file = None, base_dir = None, overrides = Vec::new(), root = None))]
 pub fn load(
     py: Python<'_>,
     text: &str,
     file: Option<&str>,
     base_dir: Option<PathBuf>,
     overrides: Vec<String>,
+    root: Option<PathBuf>,
 ) -> PyResult<Scenario> {
-    let base = base_dir.unwrap_or_default();
-    resolved(py, sojourn_scenario::Scenario::parse(text, file, &Base::Folder(base.clone()), &overrides), &base)
+    let folder = base_dir.unwrap_or_default();
+    resolved(py, sojourn_scenario::Scenario::parse(text, file, &base(&folder, root), &overrides), &folder)
 }
 
 #[pyfunction]
-#[pyo3(signature = (text, base_dir = None, overrides = Vec::new()))]
-pub fn load_json(py: Python<'_>, text: &str, base_dir: Option<PathBuf>, overrides: Vec<String>) -> PyResult<Scenario> {
-    let base = base_dir.unwrap_or_default();
-    resolved(py, sojourn_scenario::Scenario::parse_json(text, None, &Base::Folder(base.clone()), &overrides), &base)
+#[pyo3(signature = (text, base_dir = None, overrides = Vec::new(), root = None))]
+pub fn load_json(
+    py: Python<'_>,
+    text: &str,
+    base_dir: Option<PathBuf>,
+    overrides: Vec<String>,
+    root: Option<PathBuf>,
+) -> PyResult<Scenario> {
+    let folder = base_dir.unwrap_or_default();
+    resolved(py, sojourn_scenario::Scenario::parse_json(text, None, &base(&folder, root), &overrides), &folder)
 }
 
 #[pyfunction]
-#[pyo3(signature = (name, overrides = Vec::new()))]
-pub fn load_ready(py: Python<'_>, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+#[pyo3(signature = (name, overrides = Vec::new(), root = None))]
+pub fn load_ready(py: Python<'_>, name: &str, overrides: Vec<String>, root: Option<PathBuf>) -> PyResult<Scenario> {
     let ready = sojourn_scenario::ready().iter().find(|ready| ready.name == name);
     let Some(ready) = ready else { return Err(errors::unnamed(py, name)) };
-    load(py, ready.text, Some(name), None, overrides)
+    load(py, ready.text, Some(name), None, overrides, root)
+}
+
+fn base(folder: &Path, root: Option<PathBuf>) -> Base {
+    let folder = folder.to_owned();
+    match root {
+        Some(root) => Base::Confined { folder, root },
+        None => Base::Folder(folder),
+    }
 }
 
 fn resolved(py: Python<'_>, loaded: Result<Loaded, Diagnostics>, base: &Path) -> PyResult<Scenario> {

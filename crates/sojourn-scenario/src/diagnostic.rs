@@ -168,7 +168,7 @@ impl<'a> Reporter<'a> {
     fn diagnostic(&self, severity: Severity, origin: Origin, key: &str, fault: Fault, allowed: String) -> Diagnostic {
         let (file, line, column) = match origin {
             Origin::File { line, column } => (self.file.to_owned(), Some(line), Some(column)),
-            Origin::Override(index) => (format!("--set {}", shorten(&self.overrides[index])), None, None),
+            Origin::Override(index) => (format!("--set {}", plain(&self.overrides[index])), None, None),
             Origin::Unknown => (self.file.to_owned(), None, None),
         };
         Diagnostic {
@@ -176,7 +176,7 @@ impl<'a> Reporter<'a> {
             file,
             line,
             column,
-            key: key.to_owned(),
+            key: plain(key),
             found: fault.found,
             allowed,
             nearest: fault.nearest,
@@ -199,6 +199,13 @@ pub(crate) fn shorten(text: &str) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// The start of a user's text without quotes, with its control characters made visible.
+fn plain(text: &str) -> String {
+    let visible =
+        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() };
+    shorten(text).chars().map(visible).collect()
 }
 
 /// A user's text in quotes, with its control characters made visible.

@@ -4,13 +4,21 @@ use crate::Trace;
 use crate::diagnostic::quote;
 use std::fmt;
 use std::io::{BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Where the files that a scenario names are looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Base {
     /// Relative to this folder.
     Folder(PathBuf),
+    /// Relative to `folder`, and only what lies in `root`, also behind links: for scenarios of others. Nobody else may
+    /// change `root` meanwhile.
+    Confined {
+        /// Where relative names are looked up.
+        folder: PathBuf,
+        /// What may be read.
+        root: PathBuf,
+    },
     /// Nowhere: only what comes with Sojourn can be named.
     Nowhere,
 }
@@ -53,12 +61,13 @@ impl TraceError {
 
 /// Reads the file `name` relative to `base`.
 pub(crate) fn open(name: &str, base: &Base) -> Result<Trace, TraceError> {
-    let Base::Folder(folder) = base else {
-        return Err(TraceError::new(quote(name), "ready:NAME, where files cannot be read"));
+    let path = match base {
+        Base::Folder(folder) => folder.join(name),
+        Base::Confined { folder, root } => confined(&folder.join(name), root, name)?,
+        Base::Nowhere => return Err(TraceError::new(quote(name), "ready:NAME, where files cannot be read")),
     };
     let readable = "a file that can be read, relative to the scenario's folder";
     let failed = |error: std::io::Error| TraceError::new(format!("{} ({error})", quote(name)), readable);
-    let path = folder.join(Path::new(name));
     let size = regular_size(&path, name)?;
     if size > LARGEST_FILE {
         return Err(TraceError::new(format!("{} of {} MiB", quote(name), size >> 20), "a file of at most 64 MiB"));
@@ -66,6 +75,33 @@ pub(crate) fn open(name: &str, base: &Base) -> Result<Trace, TraceError> {
     let file = std::fs::File::open(&path).map_err(failed)?;
     // The file may have grown since its size was looked up.
     Trace::read(name, std::io::BufReader::new(file.take(LARGEST_FILE)))
+}
+
+/// The file at `path` without links, where it lies in `root`. What lies elsewhere is refused by its name alone, so that
+/// nobody learns whether it exists.
+fn confined(path: &Path, root: &Path, name: &str) -> Result<PathBuf, TraceError> {
+    let outside = || {
+        let found = format!("{}, which lies outside the folder that may be read", quote(name));
+        TraceError::new(found, "a file in that folder, or ready:NAME")
+    };
+    let within = |path: &Path, root: &Path| path.starts_with(root).then_some(()).ok_or_else(outside);
+    within(&normal(path).ok_or_else(outside)?, &normal(root).ok_or_else(outside)?)?;
+    let missing = |_| TraceError::new(format!("{}, which does not exist", quote(name)), "a file that can be read");
+    let real = path.canonicalize().map_err(missing)?;
+    within(&real, &root.canonicalize().map_err(|_| outside())?)?;
+    Ok(real)
+}
+
+/// An absolute path without `.` and `..`, as it is written.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for part in std::path::absolute(path).ok()?.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            other => normal.push(other),
+        }
+    }
+    Some(normal)
 }
 
 /// The size of a file that is neither a directory nor a device nor a pipe.
@@ -132,11 +168,20 @@ fn at_line(name: &str, number: u64, found: &str) -> TraceError {
 
 /// The time in `text`, which must not lie before `last`.
 fn time(text: &[u8], last: u64) -> Result<u64, String> {
-    let shown = || quote(&String::from_utf8_lossy(text));
+    let shown = || start_of(text);
     let all_digits = text.iter().all(u8::is_ascii_digit);
     let parsed = std::str::from_utf8(text).ok().filter(|_| all_digits).and_then(|text| text.parse::<u64>().ok());
     let time = parsed.filter(|&time| time <= LATEST_MS).ok_or_else(shown)?;
     if time < last { Err(format!("{time} after {last}")) } else { Ok(time) }
+}
+
+/// The start of a line, in quotes. A few characters are enough to find it; more would let a scenario show what is in files
+/// that are no traces.
+fn start_of(line: &[u8]) -> String {
+    const MAX_QUOTED: usize = 4;
+    let start: String =
+        line.iter().take(MAX_QUOTED).map(|&byte| if byte.is_ascii_graphic() { byte as char } else { '?' }).collect();
+    format!("{start:?}{}", if line.len() > MAX_QUOTED { "..." } else { "" })
 }
 
 #[cfg(test)]
@@ -167,8 +212,10 @@ mod tests {
             ("1.5\n", "\"1.5\" in line 1 of \"t\""),
             ("1\n7\n5\n", "5 after 7 in line 3 of \"t\""),
             ("1\n\n5\n", "nothing in line 2 of \"t\""),
-            ("99999999999\n", "\"99999999999\" in line 1 of \"t\""),
-            ("99999999999999999999999999\n", "\"99999999999999999999999999\" in line 1 of \"t\""),
+            ("99999999999\n", "\"9999\"... in line 1 of \"t\""),
+            ("99999999999999999999999999\n", "\"9999\"... in line 1 of \"t\""),
+            ("root:$y$j9T$secret\n", "\"root\"... in line 1 of \"t\""),
+            ("\u{1b}[31\n", "\"?[31\" in line 1 of \"t\""),
         ] {
             assert_eq!(read(text), Err(found.to_owned()), "{text:?}");
         }
@@ -178,6 +225,36 @@ mod tests {
     fn endless_lines_end() {
         assert!(read(&"1".repeat(1_000_000)).is_err());
         assert!(read(&" ".repeat(1_000_000)).is_err());
+    }
+
+    #[test]
+    fn a_scenario_reads_only_below_its_root() {
+        let place = std::env::temp_dir().join(format!("sojourn-confined-{}", std::process::id()));
+        let (root, below) = (place.join("root"), place.join("root/below"));
+        std::fs::create_dir_all(&below).expect("a folder");
+        for file in [place.join("outside.trace"), root.join("top.trace"), below.join("own.trace")] {
+            std::fs::write(file, "5\n").expect("a file");
+        }
+        std::os::unix::fs::symlink(place.join("outside.trace"), below.join("link.trace")).expect("a link");
+        std::os::unix::fs::symlink(root.join("top.trace"), below.join("inner.trace")).expect("a link");
+        let base = Base::Confined { folder: below.clone(), root: root.clone() };
+        let absolute = |path: &Path| path.display().to_string();
+        for name in ["own.trace", "../top.trace", "inner.trace", &absolute(&root.join("top.trace"))] {
+            assert!(open(name, &base).is_ok(), "{name}");
+        }
+        for name in [
+            "../../outside.trace",
+            "../../none.trace",
+            "link.trace",
+            "/etc/shadow",
+            "/nowhere/none",
+            &absolute(&place.join("root/../outside.trace")),
+        ] {
+            let error = open(name, &base).expect_err(name);
+            assert!(error.found.ends_with("which lies outside the folder that may be read"), "{error}");
+        }
+        assert!(open("none.trace", &base).expect_err("it is not there").found.ends_with("which does not exist"));
+        std::fs::remove_dir_all(place).expect("removed");
     }
 
     proptest! {

@@ -8,7 +8,7 @@ from sojourn import _native, worlds
 from sojourn.catalogue import catalogue, entries
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
-from sojourn.reading import read, unknown_name
+from sojourn.reading import ROOT_HELP, read, unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,10 +120,11 @@ def show(name: str, as_json: bool) -> None:
 )
 @click.argument("file", metavar="FILE|READY-NAME")
 @click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
-def check(file: str, backend: str) -> None:
+@click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
+def check(file: str, backend: str, root: str | None) -> None:
     """Check a scenario without running it: whether it is right, and whether a world can have it."""
     chosen = worlds.choose(backend)
-    scenario = read(file)
+    scenario = read(file, root=root)
     render.print_warnings(scenario.warnings)
     for remark in chosen.fit(scenario):
         click.echo(f"note: {remark}", err=True)

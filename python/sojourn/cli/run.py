@@ -11,7 +11,7 @@ from sojourn.cli import render
 from sojourn.cli.progress import progress
 from sojourn.cli.targets import check_picture
 from sojourn.cli.worlds import WorldCommand
-from sojourn.reading import input_error, read
+from sojourn.reading import ROOT_HELP, input_error, read
 from sojourn.worlds import Wanted, choose
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
@@ -54,6 +55,7 @@ def run(  # noqa: PLR0913 (one for each option)
     runs: int | None,
     jobs: int | None,
     overrides: tuple[str, ...],
+    root: str | None,
     as_json: bool,
     out: str | None,
     force: bool,
@@ -80,7 +82,7 @@ def run(  # noqa: PLR0913 (one for each option)
     _check_targets(out, plot, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
-    native = read(source, [*overrides, *numbers])
+    native = read(source, [*overrides, *numbers], root)
     render.print_warnings(native.warnings)
     if dry_run:
         _list_steps(chosen.steps(native))

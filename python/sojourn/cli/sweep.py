@@ -8,7 +8,7 @@ import click
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.progress import progress
 from sojourn.processors import usable_processors
-from sojourn.reading import input_error
+from sojourn.reading import ROOT_HELP, input_error
 
 # Above this a sweep asks first.
 _MOST_RUNS = 100_000
@@ -32,8 +32,9 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
     help="Dask scheduler to use instead, or local:N to start N processes. tls:// takes keys from Dask's settings; who "
     "answers at tcp:// is trusted with running code here.",
 )
+@click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
-def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bool) -> None:
+def sweep(file: str, out: str, jobs: int | None, cluster: str | None, root: str | None, *, yes: bool) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
 
     A sweep that was interrupted goes on where it was when the same command is given again.
@@ -41,7 +42,7 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, *, yes: bo
     from sojourn import sweep as sweeps
     from sojourn.sweep.local import Status, batch_points, estimate_s, run_local
 
-    plan = sweeps.Plan.load(file)
+    plan = sweeps.Plan.load(file, root=root)
     used = jobs or usable_processors()
     if plan.runs > _MOST_RUNS and not yes:
         needed = duration_text(estimate_s(plan) / used)

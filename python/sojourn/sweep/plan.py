@@ -19,7 +19,9 @@ from sojourn.reading import (
     MAX_INTEGER,
     MAX_NAME_LENGTH,
     Source,
+    check_confined,
     check_plain,
+    checked_root,
     find,
     input_error,
     is_line,
@@ -119,16 +121,24 @@ class Plan:
     """The links of any point, with the names that their metrics have in front."""
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Plan":
-        """Read a sweep file; raises InputError."""
+    def load(cls, path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> "Plan":
+        """Read a sweep file; raises InputError. What it names is read only in the folder `root`, where one is given."""
         file = Path(path)
         tables = read_toml(file)
-        return cls.of(tables, name=file.stem, folder=str(file.parent), file=str(path))
+        return cls.of(tables, name=file.stem, folder=str(file.parent), file=str(path), root=root)
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], *, name: str = "sweep", folder: str = "", file: str | None = None) -> "Plan":
+    def of(
+        cls,
+        tables: Mapping[str, Any],
+        *,
+        name: str = "sweep",
+        folder: str = "",
+        file: str | None = None,
+        root: str | os.PathLike[str] | None = None,
+    ) -> "Plan":
         """Make a plan of the tables of a sweep file; raises InputError."""
-        return _Reader(tables, name, folder, file).plan()
+        return _Reader(tables, name, folder, file, checked_root(root)).plan()
 
     @property
     def points(self) -> int:
@@ -206,11 +216,12 @@ class Plan:
 class _Reader:
     """Checks the tables of a sweep file."""
 
-    def __init__(self, tables: Mapping[str, Any], name: str, folder: str, file: str | None) -> None:
+    def __init__(self, tables: Mapping[str, Any], name: str, folder: str, file: str | None, root: str | None) -> None:
         self.tables = tables
         self.name = name
         self.folder = folder
         self.file = file
+        self.root = root
 
     def plan(self) -> Plan:
         check_plain(self.tables, self.file)
@@ -330,14 +341,17 @@ class _Reader:
     def _base(self) -> Source:
         base = self.tables.get("base")
         if isinstance(base, Mapping):
-            return Source("base", json.dumps(base), self.folder or None, is_json=True)
+            return Source("base", json.dumps(base), self.folder or None, is_json=True, root=self.root)
         if not isinstance(base, str):
             allowed = "a file relative to the sweep's, the name of a ready scenario, or a table"
             raise self._error("base", "nothing" if base is None else shown(base), allowed)
         file = Path(self.folder) / base
+        # Unlike Path.exists, false for names that no file can have.
+        is_file = os.sep in base or base.endswith(".toml") or os.path.exists(file)  # noqa: PTH110
         try:
-            # Unlike Path.exists, false for names that no file can have.
-            return find(file if os.path.exists(file) or os.sep in base or base.endswith(".toml") else base)  # noqa: PTH110
+            if is_file:
+                check_confined(file, self.root, base)
+            return find(file if is_file else base, self.root)
         except _native.InputError as error:
             raise input_error(f"base: {error}", file=self.file, key="base", found=base) from None
 
