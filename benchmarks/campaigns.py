@@ -1,4 +1,4 @@
-"""What a campaign costs: the grid of Gong et al., Table 1, in processes of their own with one job and with all."""
+"""What a campaign costs: capacity and buffer of Gong et al., in processes of their own with one job and all."""
 
 import json
 import os
@@ -13,13 +13,14 @@ ROUNDS = 3
 _PROGRAM = """
 import json, sys, time
 from pathlib import Path
-from sojourn.papers.gong.grid import grid
+from sojourn.study.find import find_folder
 from sojourn.study.lab import DATA, Lab
 from sojourn.sweep import Dataset
 
 folder = Path(sys.argv[1])
 begun = time.perf_counter()
-grid(Lab(folder, int(sys.argv[2])), "50 ms")
+lab = Lab(folder, int(sys.argv[2]))
+lab.run(lab.plan("capacity", find_folder("gong").plan("capacity")))
 wall_s = time.perf_counter() - begun
 (place,) = (folder / DATA).iterdir()
 asked = Dataset.open(place).description

@@ -16,14 +16,12 @@ from sojourn.papers.fluid import FLUID, scale
 from sojourn.papers.fluid.beside import Place
 from sojourn.papers.fluid.targets import WORKED
 from sojourn.papers.fluid.world import model, point
-from sojourn.papers.gong import GONG, grid
-from sojourn.papers.gong.disciplines import fig3
-from sojourn.papers.gong.summary import summary
-from sojourn.papers.gong.world import QUEUES, base, choke, queue
-from sojourn.papers.measures import Number, Results, check, measure, variation
+from sojourn.papers.measures import Results, check, variation
+from sojourn.study.find import find, find_folder
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Study, Table
+from sojourn.study.numbers import Number
 from sojourn.study.page import markdown_checks, write_page, write_short
 
 QUICK = {"seeds": 2, "set": {"duration": "2 s"}}
@@ -51,13 +49,18 @@ def small_findings() -> Findings:
     return found
 
 
+GONG = find("gong")
+GONG_FOLDER = find_folder("gong")
+
+
 def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
-    found = fig3(lab)
-    assert {one.claim.split(":")[0] for one in found.checks} >= {"RED", "CHOKe", "CoDel", "DRR", "SFQ", "DropTail 10"}
-    assert set(found.figures) == set(found.captions) == {"fig3"}
+    fig3 = next(item for item in GONG.items if item.name == "fig3")
+    found = fig3.find(lab)
+    assert {one.claim.split(":")[0] for one in found.checks} >= {"RED", "CHOKe", "CoDel", "DRR", "SFQ"}
+    assert set(found.figures) == set(found.captions) == {"fig3", "buffers"}
     part = next(lab.folder.glob("data/disciplines/runs/*.parquet"))
     before = part.stat().st_mtime_ns
-    again = fig3(Lab(lab.folder, 1, overrides=QUICK))
+    again = fig3.find(Lab(lab.folder, 1, overrides=QUICK))
     assert part.stat().st_mtime_ns == before
     assert again.checks == found.checks
     assert again.tables == found.tables
@@ -257,35 +260,50 @@ def test_the_coefficient_of_variation_is_the_papers() -> None:
 
 def test_chokes_thresholds_are_what_ns2_computes_for_red() -> None:
     # Digest of the source: 2500 and 7500 B at 4 Mbit/s, 3125 and 9375 B at 10 Mbit/s; weight 1.0e-3 at 4 Mbit/s.
-    slow, fast = choke(4.0), choke(10.0)
+    assert GONG_FOLDER.module is not None
+    slow, fast = (GONG_FOLDER.module.choke(rate_mbps) for rate_mbps in (4.0, 10.0))
     assert (slow["min"], slow["max"]) == ("2500 B", "7500 B")
     assert (fast["min"], fast["max"]) == ("3125 B", "9375 B")
     assert slow["weight"] == pytest.approx(1.0e-3, rel=1e-3)
 
 
 def test_the_grid_is_table_1() -> None:
-    cases = grid.cases(6.0)
-    assert len(cases) * 10 >= 3000
-    assert len([key for key in cases if key[0] == grid.CAPACITY]) == 6 * 8 * 4
-    mixed = cases[grid.MIXED, "RED"]
-    assert mixed["group.tcp.rtt"] == mixed["group.background.rtt"]
-    assert [float(rtt.split()[0]) for rtt in mixed["group.tcp.rtt"]] == pytest.approx([2, 4, 6, 8, 10])
+    plans = GONG_FOLDER.plans()
+    grid = {name: plans[name] for name in ("capacity", "duty", "rtts", "flows")}
+    # Over 3,000 simulations at each reading of the default round-trip time.
+    assert sum(plan.runs for plan in grid.values()) == 2 * 3180
+    assert grid["capacity"].points == 2 * 6 * 8 * 4
+    mixed = [point.changes for point in map(grid["rtts"].point, range(72)) if point.coordinates["rtts"] == "mixed"]
+    for changes, default_ms in ((mixed[0], 6), (mixed[-1], 50)):
+        assert changes["group.tcp.rtt"] == changes["group.background.rtt"]
+        expected = [part * default_ms / 6 for part in (2, 4, 6, 8, 10)]
+        assert [float(rtt.split()[0]) for rtt in changes["group.tcp.rtt"]] == pytest.approx(expected, abs=1e-3)
+
+
+def test_a_discipline_has_the_buffer_and_the_thresholds_of_its_point() -> None:
+    plan = GONG_FOLDER.plans()["capacity"]
+    for one in map(plan.point, range(plan.points)):
+        at, changes = one.coordinates, one.changes
+        own = at["queue"] in {"DRR", "SFQ"}
+        assert changes.get("bottleneck.queue.limit") == (None if own else f"{at['packets']} packets")
+        assert changes["bottleneck.rate"] == f"{at['rate_mbps']} Mbit/s"
+        assert ("bottleneck.queue.min" in changes) is (at["queue"] == "CHOKe")
+
+
+def test_a_setting_of_choke_changes_what_it_names() -> None:
+    plan = GONG_FOLDER.plans()["choke"]
+    found = {point.coordinates["setting"]: point.changes for point in map(plan.point, range(plan.points))}
+    assert found["max_p 0.3"]["bottleneck.queue.max_p"] == 0.3
+    assert found["max_p 0.3"]["bottleneck.queue.min"] == found["RED's thresholds in ns-2"]["bottleneck.queue.min"]
+    assert found["10 and 30 packets"]["bottleneck.queue.max"] == "30 packets"
+    assert [key for key in found["Linux"] if key.startswith("bottleneck")] == ["bottleneck.queue"]
 
 
 def test_on_and_off_times_make_the_duty_cycle() -> None:
-    assert grid.on_off(30, 10.0) == {"kind": "on-off", "on": "3000 ms", "off": "7000 ms"}
-    assert grid.on_off(100, 10.0) == {"kind": "bulk"}
-
-
-@pytest.mark.parametrize("name", QUEUES)
-def test_every_discipline_of_the_paper_is_a_scenario(name: str, tmp_path: Path) -> None:
-    results = measure(
-        Lab(tmp_path, 1, overrides={"seeds": 1, "set": {"duration": "200 ms"}}),
-        "one",
-        base(),
-        {(name,): {"bottleneck.queue": queue(name)}},
-    )
-    assert results.number((name,), "share").runs == 1
+    assert GONG_FOLDER.module is not None
+    on_off = GONG_FOLDER.module.on_off
+    assert on_off(30, 10.0) == {"kind": "on-off", "on": "3000 ms", "off": "7000 ms"}
+    assert on_off(100, 10.0) == {"kind": "bulk"}
 
 
 def test_a_case_that_cannot_be_run_is_an_error_not_a_number() -> None:
@@ -299,15 +317,16 @@ def test_a_case_that_cannot_be_run_is_an_error_not_a_number() -> None:
         Results(Failed())  # type: ignore[arg-type]
 
 
-def test_the_summary_says_what_does_not_hold() -> None:
-    kept = Findings(checks=[check("TCP has less than under DropTail", "less", "4 of 4", agrees=True)])
-    lost = Findings(checks=[check("x: TCP has less than under DropTail", "less", "3 of 4", agrees=False)])
-    assert "without exception in all 1 sets" in summary({"fig5": kept})
-    text = summary({"fig5": kept, "table1": lost})
-    assert "in 1 of 2 sets of cases" in text
-    assert "x: TCP has less than under DropTail: 3 of 4" in text
-    assert "(1 of 1 checks)" in text
-    assert "The paper's finding" not in summary({"fig2": Findings()})
+def test_the_summary_says_where_the_claim_holds_and_what_does_not() -> None:
+    said = {"claim": "less", "paper": "", "measured": "", "name": "controls: less", "main": True}
+    kept = Findings(checks=[Check(**said, agrees=True, held=15, points=15)])
+    lost = Findings(checks=[Check(**said | {"name": "grid, 6"}, agrees=False, note="Open.", held=210, points=215)])
+    assert GONG.summary is not None
+    assert "holds at all 15 points" in GONG.summary({"fig5": kept})
+    text = GONG.summary({"fig5": kept, "table1": lost})
+    assert "holds at 225 of 230 points" in text
+    assert text.startswith("Behind a plain buffer")
+    assert "The main claim" not in GONG.summary({"fig2": Findings()})
 
 
 def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:

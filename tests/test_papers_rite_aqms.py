@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 import sojourn
-from sojourn.papers.measures import Number, Results, label, measure
+from sojourn.papers.measures import Results, label, measure
 from sojourn.papers.rite import access, aqms, early, fluctuating, mobile, sensitivity
 from sojourn.papers.rite.cellular import PAGE_MS, page
 from sojourn.papers.rite.sensitivity import Change, Sensitivity
 from sojourn.papers.rite.whiskers import Five
 from sojourn.papers.two_worlds import KERNEL, SIM, measure_both
 from sojourn.study.lab import Lab
+from sojourn.study.numbers import Number
 
 QUICK = {"seeds": 2, "set": {"duration": "31 s"}}
 NEAR = mobile.Link("LTE", "4G", "ready:synthetic-lte", 50, 2, 20)

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 import sojourn
-from sojourn.papers.measures import Number, measure
+from sojourn.papers.measures import measure
 from sojourn.papers.rite import RITE, buffers, extremes, isolation, sharing, sizes, synchrony
 from sojourn.papers.rite.plan import DISCIPLINES, bulk, link
 from sojourn.papers.rite.synchrony import Synchrony
 from sojourn.study.lab import Lab
 from sojourn.study.model import Item
+from sojourn.study.numbers import Number
 
 ITEMS = (
     *buffers.ITEMS,

@@ -8,7 +8,7 @@ import pytest
 from tests.conftest import Command
 
 import sojourn
-from sojourn.papers.measures import Number, label
+from sojourn.papers.measures import label
 from sojourn.papers.testbed import GONG_TESTBED, scan, tables, today
 from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
 from sojourn.papers.testbed.world import (
@@ -29,6 +29,7 @@ from sojourn.papers.testbed.world import (
 )
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Study
+from sojourn.study.numbers import Number
 from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 

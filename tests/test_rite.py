@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.papers.measures import BACKGROUND, Number, check, measure
+from sojourn.papers.measures import BACKGROUND, check, measure
 from sojourn.papers.rite import RITE, cures, drift, gradient, lone, short, signals, web
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings
+from sojourn.study.numbers import Number
 
 
 def quick(folder: Path, **keys: str) -> Lab:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.measures import Key, Number, Results, measure
+from sojourn.papers.measures import Key, Results, measure
 from sojourn.study.lab import Lab
+from sojourn.study.numbers import Number
 
 KERNEL, SIM = "kernel", "simulated"
 WORLDS = (KERNEL, SIM)

@@ -9,7 +9,7 @@ from sojourn.reading import input_error, unknown_name
 from sojourn.study.means import At, Cell, Means, is_in
 from sojourn.study.model import Check
 from sojourn.study.relations import Asked, Judged, relation
-from sojourn.study.select import METRIC, Selection, matching
+from sojourn.study.select import GROUP, METRIC, SWEEP, Selection, matching
 from sojourn.study.units import Unit
 
 KEYS = (
@@ -19,6 +19,8 @@ KEYS = (
 )
 OPEN = "Open."
 _MOST_NAMED = 6
+_FEW = 4
+"""Exceptions that are named one by one, even where they have something in common."""
 Axes = Mapping[str, Mapping[str, Any]]
 
 
@@ -91,7 +93,7 @@ def _at_place(tables: Mapping[str, Any], at: At) -> dict[str, Any]:
     where = dict(tables.get("where", {}))
     found = dict(tables)
     for axis, value in at.items():
-        if axis in {METRIC, "sweep", "group"}:
+        if axis in {METRIC, SWEEP, GROUP}:
             found[axis] = value
         else:
             where[axis] = value
@@ -177,17 +179,18 @@ def _exceptions(wrong: Sequence[At], judged: Sequence[At], at: At, axes: Axes) -
     """Return where a claim does not hold, in parentheses: what all exceptions have in common, or the first of them."""
     if not wrong or wrong == judged:
         return ""
-    count = "the exception" if len(wrong) == 1 else f"all {len(wrong)} exceptions"
-    names = [axis for axis in wrong[0] if axis not in at]
-    common = [axis for axis in names if all(one.get(axis) == wrong[0][axis] for one in wrong)]
-    if len(wrong) == 1 or (common and len(wrong) > _MOST_NAMED):
+    names = [axis for axis in _varied(judged) if axis != SWEEP and axis not in at] or list(wrong[0])
+    common = [axis for axis in names if all(one.get(axis) == wrong[0].get(axis) for one in wrong)]
+    if len(wrong) == 1 or (common and len(wrong) >= _FEW):
+        count = "the exception" if len(wrong) == 1 else f"all {len(wrong)} exceptions"
         return f" ({count} at {place(wrong[0], common, axes)})"
-    named = "; ".join(dict.fromkeys(place(one, names, axes) for one in wrong[:_MOST_NAMED]))
-    return f" (not at {named}{'; ...' if len(wrong) > _MOST_NAMED else ''})"
+    named = list(dict.fromkeys(place(one, names, axes) for one in wrong))
+    return f" (not at {'; '.join(named[:_MOST_NAMED])}{'; ...' if len(named) > _MOST_NAMED else ''})"
 
 
 def _varied(places: Sequence[At]) -> list[str]:
-    return [axis for axis in places[0] if any(one.get(axis) != places[0][axis] for one in places)]
+    names = dict.fromkeys(axis for one in places for axis in one)
+    return [axis for axis in names if any(one.get(axis) != places[0].get(axis) for one in places)]
 
 
 def place(at: At, names: Sequence[str], axes: Axes) -> str:

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KEYS = (
-    *("name", "caption", "kind", "panels", "each", "title", "height_in", "from_zero", "mark", "log", "range"),
+    *("name", "caption", "kind", "panels", "each", "title", "height_in", "mark", "log", "range", "horizontal", "paper"),
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
 _MARKERS = "soDv^P*X"
 _WIDTH = 0.8
-_GREY = "#999999"
+_CROWDED = 40
+"""Letters on an axis above which its labels are turned."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Panel:
 
 def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> "Figure":
     """Draw a figure of a study; raises InputError where it names what there is not."""
-    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
+    from sojourn.study.panels import panels
 
     for key in tables:
         if key not in KEYS:
@@ -69,14 +70,13 @@ def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str
     kind = tables.get("kind", "line")
     if kind not in _KINDS:
         raise unknown_name(f"{tables['name']}: no kind of figure is called", kind, list(_KINDS))
-    panels = list(_panels(tables, means, axes))
-    with styled():
-        figure = Drawing(figsize=(PAGE_WIDTH_IN, tables.get("height_in", 2.9)), layout="constrained")
-        for panel, one in zip(panels, figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
-            _KINDS[kind](panel, one)
-            _finish(panel, one)
-        _legend(figure)
-    return figure
+    shown = list(_panels(tables, means, axes))
+
+    def fill(index: int, one: "Axes") -> None:
+        _KINDS[kind](shown[index], one)
+        _finish(shown[index], one)
+
+    return panels([str(panel.tables.get("title", "")) for panel in shown], fill, height_in=tables.get("height_in", 2.9))
 
 
 def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> Iterator[Panel]:
@@ -84,7 +84,7 @@ def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[
     for given in tables.get("panels", [{}]):
         whole = {**tables, **given}
         axis = whole.get("each")
-        if axis is None:
+        if not axis:
             yield Panel(whole, axes, means)
             continue
         for value in dict.fromkeys(cell.at[axis] for cell in Selection.of({**whole, "steps": []}).cells(means)):
@@ -111,27 +111,42 @@ def _line(panel: Panel, axes: "Axes") -> None:
 def _bars(panel: Panel, axes: "Axes") -> None:
     from sojourn.figures.style import INK, family
 
-    x = _x(panel)
+    x, lying = _x(panel), bool(panel.tables.get("horizontal"))
     cells = panel.selection().cells(panel.means)
     values = list(dict.fromkeys(cell.at[x] for cell in cells))
     parts = panel.by(cells)
     width = _WIDTH / len(parts)
     for turn, (name, line) in enumerate(parts.items()):
-        axes.bar(
+        error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line]}
+        (axes.barh if lying else axes.bar)(
             [values.index(cell.at[x]) + (turn - (len(parts) - 1) / 2) * width for cell in line],
             [cell.number.mean for cell in line],
             width,
-            yerr=[cell.number.half for cell in line],
-            color=family(panel.position(name) if panel.tables.get("by") else 0),
+            **error,
+            color=family(turn),
             label=name,
             error_kw={"elinewidth": 0.6, "ecolor": INK},
         )
     names = [place({x: value}, [x], panel.axes) for value in values]
-    axes.set_xticks(range(len(values)), names, rotation=35 if max(map(len, names)) * len(names) > 40 else 0)  # noqa: PLR2004
+    paper = panel.tables.get("paper", {})
+    known = [(index, paper[name]) for index, name in enumerate(names) if name in paper]
+    if known:
+        places, numbers = zip(*known, strict=True)
+        axes.plot(
+            *((numbers, places) if lying else (places, numbers)), "D", color=family(1), markersize=4, label="paper"
+        )
+    if lying:
+        axes.set_yticks(range(len(values)), names)
+        axes.invert_yaxis()
+    else:
+        crowded = max(map(len, names)) * len(names) > _CROWDED
+        axes.set_xticks(range(len(values)), names, rotation=35 if crowded else 0)
 
 
 def _points(panel: Panel, axes: "Axes") -> None:
     """Draw one group or metric against another, with the diagonal."""
+    from sojourn.study.panels import GREY
+
     across = panel.selection()
     other = across.elsewhere(panel.tables["against"])
     there = {tuple(cell.at.items()): cell for cell in other.cells(panel.means)}
@@ -150,7 +165,7 @@ def _points(panel: Panel, axes: "Axes") -> None:
             **panel.look(name),
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
-    axes.plot([0, 1.05 * most], [0, 1.05 * most], color=_GREY, linewidth=0.6, zorder=0)
+    axes.plot([0, 1.05 * most], [0, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
     unit = across.unit(panel.means)
     axes.set_xlabel(_label(unit, panel.tables.get("group")))
     axes.set_ylabel(_label(other.unit(panel.means), panel.tables["against"].get("group")))
@@ -160,27 +175,21 @@ _KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {"line": _line, "bars": _ba
 
 
 def _finish(panel: Panel, axes: "Axes") -> None:
+    from sojourn.study.panels import GREY
+
     tables = panel.tables
-    axes.set_title(str(tables.get("title", "")))
+    lying = bool(tables.get("horizontal"))
     if tables.get("kind", "line") != "points":
-        axes.set_ylabel(_label(panel.selection().unit(panel.means), tables.get("group")))
+        label = _label(panel.selection().unit(panel.means), tables.get("group"))
+        (axes.set_xlabel if lying else axes.set_ylabel)(label)
     if "mark" in tables:
-        axes.axhline(tables["mark"], color=_GREY, linewidth=0.6, zorder=0)
+        (axes.axvline if lying else axes.axhline)(tables["mark"], color=GREY, linewidth=0.6, zorder=0)
     if tables.get("log"):
-        axes.set_yscale("log")
-    elif tables.get("from_zero", True) and tables.get("kind", "line") == "line":
+        (axes.set_xscale if lying else axes.set_yscale)("log")
+    elif tables.get("kind", "line") == "line":
         axes.set_ylim(bottom=0)
     if "range" in tables:
         axes.set_ylim(*tables["range"])
-
-
-def _legend(figure: "Figure") -> None:
-    handles: dict[str, Any] = {}
-    for axes in figure.axes:
-        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            handles.setdefault(name, handle)
-    if len(handles) > 1:
-        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=min(len(handles), 7))
 
 
 def _x(panel: Panel) -> str:

@@ -11,9 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from sojourn.reading import input_error, read_text, unknown_name
+from sojourn.study import claims, drawings
 from sojourn.study import means as reduced
-from sojourn.study.claims import checks
-from sojourn.study.drawings import draw
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
@@ -24,10 +23,10 @@ from sojourn.sweep.plan import Plan
 
 FILE, CODE, DATA = "study.toml", "study.py", "data"
 KEYS = (
-    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer"),
+    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer", "defaults"),
     *("sets", "units", "axes", "sweep", "item"),
 )
-ITEM_KEYS = ("name", "title", "setting", "sweeps", "found", "text", "claim", "figure", "needs_kernel")
+ITEM_KEYS = ("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "figure", "needs_kernel")
 _SET = "@"
 
 
@@ -37,7 +36,8 @@ class StudyFolder:
 
     folder: Path
     tables: Mapping[str, Any]
-    module: ModuleType | None
+    code: ModuleType | None = None
+    """`study.py`, where it is not the one of the folder."""
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> "StudyFolder":
@@ -52,7 +52,7 @@ class StudyFolder:
             tables = tomllib.loads(read_text(file))
         except tomllib.TOMLDecodeError as error:
             raise input_error(f"not TOML: {error}", file=str(file)) from None
-        found = cls(place, _with_sets(tables, tables.get("sets", {})), _module(place / CODE))
+        found = cls(place, _with_sets(tables, tables.get("sets", {})))
         found.check_names(str(file))
         return found
 
@@ -67,9 +67,16 @@ class StudyFolder:
             _known(item, ITEM_KEYS, f"{file}: no key of an item is called")
             if not isinstance(item.get("name"), str) or names.count(item["name"]) > 1:
                 raise input_error(f"item: {item.get('name')!r}; allowed: a name of its own", file=file, key="item")
-        for mark, _ in (*marked(self.module, "claim"), *marked(self.module, "figure")):
+
+    @functools.cached_property
+    def module(self) -> ModuleType | None:
+        """The functions of `study.py`, read when they are needed; raises InputError for one of an item there is not."""
+        found = self.code or _module(self.folder / CODE)
+        names = [item["name"] for item in self.tables["item"]]
+        for mark, _ in (*marked(found, "claim"), *marked(found, "figure")):
             if mark.names[0] not in names:
                 raise unknown_name(f"{CODE}: the study has no item", mark.names[0], names)
+        return found
 
     @property
     def name(self) -> str:
@@ -152,7 +159,7 @@ class StudyFolder:
     def sweeps_of(self, item: Mapping[str, Any]) -> list[str]:
         """Return the names of the means that an item needs."""
         found: dict[str, None] = dict.fromkeys(item.get("sweeps", []))
-        for one in (*item.get("claim", []), *item.get("figure", [])):
+        for one in (*self.claims(item), *self.figures(item)):
             for tables in (one, *one.get("parts", []), *one.get("panels", [])):
                 given = [
                     tables.get("sweep"),
@@ -168,10 +175,22 @@ class StudyFolder:
                     found |= dict.fromkeys(name if isinstance(name, list) else [name] if name else [])
         return list(found)
 
+    def claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the claims of an item, with what study and item say for all of them."""
+        return self._completed(item, "claim", claims.KEYS)
+
+    def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the figures of an item in the same way."""
+        return self._completed(item, "figure", drawings.KEYS)
+
+    def _completed(self, item: Mapping[str, Any], kind: str, keys: Sequence[str]) -> list[dict[str, Any]]:
+        defaults = {**self.tables.get("defaults", {}), **item.get("defaults", {})}
+        return [{**{key: defaults[key] for key in defaults if key in keys}, **one} for one in item.get(kind, [])]
+
     def checks(self, item: Mapping[str, Any], means: Means) -> Iterator[Check]:
         """Yield what became of an item's claims: those of the table, then those of `study.py`."""
-        for tables in item.get("claim", []):
-            yield from checks(tables, means, self.axes)
+        for tables in self.claims(item):
+            yield from claims.checks(tables, means, self.axes)
         for mark, function in marked(self.module, "claim"):
             if mark.names[0] == item["name"]:
                 yield from _judged(mark.settings, function(means))
@@ -182,8 +201,8 @@ class StudyFolder:
     def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in means."""
         found = Findings(checks=list(self.checks(item, means)))
-        for tables in item.get("figure", []):
-            found.show(tables["name"], draw(tables, means, self.axes), tables["caption"])
+        for tables in self.figures(item):
+            found.show(tables["name"], drawings.draw(tables, means, self.axes), tables["caption"])
         for mark, function in marked(self.module, "figure"):
             if mark.names[0] == item["name"]:
                 found.show(mark.names[1], function(means), mark.settings["caption"])
@@ -209,7 +228,7 @@ class StudyFolder:
         main = [check for check in everything if check.main]
         if main:
             held, points = (sum(getattr(check, part) for check in main) for part in ("held", "points"))
-            answers.insert(1, f"The main claim holds at {held} of {points} points that test it.")
+            answers.insert(1, f"The main claim holds at {_of(held, points)} that test it.")
         return "\n\n".join(filter(None, answers))
 
 
@@ -233,6 +252,10 @@ def chosen(given: Any, found: Sequence[Check]) -> str:
         if holds is ("unless" not in one):
             return str(one["text"]).format_map({name: check.measured for name, check in by.items()})
     return ""
+
+
+def _of(held: int, points: int) -> str:
+    return f"all {points} points" if held == points else f"{held} of {points} points"
 
 
 def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iterator[Check]:

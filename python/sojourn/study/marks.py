@@ -41,8 +41,8 @@ class Mark:
 def changes(*sweeps: str) -> Callable[[Function], Function]:
     """Mark the function that says what the scenario's keys become at a point of these sweeps.
 
-    It is given the point's coordinates by name, and returns dotted keys and values. The sweeps list values of their
-    axes only, and what an axis is named does not have to be a key.
+    It is given those of the point's coordinates that it names, and as `made` what the axes themselves change. It
+    returns dotted keys and values, which come after those of the axes.
     """
     return _marked(Mark("changes", sweeps))
 

@@ -88,7 +88,7 @@ def mutants(study: StudyFolder) -> Iterator[Mutant]:
                     named = f"{item['name']}: {claim.get('name') or claim['text']}: {what}"
                     yield Mutant(named, replace(study, tables=tables_of_study))
     for what, module in _modules(study):
-        yield Mutant(what, replace(study, module=module))
+        yield Mutant(what, replace(study, code=module))
 
 
 def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

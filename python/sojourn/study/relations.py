@@ -168,13 +168,15 @@ def lines(cells: Sequence[Cell], along: str) -> dict[tuple[Any, ...], list[Cell]
 
 
 def _chance(asked: Asked, one: Number, other: Number) -> float:
-    """Return how far two means may be apart by chance, as the claim's tolerance has it."""
-    size, unit = _read(asked.tables.get("tolerance", f"{CHANCE_SE:g} se"))
-    if unit == "se":
-        return size * one.error(other)
-    if unit == "sd":
-        return size * max(one.sd, other.sd)
-    return size * abs(other.mean) / 100 if unit == "%" else size
+    """Return how far two means may be apart, as the claim's tolerance has it."""
+    sizes = {"se": one.error(other), "sd": max(one.sd, other.sd), "%": abs(other.mean) / 100}
+    return max(size * sizes.get(unit, 1.0) for size, unit in _tolerances(asked))
+
+
+def _tolerances(asked: Asked) -> list[tuple[float, str]]:
+    """Return the tolerances of a comparison of two means, of which the largest counts."""
+    given = asked.tables.get("tolerance", f"{CHANCE_SE:g} se")
+    return [_read(one) for one in (given if isinstance(given, list) else [given])]
 
 
 def _read(tolerance: float | str) -> tuple[float, str]:
@@ -188,11 +190,11 @@ def _read(tolerance: float | str) -> tuple[float, str]:
 
 
 def _chance_words(asked: Asked) -> str:
-    size, unit = _read(asked.tables.get("tolerance", f"{CHANCE_SE:g} se"))
-    if not size:
-        return "any difference"
     names = {"se": "standard errors of the difference", "sd": "standard deviations"}
-    return f"{size:g} {names.get(unit, unit or asked.unit.name)}".strip()
+    known = [
+        f"{size:g} {names.get(unit, unit or asked.unit.name)}".strip() for size, unit in _tolerances(asked) if size
+    ]
+    return " or ".join(known) or "any difference"
 
 
 def _value_words(words: str) -> Words:
@@ -206,7 +208,9 @@ def _range_words(asked: Asked) -> str:
 
 def _near_words(asked: Asked) -> str:
     tolerance = asked["tolerance"]
-    return f"± {tolerance}" if isinstance(tolerance, str) else f"± {tolerance:g} {asked.unit.name}".strip()
+    if isinstance(tolerance, str):
+        return tolerance if tolerance.startswith("factor") else f"± {tolerance}"
+    return f"± {tolerance:g} {asked.unit.name}".strip()
 
 
 _PAIR, _ORDER = ("than", "tolerance"), ("along", "order", "tolerance")

@@ -12,6 +12,9 @@ from sojourn.sweep.axis import AxisError, values
 AXIS_KEYS = ("values", "levels", "set", "label", "title")
 KEYS = (*plans.KEYS, "metrics")
 
+_MADE = "made"
+"""The argument by which a study's function asks for what the axes change."""
+
 Changes = Callable[..., Mapping[str, Any]]
 
 
@@ -32,10 +35,10 @@ def sweep_tables(
 
 def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Yield each axis as a sweep file has it; a list names axes of the study, a table may give them other values."""
-    named = dict.fromkeys(given, None) if isinstance(given, list) else dict(given)
+    named = dict.fromkeys(given, True) if isinstance(given, list) else dict(given)
     for axis, wanted in named.items():
         if axis not in known:
-            if wanted is None:
+            if wanted is True:
                 raise unknown_name(f"sweep.{name}.axes: the study has no axis", axis, list(known))
             yield axis, wanted
             continue
@@ -48,13 +51,14 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
             raise unknown_name(f"{key}: no key of an axis is called", found, AXIS_KEYS)
     if "levels" in known:
         levels = known["levels"]
-        for level in wanted or ():
+        chosen = list(levels) if wanted is True else wanted
+        for level in chosen:
             if level not in levels:
                 raise unknown_name(f"{key}: there is no", str(level), list(levels))
-        return {level: levels[level] for level in wanted or levels}
+        return {level: levels[level] for level in chosen}
     if "values" not in known:
         raise input_error(f"axes: {key} has neither; allowed: 'values' or 'levels'", key=key)
-    chosen = known["values"] if wanted is None else wanted
+    chosen = known["values"] if wanted is True else wanted
     return {"values": chosen, "set": known["set"]} if "set" in known else chosen
 
 
@@ -65,7 +69,8 @@ def _points(axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any
     for row in itertools.product(*lists):
         at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
         made = {key: change for _, some in row for key, change in some.items()}
-        yield {"at": at, "set": made | dict(changes(**{axis: at[axis] for axis in asked if axis in at}))}
+        given = {**at, _MADE: made}
+        yield {"at": at, "set": made | dict(changes(**{name: given[name] for name in asked if name in given}))}
 
 
 def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:

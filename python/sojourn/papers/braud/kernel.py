@@ -32,10 +32,11 @@ from sojourn.papers.braud.world import (
     ratio,
     tail,
 )
-from sojourn.papers.measures import Key, Number, check, shown, span
+from sojourn.papers.measures import Key, check, shown, span
 from sojourn.papers.two_worlds import KERNEL, SIM, WORLDS, Both, measure_both
 from sojourn.study.lab import Effort, Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 NEWRENO, VEGAS, CUBIC = "NewReno", "Vegas", "CUBIC"
 CONTROLS = {name: {"kind": name.lower(), "preset": "linux"} for name in (NEWRENO, VEGAS, CUBIC)}

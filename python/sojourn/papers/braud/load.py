@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn.papers.braud.world import FREEBSD, NEWRENO, RTT_MS, ms
-from sojourn.papers.measures import Number, Results, label, measure
+from sojourn.papers.measures import Results, label, measure
 from sojourn.study.lab import Lab
+from sojourn.study.numbers import Number
 
 DOWNLOADS = "downloads"
 EXPONENT = 1.7

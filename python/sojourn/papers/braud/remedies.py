@@ -21,9 +21,10 @@ from sojourn.papers.braud.world import (
     padding,
     tail,
 )
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import Key, Results, check, measure, shown
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 RATES_KBPS, PACKETS, DOWN_PACKETS = (800.0, 5000.0), 120, 120
 SEEDS = 5

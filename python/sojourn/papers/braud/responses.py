@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from sojourn.papers.braud.drawing import line, panels
 from sojourn.papers.braud.load import DRAWS, MIDDLE, SECONDS, SMALL, WARMUP_S, Responses, downloads, draws, largest
 from sojourn.papers.braud.world import CONTROLS, FREEBSD, UPLOAD, base, host, padding
-from sojourn.papers.measures import Number, check, measure, shown, span
+from sojourn.papers.measures import check, measure, shown, span
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 RUNS = 6
 UDP = 125

@@ -21,9 +21,10 @@ from sojourn.papers.braud.world import (
     ratio,
     tail,
 )
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import Key, Results, check, measure, shown
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

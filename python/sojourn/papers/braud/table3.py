@@ -23,9 +23,10 @@ from sojourn.papers.braud.world import (
     ratio,
     tail,
 )
-from sojourn.papers.measures import Key, Number, Results, check, measure, shown, span
+from sojourn.papers.measures import Key, Results, check, measure, shown, span
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

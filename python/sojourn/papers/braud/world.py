@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sojourn.papers.measures import Number, check
+from sojourn.papers.measures import check
 from sojourn.study.model import Check
+from sojourn.study.numbers import Number
 
 SEEDS = 10
 UPLOAD, DOWNLOAD, PADDING, PING = "upload", "download", "padding", "ping"

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from sojourn.figures.style import family
 from sojourn.fluid import Equilibrium, equilibrium
 from sojourn.papers.fluid.world import MAX_P, MAX_PACKETS, MIN_PACKETS, Point, base, control, model, point, queue
-from sojourn.papers.gong.drawing import half, panels
 from sojourn.papers.measures import LINK_DROP_RATE, QUEUE_PACKETS, SHARE, Key, Results, check, measure
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Table
+from sojourn.study.panels import half, panels
 
 # What counts as agreement of a model of means with packets.
 SHARE_POINTS = 10.0

@@ -21,10 +21,11 @@ from sojourn.papers.fluid.world import (
     model,
     queue,
 )
-from sojourn.papers.gong.drawing import panels
-from sojourn.papers.measures import QUEUE_PACKETS, SHARE, Key, Number, check, measure
+from sojourn.papers.measures import QUEUE_PACKETS, SHARE, Key, check, measure
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Table
+from sojourn.study.numbers import Number
+from sojourn.study.panels import panels
 
 # Times the paper's rate, queue and target in packets. Times are the same, and so is the model's share but for a point
 # or two: windows grow with the scale, for which drops have to be rarer by its square, and the average forgets as fast.

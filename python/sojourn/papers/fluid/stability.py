@@ -8,10 +8,10 @@ from scipy.optimize import brentq
 from sojourn.figures.style import family
 from sojourn.fluid import trajectory
 from sojourn.papers.fluid.world import SETTING, model, point
-from sojourn.papers.gong.drawing import panels
 from sojourn.papers.measures import check
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Table
+from sojourn.study.panels import panels
 
 LINES = ((1, 40), (5, 40), (5, 100))
 RTTS_S = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)

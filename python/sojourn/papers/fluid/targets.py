@@ -16,7 +16,6 @@ from sojourn.papers.fluid.beside import (
     simulate,
 )
 from sojourn.papers.fluid.world import SETTING, base
-from sojourn.papers.gong.world import both
 from sojourn.papers.measures import QUEUE_PACKETS, SHARE, Key, check, measure, shown
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
@@ -36,7 +35,8 @@ STEPS: dict[str, dict[str, Any]] = {
     "+ drops independent of each other": INDEPENDENT,
     "+ LEDBAT first, so that it knows the base delay": INDEPENDENT | KNOWN_BASE,
     "+ LEDBAT's window down to 1": ASSUMPTIONS,
-    "+ no delayed acknowledgements": ASSUMPTIONS | both("transport.ack_every", 1),
+    "+ no delayed acknowledgements": ASSUMPTIONS
+    | {"group.tcp.transport.ack_every": 1, "group.background.transport.ack_every": 1},
 }
 _DRAWN = 40
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.data.rows import POINT, SEED
-from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
+from sojourn.papers.measures import Key, Results, check, label, measure, shown
 from sojourn.papers.rite.access import (
     LEVELS,
     QUEUES,
@@ -20,6 +20,7 @@ from sojourn.papers.rite.access import (
 from sojourn.papers.rite.whiskers import PARTS, Five, Places, whiskers
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 from sojourn.sweep.plan import CASE
 
 RUNS = 8

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sojourn.papers.measures import Key, Number, Results, check, label, measure, shown
+from sojourn.papers.measures import Key, Results, check, label, measure, shown
 from sojourn.papers.rite.clusters import Clusters, clusters
 from sojourn.papers.rite.mobile import (
     BUFFER,
@@ -23,6 +23,7 @@ from sojourn.papers.rite.mobile import (
 )
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 PAGE_MS = "page_ms_mean"
 PAGES = "page_ms_count"

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.papers.measures import Number
+from sojourn.study.numbers import Number
 
 _ROW_IN = 1.9
 _ROOM = 0.7

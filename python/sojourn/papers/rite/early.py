@@ -8,10 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
-from sojourn.papers.gong.drawing import half, panels
-from sojourn.papers.measures import SHARE, UTILIZATION, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import SHARE, UTILIZATION, Key, Results, check, measure, shown
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
+from sojourn.study.panels import half, panels
 
 RUNS = 8
 RATE_MBPS, RTT_MS = 10, 40

@@ -6,11 +6,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import TCP, UTILIZATION, Key, Number, Results, check, measure
+from sojourn.papers.measures import TCP, UTILIZATION, Key, Results, check, measure
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.rite.plan import DISCIPLINES, NO_AQM, bulk, link
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 MIDDLE, TAIL = "bottleneck_queue_ms_p50", "bottleneck_queue_ms_p90"
 DEFAULT, SCALED = "default", "scaled"

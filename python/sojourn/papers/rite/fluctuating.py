@@ -4,12 +4,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sojourn.papers.measures import UTILIZATION, Key, Number, Results, check, measure, shown, span
+from sojourn.papers.measures import UTILIZATION, Key, Results, check, measure, shown, span
 from sojourn.papers.rite.cellular import PAGE_MS, page
 from sojourn.papers.rite.clusters import clusters
 from sojourn.papers.rite.mobile import BACKGROUND, BUFFER, LOADS, RUNS, WEB, WEB_BYTES, Link, base, beside, sources
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 WEB_CONTROL = "CUBIC"
 DOWNLOADS = ("CUBIC", "Westwood+", "BBR")

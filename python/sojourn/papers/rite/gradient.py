@@ -4,23 +4,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import (
-    BACKGROUND,
-    QUEUE_MS,
-    SHARE,
-    TCP,
-    UTILIZATION,
-    Key,
-    Number,
-    Results,
-    check,
-    measure,
-    shown,
-)
+from sojourn.papers.measures import BACKGROUND, QUEUE_MS, SHARE, TCP, UTILIZATION, Key, Results, check, measure, shown
 from sojourn.papers.rite.cdg import PAPER, SEEDS, VARIANTS, WORDS, base, droptail, group
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 SCALE_MS = 3.0
 # Said before any run. Back-offs at round-trip times that differ by a factor of 20 lie within a quarter of their mean;

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import JAIN, UTILIZATION, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import JAIN, UTILIZATION, Key, Results, check, measure, shown
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.rite.plan import DISCIPLINES, NO_AQM, SFQ, bulk, link
 from sojourn.papers.rite.web import OBJECTS, PAGE, SIZES
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 RUNS = 10
 WARMUP_S, DURATION_S = 10, 70

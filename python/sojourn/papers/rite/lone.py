@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.measures import BACKGROUND, QUEUE_MS, UTILIZATION, Key, Number, Results, Trace, label, measure
+from sojourn.papers.measures import BACKGROUND, QUEUE_MS, UTILIZATION, Key, Results, Trace, label, measure
 from sojourn.study.lab import Lab
+from sojourn.study.numbers import Number
 
 RATE_MBPS = 2.0
 BUFFER_MS = 1000.0

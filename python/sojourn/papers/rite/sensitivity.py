@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
-from sojourn.papers.measures import TCP, Key, Number, Results, check, measure
+from sojourn.papers.measures import TCP, Key, Results, check, measure
 from sojourn.papers.rite.access import (
     CONSTANTS,
     LEVELS,
@@ -23,6 +23,7 @@ from sojourn.papers.rite.access import (
 from sojourn.papers.rite.aqms import QUANTILES, conditions, defaults
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 RUNS = 4
 # The criterion, from before the first run. A constant counts at a place if halving or doubling it moves the tail of

@@ -7,11 +7,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import JAIN_ALL, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import JAIN_ALL, Key, Results, check, measure, shown
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.papers.rite.plan import CONTROLS, DISCIPLINES, NO_AQM, SFQ, SINGLE_QUEUE_AQMS, bulk, link
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 RUNS = 8
 RTTS_MS = (10, 30, 100, 300)

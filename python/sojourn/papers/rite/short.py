@@ -5,10 +5,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import BACKGROUND, TCP, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import BACKGROUND, TCP, Key, Results, check, measure, shown
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 SEEDS = 5
 RATE_MBPS = 10.0

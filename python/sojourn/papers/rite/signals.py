@@ -12,7 +12,6 @@ from sojourn.papers.measures import (
     TCP,
     UTILIZATION,
     Key,
-    Number,
     Results,
     check,
     measure,
@@ -22,6 +21,7 @@ from sojourn.papers.rite.cdg import LINUX, PAPER, RATE_MBPS, SEEDS, VARIANTS, WO
 from sojourn.papers.rite.drawing import panels, points
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 GOODPUT = "goodput_mbps"
 LOSSES = (0.0, 0.0003, 0.001, 0.003, 0.01, 0.03)

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 
 from sojourn.data.rows import POINT, SEED
 from sojourn.figures.style import family
-from sojourn.papers.measures import TCP, UTILIZATION, Key, Number, Results, check, label, measure, shown
+from sojourn.papers.measures import TCP, UTILIZATION, Key, Results, check, label, measure, shown
 from sojourn.papers.rite.drawing import panels
 from sojourn.papers.rite.plan import CONTROLS, DISCIPLINES, NO_AQM, SINGLE_QUEUE_AQMS, bulk, link
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 from sojourn.sweep.plan import CASE
 
 RUNS = 6

@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from sojourn.papers.measures import TCP, Key, Number, Results, check, measure, shown
+from sojourn.papers.measures import TCP, Key, Results, check, measure, shown
 from sojourn.papers.rite.drawing import line, panels, seconds
 from sojourn.papers.rite.short import (
     ABOUT,
@@ -25,6 +25,7 @@ from sojourn.papers.rite.short import (
 )
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.numbers import Number
 
 # A browser for each page of a run, so far apart, which never comes back for another.
 PAGES = 16

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from sojourn.papers.measures import Key, Number
+from sojourn.papers.measures import Key
 from sojourn.papers.testbed.world import LEDBAT, RED
+from sojourn.study.numbers import Number
 
 CHANCE, KNOWN, OPEN = "chance", "explained", "open"
 

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 
 from sojourn import InputError, scenario
 from sojourn.figures.style import family
-from sojourn.papers.gong.drawing import panels
 from sojourn.papers.measures import Key, check, span
 from sojourn.papers.testbed.tables import DELAY_MS
 from sojourn.papers.testbed.world import (
@@ -33,6 +32,7 @@ from sojourn.papers.testbed.world import (
 )
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Table
+from sojourn.study.panels import panels
 
 LEAST_BYTES = 1500
 MOST_BYTES = (3000, 4500, 7500, 15_000, 30_000)

@@ -7,11 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import FAMILIES, family
-from sojourn.papers.gong.drawing import half, panels
 from sojourn.papers.measures import Key, check, shown, span
 from sojourn.papers.testbed.world import CONTROLS, FIFO, KERNEL, LEDBAT, QUEUES, RUNS, Cell, both, case
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Table
+from sojourn.study.panels import half, panels
 
 FLOWS = 5
 MARKED = "CAKE, marked"

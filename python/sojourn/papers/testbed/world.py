@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Number, Results, label, measure
+from sojourn.papers.measures import BACKGROUND, TCP, UTILIZATION, Key, Results, label, measure
 from sojourn.papers.two_worlds import pie_as_on_the_kernel
 from sojourn.study.lab import Lab
+from sojourn.study.numbers import Number
 from sojourn.testbed.plan.flows import moments
 
 RATE = "500 kbit/s"

@@ -6,7 +6,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.style import family
-from sojourn.papers.gong.drawing import panels
 from sojourn.papers.measures import Key, check
 from sojourn.papers.testbed import today
 from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
@@ -14,6 +13,7 @@ from sojourn.papers.testbed.tables import DELAY_MS, DELAY_PART, SHARE_POINTS, ne
 from sojourn.papers.testbed.world import KERNEL, RUNS, SIM, SIM_RUNS_EACH, Cell
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check, Findings, Item, Table
+from sojourn.study.panels import panels
 
 _SETS = {"Table 3": table3_cells, "Table 4": table4_cells, "today": today.cells}
 _METRICS = ("share", "delay")

@@ -1,0 +1,321 @@
+"""What tables will not do of Gong et al.: settings that depend on several axes, coefficients of variation, figures."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from sojourn import Scenario
+from sojourn.figures import utilization
+from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.study import Means, Number, Outcome, changes, claim, figure
+from sojourn.study.relations import closeness
+from sojourn.study.select import Selection
+
+# Of a packet in ns-2.35's queue/red.cc, initialize_params: what RED computes of the link where nothing is given.
+_MEAN_PACKET_BYTES = 500
+_TARGET_DELAY_S = 0.005
+_SMALLEST_MIN_PACKETS = 5
+_SWEEPS = (
+    *("motivating", "disciplines", "buffers", "tiny", "controls", "capacity", "duty", "short-cycles", "rtts"),
+    *("flows", "fq-codel", "targets", "targets-tcp"),
+)
+# They have buffers of their own in ns-2 (25,000 bytes; 40 packets), whatever the link's limit says.
+_OWN_BUFFER = ("DRR", "SFQ")
+_ALWAYS_PERCENT = 100
+_PARTS = ("1/3", "2/3", "1", "4/3", "5/3")
+
+
+def choke(rate_mbps: float) -> dict[str, Any]:
+    """Return CHOKe with the thresholds, weight and probability that ns-2's RED computes for a link.
+
+    CHOKe was a patch of ns-2 that is lost.
+    """
+    packets_per_s = rate_mbps * 1e6 / (8 * _MEAN_PACKET_BYTES)
+    low = _MEAN_PACKET_BYTES * max(_SMALLEST_MIN_PACKETS, _TARGET_DELAY_S * packets_per_s / 2)
+    # ns-2 takes 1 - exp(-1/(10 rtt packets_per_s)) with at least 0.1 s for rtt.
+    weight = 1 - math.exp(-1 / packets_per_s)
+    thresholds = {"min": f"{low:.0f} B", "max": f"{3 * low:.0f} B", "weight": weight}
+    return thresholds | {"max_p": 0.1, "gentle": True, "mean_packet": "auto"}
+
+
+def on_off(percent: int, cycle_s: float) -> dict[str, Any]:
+    """Return traffic that is on for a part of the time; always on is bulk."""
+    if percent == _ALWAYS_PERCENT:
+        return {"kind": "bulk"}
+    on_s = cycle_s * percent / _ALWAYS_PERCENT
+    return {"kind": "on-off", "on": f"{1000 * on_s:.0f} ms", "off": f"{1000 * (cycle_s - on_s):.0f} ms"}
+
+
+@changes(*_SWEEPS)
+def settings(
+    queue: str,
+    *,
+    rate_mbps: float = 4.0,
+    packets: int = 400,
+    rtt_ms: float = 50.0,
+    rtts: str = "1",
+    duty_percent: int = 100,
+    cycle_s: float = 10.0,
+) -> dict[str, Any]:
+    """Return a discipline's limit and thresholds, on and off times, and unequal round-trip times."""
+    found: dict[str, Any] = {}
+    if queue not in _OWN_BUFFER:
+        found["bottleneck.queue.limit"] = f"{packets} packets"
+    if queue == "CHOKe":
+        found |= {f"bottleneck.queue.{key}": value for key, value in choke(rate_mbps).items()}
+    if duty_percent != _ALWAYS_PERCENT:
+        found |= _both("traffic", on_off(duty_percent, cycle_s))
+    if rtts != "1":
+        parts = _PARTS if rtts == "mixed" else (rtts,)
+        listed = [f"{float(Fraction(part)) * rtt_ms:.3f} ms" for part in parts]
+        found |= _both("rtt", listed if rtts == "mixed" else listed[0])
+    return found
+
+
+@changes("own-buckets")
+def own_buckets(queue: str, rtt_ms: float, rtts: str) -> dict[str, Any]:
+    """Return the same where no two flows share a bucket of a hash."""
+    perfect = {"bottleneck.queue.perfect": True} if queue in _OWN_BUFFER else {}
+    return settings(queue, rtt_ms=rtt_ms, rtts=rtts) | perfect
+
+
+@changes("choke")
+def settings_of_choke(setting: str, made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a setting leaves of CHOKe with RED's thresholds."""
+    usual = {} if setting == "Linux" else settings("CHOKe")
+    return usual | {key: value for key, value in made.items() if key in usual}
+
+
+@changes("today")
+def told(rate_mbps: float, default: str) -> dict[str, Any]:
+    """Tell CAKE its rate where low-priority flows say what they are."""
+    return {"bottleneck.queue.bandwidth": f"{0.95 * rate_mbps:g} Mbit/s"} if default == "CAKE, told" else {}
+
+
+def _both(key: str, value: Any) -> dict[str, Any]:
+    return {f"group.tcp.{key}": value, f"group.background.{key}": value}
+
+
+# Table 2: coefficients of variation.
+
+_METRICS = ("bottleneck_utilization", "bottleneck_queue_packets_mean", "share")
+_WHAT = ("utilization", "queue", "TCP's share")
+_TAIL = ["DropTail"]
+_AQMS = ["RED", "CHOKe", "DRR", "SFQ", "CoDel"]
+_CONTROLS = ["LEDBAT", "NICE", "TCP-LP"]
+# What counts as no variation, half or twice is the same story, and where the paper prints in bold.
+_SMALL, _TOLERANCE, _BOLD = 0.05, "factor 2", 0.5
+_ON_CYCLES = "It depends on how long flows are on, which the paper does not print: see the checks on cycles."
+_ON_CONTROLS = (
+    "It depends on the implementation of NICE, which is not published, and on what is left where all three yield "
+    "almost everything: see Fig. 5."
+)
+_ON_CAPACITY = (
+    "The paper does not say over what its row is taken. Here it is all capacities and buffers, in packets. Under "
+    "DropTail a queue that fills buffers of 100 to 400 packets varies by 0.52 and no more, so that the paper's 1.136 "
+    "cannot be that. Shares vary because DropTail with 100 packets at 10 Mbit/s keeps no priority: see Table 1. Other "
+    "readings stand below; none gives all six numbers."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table: what is varied, under which disciplines, and what the paper prints."""
+
+    factor: str
+    queues: list[str]
+    sweep: str
+    over: tuple[str, ...]
+    paper: tuple[float, float, float]
+    where: Mapping[str, Any]
+    why: str = "Open."
+
+    @property
+    def name(self) -> str:
+        """What the paper calls it."""
+        return (
+            self.factor
+            if self.over == ("queue",)
+            else f"{self.factor}, {'AQM' if self.queues == _AQMS else 'DropTail'}"
+        )
+
+    def variation(self, means: Means, metric: str, **where: Any) -> float:
+        """Return the mean over disciplines of the coefficient of variation over what is varied."""
+        steps = [["variation", *self.over]]
+        if self.over != ("queue",):
+            steps.append(["mean", "queue"])
+        chosen = Selection(self.sweep, metric, "tcp", {"queue": self.queues, **self.where, **where}, steps)
+        (cell,) = chosen.cells(means)
+        return cell.number.mean
+
+
+def _pair(factor: str, sweep: str, over: tuple[str, ...], where: Mapping[str, Any], why: str, *paper: Any) -> list[Row]:
+    return [
+        Row(factor, queues, sweep, over, one, where, why) for queues, one in zip((_TAIL, _AQMS), paper, strict=True)
+    ]
+
+
+_ROWS = [
+    Row("AQM", _AQMS, "capacity", ("queue",), (0.0073, 0.6916, 0.080), {"rate_mbps": 4, "packets": 400}),
+    *_pair(
+        "LPCC",
+        "controls",
+        ("control",),
+        {"control": _CONTROLS},
+        _ON_CONTROLS,
+        (0.0, 0.038, 0.072),
+        (0.0047, 0.034, 0.048),
+    ),
+    *_pair(
+        "capacity",
+        "capacity",
+        ("rate_mbps", "packets"),
+        {},
+        _ON_CAPACITY,
+        (0.0003, 1.136, 0.035),
+        (0.0042, 0.604, 0.050),
+    ),
+    *_pair("duty cycle", "duty", ("duty_percent",), {}, _ON_CYCLES, (0.259, 1.309, 0.120), (0.313, 1.067, 0.057)),
+    *_pair(
+        "RTT heterogeneity",
+        "rtts",
+        ("rtts",),
+        {"rtts": ["1", "mixed"]},
+        "Open.",
+        (0.0003, 0.022, 0.001),
+        (0.0248, 0.052, 0.048),
+    ),
+]
+
+
+def _cells(means: Means) -> Iterator[tuple[Row, str, int, float]]:
+    """Yield every cell of the table: row, reading of the round-trip time, column and coefficient."""
+    for row in _ROWS:
+        readings = [{}] if row.factor == "LPCC" else [{"rtt_ms": 6}, {"rtt_ms": 50}]
+        for where in readings:
+            reading = f"RTT {where.get('rtt_ms', 50)} ms"
+            for column, metric in enumerate(_METRICS):
+                yield row, reading, column, row.variation(means, metric, **where)
+
+
+@claim("table2", "{reading}: {row}, {what}", tolerance="factor 2, or both at most 0.05")
+def coefficients(means: Means) -> Iterator[Outcome]:
+    """Compare each cell of the table."""
+    for row, reading, column, value in _cells(means):
+        paper = row.paper[column]
+        number = Number(value, 0.0, 1)
+        margin = max(_SMALL - max(paper, value), closeness(number, paper, _TOLERANCE))
+        at = {"reading": reading, "row": row.name, "what": _WHAT[column]}
+        yield Outcome(margin >= 0, f"{value:.4f}", margin=margin, why=row.why, paper=f"{paper:g}", at=at)
+
+
+@claim("table2", "no factor varies TCP's share by more than 0.25 of its mean", paper="at most 0.12", tolerance="0.25")
+def shares_vary_little(means: Means) -> Outcome:
+    """Find the largest coefficient of the share."""
+    most = max(value for _, _, column, value in _cells(means) if _WHAT[column] == "TCP's share")
+    return Outcome(most < _BOLD / 2, f"at most {most:.3f}", margin=_BOLD / 2 - most)
+
+
+@claim(
+    "table2", "only the queue varies by more than half of its mean", paper="4 cells, all of the queue", tolerance="0.5"
+)
+def only_the_queue_varies(means: Means) -> Outcome:
+    """Find the cells that the paper would print in bold."""
+    big = [
+        (f"{reading}: {row.name}, {_WHAT[column]}", column)
+        for row, reading, column, value in _cells(means)
+        if value > _BOLD
+    ]
+    most = max(value for _, _, column, value in _cells(means) if _WHAT[column] != "queue")
+    return Outcome(most <= _BOLD, "; ".join(name for name, _ in big), margin=_BOLD - most)
+
+
+@claim("table2", "{reading}: capacity, {row}, taken over {over}")
+def other_readings_of_capacity(means: Means) -> Iterator[Outcome]:
+    """Show the row on capacity over one buffer instead of all, and with the queue in time."""
+    for row in _ROWS:
+        if row.factor != "capacity":
+            continue
+        for rtt_ms in (6, 50):
+            for over, where in (("all buffers", {}), ("400 packets", {"packets": 400})):
+                metrics = {"queue": _METRICS[1], "queue in ms": "bottleneck_queue_ms_mean", "TCP's share": "share"}
+                said = {what: row.variation(means, metric, rtt_ms=rtt_ms, **where) for what, metric in metrics.items()}
+                at = {"reading": f"RTT {rtt_ms} ms", "row": row.name.split(", ")[1], "over": over}
+                yield Outcome(None, _said(said), paper=_said(dict(zip(_WHAT, row.paper, strict=True))), at=at)
+
+
+@claim("table2", "RTT 50 ms: {row}, with cycles of {cycle_s} s instead of 10 s")
+def other_cycles(means: Means) -> Iterator[Outcome]:
+    """Show the row on the duty cycle with shorter cycles."""
+    for row in _ROWS:
+        if row.factor != "duty cycle":
+            continue
+        short = Row(row.factor, row.queues, "short-cycles", row.over, row.paper, row.where)
+        for cycle_s in (2.0, 1.0, 0.5):
+            said = {
+                what: short.variation(means, metric, cycle_s=cycle_s)
+                for what, metric in zip(_WHAT, _METRICS, strict=True)
+            }
+            at = {"row": row.name, "cycle_s": cycle_s}
+            yield Outcome(None, _said(said), paper=_said(dict(zip(_WHAT, row.paper, strict=True))), at=at)
+
+
+def _said(values: Mapping[str, float]) -> str:
+    return ", ".join(f"{what} {value:.4g}" for what, value in values.items())
+
+
+# Figures.
+
+
+@figure(
+    "fig2",
+    "fig2",
+    "Under DropTail LEDBAT leaves the link to TCP; RED makes both share it. One of 10 runs, 10 Mbit/s, 500 packets",
+)
+def who_uses_the_link(_means: Means) -> Figure:
+    """Draw one run under DropTail and one under RED."""
+    queues = ("DropTail", "RED")
+    kinds = [{"bottleneck.queue": {"kind": name.lower(), "preset": "ns2", "limit": "500 packets"}} for name in queues]
+    return utilization([Scenario.load("motivating-red", overrides=kind).run() for kind in kinds], list(queues))
+
+
+@figure(
+    "fig5",
+    "fig5",
+    "No control comes near the ideal (grey) under any AQM. Each line is a low-priority control under a discipline",
+)
+def controls_and_disciplines(means: Means) -> Figure:
+    """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
+    variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
+    titles = ("LEDBAT -, NICE - -, TCP-LP ...", "the same; RFC 6817, NICE of Linux, TCP-LP's paper")
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
+        for axes, controls, title in zip(drawing.subplots(1, 2), (_CONTROLS, variants), titles, strict=True):
+            for control, style in zip(controls, ("-", "--", ":"), strict=True):
+                for position, name in enumerate((*_TAIL, *_AQMS)):
+                    at = {"control": control, "queue": name}
+                    queue = means.number("controls", "bottleneck_queue_packets_mean", **at)
+                    share = means.number("controls", "share", "tcp", **at)
+                    axes.errorbar(
+                        [0, 1],
+                        [queue.mean / 400, share.mean / 100],
+                        yerr=[queue.half / 400, share.half / 100],
+                        linestyle=style,
+                        color=family(position),
+                        marker="soDv^P"[position],
+                        markersize=3.5,
+                        elinewidth=0.6,
+                        label=name if style == "-" else None,
+                    )
+            # The paper's ideal: a short queue, and priorities as under DropTail.
+            axes.fill_between([0, 1], [0, 0.9], [0.1, 1], color=CAPACITY, zorder=0, label="ideal")
+            axes.set_xticks([0, 1], ["mean queue / buffer", "TCP's share"])
+            axes.set_xlim(-0.2, 1.15)
+            axes.set_ylim(0, 1.02)
+            axes.set_title(title)
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=7)
+    return drawing

@@ -1,0 +1,43 @@
+"""Panels side by side with one legend: the form of a study's figures."""
+
+from typing import TYPE_CHECKING, Any
+
+from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GREY = "#999999"
+_HEIGHT_IN = 2.8
+_MOST_IN_A_ROW = 7
+
+
+def panels(titles: "Sequence[str]", draw: "Callable[[int, Axes], None]", *, height_in: float = _HEIGHT_IN) -> "Figure":
+    """Return panels side by side, with one legend for all below."""
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
+        for index, (title, axes) in enumerate(
+            zip(titles, figure.subplots(1, len(titles), squeeze=False)[0], strict=True)
+        ):
+            draw(index, axes)
+            axes.set_title(title)
+        handles: dict[str, Any] = {}
+        for axes in figure.axes:
+            for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+                handles.setdefault(name, handle)
+        if len(handles) > 1:
+            figure.legend(
+                list(handles.values()),
+                list(handles),
+                loc="outside lower center",
+                ncols=min(len(handles), _MOST_IN_A_ROW),
+            )
+    return figure
+
+
+def half(axes: "Axes") -> None:
+    """Mark an equal share."""
+    axes.axhline(50, color=GREY, linewidth=0.6, zorder=0)
