@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn.data.rows import ERROR, GROUP, POINT
+from sojourn.data.metrics import find
+from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS
 from sojourn.reading import input_error, unknown_name
 from sojourn.store import whole_file
 from sojourn.study.numbers import Number
@@ -21,20 +22,9 @@ if TYPE_CHECKING:
 
 NO_GROUP = ""
 """The group of what belongs to a link or to a whole run."""
-_SHARED = ("bottleneck_", "reverse_", "hops_")
-_ALL_FLOWS = "jain_all"
 _KEY = ("group", "metric", "n", "mean", "sd")
 
 At = dict[str, Any]
-
-
-def belongs_to_link(metric: str) -> bool:
-    """Return whether a metric is one of a link or of the whole run, and not of a group.
-
-    >>> belongs_to_link("share"), belongs_to_link("bottleneck_utilization")
-    (False, True)
-    """
-    return metric.startswith(_SHARED) or metric == _ALL_FLOWS
 
 
 @dataclass(frozen=True)
@@ -138,25 +128,20 @@ def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
     for point, error in zip(*(runs[name].to_pylist() for name in (POINT, ERROR)), strict=True):
         if error is not None:
             raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
-    table = dataset.joined()
-    for metric in metrics:
-        if metric not in table.column_names:
-            raise unknown_name("the dataset has no metric", metric, table.column_names)
-    columns = {name: table[name].to_pylist() for name in (POINT, GROUP, *metrics)}
-    rows: dict[tuple[int, str], list[int]] = {}
-    for row, place in enumerate(zip(columns[POINT], columns[GROUP], strict=True)):
-        rows.setdefault(place, []).append(row)
     reduced = Reduced(tuple(plan.names))
-    seen = set()
-    for (point, group), places in sorted(rows.items(), key=lambda one: one[0][0]):
-        at = plan.point(point).coordinates
-        for metric in metrics:
-            of = NO_GROUP if belongs_to_link(metric) else group
-            if (point, of, metric) in seen:
-                continue
-            seen.add((point, of, metric))
-            values = [columns[metric][row] for row in places]
-            reduced.add(at, of, metric, Number.of([value for value in values if value is not None]))
+    tables = {name: dataset.table(name) for name in (RUNS, GROUPS)}
+    for metric in metrics:
+        of = next((table for table in tables.values() if metric in table.column_names), None)
+        if of is None:
+            known = [name for table in tables.values() for name in table.column_names if find(name) is not None]
+            raise unknown_name("the dataset has no metric", metric, known)
+        groups = of[GROUP].to_pylist() if GROUP in of.column_names else [NO_GROUP] * len(of)
+        found: dict[tuple[int, str], list[float | None]] = {}
+        for point, group, value in zip(of[POINT].to_pylist(), groups, of[metric].to_pylist(), strict=True):
+            found.setdefault((point, group), []).append(value)
+        for (point, group), values in sorted(found.items(), key=lambda one: one[0][0]):
+            number = Number.of([value for value in values if value is not None])
+            reduced.add(plan.point(point).coordinates, group, metric, number)
     return reduced
 
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sojourn.data import metrics
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -28,31 +30,29 @@ class Unit:
         return f"{self.label} [{self.name}]" if self.name else self.label
 
 
-_PERCENT = {
+_WORDS = {
     "share": "share of the link",
     "drop_rate": "packets dropped",
     "bottleneck_utilization": "utilization",
     "bottleneck_drop_rate": "packets dropped at the bottleneck",
-}
-_SUFFIXES = {"_ms": ("ms", 1), "_mbps": ("Mbit/s", 2), "_packets": ("packets", 1), "_bytes": ("B", 0), "_s": ("s", 2)}
-_WORDS = {
     "bottleneck_queue_packets_mean": "mean queue",
     "bottleneck_queue_ms_mean": "mean queueing delay",
     "jain": "Jain's index",
     "jain_all": "Jain's index of all flows",
 }
+"""What studies call the metrics that most of them show; others have their names."""
+_INDEX_DIGITS = 3
 
 
 def unit_of(metric: str) -> Unit:
-    """Return what a metric of a dataset is shown in.
+    """Return what a metric is shown in, as the registry of metrics has it.
 
     >>> unit_of("share").name, unit_of("bottleneck_queue_ms_mean").name, unit_of("jain").digits
     ('%', 'ms', 3)
     """
-    if metric in _PERCENT:
-        return Unit("%", 100.0, 1, _PERCENT[metric])
     words = _WORDS.get(metric, metric.replace("_", " "))
-    for suffix, (name, digits) in _SUFFIXES.items():
-        if metric.endswith(suffix) or f"{suffix}_" in metric:
-            return Unit(name, 1.0, digits, words)
-    return Unit("", 1.0, 3, words)
+    registered = metrics.find(metric)
+    if registered is None or registered.unit in {metrics.FRACTION, metrics.COUNT}:
+        shown_in_percent = registered is not None and registered.percent
+        return Unit("%", 100.0, 1, words) if shown_in_percent else Unit("", 1.0, _INDEX_DIGITS, words)
+    return Unit(registered.unit, 1.0, 1, words)
