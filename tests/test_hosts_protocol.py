@@ -1,6 +1,8 @@
 """What an agent and its peer say to each other, and what an agent lets itself be asked: pure, without a socket."""
 
 import json
+import socket
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ from hypothesis import strategies as st
 import sojourn
 from sojourn.testbed import record as record_of
 from sojourn.testbed import series
-from sojourn.testbed.errors import JobError
-from sojourn.testbed.hosts import admission, asking, protocol, running, world
+from sojourn.testbed.errors import JobError, TestbedError
+from sojourn.testbed.hosts import admission, asking, handshake, protocol, reports, running, world
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
+from sojourn.testbed.hosts.handshake import Exchange, Key
+from sojourn.testbed.hosts.line import GoneError, Line
 from sojourn.testbed.hosts.protocol import Decoder, ProtocolError
 
 AGENT = Ends("192.0.2.7", "198.51.100.9", 5341)
@@ -71,18 +75,39 @@ def test_what_has_not_come_to_its_end_counts_toward_the_limit() -> None:
         decoder.feed(b"x" * 5)
 
 
-def test_a_proof_is_for_one_side_and_one_pair_of_nonces() -> None:
-    right = protocol.proof(SECRET, "peer", "a", "b")
-    assert protocol.is_proven(right, SECRET, "peer", "a", "b")
-    for secret, side, own, theirs in (
-        (b"another secret of them", "peer", "a", "b"),
-        (SECRET, "agent", "a", "b"),
-        (SECRET, "peer", "b", "a"),
-        (SECRET, "peer", "a", "c"),
-    ):
-        assert not protocol.is_proven(right, secret, side, own, theirs)
-    assert not protocol.is_proven("\ud800", SECRET, "peer", "a", "b")
-    assert not protocol.is_proven("", SECRET, "peer", "a", "b")
+def exchanged(agents: bytes, peers: bytes) -> tuple[Key, Key]:
+    """Return the keys of both sides."""
+    agent, peer = Exchange(agents, handshake.AGENT), Exchange(peers, handshake.PEER)
+    return agent.finish(peer.share), peer.finish(agent.share)
+
+
+def test_both_have_a_key_if_they_have_the_same_secret() -> None:
+    agent, peer = exchanged(SECRET, SECRET)
+    for side in (handshake.AGENT, handshake.PEER):
+        assert agent.is_proven(peer.proof(side), side)
+    assert not agent.is_proven(peer.proof(handshake.AGENT), handshake.PEER), "a proof sent back"
+    again, _ = exchanged(SECRET, SECRET)
+    assert not again.is_proven(peer.proof(handshake.PEER), handshake.PEER), "a proof of another connection"
+    other, wrong = exchanged(SECRET, b"another secret of them")
+    assert not other.is_proven(wrong.proof(handshake.PEER), handshake.PEER)
+    for text in ("\ud800", "", "0" * 64):
+        assert not agent.is_proven(text, handshake.PEER)
+
+
+@given(st.text(max_size=80) | st.binary(min_size=30, max_size=40).map(bytes.hex))
+def test_no_share_upsets_the_exchange(share: str) -> None:
+    exchange = Exchange(SECRET, handshake.AGENT)
+    try:
+        key = exchange.finish(share)
+    except ProtocolError:
+        return
+    assert not key.is_proven("0" * 64, handshake.PEER)
+
+
+def test_a_share_of_the_own_side_is_none() -> None:
+    exchange = Exchange(SECRET, handshake.AGENT)
+    with pytest.raises(ProtocolError, match="share is no element"):
+        exchange.finish(exchange.share)
 
 
 def test_what_the_other_side_says_does_nothing_to_a_terminal() -> None:
@@ -289,3 +314,96 @@ def test_the_queue_is_what_pings_see_above_the_least_of_all() -> None:
     (column,) = (values for name, _, values, _ in series.queue(run) if name == "queue_ms")
     assert np.frombuffer(column).tolist()[:2] == pytest.approx([26.0, 2.0])
     assert np.isnan(np.frombuffer(column)[2:]).all()
+
+
+def report(*flows: Any) -> dict[str, Any]:
+    return {"type": "report", "report": {"flows": list(flows)}, "kernel": "6.1"}
+
+
+def back_and_forth() -> Any:
+    """Return the job of a flow that the agent receives and of two that it sends."""
+    resolved = sojourn.scenario(duration="1 s", bottleneck=LINK, reverse=LINK, group=GROUPS[:2]).to_dict()
+    return asking.job(resolved, 1, PEER, 0.1)
+
+
+RECEIVED = {"id": 0, "delivered_bytes": [1] * 20}
+SENT = {"sent_bytes": 7, "rtt_ms": [None, 5.0] * 5, "cwnd_packets": [4.0] * 10, "completions": [[0.5, 100]]}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sent_bytes", -1),
+        ("sent_bytes", 1e99),
+        ("sent_bytes", True),
+        ("sent_bytes", 10**400),
+        ("rtt_ms", [10**400]),
+        ("rtt_ms", [-1]),
+        ("rtt_ms", "5"),
+        ("rtt_ms", [5] * 100),
+        ("cwnd_packets", [{}]),
+        ("cwnd_packets", 5),
+        ("completions", [[1, 2, 3]]),
+        ("completions", [[1e9, 2]]),
+        ("completions", [[1, -2]]),
+        ("retransmissions", 0.5),
+        ("timeouts", [1]),
+        ("problem", 5),
+    ],
+)
+def test_what_no_end_of_a_flow_reports_is_told(key: str, value: Any) -> None:
+    with pytest.raises(ProtocolError, match=rf"report: flows\[1\]: {key} is "):
+        reports.flows(report(RECEIVED, {"id": 1, **SENT, key: value}, {"id": 2}), back_and_forth())
+
+
+def test_only_what_an_end_can_know_is_taken_of_a_report() -> None:
+    # A receiver that speaks of the sender's window, and a sender of what arrived, would overwrite what this side saw.
+    entries = [
+        {**RECEIVED, "rtt_ms": [1.0], "sent_bytes": 5, "other": 1},
+        {"id": 1, **SENT, "delivered_bytes": [10**9], "problem": "a\x1b[2J" + "b" * 999},
+        {"id": 2},
+    ]
+    received, sent, idle = reports.flows(report(*entries), back_and_forth())
+    assert received == RECEIVED
+    assert sent == {"id": 1, **SENT, "problem": "a?[2J" + "b" * 295}
+    assert idle == {"id": 2}
+    assert reports.kernel({"type": "report", "kernel": "6\n\x1b" + "1" * 999}) == "6??" + "1" * 97
+
+
+@given(st.sampled_from(["delivered_bytes", "problem", "id", *SENT]), JSON, st.sampled_from([0, 1]))
+def test_no_report_upsets_the_asking_side(key: str, value: Any, place: int) -> None:
+    """Whatever an agent reports, there is a record or a sentence."""
+    entries = [dict(RECEIVED), {"id": 1, **SENT}, {"id": 2}]
+    entries[place][key] = value
+    own = [{"id": 0, **SENT}, {"id": 1, "delivered_bytes": [1] * 20}, {"id": 2, "delivered_bytes": [1] * 20}]
+    ping = {"id": "probe", "sent_s": [0.0, 0.5], "rtt_ms": [30.0, 50.0]}
+    try:
+        run = world.observed(back_and_forth(), {"flows": own, "pings": [ping]}, report(*entries))
+    except (ProtocolError, JobError):
+        return
+    json.loads(record_of.record(run, 1, "hosts", 1.0))
+    series.flows(run)
+    series.queue(run)
+
+
+@given(st.dictionaries(st.sampled_from(["type", "protocol", "secret", "share", "proof", "limits", "now_s"]), JSON))
+def test_no_greeting_upsets_the_asking_side(message: dict[str, Any]) -> None:
+    """An agent that says anything at all, twice: there is a session or a sentence."""
+    hello = {"type": "hello", "protocol": protocol.PROTOCOL, "software": "1", "secret": False}
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.create_connection(listener.getsockname()) as near,
+        listener.accept()[0] as far,
+    ):
+        far.sendall(encoded({**hello, **message}) + encoded({"type": "welcome", "limits": {"rate_bps": 1}, **message}))
+        far.shutdown(socket.SHUT_WR)
+        line = Line(near, "127.0.0.1", protocol.SHORT_LINE_BYTES, 5.0)
+        with suppress(ProtocolError, GoneError, TestbedError, sojourn.InputError):
+            world._Session(line, world.Peer("127.0.0.1")).greet()
+
+
+def encoded(message: Any) -> bytes:
+    try:
+        return protocol.encode(message)
+    except ValueError:
+        return b"{}\n"

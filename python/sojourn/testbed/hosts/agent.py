@@ -1,12 +1,13 @@
 """The agent: waits for a peer that knows the secret, runs its end of the flows that it asks for, one run at a time."""
 
+import errno
 import os
 import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from sojourn import __version__
@@ -15,14 +16,16 @@ from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import admission, protocol
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
 from sojourn.testbed.hosts.budget import budget
+from sojourn.testbed.hosts.handshake import AGENT, PEER, Exchange
 from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.testbed.hosts.protocol import Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
 from sojourn.testbed.hosts.secret import VARIABLE, is_loopback
+from sojourn.testbed.hosts.visitors import Visitor, Visitors
 
-_BACKLOG = 16
-# Connections at once. Whoever is not the one with the run has seconds to show the secret.
-_MOST_VISITORS = 16
+_BACKLOG = 128
+# The process, or the system, can open nothing more for now.
+_FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _LOOK_EVERY_S = 0.1
 # What a stranger may take of the agent's time, and what a peer may before it asks for a run.
 _HELLO_S, _REQUEST_S = 5.0, 30.0
@@ -69,25 +72,32 @@ def serve(listener: socket.socket, settings: Settings, tell: Tell, *, once: bool
 
     Each has a thread of its own, so that one who says nothing keeps nobody waiting; runs come one at a time.
     """
-    visitors = _Visitors()
+    visitors = Visitors()
     with budget(settings.limits.rate_bps) as shared:
-        place = _Place(listener.getsockname()[1] + 1, settings, tell, shared)
+        place = _Place(listener.getsockname()[1] + 1, settings, tell, shared, visitors)
         try:
             while not (once and place.done.is_set()):
-                accepted = _accept(listener)
+                accepted = _accept(listener, visitors)
                 if accepted is not None:
-                    visitors.receive(*accepted, place)
+                    visitors.receive(*accepted, place.visit)
         finally:
-            visitors.send_away()
+            visitors.end()
 
 
-def _accept(listener: socket.socket) -> tuple[socket.socket, str] | None:
+def _accept(listener: socket.socket, visitors: Visitors) -> tuple[socket.socket, str] | None:
     """Return the next connection and the address that it comes from, if one comes soon and stays."""
     if not select.select([listener], [], [], _LOOK_EVERY_S)[0]:
         return None
     try:
         link, (address, _) = listener.accept()
     except (BlockingIOError, ConnectionError):
+        return None
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        # The connection waits until one that says nothing has given way.
+        visitors.make_room()
+        time.sleep(_LOOK_EVERY_S)
         return None
     return link, address
 
@@ -101,48 +111,20 @@ class _Place:
     tell: Tell
     budget: Message
     """What all its runs may send, one after the other."""
+    visitors: Visitors
     running: threading.Lock = field(default_factory=threading.Lock)
     """Held by the session that has a run."""
     done: threading.Event = field(default_factory=threading.Event)
     """A run has ended well."""
 
-
-class _Visitors:
-    """Connections that are open, with their threads."""
-
-    def __init__(self) -> None:
-        self._open: dict[threading.Thread, socket.socket] = {}
-
-    def receive(self, link: socket.socket, address: str, place: _Place) -> None:
-        """Serve a connection; where there are too many it is closed, with a word."""
-        self._open = {thread: link for thread, link in self._open.items() if thread.is_alive()}
-        if len(self._open) >= _MOST_VISITORS:
-            with link, suppress(OSError):
-                link.setblocking(False)
-                link.send(
-                    protocol.encode({"type": "error", "kind": "busy", "message": "too many ask the agent at once"})
-                )
-            return
-        thread = threading.Thread(target=_visit, args=(link, address, place), daemon=True)
-        self._open[thread] = link
-        thread.start()
-
-    def send_away(self) -> None:
-        """Close all connections; with them ends what runs for them."""
-        for link in self._open.values():
-            with suppress(OSError):
-                link.shutdown(socket.SHUT_RDWR)
-        for thread in self._open:
-            thread.join()
-
-
-def _visit(link: socket.socket, address: str, place: _Place) -> None:
-    with link:
+    def visit(self, visitor: Visitor) -> None:
+        """Serve one connection to its end."""
         try:
-            if _Session(link, address, place).serve():
-                place.done.set()
+            if _Session(visitor, self).serve():
+                self.done.set()
         except (GoneError, OSError) as gone:
-            place.tell(f"{address} {gone}; nothing of it runs any more")
+            how = "gave way to others" if visitor.gave_way else str(gone)
+            self.tell(f"{visitor.address} {how}; nothing of it runs any more")
 
 
 class _DeclinedError(Exception):
@@ -156,8 +138,9 @@ class _DeclinedError(Exception):
 class _Session:
     """One control connection."""
 
-    def __init__(self, link: socket.socket, address: str, place: _Place) -> None:
-        self._line = Line(link, address, protocol.SHORT_LINE_BYTES, place.settings.patience_s)
+    def __init__(self, visitor: Visitor, place: _Place) -> None:
+        self._visitor = visitor
+        self._line = Line(visitor.link, visitor.address, protocol.SHORT_LINE_BYTES, place.settings.patience_s)
         self._place = place
         self._settings = place.settings
         self._tell = place.tell
@@ -186,9 +169,8 @@ class _Session:
 
     def _greet(self) -> None:
         """Take the peer for who knows the secret, or raise."""
-        own, secret = protocol.new_nonce(), self._settings.secret
-        about = {"protocol": protocol.PROTOCOL, "software": __version__}
-        self._line.send("hello", **about, nonce=own, secret=secret is not None)
+        secret = self._settings.secret
+        self._line.send("hello", protocol=protocol.PROTOCOL, software=__version__, secret=secret is not None)
         hello = self._line.wait(_HELLO_S)
         _expect(hello, "hello")
         if hello.get("protocol") != protocol.PROTOCOL:
@@ -196,14 +178,24 @@ class _Session:
             raise ProtocolError(
                 f"the peer speaks protocol {found}, the agent (Sojourn {__version__}) {protocol.PROTOCOL}"
             )
-        theirs, given = protocol.nonce(hello), protocol.text(hello, "proof")
-        if secret is not None and not protocol.is_proven(given, secret, "peer", own, theirs):
+        if secret is not None:
+            self._prove(secret, protocol.text(hello, "share"))
+        self._place.visitors.greet(self._visitor)
+        self._line.allow(protocol.REQUEST_BYTES)
+        self._line.send("welcome", limits=self._settings.limits.document())
+
+    def _prove(self, secret: bytes, share: str) -> None:
+        """Show the peer that the secret is known here, and have it shown."""
+        exchange = Exchange(secret, AGENT)
+        key = exchange.finish(share)
+        self._line.send("proof", share=exchange.share, proof=key.proof(AGENT))
+        found = self._line.wait(_HELLO_S)
+        if found["type"] != "error":
+            _expect(found, "proof")
+        # Who says that the proof here is wrong has another secret as well.
+        if found["type"] == "error" or not key.is_proven(protocol.text(found, "proof"), PEER):
             time.sleep(_PENALTY_S)
             raise _DeclinedError("secret", "the secret is wrong")
-        proof = "" if secret is None else protocol.proof(secret, "agent", own, theirs)
-        self._line.allow(protocol.REQUEST_BYTES)
-        limits = self._settings.limits.document()
-        self._line.send("welcome", proof=proof, first_port=self._place.first_port, limits=limits)
 
     def _request(self, wait_s: float) -> Message:
         """Return the peer's next request, telling it the time as often as it asks."""
@@ -236,9 +228,11 @@ class _Session:
         """Have the agent's only run."""
         if not self._place.running.acquire(blocking=False):
             raise _DeclinedError("busy", "the agent has a run for another peer; it serves one at a time")
+        self._visitor.has_run = True
         try:
             yield
         finally:
+            self._visitor.has_run = False
             self._place.running.release()
 
     def _watch(self, running: Running, until_s: float) -> None:

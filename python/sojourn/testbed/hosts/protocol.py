@@ -4,9 +4,11 @@ The agent speaks first. `c` is the peer that asks for a run, `a` the agent:
 
 | | message | with |
 |---|---|---|
-| a | hello | protocol, software, nonce, secret (whether it wants one) |
-| c | hello | protocol, software, nonce, proof |
-| a | welcome | proof, first_port, limits (see `admission.Limits`) |
+| a | hello | protocol, software, secret (whether it wants one) |
+| c | hello | protocol, software, share (see `handshake`; empty where no secret is wanted) |
+| a | proof | share, proof: that it knows the secret; only where one is wanted |
+| c | proof | proof; only then |
+| a | welcome | limits (see `admission.Limits`) |
 | c | time | nothing |
 | a | time | now_s: its CLOCK_MONOTONIC |
 | c | run | start_at_s (on the agent's clock), duration_s, bin_s, flows (see `admission`) |
@@ -14,20 +16,17 @@ The agent speaks first. `c` is the peer that asks for a run, `a` the agent:
 | both | beat | nothing: still there; once a second from `ready` on |
 | a | report | report: what its endpoints saw (crates/sojourn-wire/src/report.rs); kernel |
 | c | bye | nothing |
-| a | error | kind (busy, failed, input, limit, missing, protocol, secret), message; it then closes |
+| both | error | kind (busy, failed, input, limit, missing, protocol, secret), message; who says so then closes |
 
-A proof is the HMAC-SHA256 of the two nonces with the shared secret, for each side another, so that none can be played
-back. A run has one connection: when it ends, or is silent for too long, so do all flows.
+No message has an address or a port: flow number i is received at the port of the control connection + 1 + i. A run has
+one connection: when it ends, or is silent for too long, so do all flows.
 """
 
-import hashlib
-import hmac
 import json
 import math
-import secrets
 from typing import Any, NoReturn
 
-PROTOCOL = 1
+PROTOCOL = 2
 DEFAULT_PORT = 5340
 SHORT_LINE_BYTES = 4096
 """Longest line of one who has not shown the secret."""
@@ -35,9 +34,7 @@ REQUEST_BYTES = 1 << 20
 """Longest line that an agent takes from a peer that has."""
 REPORT_BYTES = 64 << 20
 """Longest line that a peer takes from its agent."""
-_NONCE_BYTES = 16
 _MOST_LETTERS = 2000
-_HEX = set("0123456789abcdef")
 
 Message = dict[str, Any]
 
@@ -93,22 +90,6 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def new_nonce() -> str:
-    """Return a number that nobody has seen before, as hexadecimal digits."""
-    return secrets.token_hex(_NONCE_BYTES)
-
-
-def proof(secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> str:
-    """Return what shows that `side` ("agent" or "peer") knows the secret."""
-    said = f"sojourn agent {PROTOCOL}\n{side}\n{agent_nonce}\n{peer_nonce}"
-    return hmac.new(secret, said.encode(), hashlib.sha256).hexdigest()
-
-
-def is_proven(given: str, secret: bytes, side: str, agent_nonce: str, peer_nonce: str) -> bool:
-    """Tell whether a proof is right, in a time that says nothing about it."""
-    return hmac.compare_digest(given.encode(errors="replace"), proof(secret, side, agent_nonce, peer_nonce).encode())
-
-
 def text(message: Message, key: str) -> str:
     """Return a text of a message."""
     found = message.get(key)
@@ -120,14 +101,6 @@ def text(message: Message, key: str) -> str:
 def sentence(said: str) -> str:
     """Return what the other side said, fit for a terminal."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said[:_MOST_LETTERS])
-
-
-def nonce(message: Message) -> str:
-    """Return the nonce of a message."""
-    found = text(message, "nonce")
-    if len(found) != 2 * _NONCE_BYTES or not set(found) <= _HEX:
-        raise ProtocolError(f"{message['type']}: nonce has not {2 * _NONCE_BYTES} hexadecimal digits")
-    return found
 
 
 def number(message: Message, key: str) -> float:

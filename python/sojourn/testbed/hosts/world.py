@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from sojourn.reading import input_error
 from sojourn.record import Record
 from sojourn.spelling import spelled
 from sojourn.testbed.errors import ClockJumpedError, TestbedError
-from sojourn.testbed.hosts import asking, protocol
+from sojourn.testbed.hosts import asking, protocol, reports
 from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
 from sojourn.testbed.hosts.budget import budget
+from sojourn.testbed.hosts.handshake import AGENT, PEER, Exchange
 from sojourn.testbed.hosts.line import PATIENCE_S, GoneError, Line
 from sojourn.testbed.hosts.protocol import DEFAULT_PORT, Message, ProtocolError
 from sojourn.testbed.hosts.running import EndpointsError, Running, endpoints
@@ -30,6 +31,7 @@ from sojourn.testbed.world import DEFAULT_BIN_S, LinuxRun
 
 NAME = "hosts"
 _CONNECT_S = 10.0
+_AGAIN_S = 0.2
 _LOOK_EVERY_S = 0.1
 # Processes need a moment to start on a busy machine, before the base is taken.
 _START_S = 3.0
@@ -130,6 +132,25 @@ def _translated(peer: Peer) -> Iterator[None]:
 
 @contextmanager
 def _connected(peer: Peer) -> Iterator["_Session"]:
+    """Have a session, as soon as the agent has a place for it."""
+    until = time.monotonic() + _CONNECT_S
+    with ExitStack() as undo:
+        while True:
+            session = _Session(Line(*undo.enter_context(_link(peer)), protocol.SHORT_LINE_BYTES, peer.patience_s), peer)
+            try:
+                session.greet()
+                break
+            except _BusyError:
+                if time.monotonic() > until:
+                    raise
+                undo.close()
+                time.sleep(_AGAIN_S)
+        yield session
+
+
+@contextmanager
+def _link(peer: Peer) -> Iterator[tuple[socket.socket, str]]:
+    """Connect with the agent; gives its address as well."""
     try:
         address = socket.gethostbyname(peer.host)
         link = socket.create_connection((address, peer.port), timeout=_CONNECT_S)
@@ -139,9 +160,11 @@ def _connected(peer: Peer) -> Iterator["_Session"]:
     except OSError as error:
         raise TestbedError(f"the agent at {peer} cannot be reached: {error.strerror or error}") from None
     with link:
-        session = _Session(Line(link, address, protocol.SHORT_LINE_BYTES, peer.patience_s), peer)
-        session.greet()
-        yield session
+        yield link, address
+
+
+class _BusyError(TestbedError):
+    """The agent has no place for now."""
 
 
 class _Session:
@@ -151,7 +174,7 @@ class _Session:
         self._line = line
         self._peer = peer
         self._limits = Limits()
-        self._ends = Ends(line.local, line.peer, 0)
+        self._ends = Ends(line.local, line.peer, peer.port + 1)
 
     def greet(self) -> None:
         """Show each other the secret."""
@@ -162,18 +185,26 @@ class _Session:
                 f"the agent at {self._peer} (Sojourn {software}) speaks protocol {found}, this Sojourn {__version__} "
                 f"speaks {protocol.PROTOCOL}: install the same version on both hosts"
             )
-        secret, theirs, own = self._secret(hello.get("secret")), protocol.nonce(hello), protocol.new_nonce()
-        about = {"protocol": protocol.PROTOCOL, "software": __version__}
-        proof = "" if secret is None else protocol.proof(secret, "peer", theirs, own)
-        self._line.send("hello", **about, nonce=own, proof=proof)
+        secret = self._secret(hello.get("secret"))
+        exchange = None if secret is None else Exchange(secret, PEER)
+        share = "" if exchange is None else exchange.share
+        self._line.send("hello", protocol=protocol.PROTOCOL, software=__version__, share=share)
+        if exchange is not None:
+            self._prove(exchange)
         welcome = self._next("welcome", _CONNECT_S)
-        if secret is not None and not protocol.is_proven(protocol.text(welcome, "proof"), secret, "agent", theirs, own):
-            raise TestbedError(f"the agent at {self._peer} does not know the secret; it may be somebody else's")
         allowed = {**protocol.table(welcome, "limits"), "type": "welcome: limits"}
         self._limits = Limits(rate_bps=protocol.whole(allowed, "rate_bps", 1 << 62))
-        first_port = protocol.whole(welcome, "first_port", _LAST_PORT)
-        self._ends = Ends(self._line.local, self._line.peer, first_port)
         self._line.allow(protocol.REPORT_BYTES)
+
+    def _prove(self, exchange: Exchange) -> None:
+        """Have the agent show that it knows the secret, and only then do the same."""
+        found = self._next("proof", _CONNECT_S)
+        key = exchange.finish(protocol.text(found, "share"))
+        if not key.is_proven(protocol.text(found, "proof"), AGENT):
+            self._line.send("error", kind="secret", message="the secret is wrong")
+            text = f"the agent at {self._peer} does not know this secret: the secret is wrong, or it is another's agent"
+            raise input_error(text, key="--secret-file")
+        self._line.send("proof", proof=key.proof(PEER))
 
     def _secret(self, is_wanted: object) -> bytes | None:
         if is_wanted and self._peer.secret is None:
@@ -182,6 +213,8 @@ class _Session:
                 "environment"
             )
             raise input_error(text, key="secret_file")
+        if not is_wanted and self._peer.secret is not None:
+            raise TestbedError(f"the agent at {self._peer} wants no secret, but one is given here: it may be another's")
         if not is_wanted and not is_loopback(self._line.peer, spelled("peer")):
             raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
         return self._peer.secret if is_wanted else None
@@ -261,13 +294,11 @@ class _Session:
 
 def observed(job: Job, own: Message, theirs: Message) -> Observed:
     """Join what both sides saw; raises JobError where a flow did not do what it should, ProtocolError."""
-    entries = protocol.entries({**protocol.table(theirs, "report"), "type": "report"}, "flows")
-    if [seen.get("id") for seen in entries] != [flow.id for flow in job.flows]:
-        raise ProtocolError("report: its flows are not those of the run")
+    entries = reports.flows(theirs, job)
     sides = zip(job.flows, own["flows"], entries, strict=True)
     flows = [_joined(near, far) if flow.forward else _joined(far, near) for flow, near, far in sides]
     report = {
-        "kernel": f"{os.uname().release} and {protocol.text(theirs, 'kernel')}",
+        "kernel": f"{os.uname().release} and {reports.kernel(theirs)}",
         "flows": flows,
         "pings": own["pings"],
     }
