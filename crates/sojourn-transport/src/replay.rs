@@ -23,7 +23,8 @@ pub struct Input {
 /// What happens.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// The application has so many bytes to send since the connection began.
+    /// The application has so many bytes to send since the connection began; with none the connection is asked for at
+    /// most.
     Supply {
         /// How many.
         bytes: u64,
@@ -105,6 +106,7 @@ impl Run {
 
     fn take(&mut self, event: &Event) {
         match event {
+            Event::Supply { bytes: 0 } => self.sender.stop_supply(),
             Event::Supply { bytes } => self.supply(*bytes),
             Event::Accepted => self.sender.on_syn_ack(self.now),
             Event::Acknowledged(segment) => self.acknowledge(segment),
