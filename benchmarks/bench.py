@@ -13,6 +13,7 @@ from typing import Any
 
 import sojourn
 from benchmarks import (
+    bare,
     campaigns,
     child,
     comparison,
@@ -64,7 +65,7 @@ def main() -> int:
 def measure(*, quick: bool) -> dict[str, Any]:
     """Return all that the page shows but the instructions."""
     have = available_peers()
-    profiled, counted = hotspots.build(), queues.build()
+    profiled, counted, looped = hotspots.build(), queues.build(), bare.build()
     where = machine.describe()
     campaign = campaigns.measure(1 if quick else campaigns.ROUNDS)
     child.stay_on_one_core()
@@ -72,8 +73,10 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "machine": where,
         "campaign": campaign,
         "comparison": comparison.compare(have, 1 if quick else ROUNDS),
+        "bare": bare.measure() if looped else None,
         "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
+        "large": scaling.large(),
         "queues": queues.measure() if counted else None,
         "kinds": kinds.measure(1 if quick else KINDS_ROUNDS),
         "startup": startup.measure(),

@@ -17,6 +17,10 @@ IDLE_FLOWS = 60_000
 RTT_MS = 50.0
 # Scatters the RTTs over the flows.
 PRIME = 7919
+LARGE = (
+    {"flows": 1_000, "rate_bps": 100_000_000_000, "duration_s": 1.0, "start_s": 0.1},
+    {"flows": 100_000, "rate_bps": 10_000_000_000, "duration_s": 10.0, "start_s": 5.0},
+)
 
 
 def scenario(flows: int, *, own_rtt: bool, duration_s: float) -> dict[str, Any]:
@@ -59,6 +63,20 @@ def cost_per_packet(repeats: int) -> list[dict[str, Any]]:
             duration_s = max(SHORTEST_S, LEAST_PACKETS / packets_per_s)
             taken[flows, own_rtt].append(child.engine(scenario(flows, own_rtt=own_rtt, duration_s=duration_s)))
     return [_row(flows, own_rtt, taken[flows, own_rtt]) for flows, own_rtt in cases]
+
+
+def large() -> list[dict[str, Any]]:
+    """Return what one run of each of the largest scenarios costs; their buffers hold one bandwidth-delay product."""
+    rows = []
+    for case in LARGE:
+        say(f"{case['flows']:,.0f} flows on {case['rate_bps'] / 1e9:g} Gbit/s")
+        order = scenario(int(case["flows"]), own_rtt=False, duration_s=case["duration_s"])
+        buffer = round(case["rate_bps"] * RTT_MS / 1000 / PACKET_BITS)
+        order["bottleneck"]["rate"] = f"{case['rate_bps']:.0f} bit/s"
+        order["bottleneck"]["queue"]["limit"] = f"{buffer} packets"
+        order["group"][0]["start"] = {"uniform": ["0 s", f"{case['start_s']:g} s"]}
+        rows.append({**case, **child.engine(order)})
+    return rows
 
 
 def _row(flows: int, own_rtt: bool, costs: list[dict[str, Any]]) -> dict[str, Any]:

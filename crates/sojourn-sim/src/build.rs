@@ -4,7 +4,7 @@ use crate::agenda::Agenda;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
 use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
-use crate::line::{Line, LineEnd};
+use crate::line::{Line, LineEnd, Lines};
 use crate::link::{Link, Service};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
@@ -124,7 +124,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         transfers,
         agenda,
         links,
-        lines,
+        lines: Lines::new(lines),
         flows,
         groups,
         entrances,

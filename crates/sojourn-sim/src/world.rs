@@ -4,7 +4,7 @@ use crate::Packet;
 use crate::agenda::Agenda;
 use crate::build::Dialer;
 use crate::flow::{Endpoints, FIRST_PORT, Flow, Request};
-use crate::line::{Line, LineEnd};
+use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
@@ -25,7 +25,7 @@ pub struct World {
     /// All links: the bottleneck first.
     pub links: Vec<Link>,
     /// All delay lines.
-    pub lines: Vec<Line>,
+    pub lines: Lines,
     /// All connections of all flows.
     pub flows: Vec<Flow>,
     /// The instruments of each group.
@@ -210,11 +210,9 @@ impl World {
     #[inline]
     fn on_exit(&mut self, index: usize) {
         self.events += 1;
-        let line = &mut self.lines[index];
-        let packet = line.pop();
-        let (end, next) = (line.end(), line.next_time());
-        self.agenda.set(self.line_slot(index), next);
-        match end {
+        let packet = self.lines.pop(index);
+        self.agenda.set(self.line_slot(index), self.lines.next_time(index));
+        match self.lines.end(index) {
             LineEnd::Endpoint => self.deliver(packet),
             LineEnd::Answered(back) => self.on_answered(packet, back),
             LineEnd::Network(direction) => self.enter(direction, packet),
@@ -242,7 +240,7 @@ impl World {
         match self.links[index].line {
             Some(line) => {
                 if let Some(noise) = &self.links[index].noise {
-                    self.lines[line].hold(noise.held_until());
+                    self.lines.hold(line, noise.held_until());
                 }
                 self.enter_line(line, packet, at);
             }
@@ -275,8 +273,8 @@ impl World {
 
     #[inline(always)]
     fn enter_line(&mut self, index: usize, packet: Packet, at: Time) {
-        if self.lines[index].push(packet, at) {
-            self.agenda.set(self.line_slot(index), self.lines[index].next_time());
+        if self.lines.push(index, packet, at) {
+            self.agenda.set(self.line_slot(index), self.lines.next_time(index));
         }
     }
 
@@ -302,33 +300,16 @@ impl World {
 
     /// The receivers get the packets that have reached them by `last`; their answers travel on in the same places.
     fn answer_all(&mut self, line: usize, last: Time) {
-        let LineEnd::Answered(back) = self.lines[line].end() else { return };
-        for place in 0.. {
-            let Some((exit, &mut packet)) = self.lines[line].packet_mut(place) else { return };
+        let LineEnd::Answered(back) = self.lines.end(line) else { return };
+        let World { lines, flows, events, .. } = self;
+        lines.visit(line, |exit, packet| {
             let arrival = exit - back;
-            if arrival > last {
-                return;
+            if arrival <= last && !packet.body.kind.travels_back() {
+                *events += 1;
+                packet.body = flows[packet.flow as usize].answer(packet, arrival);
             }
-            if !packet.body.kind.travels_back() {
-                let answer = self.answer(&packet, arrival);
-                if let Some((_, packet)) = self.lines[line].packet_mut(place) {
-                    packet.body = answer;
-                }
-            }
-        }
-    }
-
-    /// The receiver gets a packet that it answers at once, on a way on which nothing can delay the answer.
-    #[inline]
-    fn answer(&mut self, packet: &Packet, at: Time) -> Segment {
-        self.events += 1;
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.counts.left += 1;
-        flow.counts.entered += 1;
-        match packet.body.kind {
-            SegmentKind::Syn => flow.receiver().on_syn(&packet.body),
-            _ => flow.receive(packet, at).ack.expect("a receiver that delays nothing acknowledges each segment"),
-        }
+            arrival <= last
+        });
     }
 
     /// The answer to a packet has reached the sender. The packet was at the receiver `back` ago; unless somebody has looked
@@ -336,9 +317,14 @@ impl World {
     #[inline]
     fn on_answered(&mut self, packet: Packet, back: Span) {
         let index = packet.flow as usize;
-        let answered = packet.body.kind.travels_back();
-        let answer = if answered { packet.body } else { self.answer(&packet, self.now - back) };
-        self.flows[index].counts.left += 1;
+        let flow = &mut self.flows[index];
+        let answer = if packet.body.kind.travels_back() {
+            packet.body
+        } else {
+            self.events += 1;
+            flow.answer(&packet, self.now - back)
+        };
+        flow.counts.left += 1;
         match answer.kind {
             SegmentKind::SynAck => self.on_syn_ack(index),
             _ => self.on_ack(index, &answer),
@@ -701,8 +687,7 @@ impl World {
             in_flight += here.unwrap_or_else(|| panic!("flow {index} got more packets than it sent: {counts:?}"));
         }
         let in_links: usize = self.links.iter().map(Link::packets).sum();
-        let in_lines: usize = self.lines.iter().map(Line::packets).sum();
-        assert_eq!(in_flight, (in_links + in_lines) as u64, "packets in the network at {:?}", self.now);
+        assert_eq!(in_flight, (in_links + self.lines.packets()) as u64, "packets in the network at {:?}", self.now);
     }
 }
 
