@@ -219,12 +219,12 @@ impl Flow {
 
     /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.
     #[inline]
-    pub fn answer(&mut self, packet: &Packet, at: Time) -> Segment {
+    pub fn answer(&mut self, packet: &Packet, at: Time) -> Arrival {
         self.counts.left += 1;
         self.counts.entered += 1;
         match packet.body.kind {
-            SegmentKind::Syn => self.receiver().on_syn(&packet.body),
-            _ => self.receive(packet, at).ack.expect("a receiver that delays nothing acknowledges each segment"),
+            SegmentKind::Syn => Arrival { is_new: false, ack: Some(self.receiver().on_syn(&packet.body)) },
+            _ => self.receive(packet, at),
         }
     }
 
@@ -271,27 +271,5 @@ impl Flow {
         let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
         let request = self.request.map_or(Time::NEVER, |request| request.again);
         endpoints.min(application).min(request)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        eprintln!(
-            "flow {} sender {} receiver {} control {} application {:?} counts {} coarse {} endpoints {} datagrams {} packet {}",
-            size_of::<Flow>(),
-            size_of::<Sender>(),
-            size_of::<Receiver>(),
-            size_of::<sojourn_congestion::AnyControl>(),
-            size_of::<Option<Application>>(),
-            size_of::<Counts>(),
-            size_of::<Coarse>(),
-            size_of::<Endpoints>(),
-            size_of::<Datagrams>(),
-            size_of::<Packet>(),
-        );
     }
 }

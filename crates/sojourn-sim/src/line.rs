@@ -47,8 +47,10 @@ pub struct Line {
 pub struct Lines {
     lines: Vec<Line>,
     places: Vec<Place>,
-    /// The first place without a packet; its neighbour behind is the next one.
-    free: u32,
+    /// Places without a packet, in a row as in a line: the packets of the only line, or of the busiest, keep following each
+    /// other in memory if what was given up first is taken first.
+    first_free: u32,
+    last_free: u32,
 }
 
 /// A packet on its way.
@@ -107,7 +109,7 @@ impl Line {
 impl Lines {
     /// These lines, empty.
     pub fn new(lines: Vec<Line>) -> Lines {
-        Lines { lines, places: Vec::new(), free: NONE }
+        Lines { lines, places: Vec::new(), first_free: NONE, last_free: NONE }
     }
 
     /// How many there are.
@@ -157,9 +159,9 @@ impl Lines {
         let constant = matches!(line.kind, Kind::Constant);
         let exit = if constant { now + line.delay } else { line.exit_of(packet.bytes, now) };
         let ahead = line.last;
-        let new = match self.places.get_mut(self.free as usize) {
+        let new = match self.places.get_mut(self.first_free as usize) {
             Some(place) => {
-                let new = std::mem::replace(&mut self.free, place.behind);
+                let new = std::mem::replace(&mut self.first_free, place.behind);
                 *place = Place { exit, behind: NONE, ahead, packet };
                 new
             }
@@ -212,8 +214,12 @@ impl Lines {
         let first = line.first;
         let place = &mut self.places[first as usize];
         let packet = place.packet;
-        let behind = std::mem::replace(&mut place.behind, self.free);
-        self.free = first;
+        let behind = std::mem::replace(&mut place.behind, NONE);
+        match self.first_free {
+            NONE => self.first_free = first,
+            _ => self.places[self.last_free as usize].behind = first,
+        }
+        self.last_free = first;
         line.packets -= 1;
         line.first = behind;
         match self.places.get_mut(behind as usize) {

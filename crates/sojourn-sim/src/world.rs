@@ -214,7 +214,7 @@ impl World {
         self.agenda.set(self.line_slot(index), self.lines.next_time(index));
         match self.lines.end(index) {
             LineEnd::Endpoint => self.deliver(packet),
-            LineEnd::Answered(back) => self.on_answered(packet, back),
+            LineEnd::Answered(back) => self.on_answered(&packet, back),
             LineEnd::Network(direction) => self.enter(direction, packet),
             LineEnd::Beyond(link) => self.go_on(link, packet, self.now),
         }
@@ -306,7 +306,7 @@ impl World {
             let arrival = exit - back;
             if arrival <= last && !packet.body.kind.travels_back() {
                 *events += 1;
-                packet.body = flows[packet.flow as usize].answer(packet, arrival);
+                packet.body = flows[packet.flow as usize].answer(packet, arrival).ack.expect(AT_ONCE);
             }
             arrival <= last
         });
@@ -315,19 +315,23 @@ impl World {
     /// The answer to a packet has reached the sender. The packet was at the receiver `back` ago; unless somebody has looked
     /// since, it is received only now.
     #[inline]
-    fn on_answered(&mut self, packet: Packet, back: Span) {
+    fn on_answered(&mut self, packet: &Packet, back: Span) {
         let index = packet.flow as usize;
-        let flow = &mut self.flows[index];
-        let answer = if packet.body.kind.travels_back() {
-            packet.body
-        } else {
-            self.events += 1;
-            flow.answer(&packet, self.now - back)
-        };
-        flow.counts.left += 1;
+        if packet.body.kind.travels_back() {
+            return self.on_answer(index, &packet.body);
+        }
+        self.events += 1;
+        let arrival = self.flows[index].answer(packet, self.now - back);
+        // Read where it was written: what has just been written in pieces must not be moved as a whole.
+        self.on_answer(index, arrival.ack.as_ref().expect(AT_ONCE));
+    }
+
+    #[inline]
+    fn on_answer(&mut self, index: usize, answer: &Segment) {
+        self.flows[index].counts.left += 1;
         match answer.kind {
             SegmentKind::SynAck => self.on_syn_ack(index),
-            _ => self.on_ack(index, &answer),
+            _ => self.on_ack(index, answer),
         }
     }
 
@@ -690,6 +694,9 @@ impl World {
         assert_eq!(in_flight, (in_links + self.lines.packets()) as u64, "packets in the network at {:?}", self.now);
     }
 }
+
+/// What a packet on a line that is [answered](LineEnd::Answered) can rely on.
+const AT_ONCE: &str = "a receiver that delays nothing acknowledges each segment";
 
 /// The instant before `time`.
 fn before(time: Time) -> Time {
