@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-testbed bench validate conformance fuzz lint docs figures clean build lock tools
+.PHONY: demo test test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -59,6 +59,14 @@ conformance: build
 # Any bytes for every parser and state machine, SECONDS for each (60): fuzz/README.md.
 fuzz:
 	scripts/fuzz $(SECONDS)
+
+# Kill -9 at 100 points of what runs for long: nothing is left, and going on gives the same bytes. scripts/torture.
+torture: build $(TEST)
+	$(BIN)/python -m scripts.torture $(POINTS)
+
+# Licences and sources of the dependencies, and a bill of materials of both lock files in target/sbom.
+audit:
+	scripts/audit
 
 build: $(BUILT)
 
