@@ -177,8 +177,8 @@ def test_a_sweep_runs_in_the_fluid_world(tmp_path: Path) -> None:
     plan = Plan.of({**tables, "axes": {"group.tcp.flows": [1, 4]}})
     dataset = Dataset.create(tmp_path / "data", plan, batch_points(plan))
     run_local(plan, dataset, 2, lambda _status: None)
-    assert dataset.tables == ["flows", "queue", "runs"]
-    goodput = dataset.table()["goodput_mbps"].to_pylist()
+    assert dataset.tables == ["runs", "groups", "links", "queue", "flows"]
+    goodput = dataset.table("groups")["goodput_mbps"].to_pylist()
     assert len(goodput) == 4
     assert all(5 < value < 10 for value in goodput)
     with pytest.raises(sojourn.InputError, match=r"the fluid model cannot have codel; allowed: red"):

@@ -11,8 +11,24 @@ Times are in seconds or milliseconds, sizes in bytes or packets, rates in Mbit/s
 
 from sojourn._native import InputError, Interrupted, __version__
 from sojourn.api import Scenario, scenario
+from sojourn.campaign import sweep
 from sojourn.catalogue import catalogue
+from sojourn.comparison import Comparison, compare
+from sojourn.data.dataset import Dataset
 from sojourn.result import Result
-from sojourn.sweep import Dataset, Plan
+from sojourn.sweep.plan import Plan
 
-__all__ = ["Dataset", "InputError", "Interrupted", "Plan", "Result", "Scenario", "__version__", "catalogue", "scenario"]
+__all__ = [
+    "Comparison",
+    "Dataset",
+    "InputError",
+    "Interrupted",
+    "Plan",
+    "Result",
+    "Scenario",
+    "__version__",
+    "catalogue",
+    "compare",
+    "scenario",
+    "sweep",
+]

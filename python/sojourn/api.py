@@ -1,11 +1,14 @@
 """Scenarios as Python objects."""
 
+import functools
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sojourn import _native, reading, spelling
+from sojourn.progress import shown_progress
 from sojourn.record import Record
 from sojourn.result import Result
 from sojourn.worlds.registry import SIM, choose
@@ -15,6 +18,8 @@ DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
 MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
+_MOST_BINS = 10_000
+_FINEST_BIN_S = 0.001
 PROBES_EACH = 4  # about what a discipline or a control shows
 
 
@@ -25,8 +30,17 @@ class Scenario:
     or keywords); both raise `sojourn.InputError`, whose `diagnostics` say what is wrong and where.
     """
 
-    def __init__(self, native: _native.Scenario) -> None:
-        self._native = native
+    def __init__(self, native: _native.Scenario, source: reading.Source | None = None) -> None:
+        given: object = native
+        if not isinstance(given, _native.Scenario):
+            message = (
+                f"a scenario is made by sojourn.Scenario.load(file or name) or sojourn.scenario(tables), "
+                f"not by Scenario({reading.shown(given)})"
+            )
+            raise TypeError(message)
+        self._native = given
+        self.source: reading.Source = source or reading.Source(given.name, given.to_json(), is_json=True)
+        """What it was read from, and what was changed of it."""
 
     @classmethod
     def load(
@@ -46,7 +60,41 @@ class Scenario:
         >>> scenario.duration_s
         5.0
         """
-        return cls(reading.read(source, overrides, root))
+        return cls._of(reading.find(source, root).changed(overrides))
+
+    @classmethod
+    def _of(cls, source: reading.Source) -> "Scenario":
+        native = source.resolve()
+        # Files that the scenario names are found also when the current directory has become another one.
+        folder = None if source.folder is None else os.path.abspath(source.folder)  # noqa: PTH100
+        return cls(native, replace(source, folder=folder))
+
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **keys: Any) -> "Scenario":
+        """Return the scenario with some keys changed; what depends on them is worked out again.
+
+        Changes are dotted keys and their values, as overrides have them. A keyword is a key of the scenario
+        (`duration`, `runs`), else one of its bottleneck (`rate`, `queue`), else the name of a group with a table of its
+        keys. Raises InputError for any other, and where the scenario is wrong then.
+
+        >>> import sojourn
+        >>> small = sojourn.Scenario.load("motivating-red").with_(rate="2 Mbit/s", duration="5 s", tcp={"flows": 2})
+        >>> small.to_dict().bottleneck.rate, small.groups["tcp"]
+        ('2 Mbit/s', 2)
+        """
+        given = dict(changes or {})
+        for key, value in keys.items():
+            given.update(self._dotted(key, value))
+        return Scenario._of(self.source.changed(given))
+
+    def _dotted(self, key: str, value: Any) -> dict[str, Any]:
+        scenario_keys, link_keys = _keys()
+        if key in self.groups and isinstance(value, Mapping):
+            return {f"group.{key}.{name}": one for name, one in value.items()}
+        if key in scenario_keys:
+            return {key: value}
+        if key in link_keys:
+            return {f"bottleneck.{key}": value}
+        raise reading.unknown_name("a scenario has no key", key, [*scenario_keys, *link_keys, *self.groups])
 
     @property
     def name(self) -> str:
@@ -127,7 +175,7 @@ class Scenario:
             nor randomness; "linux", the real Linux kernel; "hosts", two hosts and the path between them; or the name of
             a world that another package brings. Whatever a world does not have is refused.
         progress
-            Told the done fraction, 0 to 1, a few times a second.
+            Told the done fraction, 0 to 1, a few times a second; without it a notebook shows a bar.
         options
             Those of the world, which `sojourn show` lists by its name. "linux" has `kernel` ("auto", "host", "uml" or
             "uml-virtual") and `shaper` ("htb", "tbf", or "device", behind which a packet also takes its time on the
@@ -153,13 +201,36 @@ class Scenario:
             _check_rows(resolved, wanted.bin_s, 1 + PROBES_EACH * probes)
         if packets:
             _check_packets(resolved)
-        return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=progress), wanted)
+        with shown_progress(resolved.name, progress) as told:
+            return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted)
 
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}
-        if not given:
-            return self._native
-        return _native.load_json(self._native.to_json(), overrides=reading.override_list(given))
+        return self.source.resolve(given) if given else self._native
+
+    def _content(self) -> tuple[str, tuple[float, ...]]:
+        """Return what makes a scenario this one: every value written out, and what a recorded bottleneck can carry."""
+        text = self._native.to_json()
+        is_recorded = "trace" in json.loads(text)["bottleneck"]
+        bin_s = max(self.duration_s / _MOST_BINS, _FINEST_BIN_S)
+        return text, tuple(self._native.capacity_mbps(bin_s)) if is_recorded else ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash(self._content())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give what a copy is made of: the text that it was read from, and what it was changed to; see `_again`."""
+        return _again, (self.source, self._content()[1])
+
+    def _repr_html_(self) -> str:
+        from sojourn.report import scenario_html
+
+        return scenario_html(self.to_dict())
 
     def __repr__(self) -> str:
         groups = ", ".join(f"{flows} {name}" for name, flows in self.groups.items())
@@ -211,6 +282,24 @@ def scenario(
     >>> lab.groups
     {'tcp': 2}
     """
-    text = json.dumps({**(tables or {}), **keys})
-    folder = None if base_dir is None else os.fspath(base_dir)
-    return Scenario(_native.load_json(text, base_dir=folder, root=reading.checked_root(root)))
+    text = json.dumps(reading.plain({**(tables or {}), **keys}))
+    folder = os.fspath(base_dir) if base_dir is not None else ""
+    confined = reading.checked_root(root)
+    return Scenario._of(reading.Source("scenario", text, folder, is_json=True, root=confined))  # noqa: SLF001
+
+
+def _again(source: reading.Source, capacity_mbps: tuple[float, ...]) -> Scenario:
+    """Make a scenario from its parts; raises InputError where a recording that it names is another one by now."""
+    found = Scenario._of(source)  # noqa: SLF001 (what unpickling calls)
+    if found._content()[1] != capacity_mbps:  # noqa: SLF001
+        raise reading.input_error(f"the recorded link of {found.name!r} has changed since the scenario was copied")
+    return found
+
+
+@functools.cache
+def _keys() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the keys of a scenario and of its bottleneck."""
+    schema = json.loads(_native.schema())
+    link = schema["properties"]["bottleneck"]
+    link = schema["$defs"][link["$ref"].rpartition("/")[2]] if "$ref" in link else link
+    return tuple(schema["properties"]), tuple(link["properties"])

@@ -11,7 +11,7 @@ import stat
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,15 +54,22 @@ class Source:
     is_json: bool = False
     root: str | None = None
     """The only folder in which files may be read that the text names; None for any."""
+    changes: tuple[str, ...] = ()
+    """Overrides that hold whatever else is changed."""
+
+    def changed(self, overrides: Overrides) -> "Source":
+        """Return a source with further overrides; later ones win."""
+        return replace(self, changes=(*self.changes, *override_list(overrides)))
 
     def resolve(self, overrides: Overrides = ()) -> _native.Scenario:
         """Return the scenario with some keys changed, checked."""
-        changes = override_list(overrides)
+        changes = [*self.changes, *override_list(overrides)]
         if self.text is None:
             return _native.load_ready(self.name, overrides=changes, root=self.root)
         if self.is_json:
             return _native.load_json(self.text, base_dir=self.folder, overrides=changes, root=self.root)
-        return _native.load(self.text, file=self.name, base_dir=self.folder, overrides=changes, root=self.root)
+        name = printable(self.name)
+        return _native.load(self.text, file=name, base_dir=self.folder, overrides=changes, root=self.root)
 
 
 def find(source: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
@@ -73,10 +80,13 @@ def find(source: str | os.PathLike[str], root: str | os.PathLike[str] | None = N
     """
     confined = checked_root(root)
     path = Path(source)
+    names = [ready["name"] for ready in catalogue()["scenarios"]]
+    if source in names and path.is_dir():
+        # Nobody means a folder; whoever has a file of this name means the file.
+        return Source(str(source), None, root=confined)
     # Unlike Path.exists, false for names that no file can have.
     if os.path.exists(path) or _looks_like_a_path(source):  # noqa: PTH110
         return Source(str(path), read_text(path), str(path.parent), root=confined)
-    names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source not in names:
         raise unknown_name("no file and no ready scenario is called", str(source), names)
     return Source(str(source), None, root=confined)
@@ -110,8 +120,47 @@ def override_list(overrides: Overrides) -> list[str]:
     ['bottleneck.queue={ "kind" = "red", "ecn" = true }']
     """
     if isinstance(overrides, Mapping):
-        return [f"{key}={value if isinstance(value, str) else toml_value(value)}" for key, value in overrides.items()]
-    return list(overrides)
+        pairs = plain(overrides).items()
+        return [f"{key}={value if isinstance(value, str) else toml_value(value)}" for key, value in pairs]
+    changes = [overrides] if isinstance(overrides, str) else list(overrides)
+    for change in changes:
+        _check_text(change, "an override")
+    return changes
+
+
+def plain(value: Any) -> Any:
+    """Return a value as a scenario file can hold it: numbers and arrays of numpy, ranges, paths and scenarios too.
+
+    >>> plain({"flows": range(3), "rtt": ("20 ms",)})
+    {'flows': [0, 1, 2], 'rtt': ['20 ms']}
+    """
+    if isinstance(value, str):
+        _check_text(value, "a value")
+        return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | range):
+        return [plain(one) for one in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    # Numbers and arrays of numpy, pandas and Polars have the one or the other; none of them is imported for this.
+    for name in ("tolist", "to_list", "to_dict"):
+        if callable(method := getattr(value, name, None)):
+            return plain(method())
+    message = (
+        f"found {shown(value)}, a {type(value).__name__}; allowed: texts, numbers, flags, lists and tables of them"
+    )
+    raise TypeError(message)
+
+
+def _check_text(text: str, what: str) -> None:
+    """Raise InputError where a terminal gave bytes that are no text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise input_error(f"{what} is not UTF-8 text: {shown(text)}", found=shown(text), allowed="UTF-8 text") from None
 
 
 def toml_value(value: Any) -> str:
@@ -375,7 +424,7 @@ def _parquet_table(
         texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
         kept = None if columns is None else list(columns)
         table = pq.read_table(file, columns=kept, filters=filters, read_dictionary=texts)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = printable(str(error)).partition("\n")[0][:_MAX_SHOWN]
         raise input_error(f"cannot be read as Parquet ({reason}); is it whole?", file=str(file)) from None
     for name in texts:

@@ -12,6 +12,9 @@ class Record(dict[str, Any]):
     4.5
     >>> record["bottleneck"]["queue_ms"]["mean"]
     4.5
+    >>> record.duration = "7 s"
+    >>> record["duration"]
+    '7 s'
     """
 
     @classmethod
@@ -23,6 +26,18 @@ class Record(dict[str, Any]):
     def __getattr__(self, name: str) -> Any:
         try:
             return self[name]
+        except KeyError:
+            raise AttributeError(f"no {name!r} here; there is: {', '.join(map(str, self))}") from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set the key; a name that dictionaries use themselves is refused."""
+        if hasattr(dict, name):
+            raise AttributeError(f"{name!r} is a method of dictionaries; set record[{name!r}]")
+        self[name] = value
+
+    def __delattr__(self, name: str) -> None:
+        try:
+            del self[name]
         except KeyError:
             raise AttributeError(f"no {name!r} here; there is: {', '.join(map(str, self))}") from None
 

@@ -1,14 +1,16 @@
 """The numbers of a result as small tables for people: one of links, one of groups."""
 
 import html as html_text
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic
+from sojourn.resolved import resolved_presets, sentences
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.measured import Measured
 
 NO_VALUE = "–"  # noqa: RUF001 (an en dash, as printed tables have it)
 
@@ -68,7 +70,7 @@ GROUP_COLUMNS = (
 )
 
 
-def title(result: "Result") -> str:
+def title(result: "Measured") -> str:
     """Say in one line what was run."""
     seeds = [run["seed"] for run in result.runs]
     runs = f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} runs, seeds {seeds[0]} to {seeds[-1]}"
@@ -79,14 +81,14 @@ def title(result: "Result") -> str:
     return f"{result.name}: {measured}, {runs}"
 
 
-def link_grid(result: "Result") -> Grid:
+def link_grid(result: "Measured") -> Grid:
     """Tabulate the links: the bottleneck, and the return link and further hops where there are any."""
     links = [link for link, _ in metrics.links(result.runs[0])]
     rows = [[row.label, *(row.cell(result.summary.get(f"{link}_{row.metric}")) for link in links)] for row in LINK_ROWS]
     return Grid(["link", *(link.removeprefix(f"{metrics.HOPS}_") for link in links)], rows)
 
 
-def group_grid(result: "Result") -> Grid:
+def group_grid(result: "Measured") -> Grid:
     """Tabulate the groups of flows; a column without any value is left out."""
     groups = result.groups
     columns = [
@@ -101,13 +103,56 @@ def group_grid(result: "Result") -> Grid:
     return Grid(["group", *(column.label for column in columns)], rows)
 
 
-def html(result: "Result") -> str:
+def html(result: "Measured") -> str:
     """Return both tables as HTML for a notebook."""
     body = "".join(_html_table(grid) for grid in (link_grid(result), group_grid(result)))
-    return f"<div><p>{html_text.escape(title(result))}{_interval_note(result)}</p>{body}</div>"
+    note = _html_note(presets_note(result))
+    return f"<div><p>{html_text.escape(title(result))}{_interval_note(result)}</p>{body}{note}</div>"
 
 
-def interval_note(result: "Result") -> str:
+def scenario_html(scenario: Mapping[str, Any]) -> str:
+    """Return what a scenario says, every default written out, as HTML for a notebook."""
+    link = scenario["bottleneck"]
+    what = link.get("rate") or f"recorded: {link.get('trace')}"
+    heading = f"{scenario['name']}: {what}, {link['queue']['kind']}, {scenario['duration']}, {scenario['runs']} run(s)"
+    presets = resolved_presets(scenario)
+    rows = [
+        [
+            group["name"],
+            str(group["flows"]),
+            str(group.get("rtt", NO_VALUE)),
+            group.get("control", {}).get("kind", NO_VALUE),
+            presets.get(f"group.{group['name']}.control", NO_VALUE),
+            group["traffic"]["kind"],
+        ]
+        for group in scenario["group"]
+    ]
+    grid = Grid(["group", "flows", "base RTT", "control", "values of preset", "traffic"], rows)
+    return f"<div><p>{html_text.escape(heading)}</p>{_html_table(grid)}</div>"
+
+
+def difference_text(statistic: Statistic | None, difference: Statistic | None) -> str:
+    """Write a mean, or a difference with its sign and half of its interval."""
+    shown = statistic or difference
+    if shown is None or shown["mean"] is None:
+        return NO_VALUE
+    text = f"{shown['mean']:{'.4g' if difference is None else '+.4g'}}"
+    if difference is None or difference["ci95"] is None:
+        return text
+    return f"{text} ± {(difference['ci95'][1] - difference['ci95'][0]) / 2:.3g}"
+
+
+def grid_html(grid: Grid) -> str:
+    """Return a table as HTML."""
+    return _html_table(grid)
+
+
+def presets_note(result: "Measured") -> str:
+    """Say which controls have the values of a preset, also where the transport chose it."""
+    return "; ".join(sentences(result.presets, result.scenario))
+
+
+def interval_note(result: "Measured") -> str:
     """Explain the ± of the tables, where there are any."""
     return "± is half of the 95 % confidence interval of the mean" if len(result.runs) > 1 else ""
 
@@ -121,9 +166,13 @@ def digits_worth_reading(value: float) -> int:
     return 1 if abs(value) >= 100 else 2  # noqa: PLR2004
 
 
-def _interval_note(result: "Result") -> str:
+def _interval_note(result: "Measured") -> str:
     note = interval_note(result)
     return f" ({note})" if note else ""
+
+
+def _html_note(note: str) -> str:
+    return f"<p>{html_text.escape(note)}</p>" if note else ""
 
 
 def _known(statistic: Statistic | None) -> bool:

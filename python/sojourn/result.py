@@ -1,13 +1,13 @@
-"""What a scenario's runs measured."""
+"""The results of a scenario's runs as people handle them: shown, drawn, saved, loaded, as data frames."""
 
-import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
-from sojourn.data.statistics import Statistic, summarize
-from sojourn.record import Record
+from sojourn.measured import Measured
+from sojourn.worlds.world import Wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,148 +17,80 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
-    from sojourn.tables import Run, TableName
-    from sojourn.worlds.world import Wanted
+    from sojourn.tables import Column, TableName
 
 
-class Result:
+@dataclass(frozen=True)
+class KeptRun:
+    """A run of which the record is kept; its tables are those of the result that holds it."""
+
+    seed: int
+    text: str
+
+    def record(self) -> str:
+        """Return the run record as JSON."""
+        return self.text
+
+    def table(self, name: str) -> "list[Column]":
+        """Raise ValueError: the result has the tables."""
+        raise ValueError(f"this run keeps no table {name!r} of its own")
+
+
+class Result(Measured):
     """The records, statistics and tables of a scenario's runs.
 
-    Shows a table of its statistics in a notebook; `plot()` draws it.
+    Shows a table of its statistics in a notebook; `plot()` draws it, `save` and `Result.load` keep it.
     """
 
-    def __init__(
-        self,
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> "Result":
+        """Read what `save` or `sojourn run --out` wrote; raises InputError where the folder does not hold it."""
+        from sojourn.store import load
+
+        scenario, version, records, tables = load(directory)
+        return cls._restored(scenario, version, records, tables, wanted_of(tables, scenario.duration_s))
+
+    @classmethod
+    def _restored(
+        cls,
         scenario: _native.Scenario,
-        runs: Sequence["Run"],
-        wanted: "Wanted",
-    ) -> None:
-        self._scenario = scenario
-        self._native_runs = tuple(runs)
-        self._wanted = wanted
-        self._tables: dict[TableName, pa.Table] = {}
+        version: str,
+        records: Sequence[tuple[int, str]],
+        tables: "Mapping[TableName, pa.Table]",
+        wanted: Wanted,
+    ) -> "Result":
+        found = cls(scenario, [KeptRun(seed, text) for seed, text in records], wanted)
+        found._version = version
+        found._tables.update(tables)
+        return found
 
-    @property
-    def bin_s(self) -> float | None:
-        """Width of a bin of the time series in seconds; None where none were kept."""
-        return self._wanted.bin_s
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give what a copy is made of: the scenario as TOML, records as JSON, and all tables."""
+        records = [(run.seed, run.record()) for run in self._native_runs]
+        return _restored, (
+            self.to_toml(),
+            self.version,
+            records,
+            {name: self.table(name) for name in self.kept},
+            self._wanted,
+        )
 
-    @property
-    def has_packets(self) -> bool:
-        """Whether one row was kept for each packet at the bottleneck."""
-        return self._wanted.packets
-
-    @property
-    def has_probes(self) -> bool:
-        """Whether the time series hold what disciplines and controls show of themselves."""
-        return self._wanted.probes
-
-    @property
-    def name(self) -> str:
-        """Name of the scenario."""
-        return self._scenario.name
-
-    @property
-    def kept(self) -> "tuple[TableName, ...]":
-        """Names of the tables that the runs kept."""
-        return self._wanted.tables
-
-    @functools.cached_property
-    def scenario(self) -> Record:
-        """The scenario as it was run, every default written out."""
-        return Record.parse(self._scenario.to_json())
-
-    @property
-    def flow_counts(self) -> dict[str, int]:
-        """Number of flows of each group, in the order of the scenario file."""
-        return dict(self._scenario.groups)
-
-    @property
-    def groups(self) -> list[str]:
-        """Names of the groups, in the order of the scenario file."""
-        return list(self.flow_counts)
-
-    @property
-    def version(self) -> str:
-        """Version of the engine that ran it."""
-        return _native.__version__
-
-    @functools.cached_property
-    def runs(self) -> tuple[Record, ...]:
-        """One record for each run, in the order of their seeds."""
-        return tuple(Record.parse(run.record()) for run in self._native_runs)
-
-    @functools.cached_property
-    def summary(self) -> dict[str, Statistic]:
-        """Mean, standard deviation, 95 % confidence interval and count of every metric over the runs."""
-        return summarize(self.runs)
-
-    def document(self) -> dict[str, Any]:
-        """Return what `sojourn run --json` prints."""
-        return {
-            "scenario": self.scenario,
-            "version": self.version,
-            "runs": list(self.runs),
-            "summary": self.summary,
-        }
-
-    @property
-    def queue(self) -> "pa.Table":
-        """One row for each seed, link and bin: the queue in packets, bytes and ms, and counts of packets."""
-        return self.table("queue")
-
-    @property
-    def flows(self) -> "pa.Table":
-        """One row for each seed, bin and flow: delivered bytes, window in packets, RTT and delay in ms."""
-        return self.table("flows")
-
-    @property
-    def queue_probes(self) -> "pa.Table":
-        """One row for each seed, link, bin and probe of the queue discipline; needs `run(probes=True)`."""
-        return self.table("queue_probes")
-
-    @property
-    def flow_probes(self) -> "pa.Table":
-        """One row for each seed, flow, bin and probe of the congestion control; needs `run(probes=True)`."""
-        return self.table("flow_probes")
-
-    @property
-    def packets(self) -> "pa.Table":
-        """One row for each packet event at the bottleneck; needs `run(packets=True)`."""
-        return self.table("packets")
-
-    @property
-    def transfers(self) -> "pa.Table":
-        """One row for each transfer that ended: its size and times; needs `run(transfers=True)`."""
-        return self.table("transfers")
-
-    def table(self, name: "TableName") -> "pa.Table":
-        """Return a table by its name as an Arrow table."""
-        from sojourn.tables import arrow_table
-
-        if name not in self.kept:
-            raise ValueError(
-                f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`"
-            )
-        if name not in self._tables:
-            self._tables[name] = arrow_table(self._native_runs, name)
-        return self._tables[name]
-
-    def to_pandas(self, name: "TableName") -> "pd.DataFrame":
-        """Return a table as a pandas data frame; pandas must be installed."""
-        frame: pd.DataFrame = self.table(name).to_pandas()
+    def to_pandas(self, name: "TableName | None" = None) -> "pd.DataFrame":
+        """Return a table, or without a name the summary, as a pandas data frame; pandas must be installed."""
+        frame: pd.DataFrame = self._arrow(name).to_pandas()
         return frame
 
-    def to_polars(self, name: "TableName") -> "pl.DataFrame":
-        """Return a table as a Polars data frame; Polars must be installed."""
+    def to_polars(self, name: "TableName | None" = None) -> "pl.DataFrame":
+        """Return a table, or without a name the summary, as a Polars data frame; Polars must be installed."""
         import polars as pl
 
-        frame: pl.DataFrame = pl.from_arrow(self.table(name))
+        frame: pl.DataFrame = pl.from_arrow(self._arrow(name))
         return frame
 
-    def capacity_mbps(self, bin_s: float) -> list[float]:
-        """Return what the bottleneck can carry, in Mbit/s, in each bin of `bin_s` seconds of a run."""
-        return self._scenario.capacity_mbps(bin_s)
+    def _arrow(self, name: "TableName | None") -> "pa.Table":
+        from sojourn.tables import summary_table
+
+        return summary_table(self.summary) if name is None else self.table(name)
 
     def plot(self, run: int = 0) -> "Figure":
         """Draw queue delay and throughput of one run over time."""
@@ -181,23 +113,26 @@ class Result:
 
         return save(self, directory, force=force, pcap=pcap)
 
-    def to_toml(self, relative_to: str | os.PathLike[str] | None = None) -> str:
-        """Return the scenario file of these runs, as `Scenario.to_toml` does."""
-        return self._scenario.to_toml(None if relative_to is None else os.fspath(relative_to))
-
-    def write_pcaps(self, directory: "Path") -> None:
-        """Write one pcapng file for each run into a directory; needs `run(packets=True)`."""
-        if not self.has_packets:
-            raise ValueError("these runs kept no packets: see `packets` of `Scenario.run`")
-        for run in self._native_runs:
-            assert isinstance(run, _native.Run), "only simulated runs keep packets"  # noqa: S101
-            which = "" if len(self._native_runs) == 1 else f"-seed-{run.seed}"
-            run.write_pcap(str(directory / f"bottleneck{which}.pcapng"))
-
     def __repr__(self) -> str:
-        return f"<sojourn.Result {self.name}: {len(self._native_runs)} run(s)>"
+        kept = f", kept: {', '.join(self.kept)}" if self.kept else ""
+        return f"<sojourn.Result {self.name}: {len(self._native_runs)} run(s){kept}>"
 
     def _repr_html_(self) -> str:
         from sojourn.report import html
 
         return html(self)
+
+
+def wanted_of(tables: "Mapping[TableName, pa.Table]", duration_s: float) -> Wanted:
+    """Return what was kept, by the tables that there are; bins begin at 0 s, so that the second tells their width."""
+    bin_s = None
+    if "queue" in tables:
+        import pyarrow.compute as pc
+
+        times = pc.unique(tables["queue"]["time_s"]).sort()
+        bin_s = float(times[1].as_py()) if len(times) > 1 else duration_s
+    return Wanted(bin_s, "queue_probes" in tables, "packets" in tables, "transfers" in tables)
+
+
+def _restored(toml: str, *parts: Any) -> Result:
+    return Result._restored(_native.load(toml), *parts)  # noqa: SLF001 (what unpickling calls)

@@ -7,13 +7,16 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
-from sojourn.reading import input_error
+from sojourn.reading import input_error, read, read_parquet, read_table
+from sojourn.tables import TableName
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
-    from sojourn.tables import TableName
+    import pyarrow as pa
+
+    from sojourn import _native
+    from sojourn.measured import Measured
 
 RECORD = "record.json"
 SCENARIO = "scenario.toml"
@@ -22,6 +25,30 @@ SCENARIO = "scenario.toml"
 def dump_json(document: Any) -> str:
     """Return the JSON text of a document, one line per value, ending in a newline."""
     return json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def load(
+    directory: str | os.PathLike[str],
+) -> "tuple[_native.Scenario, str, list[tuple[int, str]], dict[TableName, pa.Table]]":
+    """Read a result: its scenario, the version that ran it, seed and record of each run, and the tables it kept."""
+    folder = Path(directory)
+    if not (folder / RECORD).is_file() or not (folder / SCENARIO).is_file():
+        raise input_error(f"holds no result: there is no {RECORD} beside {SCENARIO}", file=str(directory))
+    document = read_table(folder / RECORD, "a result's record", _DOCUMENT)
+    records = [(run["seed"], json.dumps(run)) for run in document["runs"]]
+    tables: dict[TableName, pa.Table] = {
+        name: read_parquet([folder / f"{name}.parquet"])
+        for name in get_args(TableName)
+        if (folder / f"{name}.parquet").is_file()
+    }
+    return read(folder / SCENARIO), document["version"], records, tables
+
+
+def _are_runs(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "seed" in one for one in value)
+
+
+_DOCUMENT = {"version": lambda value: isinstance(value, str), "runs": _are_runs}
 
 
 def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
@@ -51,7 +78,7 @@ def check_writable(directory: Path, name: str) -> None:
         raise input_error(f"cannot be written: {directory} does not allow it", file=name)
 
 
-def save(result: "Result", directory: str | os.PathLike[str], *, force: bool, pcap: bool) -> Path:
+def save(result: "Measured", directory: str | os.PathLike[str], *, force: bool, pcap: bool) -> Path:
     """Write a result: record.json, scenario.toml, a Parquet file for each table that was kept, captures."""
     target = check_directory(directory, force=force)
     with _whole_directory(target) as place:
@@ -107,10 +134,12 @@ def _move_into_place(place: Path, target: Path) -> None:
     shutil.rmtree(old)
 
 
-def _write_parquet(result: "Result", name: "TableName", path: Path) -> None:
+def _write_parquet(result: "Measured", name: TableName, path: Path) -> None:
     import pyarrow.parquet as pq
 
-    pq.write_table(result.table(name), path, compression="zstd")
+    # Given a path, Arrow refuses names that are not UTF-8.
+    with path.open("wb") as file:
+        pq.write_table(result.table(name), file, compression="zstd")
 
 
 def _umask() -> int:

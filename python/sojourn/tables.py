@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
+
+    from sojourn.data.statistics import Statistic
 
 TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
 
@@ -46,6 +48,25 @@ def arrow_table(runs: "Sequence[Run]", name: str) -> "pa.Table":
     import pyarrow as pa
 
     return pa.concat_tables([_of_one_run(run, name) for run in runs], promote_options="permissive")
+
+
+def summary_table(summary: "Mapping[str, Statistic]") -> "pa.Table":
+    """Return the statistics of a summary: one row for each metric."""
+    import pyarrow as pa
+
+    rows = [
+        {
+            "metric": name,
+            "mean": one["mean"],
+            "sd": one["sd"],
+            "ci95_low": None if one["ci95"] is None else one["ci95"][0],
+            "ci95_high": None if one["ci95"] is None else one["ci95"][1],
+            "n": one["n"],
+        }
+        for name, one in summary.items()
+    ]
+    numbers = [(name, pa.float64()) for name in ("mean", "sd", "ci95_low", "ci95_high")]
+    return pa.Table.from_pylist(rows, pa.schema([("metric", pa.string()), *numbers, ("n", pa.int64())]))
 
 
 def _of_one_run(run: "Run", name: str) -> "pa.Table":

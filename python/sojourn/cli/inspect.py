@@ -1,5 +1,6 @@
 """Commands that look and run nothing: list, show, check, schema."""
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,6 +10,7 @@ from sojourn.catalogue import catalogue, entries
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
 from sojourn.reading import ROOT_HELP, read, unknown_name
+from sojourn.resolved import resolved_presets, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +104,10 @@ def show(name: str, as_json: bool) -> None:
                 render.print_world(_world_document(world))
     elif any(scenario["name"] == name for scenario in catalogue()["scenarios"]):
         ready = _native.load_ready(name)
+        if not as_json:
+            document = json.loads(ready.to_json())
+            for sentence in sentences(resolved_presets(document), document):
+                click.echo(f"# {sentence}")
         click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
     else:
         known = [entry["name"] for _, entry in entries()]
@@ -133,6 +139,9 @@ def check(file: str, backend: str, root: str | None) -> None:
         f"{file}: ok: {scenario.name}, {flows} flow(s) in {len(scenario.groups)} group(s), "
         f"{scenario.duration_s:g} s, {scenario.runs} run(s)"
     )
+    document = json.loads(scenario.to_json())
+    for sentence in sentences(resolved_presets(document), document):
+        click.echo(f"  {sentence}")
 
 
 @click.command(

@@ -150,9 +150,10 @@ def print_result(result: "Result") -> None:
     from rich.console import Group
     from rich.text import Text
 
-    from sojourn.report import group_grid, interval_note, link_grid, title
+    from sojourn.report import group_grid, interval_note, link_grid, presets_note, title
 
-    note = [Text(), Text(interval_note(result), style="dim")] if interval_note(result) else []
+    notes = [text for text in (interval_note(result), presets_note(result)) if text]
+    note = [Text(), *(Text(text, style="dim") for text in notes)] if notes else []
     _print(
         Group(
             Text(title(result), style="bold"),

@@ -8,9 +8,9 @@ import click
 from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
-from sojourn.cli.progress import progress
 from sojourn.cli.targets import check_picture
 from sojourn.cli.worlds import WorldCommand
+from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, read
 from sojourn.worlds import Wanted, choose
 

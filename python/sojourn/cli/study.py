@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli.examples import ExampleCommand, ExampleGroup
-from sojourn.cli.progress import progress
 from sojourn.processors import usable_processors
+from sojourn.progress import progress
 
 if TYPE_CHECKING:
     from sojourn.study.lab import Effort

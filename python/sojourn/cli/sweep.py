@@ -6,8 +6,8 @@ import time
 import click
 
 from sojourn.cli.examples import ExampleCommand
-from sojourn.cli.progress import progress
 from sojourn.processors import usable_processors
+from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
 
 # Above this a sweep asks first.
@@ -39,16 +39,16 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, root: str 
 
     A sweep that was interrupted goes on where it was when the same command is given again.
     """
-    from sojourn import sweep as sweeps
+    from sojourn.sweep import Dataset, Plan
     from sojourn.sweep.local import Status, batch_points, estimate_s, run_local
 
-    plan = sweeps.Plan.load(file, root=root)
+    plan = Plan.load(file, root=root)
     used = jobs or usable_processors()
     if plan.runs > _MOST_RUNS and not yes:
         needed = duration_text(estimate_s(plan) / used)
         message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
-    dataset = sweeps.Dataset.create(out, plan, batch_points(plan))
+    dataset = Dataset.create(out, plan, batch_points(plan))
     with progress(plan.name) as update:
         begun = time.monotonic()
 

@@ -9,9 +9,9 @@ import click
 
 from sojourn.cli.examples import ExampleCommand, ExampleGroup
 from sojourn.cli.inspect import json_option
-from sojourn.cli.progress import progress
 from sojourn.cli.render import print_json
 from sojourn.processors import usable_processors
+from sojourn.progress import progress
 
 if TYPE_CHECKING:
     from sojourn.testbed.doctor import Diagnosis, Finding

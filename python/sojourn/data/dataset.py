@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.data.describe import Description, Tables, alike, describe
-from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, POINT, RUNS, SEED, SIZES
+from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, MAX_POINTS, POINT, RUNS, SEED, SIZES
 from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
 
@@ -26,7 +26,6 @@ BASE = "base.toml"
 _LOCK = ".lock"
 _FORMAT = 2
 MAX_BATCHES = 1_000_000
-MAX_POINTS = 10**9
 TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, *(name for names in KEPT.values() for name in names))
 """Every table that a dataset may have; other folders beside them are of somebody else."""
 # Columns that a table cannot be used without.

@@ -8,6 +8,7 @@ from sojourn.data import metrics
 if TYPE_CHECKING:
     from sojourn.tables import TableName
 
+MAX_POINTS = 10**9
 POINT, SEED, ERROR = "point", "seed", "error"
 GROUP, LINK, CLASS, SIZE = "group", "link", "class", "size"
 RUNS, GROUPS, LINKS, CLASSES, SIZES = "runs", "groups", "links", "classes", "sizes"

@@ -10,12 +10,12 @@ from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.figures.timeline import DRAWN_BINS, draw_delay
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.measured import Measured
 
 PANEL_IN = 1.1
 
 
-def controller(result: "Result", run: int = 0) -> Figure:
+def controller(result: "Measured", run: int = 0) -> Figure:
     """Draw the bottleneck's queue delay, and below it what its discipline showed of itself in one run over time.
 
     Needs a run with probes. A discipline without any, such as DropTail, leaves the queue delay alone.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from sojourn.result import Result
+    from sojourn.measured import Measured
 
 Array = npt.NDArray[np.float64]
 
@@ -21,7 +21,7 @@ _NICE = (1, 2, 5)
 class Series:
     """Queue and flows of one run of a result, binned for drawing."""
 
-    def __init__(self, result: "Result", run: int, drawn_bins: int) -> None:
+    def __init__(self, result: "Measured", run: int, drawn_bins: int) -> None:
         if result.bin_s is None:
             raise ValueError("these runs kept no time series: see `series` of `Scenario.run`")
         self.result = result

@@ -10,12 +10,12 @@ from sojourn.figures.series import Series
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.measured import Measured
 
 DRAWN_BINS = 240
 
 
-def timeline(result: "Result", run: int = 0) -> Figure:
+def timeline(result: "Measured", run: int = 0) -> Figure:
     """Draw the bottleneck's queue delay and every group's throughput in one run over time.
 
     Throughput is payload that reached the receivers; the grey area is what the link could have carried.

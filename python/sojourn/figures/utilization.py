@@ -13,14 +13,14 @@ from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, shades, styled
 from sojourn.report import digits_worth_reading
 
 if TYPE_CHECKING:
+    from sojourn.measured import Measured
     from sojourn.record import Record
-    from sojourn.result import Result
 
 
 DRAWN_BINS = 60
 
 
-def utilization(results: Sequence["Result"], titles: Sequence[str] | None = None, run: int = 0) -> Figure:
+def utilization(results: Sequence["Measured"], titles: Sequence[str] | None = None, run: int = 0) -> Figure:
     """Stack the link utilization of all flows over time, one panel for each result.
 
     Each bin's utilization (bits sent over bits that fit) is divided among the flows in proportion to the
@@ -75,7 +75,7 @@ def _annotate(axes: Axes, first: str, record: "Record") -> None:
     note.set_in_layout(False)
 
 
-def _legend(figure: Figure, result: "Result") -> None:
+def _legend(figure: Figure, result: "Measured") -> None:
     handles = [
         Patch(color=family(position), label=f"{flows} {name} flow{'s' if flows > 1 else ''}")
         for position, (name, flows) in enumerate(result.flow_counts.items())

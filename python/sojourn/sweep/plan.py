@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from sojourn import _native
 from sojourn.data import metrics
-from sojourn.data.dataset import MAX_POINTS
-from sojourn.data.rows import KEPT, PROBES, SERIES
+from sojourn.data.rows import KEPT, MAX_POINTS, PROBES, SERIES
 from sojourn.data.schema import RESERVED, AxisColumns, Schema
 from sojourn.reading import (
     MAX_INTEGER,
@@ -136,9 +135,10 @@ class Plan:
         folder: str = "",
         file: str | None = None,
         root: str | os.PathLike[str] | None = None,
+        base: Source | None = None,
     ) -> "Plan":
-        """Make a plan of the tables of a sweep file; raises InputError."""
-        return _Reader(tables, name, folder, file, checked_root(root)).plan()
+        """Make a plan of the tables of a sweep file; `base` replaces theirs. Raises InputError."""
+        return _Reader(tables, name, folder, file, checked_root(root), base).plan()
 
     @property
     def points(self) -> int:
@@ -207,7 +207,7 @@ class Plan:
         """Return a text that is another one for every other plan."""
         axes = [(axis.names, axis.rows) for axis in self.axes]
         content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
-        scenario = self.base.text or self.base.name
+        scenario = [self.base.text or self.base.name, *self.base.changes]
         if self.backend != SIM:
             content += [self.backend, repr(self.world.options)]
         return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
@@ -216,7 +216,16 @@ class Plan:
 class _Reader:
     """Checks the tables of a sweep file."""
 
-    def __init__(self, tables: Mapping[str, Any], name: str, folder: str, file: str | None, root: str | None) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, Any],
+        name: str,
+        folder: str,
+        file: str | None,
+        root: str | None,
+        base: Source | None,
+    ) -> None:
+        self.base = base
         self.tables = tables
         self.name = name
         self.folder = folder
@@ -339,6 +348,8 @@ class _Reader:
         return quantity[0]
 
     def _base(self) -> Source:
+        if self.base is not None:
+            return self.base
         base = self.tables.get("base")
         if isinstance(base, Mapping):
             return Source("base", json.dumps(base), self.folder or None, is_json=True, root=self.root)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from sojourn.testbed.clock import steady_clock
 from sojourn.testbed.errors import Missing
-from sojourn.testbed.kernels import INSIDE, Progress, never
 from sojourn.testbed.kernels.job import JobKernel, Launch, Work
+from sojourn.testbed.kernels.kernel import INSIDE, Progress, never
 from sojourn.testbed.tools import UNSHARE, missing_tools
 
 _NAMESPACES = ("--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child=KILL", "--mount-proc")

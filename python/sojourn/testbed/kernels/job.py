@@ -23,7 +23,8 @@ from sojourn.testbed.errors import (
     TimedOutError,
 )
 from sojourn.testbed.kept import CONSOLE, Kept
-from sojourn.testbed.kernels import INSIDE, Progress, guest, never
+from sojourn.testbed.kernels import guest
+from sojourn.testbed.kernels.kernel import INSIDE, Progress, never
 from sojourn.testbed.places import HIDDEN, cache_folder, is_hidden, keeper_folder
 from sojourn.testbed.tools import JOB_TOOLS, missing_tools
 

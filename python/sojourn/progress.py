@@ -1,15 +1,24 @@
-"""Progress of a long run, on stderr."""
+"""Progress of a long run: lines on stderr, a bar in a terminal or in a notebook."""
 
 import contextlib
+import importlib
 import sys
 import time
-from collections.abc import Iterator
-from typing import Protocol
-
-import click
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 SHOWN_AFTER_S = 2.0
 PLAIN_EVERY_S = 10.0
+
+
+@contextlib.contextmanager
+def shown_progress(label: str, given: Callable[[float], None] | None) -> Iterator[Callable[[float], None] | None]:
+    """Give what is told the done fraction: what was given, else in a notebook a bar, else nothing."""
+    if given is not None or not in_notebook():
+        yield given
+    else:
+        with progress(label) as update:
+            yield update
 
 
 class Update(Protocol):
@@ -34,7 +43,7 @@ def progress(label: str) -> Iterator[Update]:
     def update(fraction: float, note: str = "") -> None:
         nonlocal display
         if display is None and time.monotonic() - begun >= SHOWN_AFTER_S:
-            display = _Bar(label) if sys.stderr.isatty() else _Lines(label)
+            display = _display(label)
         if display is not None:
             display.show(fraction, note)
 
@@ -43,6 +52,42 @@ def progress(label: str) -> Iterator[Update]:
     finally:
         if display is not None:
             display.close()
+
+
+def in_notebook() -> bool:
+    """Tell whether this process is the kernel of a notebook."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
+
+
+def _display(label: str) -> _Display:
+    if in_notebook():
+        return _Notebook(label)
+    return _Bar(label) if sys.stderr.isatty() else _Lines(label)
+
+
+class _Notebook:
+    """A bar in a notebook, which vanishes at the end."""
+
+    def __init__(self, label: str) -> None:
+        shell: Any = importlib.import_module("IPython.display")
+        self.label = label
+        self.html = shell.HTML
+        self.handle = shell.display(self.html(bar_html(label, 0.0, "")), display_id=True)
+
+    def show(self, fraction: float, note: str) -> None:
+        self.handle.update(self.html(bar_html(self.label, fraction, note)))
+
+    def close(self) -> None:
+        self.handle.update(self.html(""))
+
+
+def bar_html(label: str, fraction: float, note: str) -> str:
+    """Return a bar as HTML."""
+    import html
+
+    text = html.escape(f"{fraction:.0%}{f', {note}' if note else ''}")
+    return f'<div>{html.escape(label)} <progress value="{fraction:.3f}" max="1"></progress> {text}</div>'
 
 
 class _Lines:
@@ -56,7 +101,8 @@ class _Lines:
         now = time.monotonic()
         if now >= self.next_s:
             self.next_s = now + PLAIN_EVERY_S
-            click.echo(f"{self.label}: {fraction:.0%}{f', {note}' if note else ''}", err=True)
+            sys.stderr.write(f"{self.label}: {fraction:.0%}{f', {note}' if note else ''}\n")
+            sys.stderr.flush()
 
     def close(self) -> None:
         """Leave the lines where they are."""

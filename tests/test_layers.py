@@ -1,0 +1,146 @@
+"""The import graph of the package: no circles, and every arrow points down; what a command imports to start."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
+
+# From the ground up. A room may use those of its own line and of the lines above it, nothing below.
+FLOORS = (
+    ("_native", "record", "processors"),
+    ("catalogue",),
+    ("reading",),
+    ("spelling", "resolved", "padding"),
+    ("data", "tables", "progress"),
+    ("worlds.world", "worlds.options"),
+    ("fluid", "testbed"),
+    ("worlds",),
+    ("measured",),
+    ("store",),
+    ("data.dataset", "sweep"),
+    ("report", "figures"),
+    ("result",),
+    ("api",),
+    ("campaign", "comparison", "pad", "study", "papers"),
+    ("cli",),
+    ("demo",),
+    ("__main__",),
+)
+
+
+def modules() -> dict[str, Path]:
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = ("sojourn", *path.relative_to(PACKAGE).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+MODULES = modules()
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules of the package that a file imports anywhere, also inside functions and for types."""
+    names = {name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for name in named(node)}
+    return {name for name in names if name in MODULES}
+
+
+def named(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        inner = [f"{node.module}.{alias.name}" for alias in node.names]
+        yield from (name if name in MODULES else node.module for name in inner)
+
+
+GRAPH = {name: imports(path) - {name} for name, path in MODULES.items()}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Return the modules of some circle, in order; none where there is no circle."""
+    done: set[str] = set()
+
+    def walk(name: str, way: list[str]) -> list[str]:
+        if name in way:
+            return [*way[way.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph.get(name, ())):
+            if found := walk(other, [*way, name]):
+                return found
+        done.add(name)
+        return []
+
+    for name in sorted(graph):
+        if found := walk(name, []):
+            return found
+    return []
+
+
+def floor(module: str) -> int:
+    """Return the floor of the room with the longest name that holds a module."""
+    path = module.removeprefix("sojourn").removeprefix(".")
+    rooms = [(len(room), place) for place, rooms in enumerate(FLOORS) for room in rooms if is_in(path, room)]
+    assert rooms, f"{module} is in no room: add it to FLOORS"
+    return max(rooms)[1]
+
+
+def is_in(path: str, room: str) -> bool:
+    return path == room or path.startswith(f"{room}.")
+
+
+def inner() -> Iterable[str]:
+    # The face of the package shows what is in it; whoever imports it from inside takes the version alone.
+    return (name for name in GRAPH if name != "sojourn")
+
+
+def test_a_circle_would_be_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+    assert floor("sojourn.worlds.world") < floor("sojourn.worlds.sim") < floor("sojourn.cli.run")
+
+
+def test_the_import_graph_has_no_circles() -> None:
+    assert circle({name: GRAPH[name] - {"sojourn"} for name in inner()}) == []
+
+
+def test_every_arrow_points_down() -> None:
+    up = [f"{name} -> {other}" for name in inner() for other in GRAPH[name] - {"sojourn"} if floor(other) > floor(name)]
+    assert up == []
+
+
+def test_nobody_imports_the_command_line() -> None:
+    guests = [name for name in inner() if any(is_in(other, "sojourn.cli") for other in GRAPH[name])]
+    assert {name.split(".")[1] for name in guests} <= {"cli", "__main__", "demo"}
+
+
+def loaded(code: str) -> set[str]:
+    """Return the packages that a process has loaded after some code."""
+    script = f"import sys\n{code}\nprint(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy", "duckdb", "distributed", "IPython"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["list", "queues", "--json"],
+        ["run", "motivating-red", "--set", "duration=1 s", "--runs", "2", "--json"],
+    ],
+)
+def test_a_command_loads_only_what_it_needs(arguments: list[str]) -> None:
+    code = f"from sojourn.cli import run_command_line\nassert run_command_line({arguments!r}) == 0"
+    assert loaded(code) & HEAVY == set()
+
+
+def test_the_package_itself_loads_nothing_heavy() -> None:
+    assert loaded("import sojourn") & HEAVY == set()
