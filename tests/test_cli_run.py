@@ -15,7 +15,7 @@ def test_json_is_one_document_and_nothing_else(command: Command, small_file: Pat
     document = json.loads(outcome.out)
     assert outcome.code == 0
     assert outcome.err == ""
-    assert list(document) == ["scenario", "version", "runs", "summary"]
+    assert list(document) == ["scenario", "presets", "version", "runs", "summary"]
     assert document["version"] == sojourn.__version__
     assert [run["seed"] for run in document["runs"]] == [1, 2]
     assert document["summary"]["bottleneck_utilization"]["n"] == 2
