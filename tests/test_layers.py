@@ -26,7 +26,7 @@ FLOORS = (
     ("report", "figures"),
     ("result",),
     ("api",),
-    ("campaign", "comparison", "pad", "study", "papers"),
+    ("campaign", "comparison", "pad", "study", "papers", "studies"),
     ("cli",),
     ("demo",),
     ("__main__",),
