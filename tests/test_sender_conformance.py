@@ -10,7 +10,7 @@ from benchmarks.senders import compare, packets, pages, recording, trace
 from benchmarks.senders.__main__ import RESULTS, main
 from benchmarks.senders.cases import SENDERS, WORKLOADS, Sender
 from benchmarks.senders.path import Path, Receiver
-from benchmarks.senders.reasons import REASONS
+from benchmarks.senders.reasons import REASONS, reason
 
 from sojourn import _native
 
@@ -92,12 +92,14 @@ def test_a_recording_is_read_as_it_was_written(tmp_path, monkeypatch) -> None:
     assert path.read_bytes() == first
 
 
-def test_reasons_are_of_comparisons_that_exist() -> None:
-    for name, known in REASONS.items():
-        assert known.where, name
-        for control, workload in known.where:
-            assert control in SENDERS
-            assert workload in WORKLOADS
+def test_every_reason_explains_something() -> None:
+    saved = load(RESULTS)["senders"]
+    found = {reason(control, workload, saved[control][workload]) for control in SENDERS for workload in WORKLOADS}
+    assert {known.name for known in REASONS} <= found
+    for known in REASONS:
+        assert set(known.controls) <= set(SENDERS)
+        assert set(known.workloads) <= set(WORKLOADS)
+        assert set(known.states) <= set(compare.CA_STATES)
 
 
 def test_lower_shares_are_named() -> None:

@@ -18,6 +18,9 @@ TICK_NS = 10_000_000
 AT_ONCE_NS = 100_000
 """Within this a segment went out upon the same acknowledgement: they are much further apart."""
 
+CA_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+"""What `tcpi_ca_state` means."""
+
 
 @dataclass(frozen=True)
 class Replayed:
@@ -93,6 +96,7 @@ def compare(sender: Sender, workload: str, connection: Connection) -> dict[str, 
         "same_timeouts": float(np.mean(late_rto_s <= TICK_NS / 1e9)),
         "first_segment": _first_segment(connection, ours),
         "first_window": _first_window(connection, ours, same_window),
+        "first_state": _first_state(connection, ours, same_window),
     }
 
 
@@ -116,6 +120,19 @@ def _longest_rising(values: Column) -> int:
         at = int(np.searchsorted(ends, value))
         ends[at : at + 1] = [value]
     return len(ends)
+
+
+def _first_state(kernel: Connection, ours: Replayed, same: NDArray[np.bool_]) -> str | None:
+    """Return the state of the kernel's sender at the first difference; None where there is none."""
+    moments = []
+    if not same.all():
+        moments.append(float(kernel.time_ns[kernel.acks][np.argmin(same)]))
+    if (segment := _first_segment(kernel, ours)) is not None:
+        moments += [row["ms"] * 1e6 for row in (segment["kernel"], segment["ours"]) if row is not None]
+    if not moments:
+        return None
+    place = int(np.searchsorted(kernel.time_ns[kernel.looks], min(moments) + AT_ONCE_NS, side="right")) - 1
+    return CA_STATES[int(kernel.states["ca_state"][place])]
 
 
 def _first_segment(kernel: Connection, ours: Replayed) -> dict[str, Any] | None:

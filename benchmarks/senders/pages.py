@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.common import Document, paragraph, table, yes
 from benchmarks.senders.cases import RATE_BIT_PER_S, RTT_MS, SENDERS, WORKLOADS
-from benchmarks.senders.reasons import REASONS, reason
+from benchmarks.senders.reasons import OPEN, REASONS, reason
 
 LEAST = 0.95
 """What share of segments is wanted at least."""
@@ -112,6 +112,7 @@ _CASE_HEADS = [
     "RTO %>",
     "as wanted",
     "first difference",
+    "kernel's state",
     "reason",
 ]
 
@@ -119,7 +120,6 @@ _CASE_HEADS = [
 def _control(control: str, results: Mapping[str, Document]) -> list[str]:
     rows = []
     for workload, result in results.items():
-        differs = result["first_segment"] is not None or result["first_window"] is not None
         rows.append(
             [
                 workload,
@@ -128,7 +128,8 @@ def _control(control: str, results: Mapping[str, Document]) -> list[str]:
                 *(f"{100 * result[share]:.2f}" for share in SHARES),
                 yes(_reaches(control, result)),
                 _difference(result),
-                reason(control, workload) if differs else "",
+                result["first_state"] or "",
+                reason(control, workload, result),
             ]
         )
     return [f"### {control}", table(_CASE_HEADS, rows)]
@@ -157,13 +158,11 @@ def _sent(row: Mapping[str, Any] | None) -> str:
 def _reasons(document: Document) -> Iterable[str]:
     count: dict[str, int] = {}
     for control, workload, result in _rows(document):
-        if result["first_segment"] is not None or result["first_window"] is not None:
-            name = reason(control, workload)
-            count[name] = count.get(name, 0) + 1
-    texts = {name: known.text for name, known in REASONS.items()}
-    lines = [f"- **{name}** ({number}): {texts[name]}" for name, number in count.items() if name in texts]
-    if "open" in count:
-        lines.append(f"- **open** ({count['open']}): the reason has not been looked for.")
+        name = reason(control, workload, result)
+        count[name] = count.get(name, 0) + 1
+    lines = [f"- **{known.name}** ({count[known.name]}): {known.text}" for known in REASONS if known.name in count]
+    if OPEN in count:
+        lines.append(f"- **{OPEN}** ({count[OPEN]}): the reason is not known.")
     return [paragraph(_REASONS), "\n".join(lines)] if lines else ["They do not."]
 
 
