@@ -23,6 +23,7 @@ from tests.conftest import PATIENCE_S, SMALL, Command
 
 import sojourn
 from sojourn import InputError, Plan, reading
+from sojourn.study.load import StudyFolder
 from sojourn.sweep import Dataset
 from sojourn.sweep.local import run_local
 
@@ -51,6 +52,14 @@ def test_a_hostile_sweep_file(command: Command, tmp_path: Path, file: Path) -> N
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("file", HOSTILE, ids=lambda file: file.stem)
+def test_a_hostile_study_file(tmp_path: Path, file: Path) -> None:
+    shutil.copy(file, tmp_path / "study.toml")
+    with pytest.raises(InputError) as error:
+        StudyFolder.load(tmp_path)
+    assert reading.printable(str(error.value)) == str(error.value)
+
+
 def test_the_name_of_a_file_does_not_reach_the_terminal_raw(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "red\x1b[31m.toml"
     file.write_text("seeds = 0\n", encoding="utf-8")
@@ -76,7 +85,8 @@ def test_what_is_plain_can_be_written_as_json_and_scenario(tree: Any) -> None:
         said = str(error)
     else:
         said = ""
-    assert not said or said.isprintable()
+    assert all(letter.isprintable() or letter.isspace() for letter in said)
+    assert not set(said) & set("\0\a\b\n\r\x1b\x7f\x9b\u2028\u202e")
     if not said:
         assert json.loads(json.dumps(tree, allow_nan=False)) == tree
         assert reading.toml_value(tree)

@@ -35,8 +35,6 @@ MAX_TEXT_BYTES = 1 << 30
 ROOT_HELP = "Read no file outside DIR that the file names: for what others wrote."
 _MAX_FOOTER_BYTES = 1 << 26
 _MAX_SHOWN = 80
-# Unicode's categories of control characters, format characters (which reorder text) and halves of pairs.
-_UNSEEN = {"Cc", "Cf", "Cs"}
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -481,4 +479,7 @@ def shown(value: Any) -> str:
 
 
 def _unseen(text: str) -> bool:
-    return not text.isprintable() and any(unicodedata.category(letter) in _UNSEEN for letter in text)
+    # Control characters, what reorders text, and what has no picture; spaces of all widths may stay.
+    return not text.isprintable() and any(
+        not letter.isprintable() and unicodedata.category(letter) != "Zs" for letter in text
+    )

@@ -3,14 +3,13 @@
 import functools
 import importlib.util
 import os
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sojourn.reading import input_error, read_text, unknown_name
+from sojourn.reading import input_error, read_toml, unknown_name
 from sojourn.study import claims, drawings
 from sojourn.study import means as reduced
 from sojourn.study.lab import Lab
@@ -48,10 +47,7 @@ class StudyFolder:
             raise input_error(
                 f"holds no study: there is no {FILE}; `sojourn study new DIR` makes one", file=str(folder)
             )
-        try:
-            tables = tomllib.loads(read_text(file))
-        except tomllib.TOMLDecodeError as error:
-            raise input_error(f"not TOML: {error}", file=str(file)) from None
+        tables = read_toml(file)
         found = cls(place, _with_sets(tables, tables.get("sets", {})))
         found.check_names(str(file))
         return found
