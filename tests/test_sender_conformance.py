@@ -49,6 +49,7 @@ def test_a_sender_agrees_with_itself() -> None:
             "cwnd": np.floor(ours.cwnd[looks]).astype(np.int64),
             "ssthresh": np.where(np.isinf(ours.ssthresh), recording.INFINITE, ours.ssthresh)[looks].astype(np.int64),
             "rto_us": np.round(ours.rto_s[looks] * 1e6).astype(np.int64),
+            "ca_state": connection.states["ca_state"],
         },
     )
     result = compare.compare(SENDERS["reno"], "bulk-bursts", own)
