@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
+.PHONY: demo test soak test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -21,6 +21,11 @@ test: build $(TEST)
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
 	$(MAKE) --no-print-directory lint
+
+# An agent among honest and hostile peers: no honest run refused, no growth.
+SOAK_S ?= 600
+soak: build $(TEST)
+	$(BIN)/python -m tests.soak $(SOAK_S)
 
 # What needs a real kernel: skipped, each with its reason, where there is none.
 test-testbed: build $(TEST)

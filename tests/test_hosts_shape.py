@@ -303,15 +303,48 @@ def test_a_run_that_is_killed_takes_it_away(hosts: Hosts, number: signal.Signals
     assert wait_for(lambda: hosts.roots == ["0:"])
 
 
+TOOL, KEEPER, HOLDER = range(3)
+
+
 @pytest.mark.testbed
 @needs_namespaces
-def test_each_of_its_processes_may_be_killed(hosts: Hosts) -> None:
+@pytest.mark.parametrize(
+    "killed", [(HOLDER,), (KEEPER,), (HOLDER, KEEPER), (KEEPER, HOLDER), (TOOL, HOLDER), (HOLDER, TOOL), (TOOL, KEEPER)]
+)
+def test_whichever_part_lives_takes_it_away(hosts: Hosts, killed: tuple[int, ...]) -> None:
     process = hosts.held()
-    keeper, _ = hosts.holders(process)
-    os.kill(keeper, signal.SIGKILL)
-    assert wait_for(lambda: hosts.roots == ["0:"])
-    process.send_signal(signal.SIGINT)
+    parts = (process.pid, *hosts.holders(process))
+    for part in killed:
+        with suppress(ProcessLookupError):
+            os.kill(parts[part], signal.SIGKILL)
+    if TOOL not in killed:
+        process.send_signal(signal.SIGINT)
     process.communicate(timeout=PATIENCE_S)
+    assert wait_for(lambda: hosts.roots == ["0:"])
+    # And the next has it.
+    after = hosts.held()
+    after.send_signal(signal.SIGINT)
+    after.communicate(timeout=PATIENCE_S)
+    assert hosts.roots == ["0:"]
+
+
+@pytest.mark.testbed
+@needs_namespaces
+def test_another_user_keeps_nobody_from_shaping(hosts: Hosts) -> None:
+    """Names of abstract sockets are anybody's: none of them may be a lock."""
+    name = "import os, socket, time; os.setuid(65534); one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
+    name += r"one.bind('\0sojourn.shaping.h1'); print('bound', flush=True); time.sleep(1000)"
+    stranger = hosts.start(hosts.own, "-c", name)
+    try:
+        assert stranger.stdout is not None
+        assert stranger.stdout.readline() == "bound\n"
+        process = hosts.held()
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+        assert wait_for(lambda: hosts.roots == ["0:"])
+    finally:
+        stranger.kill()
+        stranger.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.testbed

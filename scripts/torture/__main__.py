@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from scripts.torture import kernel, pad, sweep
+from scripts.torture import hosts, kernel, pad, sweep
 from scripts.torture.killing import Part
 
-PARTS: dict[str, Part] = {"sweep": sweep.torture, "kernel": kernel.torture, "pad": pad.torture}
+PARTS: dict[str, Part] = {"sweep": sweep.torture, "kernel": kernel.torture, "pad": pad.torture, "hosts": hosts.torture}
 POINTS = 100
 
 

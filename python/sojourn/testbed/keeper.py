@@ -1,20 +1,23 @@
 """Keeps a command and all it starts, and ends them with whoever asked for it. Run as a program of its own.
 
-`python -I -S keeper.py FOLDER SIGNAL COMMAND...` starts the command, with its output in FOLDER/console. Standard input
-is the lifeline: at its end, which comes also when the asking process is killed, the command gets SIGNAL, whatever is
-left of its descendants is killed, and FOLDER is removed. When the command ends by itself its exit code is written to
-standard output (negative for a signal), and the folder stays until the lifeline ends.
+`python -I -S keeper.py FOLDER SIGNAL AFTER COMMAND...` starts the command, with its output in FOLDER/console. Standard
+input is the lifeline: at its end, which comes also when the asking process is killed, the command gets SIGNAL, whatever
+is left of its descendants is killed, the command AFTER is run (a list in JSON; empty for none), and FOLDER is removed.
+When the command ends by itself its exit code is written to standard output (negative for a signal), and the folder
+stays until the lifeline ends.
 
 Should this process itself be killed, the command gets SIGNAL from the kernel.
 """
 
 import contextlib
 import ctypes
+import json
 import os
 import resource
 import select
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -24,12 +27,13 @@ CONSOLE = "console"
 _SET_PDEATHSIG = 1
 _SET_CHILD_SUBREAPER = 36
 _GRACE_S = 1.0
+_UNDO_S = 20.0
 _LIFELINE = 0
 
 
 def main(arguments: Sequence[str]) -> int:
     """Keep one command."""
-    folder, death_signal, *command = arguments
+    folder, death_signal, after, *command = arguments
     # Orphans of the command become children of this process, which can then find and end them.
     _prctl(_SET_CHILD_SUBREAPER, 1)
     child = _start(Path(folder), int(death_signal), command)
@@ -43,8 +47,16 @@ def main(arguments: Sequence[str]) -> int:
             _ask_to_end(child, int(death_signal))
             _end_all()
     finally:
+        _undo(json.loads(after))
         _remove(Path(folder))
     return 0
+
+
+def _undo(command: list[str]) -> None:
+    """Undo what the command was to undo itself, had nobody killed it."""
+    if command:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True, timeout=_UNDO_S)
 
 
 def _start(folder: Path, death_signal: int, command: list[str]) -> int:

@@ -1,5 +1,6 @@
 """Commands whose end is certain: with the context, with this process, or with their keeper."""
 
+import json
 import os
 import select
 import signal
@@ -23,7 +24,8 @@ _KEEPER_END_S = 30
 class Kept(AbstractContextManager["Kept"]):
     """A command that is running, its output in the file CONSOLE of a folder.
 
-    When the context ends, or this process does, all that the command started is ended and the folder is removed.
+    When the context ends, or this process does, all that the command started is ended, the command `after` is run, and
+    the folder is removed.
     """
 
     def __init__(
@@ -32,12 +34,16 @@ class Kept(AbstractContextManager["Kept"]):
         command: Sequence[str],
         ended_by: signal.Signals,
         environment: Mapping[str, str] | None = None,
+        after: Sequence[str] = (),
     ) -> None:
         self.exit_code: int | None = None
         """The command's, negative for a signal, once it has ended; None too where its keeper was killed."""
         self._over = False
         self._keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", keeper.__file__, str(folder), str(int(ended_by)), *command],
+            [
+                *(sys.executable, "-I", "-S", keeper.__file__),
+                *(str(folder), str(int(ended_by)), json.dumps(list(after)), *command),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from sojourn.testbed.plan.shaping import bottleneck as bottleneck_lines
 OPTION = "--shape"
 _LOOPBACK = "lo"
 _LOOK_EVERY_S = 0.05
+_UNDONE_S = 10.0
 # TBF cuts large packets of the sender's offloads into what the link would carry.
 _HOW = How("tbf", exact_timers=False)
 
@@ -104,14 +106,31 @@ def shaped(wanted: Shape, tell: Tell) -> Iterator[None]:
         told = {"interface": wanted.interface, "lines": wanted.lines}
         (folder / shaping.STEPS).write_text(json.dumps(told), encoding="utf-8")
         command = (sys.executable, "-m", shaping.__name__, str(folder))
-        with Kept(folder, command, signal.SIGTERM) as kept:
+        # Whichever of the three is killed, one that lives undoes it: the holder, its keeper, or this process.
+        after = (sys.executable, "-m", shaping.__name__, shaping.UNDO, wanted.interface)
+        with _undone_here(wanted, tell), Kept(folder, command, signal.SIGTERM, after=after) as kept:
             _await(wanted, folder / shaping.STATE, kept)
             yield
             if not shaping.is_set(wanted.interface):
                 raise TestbedError(f"{wanted.interface} lost its bottleneck during the run: what held it was ended")
+    tell(f"{OPTION}, undone: {wanted.steps()[-1]}")
+
+
+@contextmanager
+def _undone_here(wanted: Shape, tell: Tell) -> Iterator[None]:
+    """Undo here what the holder and its keeper have left, because they were killed; raises TestbedError."""
+    try:
+        yield
+    finally:
+        until = time.monotonic() + _UNDONE_S
+        while shaping.is_set(wanted.interface) and time.monotonic() < until:
+            # A holder whose keeper was killed may be at it.
+            if shaping.remove_from(wanted.interface):
+                tell(f"{OPTION}: what held the bottleneck was killed; it was taken away all the same")
+            else:
+                time.sleep(_LOOK_EVERY_S)
     if shaping.is_set(wanted.interface):
         raise TestbedError(f"{wanted.interface} is still shaped; to undo it: {shaping.undo_command(wanted.interface)}")
-    tell(f"{OPTION}, undone: {wanted.steps()[-1]}")
 
 
 def _await(wanted: Shape, state: Path, kept: Kept) -> None:

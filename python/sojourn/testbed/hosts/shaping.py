@@ -4,14 +4,17 @@ FOLDER/steps.json has the interface and the lines for `tc -batch`; FOLDER/state.
 have failed, with the error. SIGTERM, which its keeper sends when the run ends or whoever asked for it is killed, undoes
 them all: the root discipline is deleted, and the interface has again what the kernel gives it.
 
-What is set here has the handle HANDLE, and while it is held there is a socket with the interface's name in the abstract
-names of its network, which ends with the process. So what bears the handle and has no such socket was left by a holder
-that was killed together with its keeper, and may be removed by the next.
+What is set here has the handle HANDLE. While it is held, the holder has a lock on a file of the interface's name and
+network in a folder that only root can enter. So what bears the handle and is not locked was left by a holder that was
+killed. Its keeper removes it (`... shaping --undo INTERFACE`) when the run ends, and so does the run itself; where all
+three were killed at once, the next to shape the interface or `sojourn testbed clean` does.
 """
 
+import fcntl
 import json
+import os
 import signal
-import socket
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,10 +22,13 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.testbed.inside.namespace import CommandError, batch, run
+from sojourn.testbed.places import cache_folder
 
 HANDLE = "50f0:"
 """Handle of the root disciplines that are set here."""
 STEPS, STATE = "steps.json", "state.json"
+UNDO = "--undo"
+_LOCKS = Path("/run/sojourn")
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # The kernel gives its own disciplines this one.
 _NO_HANDLE = "0:"
@@ -33,7 +39,10 @@ class InUseError(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Hold what a folder says, until asked to end."""
+    """Hold what a folder says, until asked to end; or undo what nobody holds."""
+    if arguments[0] == UNDO:
+        remove_from(arguments[1])
+        return 0
     signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     folder = Path(arguments[0])
     steps = json.loads((folder / STEPS).read_text(encoding="utf-8"))
@@ -82,10 +91,18 @@ def is_set(interface: str) -> bool:
 
 def remove_left() -> list[str]:
     """Remove what is left; return the interfaces."""
-    found = left()
-    for interface in found:
-        _remove(interface)
-    return found
+    return [interface for interface in left() if remove_from(interface)]
+
+
+def remove_from(interface: str) -> bool:
+    """Remove what a killed holder has left on an interface; tell whether there was anything."""
+    try:
+        with _owned(interface):
+            found = is_set(interface)
+            _remove(interface)
+            return found
+    except (CommandError, InUseError):
+        return False
 
 
 def _set_by_somebody(interface: str) -> dict[str, Any] | None:
@@ -108,12 +125,53 @@ def _remove(interface: str) -> None:
 
 @contextmanager
 def _owned(interface: str) -> Iterator[None]:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as name:
-        try:
-            name.bind(_name(interface))
-        except OSError:
-            raise InUseError(f"{interface} is being shaped for another run; only one at a time can be") from None
+    """Have the lock of an interface; raises InUseError where another process has it, or nobody can."""
+    lock = None
+    try:
+        while lock is None:
+            lock = _locked(interface)
         yield
+    finally:
+        if lock is not None:
+            _lock_file(interface).unlink(missing_ok=True)
+            os.close(lock)
+
+
+def _locked(interface: str) -> int | None:
+    """Return the open lock file, which is locked; None where it was removed meanwhile."""
+    file = _lock_file(interface)
+    try:
+        lock = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise InUseError(f"the lock {file} cannot be made ({error.strerror})") from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_nlink:
+            return lock
+    except OSError:
+        os.close(lock)
+        raise InUseError(f"{interface} is being shaped for another run; only one at a time can be") from None
+    os.close(lock)
+    return None
+
+
+def _lock_file(interface: str) -> Path:
+    """Return where the lock of an interface of this network is; raises InUseError where others could make it."""
+    network = Path("/proc/self/ns/net").stat().st_ino
+    return _lock_folder() / f"shaping-{network}-{interface}.lock"
+
+
+def _lock_folder() -> Path:
+    """Return a folder that nobody but this user can write to: root's, or in a network of one's own the user's."""
+    for folder in (_LOCKS, cache_folder() / "locks"):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = folder.lstat()
+        except OSError:
+            continue
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077:
+            return folder
+    raise InUseError(f"{_LOCKS} is not a folder of this user's alone; to put that right: rm -r {_LOCKS}")
 
 
 def _is_held(interface: str) -> bool:
@@ -122,10 +180,6 @@ def _is_held(interface: str) -> bool:
             return False
     except InUseError:
         return True
-
-
-def _name(interface: str) -> str:
-    return f"\0sojourn.shaping.{interface}"
 
 
 def _write(folder: Path, error: str | None) -> None:
