@@ -1,9 +1,12 @@
 """Sweeps: what a file means, that datasets are complete and resumable, and what is refused."""
 
+import hashlib
+import json
 import math
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +15,10 @@ import pytest
 from tests.conftest import PATIENCE_S, SMALL, Command, wait_for
 
 import sojourn
+from sojourn import _native
+from sojourn.data.provenance import Provenance
 from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_points, run_local
+from sojourn.sweep.local import batch_size, run_local
 
 AXES = {"bottleneck.rate": ["1 Mbit/s", "4 Mbit/s"], "group.tcp.flows": [1, 2]}
 
@@ -225,8 +230,11 @@ def test_a_point_that_fails_has_rows(base: Path, tmp_path: Path) -> None:
 
 def test_batches_do_not_depend_on_the_machine(base: Path) -> None:
     plan = plan_of(base, seeds=1000)
-    assert batch_points(plan) == batch_points(plan_of(base, seeds=1000))
-    assert 1 <= batch_points(plan) <= plan.points
+    assert batch_size(plan) == batch_size(plan_of(base, seeds=1000))
+    points, seeds = batch_size(plan)
+    assert points == 1
+    assert 1 <= seeds < 1000
+    assert batch_size(plan_of(base, seeds=2))[1] == 2
 
 
 REFUSED = {
@@ -324,3 +332,150 @@ def test_a_full_disk_loses_nothing(base: Path, tmp_path: Path, monkeypatch: pyte
     assert len(dataset.missing) == 3
     run_local(plan, dataset, 1, lambda status: None)
     assert contents(dataset.folder) == contents(ran(plan, tmp_path / "whole").folder)
+
+
+def test_the_seeds_of_a_point_are_several_batches_with_the_same_rows(base: Path, tmp_path: Path) -> None:
+    plan = plan_of(base, axes={"group.tcp.flows": [1, 2]}, seeds=5)
+    whole = ran(plan, tmp_path / "whole", size=2)
+    split = Dataset.create(tmp_path / "split", plan, 1, 2)
+    assert [(list(batch.points), list(batch.seeds)) for batch in split.batches] == [
+        (points, seeds) for points in ([0], [1]) for seeds in ([0, 1], [2, 3], [4])
+    ]
+    run_local(plan, split, 2, lambda status: None)
+    for name in ("runs", "groups", "links"):
+        assert split.table(name).equals(whole.table(name))
+    # What lacks is made again, and nothing else.
+    part = split.folder / "runs/part-000001.parquet"
+    others = {path: path.stat().st_mtime_ns for path in (split.folder / "runs").iterdir() if path != part}
+    part.unlink()
+    again = Dataset.create(tmp_path / "split", plan, 1, 2)
+    assert again.missing == [1]
+    done = []
+    run_local(plan, again, 1, lambda status: done.append((status.saved, status.done)))
+    assert done[-1] == (8, 10)
+    assert all(path.stat().st_mtime_ns == time for path, time in others.items())
+    assert again.table().equals(whole.table())
+
+
+def test_one_point_is_shared_by_processors(base: Path) -> None:
+    plan = plan_of(base, axes={}, seeds=600, set={"duration": "20 s"})
+    points, seeds = batch_size(plan)
+    assert points == 1
+    assert 600 / seeds >= 16
+
+
+def trace_of(path: Path, milliseconds: int) -> None:
+    path.write_text("".join(f"{at}\n" for at in range(1, 1001, milliseconds)), encoding="utf-8")
+
+
+@pytest.fixture
+def traced(base: Path) -> Path:
+    """Return a sweep file over a trace of its own."""
+    trace_of(base.parent / "link.trace", 2)
+    text = base.read_text(encoding="utf-8").replace('rate = "10 Mbit/s"', 'trace = "link.trace"')
+    base.write_text(text, encoding="utf-8")
+    sweep = base.parent / "sweep.toml"
+    sweep.write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [1, 2]\n', encoding="utf-8")
+    return sweep
+
+
+def swept(command: Command, sweep: Path, *words: str) -> tuple[str, float]:
+    """Return what a sweep says on stderr, and the goodput of its first group."""
+    out = sweep.parent / "out"
+    done = command("sweep", str(sweep), "--out", str(out), *words)
+    assert done.code == 0, done.err
+    return done.err, Dataset.open(out).table("groups")["goodput_mbps"].to_pylist()[1]
+
+
+def test_numbers_of_a_changed_trace_are_made_again(traced: Path, command: Command) -> None:
+    before = swept(command, traced)[1]
+    assert swept(command, traced) == ("", before)
+    trace_of(traced.parent / "link.trace", 8)
+    said, kept = swept(command, traced, "--keep-old")
+    assert "older than link.trace and are kept" in said
+    assert kept == before
+    said, after = swept(command, traced)
+    assert "were made before link.trace changed and are made again" in said
+    assert said.count("\n") == 1
+    assert after < before / 2
+    assert swept(command, traced) == ("", after)
+
+
+def test_numbers_of_a_changed_base_or_engine_are_made_again(
+    traced: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = swept(command, traced)[1]
+    base = traced.parent / "base.toml"
+    base.write_text(base.read_text(encoding="utf-8").replace('limit = "50', 'limit = "5'), encoding="utf-8")
+    said, after = swept(command, traced)
+    assert "before the base scenario changed" in said
+    assert after != before
+    assert 'limit = "5 packets"' in (traced.parent / "out/base.toml").read_text(encoding="utf-8")
+    made = Provenance.of
+    monkeypatch.setattr(Provenance, "of", lambda *given: replace(made(*given), build="another"))
+    assert "before the engine changed" in swept(command, traced)[0]
+    assert swept(command, traced)[0] == ""
+
+
+def test_every_part_says_where_it_comes_from(traced: Path, command: Command) -> None:
+    swept(command, traced)
+    parts = [path for path in (traced.parent / "out").rglob("*.parquet") if path.is_file()]
+    assert len(parts) > 2
+    for part in parts:
+        found = Provenance.read(part)
+        assert found is not None
+        assert (found.version, found.build) == (sojourn.__version__, _native.__build__)
+        digest = hashlib.sha256((traced.parent / "link.trace").read_bytes()).hexdigest()
+        assert found.files == {"link.trace": digest}
+        assert str(traced.parent) not in str(found)
+    assert len(_native.__build__) == 16
+
+
+def test_a_part_that_cannot_be_read_is_made_again(traced: Path, command: Command) -> None:
+    swept(command, traced)
+    part = next(iter(sorted((traced.parent / "out/runs").iterdir())))
+    whole = part.read_bytes()
+    part.write_bytes(whole[:-20])
+    assert "cannot be read and are made again" in swept(command, traced)[0]
+    assert part.read_bytes() == whole
+
+
+def test_a_dataset_of_an_older_format_is_refused(traced: Path, command: Command) -> None:
+    swept(command, traced)
+    file = traced.parent / "out/sweep.json"
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | {"format": 1}), encoding="utf-8")
+    for words in (["stats", str(file.parent)], ["sweep", str(traced), "--out", str(file.parent)]):
+        refused = command(*words)
+        assert refused.code == 2
+        assert "sweep.json: was written by another version; name a new folder" in refused.err
+
+
+def test_a_disk_that_is_full_is_named(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(base)
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+
+    def full(*_given: Any, **_named: Any) -> None:
+        raise OSError(28, "Error writing bytes to file")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(OSError, match=r"No space left on device; what was finished is kept: .*part-000000\.parquet"):
+        run_local(plan, dataset, 1, lambda status: None)
+    assert not list(dataset.folder.glob("*/*.parquet"))
+
+
+def test_sequences_of_python_and_numpy_are_axes(base: Path) -> None:
+    import numpy as np
+
+    given: list[Any] = [range(1, 4), (1, 2, 3), np.arange(1, 4), [np.int64(1), np.int32(2), 3]]
+    plans = [plan_of(base, axes={"group.tcp.flows": one}) for one in given]
+    assert {plan.fingerprint() for plan in plans} == {plan_of(base, axes={"group.tcp.flows": [1, 2, 3]}).fingerprint()}
+    (kind,) = (axis.kind for axis in plans[0].schema().axes)
+    assert kind == "int64"
+    loss = plan_of(base, axes={"bottleneck.loss": np.linspace(0, 0.5, 3)})
+    assert [loss.point(index).changes["bottleneck.loss"] for index in range(3)] == [0.0, 0.25, 0.5]
+
+
+def test_a_scenario_is_a_base(base: Path) -> None:
+    scenario = sojourn.Scenario.load(base)
+    plan = Plan.of({"base": scenario, "axes": {"group.tcp.flows": [1, 2]}})
+    assert plan.scenario(plan.point(1)).groups == [("tcp", 2), ("background", 1)]

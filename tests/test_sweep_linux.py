@@ -8,7 +8,7 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_points, estimate_s, run_local
+from sojourn.sweep.local import batch_size, estimate_s, run_local
 from sojourn.testbed.errors import KernelError, NotInstalledError
 from sojourn.testbed.kernels import choose
 
@@ -59,7 +59,7 @@ def test_a_plan_for_another_world_is_another_plan() -> None:
 
 
 def test_each_point_is_a_batch_because_a_kernel_takes_seconds() -> None:
-    assert batch_points(plan()) == 1
+    assert batch_size(plan()) == (1, 1)
     assert estimate_s(plan()) > 100 * estimate_s(Plan.of({"base": BASE, **TWO}))
 
 

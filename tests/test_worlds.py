@@ -14,7 +14,7 @@ from tests.conftest import Command
 import sojourn
 from sojourn import _native, worlds
 from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_points, run_local
+from sojourn.sweep.local import batch_size, run_local
 from sojourn.worlds import registry
 
 FLUID: dict[str, Any] = {
@@ -175,7 +175,7 @@ def test_check_asks_the_world(command: Command, small_file: Path) -> None:
 def test_a_sweep_runs_in_the_fluid_world(tmp_path: Path) -> None:
     tables = {"base": FLUID, "seeds": 2, "backend": "fluid", "keep": ["series"]}
     plan = Plan.of({**tables, "axes": {"group.tcp.flows": [1, 4]}})
-    dataset = Dataset.create(tmp_path / "data", plan, batch_points(plan))
+    dataset = Dataset.create(tmp_path / "data", plan, *batch_size(plan))
     run_local(plan, dataset, 2, lambda _status: None)
     assert dataset.tables == ["runs", "groups", "links", "queue", "flows"]
     goodput = dataset.table("groups")["goodput_mbps"].to_pylist()

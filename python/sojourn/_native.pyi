@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 __version__: str
 
+__build__: str
+"""A hash of the engine's sources: another one for every other engine."""
+
 class InputError(ValueError):
     """The input is wrong: a scenario, an override, a trace or a name.
 

@@ -44,6 +44,7 @@ fn code_point(name: &str) -> Option<u8> {
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__build__", env!("SOJOURN_BUILD"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("Interrupted", module.py().get_type::<Interrupted>())?;
     module.add("WireError", module.py().get_type::<WireError>())?;

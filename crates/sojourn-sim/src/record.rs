@@ -98,8 +98,12 @@ pub struct QueueMs {
     pub p75: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
     /// Maximum.
     pub max: Option<f64>,
 }
@@ -111,8 +115,14 @@ pub struct Milliseconds {
     pub mean: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
+    /// 90th percentile.
+    pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
 }
 
 /// Completion times of finite transfers, or of pages, in ms.
@@ -126,8 +136,12 @@ pub struct Fct {
     pub p50: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
 }
 
 /// What was measured of a group.
@@ -213,8 +227,12 @@ pub struct DelayMs {
     pub p50: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
+    /// 99.9th percentile.
+    pub p999: Option<f64>,
     /// Maximum.
     pub max: Option<f64>,
 }
@@ -276,7 +294,9 @@ impl QueueMs {
             p50: quantile(0.5),
             p75: quantile(0.75),
             p90: quantile(0.9),
+            p95: quantile(0.95),
             p99: quantile(0.99),
+            p999: quantile(0.999),
             max: Some(max.as_millis_f64()),
         }
     }
@@ -291,7 +311,10 @@ impl Milliseconds {
         Milliseconds {
             mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
             p50: quantile_ms(times, 0.5),
+            p90: quantile_ms(times, 0.9),
+            p95: quantile_ms(times, 0.95),
             p99: quantile_ms(times, 0.99),
+            p999: quantile_ms(times, 0.999),
         }
     }
 }
@@ -309,7 +332,9 @@ impl VoipRecord {
                 mean: delay_mean,
                 p50: quantile_ms(delay, 0.5),
                 p90: quantile_ms(delay, 0.9),
+                p95: quantile_ms(delay, 0.95),
                 p99: quantile_ms(delay, 0.99),
+                p999: quantile_ms(delay, 0.999),
                 max: quantile_ms(delay, 1.0),
             },
             jitter_ms: tally.mean(tally.jitter),
@@ -338,14 +363,14 @@ impl VideoRecord {
 impl Fct {
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> Fct {
-        let QueueMs { mean, p50, p90, p99, .. } = QueueMs::of(times);
-        Fct { count: times.count(), mean, p50, p90, p99 }
+        let QueueMs { mean, p50, p90, p95, p99, p999, .. } = QueueMs::of(times);
+        Fct { count: times.count(), mean, p50, p90, p95, p99, p999 }
     }
 
     /// The distribution `times`, with its exact sum.
     pub fn new(times: &Times, sum_nanos: u128) -> Fct {
-        let Milliseconds { mean, p50, p99 } = Milliseconds::new(times, sum_nanos);
-        Fct { count: times.count(), mean, p50, p90: quantile_ms(times, 0.9), p99 }
+        let Milliseconds { mean, p50, p90, p95, p99, p999 } = Milliseconds::new(times, sum_nanos);
+        Fct { count: times.count(), mean, p50, p90, p95, p99, p999 }
     }
 }
 

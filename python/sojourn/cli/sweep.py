@@ -6,6 +6,7 @@ import time
 import click
 
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.stats import print_alike
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
@@ -33,14 +34,17 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
     "answers at tcp:// is trusted with running code here.",
 )
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
+@click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace.")
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
-def sweep(file: str, out: str, jobs: int | None, cluster: str | None, root: str | None, *, yes: bool) -> None:
+def sweep(  # noqa: PLR0913 (one for each option)
+    file: str, out: str, jobs: int | None, cluster: str | None, root: str | None, *, keep_old: bool, yes: bool
+) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
 
     A sweep that was interrupted goes on where it was when the same command is given again.
     """
     from sojourn.sweep import Dataset, Plan
-    from sojourn.sweep.local import Status, batch_points, estimate_s, run_local
+    from sojourn.sweep.local import Status, batch_size, estimate_s, run_local
 
     plan = Plan.load(file, root=root)
     used = jobs or usable_processors()
@@ -48,7 +52,9 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, root: str 
         needed = duration_text(estimate_s(plan) / used)
         message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
-    dataset = Dataset.create(out, plan, batch_points(plan))
+    dataset = Dataset.create(out, plan, *batch_size(plan), keep_old=keep_old)
+    if dataset.remark:
+        click.echo(f"note: {dataset.remark}", err=True)
     with progress(plan.name) as update:
         begun = time.monotonic()
 
@@ -68,6 +74,7 @@ def sweep(file: str, out: str, jobs: int | None, cluster: str | None, root: str 
     click.echo(f"{plan.runs} runs at {plan.points} points: {out}")
     if failed:
         click.echo(f"{failed} of them failed: see the column `error`", err=True)
+    print_alike(dataset)
 
 
 def duration_text(seconds: float) -> str:

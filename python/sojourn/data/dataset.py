@@ -2,14 +2,17 @@
 
 import contextlib
 import fcntl
+import math
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.data.describe import Description, Tables, alike, describe
+from sojourn.data.provenance import UNREADABLE, Provenance
 from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, MAX_POINTS, POINT, RUNS, SEED, SIZES
 from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 DESCRIPTION = "sweep.json"
 BASE = "base.toml"
 _LOCK = ".lock"
-_FORMAT = 2
+_FORMAT = 3
 MAX_BATCHES = 1_000_000
 TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, *(name for names in KEPT.values() for name in names))
 """Every table that a dataset may have; other folders beside them are of somebody else."""
@@ -39,8 +42,26 @@ _KEYS = {
     "seeds": is_whole(1, MAX_INTEGER),
     "keep": lambda value: is_lines(value) and set(value) <= set(KEPT),
     "batch_points": is_whole(1, MAX_POINTS),
+    "batch_seeds": is_whole(1, MAX_INTEGER),
     "plan": is_line,
 }
+
+# What makes a sweep the same one.
+_IDENTITY = ("name", "axes", "points", "seeds", "keep", "plan")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some points of a plan, each with the same of their seeds: what is made and saved at once."""
+
+    points: range
+    seeds: range
+    """The places of the seeds among those of the plan, from 0."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has."""
+        return len(self.points) * len(self.seeds)
 
 
 class Dataset:
@@ -50,6 +71,10 @@ class Dataset:
         self.folder = folder
         self.description = description
         """What was asked: name, version, axes, seeds, points, size of a batch."""
+        self.provenance: Provenance | None = None
+        """What parts that are made now depend on; None where none are made."""
+        self.remark = ""
+        """What became of older parts, in one sentence; empty where there is nothing to say."""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Dataset":
@@ -62,12 +87,21 @@ class Dataset:
 
     @classmethod
     def create(
-        cls, folder: str | os.PathLike[str], plan: "Plan", batch_points: int, *, replace: bool = False
+        cls,
+        folder: str | os.PathLike[str],
+        plan: "Plan",
+        batch_points: int,
+        batch_seeds: int | None = None,
+        *,
+        replace: bool = False,
+        keep_old: bool = False,
     ) -> "Dataset":
         """Begin a dataset, or go on with the one of the same plan that the folder holds.
 
-        The dataset of another plan is replaced where `replace` says so; else it raises InputError, as it does for
-        a folder with anything else.
+        A batch is so many points with so many of their seeds, all where that is None. Parts made with another engine,
+        base scenario or trace are removed, to be made again, or kept with `keep_old`; `remark` says so. The dataset of
+        another plan is replaced where `replace` says so; else it raises InputError, as it does for a folder with
+        anything else.
         """
         path = Path(folder)
         asked = {
@@ -79,31 +113,68 @@ class Dataset:
             "seeds": plan.seeds,
             "keep": list(plan.keep),
             "batch_points": batch_points,
+            "batch_seeds": plan.seeds if batch_seeds is None else batch_seeds,
             "plan": plan.fingerprint(),
         }
         found = _description(path)
-        if found == asked:
-            return cls(path, asked)
-        if found is not None:
+        if found is not None and all(found[key] == asked[key] for key in _IDENTITY):
+            # How the work was cut is no matter of its results; the cut that the parts have is kept.
+            asked |= {key: found[key] for key in ("batch_points", "batch_seeds")}
+        elif found is not None:
             if not replace:
                 raise _other_sweep(str(folder), found, asked)
+            check_writable(path, str(folder))
             shutil.rmtree(path)
         elif path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
             raise input_error("exists and holds no sweep; it is left alone", file=str(folder))
-        check_writable(path.parent, str(folder))
+        check_writable(path if path.exists() else path.parent, str(folder))
         path.mkdir(parents=True, exist_ok=True)
-        base = plan.base.resolve(plan.fixed)
-        with whole_file(path / BASE) as place:
-            place.write_text(base.to_toml(str(path.resolve())), encoding="utf-8")
-        with whole_file(path / DESCRIPTION) as place:
-            place.write_text(dump_json(asked), encoding="utf-8")
-        return cls(path, asked)
+        dataset = cls(path, asked)
+        dataset.provenance = plan.provenance()
+        if found is not None:
+            dataset._renew(keep_old=keep_old)
+        if found != asked or dataset.remark:
+            dataset._write(BASE, plan.base.resolve(plan.fixed).to_toml(str(path.resolve())))
+            dataset._write(DESCRIPTION, dump_json(asked))
+        return dataset
+
+    def _write(self, name: str, text: str) -> None:
+        with _named(self.folder / name), whole_file(self.folder / name) as place:
+            place.write_text(text, encoding="utf-8")
+
+    def _renew(self, *, keep_old: bool) -> None:
+        """Find the parts that would come out otherwise now, and remove them unless old ones are to be kept."""
+        assert self.provenance is not None, "only who can make parts renews them"  # noqa: S101
+        stale: dict[Path, list[str]] = {}
+        parts = self._parts(RUNS)
+        for part in parts:
+            changed = self.provenance.changed_since(Provenance.read(part))
+            if changed:
+                stale[part] = changed
+        if not stale:
+            return
+        what = ", ".join(dict.fromkeys(name for names in stale.values() for name in names))
+        count = f"{len(stale)} of {len(parts)} parts"
+        if keep_old and UNREADABLE not in what:
+            self.remark = f"{count} are older than {what} and are kept; their numbers may not come out again"
+            return
+        self.remark = f"{count} were made before {what} changed and are made again (--keep-old keeps such parts)"
+        if what == UNREADABLE:
+            self.remark = f"{count} cannot be read and are made again"
+        with self.locked():
+            for part in stale:
+                part.unlink()
 
     @property
-    def batches(self) -> list[range]:
-        """The points of each batch."""
-        size, points = self.description["batch_points"], self.description["points"]
-        return [range(start, min(start + size, points)) for start in range(0, points, size)]
+    def batches(self) -> list[Batch]:
+        """The points and seeds of each batch."""
+        points, seeds = self.description["points"], self.description["seeds"]
+        by_points, by_seeds = self.description["batch_points"], self.description["batch_seeds"]
+        return [
+            Batch(range(point, min(point + by_points, points)), range(seed, min(seed + by_seeds, seeds)))
+            for point in range(0, points, by_points)
+            for seed in range(0, seeds, by_seeds)
+        ]
 
     @property
     def missing(self) -> list[int]:
@@ -114,11 +185,16 @@ class Dataset:
         """Keep the tables of a batch. The table of runs comes last: where it is, the batch is done."""
         import pyarrow.parquet as pq
 
+        for name in TABLES:
+            if name not in tables:
+                self._part(name, number).unlink(missing_ok=True)
         for name in sorted(tables, key=lambda name: name == RUNS):
             target = self._part(name, number)
-            target.parent.mkdir(exist_ok=True)
-            with whole_file(target) as place:
-                pq.write_table(tables[name], place, compression="zstd")
+            with _named(target):
+                target.parent.mkdir(exist_ok=True)
+                with whole_file(target) as place:
+                    table = tables[name] if self.provenance is None else self.provenance.written_into(tables[name])
+                    pq.write_table(table, place, compression="zstd")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -239,6 +315,16 @@ class Dataset:
             path.unlink()
 
 
+@contextlib.contextmanager
+def _named(file: Path) -> Iterator[None]:
+    """Name the file where the disk is full or fails: Arrow's messages do not."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, f"{reason}; what was finished is kept", str(file)) from None
+
+
 def _description(folder: Path) -> dict[str, Any] | None:
     file = folder / DESCRIPTION
     if not file.exists():
@@ -247,7 +333,8 @@ def _description(folder: Path) -> dict[str, Any] | None:
     if document["format"] != _FORMAT:
         raise input_error("was written by another version; name a new folder", file=str(file))
     description = read_table(file, "a sweep's", _KEYS)
-    if description["points"] > MAX_BATCHES * description["batch_points"]:
+    by_points = math.ceil(description["points"] / description["batch_points"])
+    if by_points * math.ceil(description["seeds"] / description["batch_seeds"]) > MAX_BATCHES:
         raise input_error(f"names more than {MAX_BATCHES:,} batches; was it changed by hand?", file=str(file))
     return description
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.data.dataset import Dataset
-from sojourn.sweep.local import Status, batch_points, run_local
+from sojourn.sweep.local import Status, batch_size, run_local
 from sojourn.sweep.plan import Plan
 
 DATA = "data"
@@ -50,7 +50,7 @@ class Lab:
         name = plan.name
         if name in self.ready:
             return self.ready[name]
-        dataset = Dataset.create(self.folder / DATA / name, plan, batch_points(plan), replace=True)
+        dataset = Dataset.create(self.folder / DATA / name, plan, *batch_size(plan), replace=True)
 
         def report(status: Status) -> None:
             self.report(name, status.done / status.runs)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
-from sojourn.data.dataset import Dataset
+from sojourn.data.dataset import Batch, Dataset
 from sojourn.reading import input_error
 from sojourn.sweep.local import Status
 from sojourn.sweep.plan import Plan
@@ -43,24 +43,24 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
         raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
     with dataset.locked(), _client(address) as client:
         batches, missing = dataset.batches, dataset.missing
-        saved = plan.runs - sum(len(batches[number]) for number in missing) * plan.seeds
+        saved = plan.runs - sum(batches[number].runs for number in missing)
         status = Status(plan.runs, saved, saved)
         report(status)
         for number, tables in _finished(client, plan, {number: batches[number] for number in missing}):
             dataset.save(number, tables)
-            status.done += len(batches[number]) * plan.seeds
+            status.done += batches[number].runs
             report(status)
 
 
-def _finished(client: "Client", plan: Plan, batches: dict[int, range]) -> "Iterator[tuple[int, dict[str, pa.Table]]]":
+def _finished(client: "Client", plan: Plan, batches: dict[int, Batch]) -> "Iterator[tuple[int, dict[str, pa.Table]]]":
     from distributed import as_completed
 
     # The plan may hold a long list of points: it travels once to each worker, not with every batch. As a task's
     # result rather than as scattered data the scheduler can make it again when its last holder dies.
     shared = client.submit(_itself, plan, pure=False, retries=_RETRIES)
     futures = {
-        client.submit(run_batch, shared, points, pure=False, retries=_RETRIES): number
-        for number, points in batches.items()
+        client.submit(run_batch, shared, batch, pure=False, retries=_RETRIES): number
+        for number, batch in batches.items()
     }
     try:
         for future in as_completed(futures):

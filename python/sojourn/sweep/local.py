@@ -14,6 +14,9 @@ from sojourn.sweep.work import run_batch
 # A batch is what is lost when the machine fails, and its overhead is milliseconds; there is a file for each.
 _BATCH_S = 0.5
 _MOST_BATCHES = 2000
+# A short sweep has so many batches, so that processors end at about the same time, but none shorter than this.
+_SHARED = 32
+_SHORT_S = 0.05
 _MOST_LOOKED_AT = 64
 _LOOK_EVERY_S = 0.1
 
@@ -44,10 +47,17 @@ def _run_s(plan: Plan, index: int) -> float:
     return plan.world.estimate_s(scenario)
 
 
-def batch_points(plan: Plan) -> int:
-    """Return how many points make a batch: enough work for one, the same on every machine."""
-    batches = min(max(estimate_s(plan) / _BATCH_S, 1), _MOST_BATCHES, plan.points)
-    return math.ceil(plan.points / batches)
+def batch_size(plan: Plan) -> tuple[int, int]:
+    """Return how many points, and how many of their seeds, make a batch: the same on every machine.
+
+    A batch has enough work for one, and a short sweep as many batches as some processors can share. Where there are
+    fewer points than batches, each point's seeds are several.
+    """
+    whole_s = estimate_s(plan)
+    wanted = min(max(whole_s / _BATCH_S, min(_SHARED, whole_s / _SHORT_S), 1), _MOST_BATCHES)
+    if wanted <= plan.points:
+        return math.ceil(plan.points / wanted), plan.seeds
+    return 1, max(math.floor(plan.seeds * plan.points / wanted), 1)
 
 
 def run_local(plan: Plan, dataset: Dataset, jobs: int, report: Callable[[Status], None]) -> None:
@@ -67,8 +77,7 @@ class _Pool:
         self.batches = dataset.batches
         self.waiting = dataset.missing
         self.stopped = threading.Event()
-        missing = sum(len(self.batches[number]) for number in self.waiting)
-        saved = (plan.points - missing) * plan.seeds
+        saved = plan.runs - sum(self.batches[number].runs for number in self.waiting)
         self.status = Status(plan.runs, saved, saved)
         self.finished = float(saved)
         self.parts: dict[int, float] = {}
@@ -92,19 +101,19 @@ class _Pool:
                 raise
 
     def _batch(self, number: int) -> None:
-        points = self.batches[number]
+        batch = self.batches[number]
 
         def progress(part: float) -> None:
             if self.stopped.is_set():
                 raise _native.Interrupted("the sweep was stopped")
-            self.parts[number] = part * len(points) * self.plan.seeds
+            self.parts[number] = part * batch.runs
 
-        tables = run_batch(self.plan, points, progress)
+        tables = run_batch(self.plan, batch, progress)
         if self.stopped.is_set():
             return
         self.dataset.save(number, tables)
         self.parts.pop(number, None)
-        self.finished += len(points) * self.plan.seeds
+        self.finished += batch.runs
 
     def _report(self) -> None:
         self.status.done = self.finished + sum(list(self.parts.values()))

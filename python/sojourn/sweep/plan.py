@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from sojourn import _native
 from sojourn.data import metrics
+from sojourn.data.provenance import Provenance
 from sojourn.data.rows import KEPT, MAX_POINTS, PROBES, SERIES
 from sojourn.data.schema import RESERVED, AxisColumns, Schema
 from sojourn.reading import (
@@ -46,6 +47,8 @@ _LEVELS_KEYS = ("values", "set")
 _VALUE = "{}"
 # Keys of a scenario that the sweep itself decides on.
 _OF_THE_SWEEP = frozenset({"seed", "runs"})
+# How a scenario names a trace that comes with Sojourn.
+_READY = "ready:"
 _METHODS = ("latin-hypercube", "random")
 _MOST_SEEDS = 1_000_000
 _MAX_KEYS = 1000
@@ -118,6 +121,8 @@ class Plan:
     first_seed: int = 1
     links: tuple[str, ...] = (metrics.BOTTLENECK,)
     """The links of any point, with the names that their metrics have in front."""
+    files: tuple[str, ...] = ()
+    """The traces of any point."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> "Plan":
@@ -137,8 +142,11 @@ class Plan:
         root: str | os.PathLike[str] | None = None,
         base: Source | None = None,
     ) -> "Plan":
-        """Make a plan of the tables of a sweep file; `base` replaces theirs. Raises InputError."""
-        return _Reader(tables, name, folder, file, checked_root(root), base).plan()
+        """Make a plan of the tables of a sweep file; `base` replaces theirs. Raises InputError.
+
+        Values may be sequences of Python or NumPy, and the base a Scenario.
+        """
+        return _Reader(_plain(tables), name, folder, file, checked_root(root), base).plan()
 
     @property
     def points(self) -> int:
@@ -203,14 +211,19 @@ class Plan:
         )
         return Schema(tuple(axes), self.links)
 
+    def provenance(self) -> Provenance:
+        """Return what the numbers depend on beside the plan: the engine, and the content of scenario and files."""
+        return Provenance.of(
+            json.dumps([self.base.text or self.base.resolve(()).to_json(), *self.base.changes]), self.files
+        )
+
     def fingerprint(self) -> str:
-        """Return a text that is another one for every other plan."""
+        """Return a text that is another one for every other plan; what its files hold is a matter of provenance."""
         axes = [(axis.names, axis.rows) for axis in self.axes]
         content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
-        scenario = [self.base.text or self.base.name, *self.base.changes]
         if self.backend != SIM:
             content += [self.backend, repr(self.world.options)]
-        return hashlib.sha256(json.dumps([content, scenario]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([content, Path(self.base.name).name]).encode()).hexdigest()
 
 
 class _Reader:
@@ -468,14 +481,16 @@ class _Reader:
         if plan.points == 0:
             raise self._error("axes", "no point", "at least one value of each axis")
         base = self._resolve(plan, "base", plan.fixed, {})
-        links = dict.fromkeys(_links(base))
+        links, files = dict.fromkeys(_links(base)), set(_files(base))
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
             for row in range(min(len(axis.rows), _MOST_TRIED)):
                 changes = plan.point(row * step).changes
-                links |= dict.fromkeys(_links(self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))))
-        return replace(plan, first_seed=base.seed, links=tuple(links))
+                scenario = self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))
+                links |= dict.fromkeys(_links(scenario))
+                files |= set(_files(scenario))
+        return replace(plan, first_seed=base.seed, links=tuple(links), files=tuple(sorted(files)))
 
     def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> _native.Scenario:
         try:
@@ -508,11 +523,30 @@ def filled(made: Any, value: Any) -> Any:
     )
 
 
+def _plain(given: Any) -> Any:
+    """Return tables as TOML has them: sequences as lists, NumPy's numbers as Python's, a Scenario as its tables."""
+    if isinstance(given, Mapping):
+        return {key: _plain(one) for key, one in given.items()}
+    if isinstance(given, list | tuple) or (isinstance(given, range) and len(given) <= _MAX_VALUES):
+        return [_plain(one) for one in given]
+    for name in ("to_dict", "tolist"):
+        if callable(made := getattr(given, name, None)):
+            return made()
+    return given
+
+
 def _links(scenario: _native.Scenario) -> list[str]:
     """Return the names that the metrics of a scenario's links have in front."""
     tables = json.loads(scenario.to_json())
     returning = [metrics.REVERSE] if "reverse" in tables else []
     return [metrics.BOTTLENECK, *returning, *(f"{metrics.HOPS}_{hop['name']}" for hop in tables.get("hop", []))]
+
+
+def _files(scenario: _native.Scenario) -> list[str]:
+    """Return the files that a scenario's links are read from; those that come with Sojourn belong to the engine."""
+    tables = json.loads(scenario.to_json())
+    links = [tables["bottleneck"], tables.get("reverse") or {}, *tables.get("hop", [])]
+    return [link["trace"] for link in links if not link.get("trace", _READY).startswith(_READY)]
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.data import rows
+from sojourn.data.dataset import Batch
 from sojourn.data.rows import POINT
 from sojourn.record import Record
 from sojourn.sweep.plan import Plan, Point
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 _ALWAYS = (rows.RUNS, rows.GROUPS, rows.LINKS)
 
 
-def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> dict[str, "pa.Table"]:
-    """Return the tables of some points, by name: `runs`, and what the plan keeps besides.
+def run_batch(plan: Plan, batch: Batch, progress: Progress | None = None) -> dict[str, "pa.Table"]:
+    """Return the tables of a batch, by name: `runs`, and what the plan keeps besides.
 
     What is simulated depends on the plan alone: not on the machine, the time, or what was run before. A world that
     fails raises WorldError: unlike a simulation it may succeed another time.
@@ -32,11 +33,12 @@ def run_batch(plan: Plan, points: range, progress: Progress | None = None) -> di
     measured: rows.Tables = {}
     coordinates = {}
     kept: dict[str, list[pa.Table]] = {}
-    for done, index in enumerate(points):
+    seeds = [plan.all_seeds[place] for place in batch.seeds]
+    for done, index in enumerate(batch.points):
         point = plan.point(index)
         coordinates[index] = point.coordinates
-        part = _part(progress, done, len(points))
-        for found, tables in _runs(plan, point, part):
+        part = _part(progress, done, len(batch.points))
+        for found, tables in _runs(plan, point, seeds, part):
             for name, some in found.items():
                 measured.setdefault(name, []).extend(some)
             for name, one in tables.items():
@@ -54,12 +56,11 @@ def _part(progress: Progress | None, done: int, points: int) -> Progress | None:
     return lambda fraction: progress((done + fraction) / points)
 
 
-def _runs(plan: Plan, point: Point, progress: Progress | None) -> "list[_Found]":
+def _runs(plan: Plan, point: Point, seeds: list[int], progress: Progress | None) -> "list[_Found]":
     try:
         scenario = plan.scenario(point)
     except _native.InputError as error:
-        return [(rows.of_failure(point.index, seed, str(error)), {}) for seed in plan.all_seeds]
-    seeds = list(plan.all_seeds)
+        return [(rows.of_failure(point.index, seed, str(error)), {}) for seed in seeds]
     try:
         return [_finished(plan, point, run) for run in _simulate(plan, scenario, seeds, progress)]
     except WorldError:
