@@ -14,7 +14,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.processors import usable_processors
 from sojourn.progress import shown_progress
 from sojourn.reading import Source, find, plain
-from sojourn.sweep.local import Status, batch_points, run_local
+from sojourn.sweep.local import Status, batch_size, run_local
 from sojourn.sweep.plan import Plan
 from sojourn.worlds.world import Progress
 
@@ -61,7 +61,7 @@ def sweep(
     given = {"bin": f"{keys.pop('bin_s')} s"} if "bin_s" in keys else {}
     plan = Plan.of(plain({"axes": axes or {}, "seeds": seeds, **given, **keys}), base=_source(base))
     folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-"), "dataset") if out is None else Path(out)
-    dataset = Dataset.create(folder, plan, batch_points(plan))
+    dataset = Dataset.create(folder, plan, *batch_size(plan))
     if out is None:
         # A folder that nobody named lives as long as the object that shows it.
         weakref.finalize(dataset, shutil.rmtree, folder.parent, ignore_errors=True)

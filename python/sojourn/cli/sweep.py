@@ -36,7 +36,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace.")
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
-def sweep(  # noqa: PLR0913 (one for each option)
+def sweep(
     file: str, out: str, jobs: int | None, cluster: str | None, root: str | None, *, keep_old: bool, yes: bool
 ) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.

@@ -1,5 +1,6 @@
 """What runs measured, as data: names and units, tables, statistics and provenance.
 
-`metrics` is the registry of names and units; `rows` makes tables of run records; `dataset` is the folder of a sweep;
-`statistics` describes values and `describe` the metrics of a dataset. Nothing here knows a world or a figure.
+`metrics` is the registry of names and units; `rows` makes rows of run records, `schema` columns of a plan; `dataset` is
+the folder of a sweep, `provenance` what its parts depend on; `statistics` describes values and `describe` the metrics
+of a dataset. Nothing here knows a world or a figure.
 """

@@ -9,7 +9,9 @@ import numpy as np
 from sojourn.testbed.observed import Observed
 from sojourn.testbed.plan.flows import Flow
 
-_QUANTILES = (10, 25, 50, 75, 90, 99)
+# Quantiles by the names that records have.
+_QUANTILES = {"p10": 0.1, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+_TAIL = ("p50", "p90", "p95", "p99", "p999")
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "TB")
 _EXTENT = {"mean": None, "max": None}
 # What is not known of a link at whose queue nobody stood.
@@ -17,7 +19,7 @@ _UNSEEN: dict[str, Any] = {
     "utilization": None,
     "queue_packets": _EXTENT,
     "queue_bytes": _EXTENT,
-    "queue_ms": dict.fromkeys(["mean", *(f"p{part}" for part in _QUANTILES), "max"]),
+    "queue_ms": dict.fromkeys(["mean", *_QUANTILES, "max"]),
     **dict.fromkeys(["arrivals", "departures", "drops", "marks", "drop_rate"]),
 }
 
@@ -49,13 +51,17 @@ def jain(values: Sequence[float]) -> float | None:
     return float(numbers.sum() ** 2 / (len(numbers) * squares)) if squares else None
 
 
-def spread(values: Any, quantiles: Sequence[int] = _QUANTILES, *, most: bool = True) -> dict[str, float | None]:
+def spread(values: Any, quantiles: Sequence[str] = tuple(_QUANTILES), *, most: bool = True) -> dict[str, float | None]:
     """Return mean, quantiles and maximum; null where there are no values."""
     known = values[~np.isnan(values)]
-    names = ["mean", *(f"p{part}" for part in quantiles), *(["max"] if most else [])]
+    names = ["mean", *quantiles, *(["max"] if most else [])]
     if not len(known):
         return dict.fromkeys(names)
-    numbers = [known.mean(), *(np.quantile(known, part / 100) for part in quantiles), *([known.max()] if most else [])]
+    numbers = [
+        known.mean(),
+        *(np.quantile(known, _QUANTILES[name]) for name in quantiles),
+        *([known.max()] if most else []),
+    ]
     return dict(zip(names, map(float, numbers), strict=True))
 
 
@@ -129,7 +135,7 @@ def _group(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
         "retransmissions": _total(seen, own, "retransmissions"),
         "timeouts": _total(seen, own, "timeouts"),
         "jain": jain(delivered),
-        "rtt_ms": spread(rtt_ms, (50, 99), most=False),
+        "rtt_ms": spread(rtt_ms, _TAIL, most=False),
         "queue_ms": _delays(seen, own),
         **_completions(seen, own),
     }
@@ -188,7 +194,7 @@ def _completions(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
 
 
 def _times(times_ms: Any) -> dict[str, Any]:
-    return {"count": len(times_ms), **spread(times_ms, (50, 99), most=False)}
+    return {"count": len(times_ms), **spread(times_ms, _TAIL, most=False)}
 
 
 def _size_name(decade: int) -> str:
