@@ -12,10 +12,6 @@ from tests.conftest import Command
 from sojourn.papers.__main__ import publish
 from sojourn.papers.braud import BRAUD, load, table2, table3
 from sojourn.papers.braud.load import DOWNLOADS, Responses
-from sojourn.papers.fluid import FLUID, scale
-from sojourn.papers.fluid.beside import Place
-from sojourn.papers.fluid.targets import WORKED
-from sojourn.papers.fluid.world import model, point
 from sojourn.papers.measures import Results, check, variation
 from sojourn.study.find import find, find_folder
 from sojourn.study.kept import read_items, write_item
@@ -51,6 +47,7 @@ def small_findings() -> Findings:
 
 GONG = find("gong")
 GONG_FOLDER = find_folder("gong")
+FLUID_FOLDER = find_folder("fluid")
 
 
 def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
@@ -68,24 +65,34 @@ def test_an_item_runs_with_few_seeds_and_is_not_run_again(lab: Lab) -> None:
 
 def test_the_fluid_study_sets_its_model_beside_packets(lab: Lab) -> None:
     quick = Lab(lab.folder, 1, overrides={"seeds": 2, "set": {"duration": "12 s", "warmup": "11 s"}})
-    found = {item.name: item.find(quick) for item in FLUID.items}
+    study = FLUID_FOLDER.study()
+    found = {item.name: item.find(quick) for item in study.items}
     worked = [one for one in found["targets"].checks if one.claim.startswith("equilibrium")]
-    assert len(worked) == len(WORKED)
-    assert all(one.agrees for one in worked)
+    assert [one.agrees for one in worked] == [True] * 4
     assert all(one.agrees for one in found["stability"].checks)
-    assert any("no equilibrium" in one.measured for one in found["thresholds"].checks)
-    assert all(item in found and name in found[item].figures for item, name in FLUID.pictures)
+    assert all(item in found and name in found[item].figures for item, name in study.pictures)
+
+
+def test_the_model_has_no_equilibrium_between_thresholds_that_are_too_low() -> None:
+    assert FLUID_FOLDER.module is not None
+    resting = {at["max_packets"] for at, *_ in FLUID_FOLDER.module.at_thresholds()}
+    assert set(FLUID_FOLDER.module.UPPER) - resting == {20}
 
 
 def test_larger_windows_leave_the_models_equilibrium_where_it_is() -> None:
-    place = Place(5, 40.0)
-    once, tenfold = (scale.changes(place, times) for times in (1, 10))
+    assert FLUID_FOLDER.module is not None
+    place = FLUID_FOLDER.module.PLACES["5+5, target 40"]
+    plan = FLUID_FOLDER.plans()["scale"]
+    points = [plan.point(index) for index in range(plan.points)]
+    once, tenfold = (
+        next(p.changes for p in points if p.coordinates == {"place": "5+5, target 40", "windows": times})
+        for times in (1, 10)
+    )
     assert tenfold["bottleneck.rate"] == "10 Mbit/s"
-    assert tenfold["group.background.control"] == once["group.background.control"]
-    red = tenfold["bottleneck.queue"]
-    assert (red["min"], red["max"], red["limit"]) == ("100 packets", "1000 packets", "1000 packets")
-    here, there = scale.rest(place, 1), scale.rest(place, 10)
-    assert here == place.rest()
+    assert tenfold["group.background.control.target"] == once["group.background.control.target"] == "400 ms"
+    red = [tenfold[f"bottleneck.queue.{end}"] for end in ("min", "max", "limit")]
+    assert red == ["100 packets", "1000 packets", "1000 packets"]
+    here, there = place.rest(), place.rest(windows=10)
     assert there.queue_packets / 10 == pytest.approx(here.queue_packets, rel=0.02)
     assert there.shares == pytest.approx(here.shares, abs=0.02)
 
@@ -151,11 +158,10 @@ def test_response_times_are_those_of_their_case_and_size() -> None:
 
 
 def test_a_starved_ledbat_leaves_the_model_stable() -> None:
-    starved = point(model(5, 12))
-    assert starved is not None
-    assert starved.rest.shares == (1.0, 0.0)
-    assert starved.stable
-    assert starved.root.real < -1e-3
+    assert FLUID_FOLDER.module is not None
+    starved = FLUID_FOLDER.module.Place(5, 12)
+    assert starved.rest().shares == (1.0, 0.0)
+    assert FLUID_FOLDER.module.root(5, 12, 0.05) < -1e-3
 
 
 def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
@@ -219,7 +225,8 @@ def test_the_page_needs_no_network_and_fits_a_phone(tmp_path: Path) -> None:
     assert "prefers-color-scheme: dark" in page
     assert "One &amp; only" in page
     assert "a &lt;setting&gt;" in page
-    assert "1 of 2 agree, 1 only shown" in page
+    assert "1 of 2 checks agree. 1 further value is shown without a verdict." in page
+    assert "sojourn paper small --out DIR" in page
     assert page.count("It holds.") == 1
     assert "Found." in page
     # Every table can be scrolled by itself, so that the page is never wider than the screen.
@@ -235,7 +242,7 @@ def test_the_short_page_is_published_with_its_pictures(tmp_path: Path) -> None:
     assert "![Some bars](small/bars.png)" in text
     assert (tmp_path / "docs" / "small" / "bars.png").is_file()
     assert "| b | 1 | 2 | | no | Open. |" in text
-    assert "**1 of 2 agree, 1 only shown.**" in text
+    assert "**1 of 2 checks agree. 1 further value is shown without a verdict.**" in text
 
 
 def test_checks_keep_their_columns_in_markdown() -> None:

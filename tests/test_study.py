@@ -1,5 +1,6 @@
 """Studies as data: what tables can claim, what a study keeps, and that a changed claim is noticed."""
 
+import importlib.metadata
 import json
 import shutil
 from pathlib import Path
@@ -337,3 +338,42 @@ def test_what_is_no_study_is_refused(tmp_path: Path, command: Command) -> None:
 @pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
 def test_the_packages_studies_replay_their_verdicts(folder: Path) -> None:
     assert differences(find_folder(folder.name)) == []
+
+
+@pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
+def test_changed_claims_of_the_packages_studies_are_noticed(folder: Path) -> None:
+    found = score(find_folder(folder.name))
+    assert found.part >= 0.95, found.survivors
+
+
+@pytest.mark.parametrize("folder", list(folders()), ids=lambda folder: folder.name)
+def test_figures_of_the_packages_studies_have_their_intervals(folder: Path) -> None:
+    study = find_folder(folder.name)
+    means = study.replayed()
+    for item in study.tables["item"]:
+        for tables in study.figures(item):
+            for axes in draw(tables, means, study.axes).axes:
+                bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
+                assert bars, (item["name"], tables["name"])
+                assert all(one.lines[2] for one in bars)
+
+
+def test_a_package_brings_studies_by_entry_point(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    make(tmp_path / "brought")
+    (tmp_path / "brought" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = importlib.metadata.EntryPoint("brought", "brought", "sojourn.studies")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda *, group: [entry] if group == entry.group else [])
+    assert "brought: A question of your own" in command("paper").out
+    assert command("study", "check", "brought").code == 2
+
+
+def test_the_listing_reads_no_code_of_studies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    make(tmp_path / "mine")
+    (tmp_path / "mine" / "study.py").write_text("raise RuntimeError('was run')", encoding="utf-8")
+    study = StudyFolder.load(tmp_path / "mine")
+    assert study.study().title
+    with pytest.raises(RuntimeError, match="was run"):
+        assert study.module

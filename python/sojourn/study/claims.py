@@ -78,6 +78,12 @@ class _Part:
         asked = Asked({**tables, "paper": paper}, chosen.unit(means), pairs)
         return cls(cells, asked, said.judge(cells, asked), said.words(asked))
 
+    @property
+    def paper(self) -> str:
+        """The paper's number, with its unit; nothing where it prints none."""
+        paper = self.asked.tables["paper"]
+        return "" if paper is None else f"{paper:g} {self.asked.unit.name}".strip()
+
     def measured(self, axes: Axes) -> str:
         """Return the numbers in words."""
         unit, here = self.asked.unit, _words(self.cells, self.asked.unit, axes)
@@ -119,14 +125,12 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
     measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
     if len(judged) > 1:
         measured = f"{_held(judged, wrong)}{_exceptions(wrong, [one.at for one in judged], at, axes)}; {measured}"
-    paper = parts[0].asked.tables.get("paper")
-    says = tables.get("says", "")
-    unit = parts[0].asked.unit
+    papers = dict.fromkeys(part.paper for part in parts if part.paper)
     margins = [one.margin for one in judged]
     margin = min(margins, key=lambda one: -math.inf if math.isnan(one) else one) if margins else math.nan
     return Check(
         claim=text,
-        paper=says if paper is None else f"{paper:g} {unit.name}".strip(),
+        paper="; ".join(papers) or str(tables.get("says", "")),
         measured=measured,
         agrees=agrees,
         note=_reason(tables, wrong, at) if agrees is False else str(tables.get("note", "")),

@@ -93,6 +93,10 @@ class Means:
             raise input_error(f"{sweep}: {len(found)} points with {place}; allowed: one")
         return found[0].number
 
+    def axes(self, sweep: str) -> tuple[str, ...]:
+        """Return the names of a sweep's axes; raises InputError where there is no such sweep."""
+        return self._reduced(sweep).axes
+
     def _reduced(self, sweep: str) -> Reduced:
         if sweep not in self.sweeps:
             raise unknown_name("the study has no means of a sweep", sweep, list(self.sweeps))

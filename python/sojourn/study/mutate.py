@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import ModuleType
@@ -39,6 +40,8 @@ class Mutant:
 
     what: str
     study: StudyFolder
+    item: str | None = None
+    """The item that has the claim; None for what may concern all."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,8 @@ def score(study: StudyFolder) -> Score:
     caught, survivors = 0, []
     for mutant in mutants(study):
         try:
-            noticed = rows(mutant.study, means) != expected
+            kept = [row for row in expected if mutant.item in {None, row["item"]}]
+            noticed = rows(mutant.study, means, mutant.item) != kept
         except (_native.InputError, ArithmeticError, LookupError, TypeError, ValueError):
             noticed = True
         if noticed:
@@ -86,7 +90,7 @@ def mutants(study: StudyFolder) -> Iterator[Mutant]:
                     else:
                         place[number]["parts"][part] = changed
                     named = f"{item['name']}: {claim.get('name') or claim['text']}: {what}"
-                    yield Mutant(named, replace(study, tables=tables_of_study))
+                    yield Mutant(named, replace(study, tables=tables_of_study), item["name"])
     for what, module in _modules(study):
         yield Mutant(what, replace(study, code=module))
 
@@ -131,7 +135,7 @@ def _more(number: float) -> float:
 
 
 def _modules(study: StudyFolder) -> Iterator[tuple[str, ModuleType]]:
-    """Yield `study.py` with one comparison inverted at a time, in all functions that are no figures."""
+    """Yield `study.py` with one change in its claims: a comparison inverted, or a number changed that they name."""
     if study.module is None:
         return
     source = (study.folder / CODE).read_text(encoding="utf-8")
@@ -139,18 +143,39 @@ def _modules(study: StudyFolder) -> Iterator[tuple[str, ModuleType]]:
         tree = ast.parse(source)
         node = list(_comparisons(tree))[number]
         node.ops[0] = _COMPARISONS[type(node.ops[0])]()
-        module = ModuleType(study.module.__name__)
-        module.__file__ = study.module.__file__
-        exec(compile(tree, str(study.folder / CODE), "exec"), module.__dict__)  # noqa: S102  the study's own code
-        yield f"{CODE}, line {node.lineno}: a comparison is inverted", module
+        yield f"{CODE}, line {node.lineno}: a comparison is inverted", _run(study, tree)
+    for name in sorted(_names(ast.parse(source))):
+        for _, changed in _numbers(vars(study.module).get(name)):
+            module = _run(study, ast.parse(source))
+            vars(module)[name] = changed
+            yield f"{CODE}: {name} is changed", module
+
+
+def _run(study: StudyFolder, tree: ast.Module) -> ModuleType:
+    path = str(study.folder / CODE)
+    module = ModuleType("mutant")
+    module.__file__ = path
+    # Data classes look up the module that they are defined in.
+    sys.modules[module.__name__] = module
+    exec(compile(tree, path, "exec"), module.__dict__)  # noqa: S102  the study's own code
+    return module
 
 
 def _comparisons(tree: ast.Module) -> Iterator[ast.Compare]:
+    for node in _nodes(tree):
+        if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
+            yield node
+
+
+def _names(tree: ast.Module) -> set[str]:
+    return {node.id for node in _nodes(tree) if isinstance(node, ast.Name)}
+
+
+def _nodes(tree: ast.Module) -> Iterator[ast.AST]:
+    """Yield what the functions are made of that are claims."""
     for function in tree.body:
         if isinstance(function, ast.FunctionDef) and _is_claim(function):
-            for node in ast.walk(function):
-                if isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
-                    yield node
+            yield from ast.walk(function)
 
 
 def _is_claim(function: ast.FunctionDef) -> bool:

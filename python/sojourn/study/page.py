@@ -38,6 +38,7 @@ def write_page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> 
         f"<p>{_text(study.source)}. Repeated with Sojourn {_native.__version__}.</p>",
         _summary(study, findings),
         *(_item(folder, item, findings[item.name]) for item in items),
+        f"<h2>Repeat it</h2><pre>sojourn paper {_text(study.name)} --out DIR</pre>",
     ]
     text = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -64,6 +65,20 @@ def counts(checks: Sequence[Check]) -> str:
     return f"{text}, {shown} only shown" if shown else text
 
 
+def sentence(checks: Sequence[Check]) -> str:
+    """Return the same as a sentence.
+
+    >>> sentence([Check("a", "1", "1", True), Check("b", "1", "2", False, "Open."), Check("c", "1", "2", None)])
+    '1 of 2 checks agree. 1 further value is shown without a verdict.'
+    """
+    judged = [check for check in checks if check.agrees is not None]
+    shown = len(checks) - len(judged)
+    text = f"{sum(bool(check.agrees) for check in judged)} of {len(judged)} checks agree."
+    if not shown:
+        return text
+    return f"{text} {shown} further {'value is' if shown == 1 else 'values are'} shown without a verdict."
+
+
 def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
     lines = []
     for item in study.items:
@@ -75,7 +90,7 @@ def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
     rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in line)}</tr>" for line in lines)
     words = "" if study.summary is None else _paragraphs(study.summary(dict(findings)))
     return (
-        f"{words}<p><strong>{_text(counts(everything))}.</strong></p>"
+        f"{words}<p><strong>{_text(sentence(everything))}</strong></p>"
         f'<div class="wide"><table><tr><th>Item</th><th>Checks</th><th>Found</th></tr>{rows}</table></div>'
     )
 
@@ -142,7 +157,7 @@ def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) ->
     if study.summary is not None:
         parts.append(study.summary(dict(findings)))
     everything = [check for found in findings.values() for check in found.checks]
-    parts.append(f"**{counts(everything)}.** Numbers are means over runs and their standard deviation.")
+    parts.append(f"**{sentence(everything)}** Numbers are means over runs and their standard deviation.")
     for item in study.items:
         if item.name in findings:
             parts += _short_item(

@@ -16,11 +16,10 @@ VERDICTS = "verdicts.json"
 Row = dict[str, Any]
 
 
-def rows(study: StudyFolder, means: Means) -> list[Row]:
-    """Return what became of every claim of a study, item by item."""
-    return [
-        {"item": item["name"], **asdict(check)} for item in study.tables["item"] for check in study.checks(item, means)
-    ]
+def rows(study: StudyFolder, means: Means, only: str | None = None) -> list[Row]:
+    """Return what became of every claim of a study, item by item; of one item where `only` names it."""
+    items = [item for item in study.tables["item"] if only in {None, item["name"]}]
+    return [{"item": item["name"], **asdict(check)} for item in items for check in study.checks(item, means)]
 
 
 def differences(study: StudyFolder) -> list[str]:

@@ -28,6 +28,8 @@ class Selection:
     where: Mapping[str, Any] = field(default_factory=dict)
     steps: Sequence[Sequence[Any]] = ()
     """What is done to the numbers, in turn; see `STEPS`."""
+    loose: bool = False
+    """Whether axes of `where` that a sweep does not have are left out: those of another sweep's points."""
 
     @classmethod
     def of(cls, tables: Mapping[str, Any]) -> "Selection":
@@ -43,7 +45,7 @@ class Selection:
         named = {name: other[name] for name in (SWEEP, METRIC, GROUP) if name in other}
         places = {axis: value for axis, value in other.items() if axis not in named}
         where = {axis: value for axis, value in ({**self.where, **places}).items() if value != EVERY}
-        return dataclasses.replace(self, where=where, **named)
+        return dataclasses.replace(self, where=where, loose=self.loose or SWEEP in named, **named)
 
     def unit(self, means: Means) -> Unit:
         """Return the unit of the numbers after all steps."""
@@ -75,7 +77,10 @@ class Selection:
     def _chosen(self, means: Means) -> list[Cell]:
         found = []
         for sweep, metric, group in itertools.product(*map(_list, (self.sweep, self.metric, self.group))):
-            cells = means.cells(sweep, metric, group, **self.where)
+            where = self.where
+            if self.loose:
+                where = {axis: value for axis, value in where.items() if axis in means.axes(sweep)}
+            cells = means.cells(sweep, metric, group, **where)
             more = {
                 name: value
                 for name, value, given in (
