@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import kinds, machine, queues
+from benchmarks import kinds, machine, queues, steps
 from benchmarks.common import Document, paragraph, table, yes
 
 # Ratios of processor time: what is required, and what is aimed at.
@@ -43,6 +43,8 @@ def render(document: Document, instructions: Document) -> str:
         *_kinds(document["kinds"]),
         "## Where the time goes",
         *_hotspots(document["hotspots"]),
+        "## What the last steps gave",
+        *steps.section(),
         "## Start-up of the command",
         *_startup(document["startup"]),
     ]
@@ -100,7 +102,7 @@ def _comparison(numbers: dict[str, Any]) -> list[str]:
 
 def _bare(numbers: dict[str, Any] | None) -> list[str]:
     if numbers is None:
-        return ["Not measured: needs cargo."]
+        return ["Not measured."]
     ratio = numbers["engine_ns"] / numbers["bare_ns"]
     verdict = "Reached." if ratio <= BARE_LIMIT else "**Not reached.**"
     return [

@@ -62,7 +62,7 @@ impl Bare {
             self.flows[flow].next += 1;
             let start = self.free_at.max(now);
             if start - now > LIMIT_NANOS {
-                continue;
+                break;
             }
             self.flows[flow].outstanding += 1;
             self.free_at = start + PACKET_NANOS;
