@@ -68,7 +68,7 @@ def exact(case: Case, recording: Recording) -> dict[str, Any]:
     kernel, ours = recorded(recording), Replayer(case, recording).fates()
     same = (kernel.left == ours.left) & (kernel.marked == ours.marked)
     both = kernel.left & ours.left
-    in_order = _longest_rising(ours.place[both][np.argsort(kernel.place[both])])
+    in_order = longest_rising(ours.place[both][np.argsort(kernel.place[both])])
     different = np.flatnonzero(~same)
     return {
         "packets": recording.packets,
@@ -83,7 +83,7 @@ def exact(case: Case, recording: Recording) -> dict[str, Any]:
     }
 
 
-def _longest_rising(values: NDArray[np.int64]) -> int:
+def longest_rising(values: NDArray[np.int64]) -> int:
     """Return the length of the longest rising subsequence: how many packets need not move to have the same order."""
     ends: list[int] = []
     for value in values.tolist():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -56,7 +55,8 @@ _CONTROLS = {
 }
 _CONSTANTS = {"TCP_INFINITE_SSTHRESH": INFINITE}
 
-# Sysctls that scripts set to other values than the kernel's own, and that mean nothing to a sender of whole segments.
+# Sysctls that mean nothing to a sender of whole segments, that Sojourn has no option for (tcp_early_retrans, tcp_recovery,
+# tcp_frto), or that the handshake tells as well (tcp_sack, tcp_timestamps, tcp_ecn).
 _HARMLESS = re.compile(
     r"tcp_(rmem|wmem|syn_retries|synack_retries|fack|reordering|tso_win_divisor|min_tso_segs|ecn_option|notsent_lowat"
     r"|fastopen\w*|syncookies|pacing_(ss|ca)_ratio|frto|dsack|sack|timestamps|early_retrans|recovery|ecn"
@@ -296,8 +296,3 @@ class _Walk:
         if rest and not whole:
             raise OutOfScopeError(f"line {event.line}: {sequence} is no boundary of a whole segment")
         return number + bool(rest)
-
-
-def counted(verdicts: Sequence[Verdict]) -> Counter[str]:
-    """Return how many scripts came out in which way."""
-    return Counter(verdict.outcome for verdict in verdicts)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.kernel.compare import longest_rising
 from benchmarks.senders.cases import WORKLOADS, Sender
 from benchmarks.senders.packets import PAYLOAD_BYTES
 from benchmarks.senders.recording import INFINITE, KINDS, Column, Connection
@@ -89,7 +90,7 @@ def compare(sender: Sender, workload: str, connection: Connection) -> dict[str, 
         "again": int(np.count_nonzero(connection.nth)),
         "sent_again": int(np.count_nonzero(ours.nth)),
         "acks": int(np.count_nonzero(acks)),
-        "same_segments": _longest_rising(same[:, 1]) / all_sent,
+        "same_segments": longest_rising(same[:, 1]) / all_sent,
         "same_moments": int(np.count_nonzero(np.abs(late_ns) <= AT_ONCE_NS)) / all_sent,
         "same_windows": float(np.mean(same_window)),
         "same_thresholds": float(np.mean(same_threshold)),
@@ -112,14 +113,6 @@ def _same_threshold(kernel: Column, ours: NDArray[np.float64]) -> NDArray[np.boo
     unset = kernel >= INFINITE
     same: NDArray[np.bool_] = np.where(unset, ours >= INFINITE, np.floor(ours + 1e-9) == kernel)
     return same
-
-
-def _longest_rising(values: Column) -> int:
-    ends: list[int] = []
-    for value in values.tolist():
-        at = int(np.searchsorted(ends, value))
-        ends[at : at + 1] = [value]
-    return len(ends)
 
 
 def _first_state(kernel: Connection, ours: Replayed, same: NDArray[np.bool_]) -> str | None:
