@@ -55,8 +55,8 @@ _CONTROLS = {
 }
 _CONSTANTS = {"TCP_INFINITE_SSTHRESH": INFINITE}
 
-# Sysctls that mean nothing to a sender of whole segments, that Sojourn has no option for (tcp_early_retrans, tcp_recovery,
-# tcp_frto), or that the handshake tells as well (tcp_sack, tcp_timestamps, tcp_ecn).
+# Sysctls that mean nothing to a sender of whole segments, that Sojourn has no option for (tcp_early_retrans,
+# tcp_recovery, tcp_frto), or that the handshake tells as well (tcp_sack, tcp_timestamps, tcp_ecn).
 _HARMLESS = re.compile(
     r"tcp_(rmem|wmem|syn_retries|synack_retries|fack|reordering|tso_win_divisor|min_tso_segs|ecn_option|notsent_lowat"
     r"|fastopen\w*|syncookies|pacing_(ss|ca)_ratio|frto|dsack|sack|timestamps|early_retrans|recovery|ecn"
