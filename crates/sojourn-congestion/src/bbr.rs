@@ -14,7 +14,7 @@ mod window;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
+use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, Rounds, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
@@ -275,17 +275,33 @@ impl Control for Bbr {
         }
     }
 
-    /// `bbr_cwnd_event`: the window stays, and what is known of the path is not exceeded. A SYN that was lost does lower
-    /// the initial window.
-    fn on_restart(&mut self, initial_window: f64) {
-        if self.delivered == 0 {
-            self.window = initial_window;
+    /// `bbr_undo_cwnd`: the window comes back as the repair ends.
+    fn on_undo(&mut self, _undo: &Undo) {
+        self.full_bandwidth = 0.0;
+        self.full_rounds = 0;
+        self.policer.reset();
+    }
+
+    /// `bbr_cwnd_event`: the window stays, what is known of the path is not exceeded, and an emptied path may have been
+    /// empty for long enough by now.
+    fn on_start(&mut self, start: &Start) {
+        if !start.app_limited {
             return;
         }
         self.idle_restart = true;
-        if self.mode == Mode::ProbeBandwidth {
-            self.pacing.follow(self.estimate() * self.settings.below_bandwidth, self.full);
+        self.aggregation.restart(start.now);
+        match self.mode {
+            Mode::ProbeBandwidth => self.pacing.follow(self.estimate() * self.settings.below_bandwidth, self.full),
+            Mode::ProbeRtt => self.check_probe_rtt_done(start.now),
+            Mode::Startup | Mode::Drain => {}
         }
+    }
+
+    /// The window follows from the model (`cong_control`).
+    fn on_app_limited(&mut self, _limited: &AppLimited) {}
+
+    fn set_window(&mut self, window: f64, _threshold: f64) {
+        self.window = window;
     }
 
     #[inline]

@@ -14,7 +14,7 @@ mod window;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Lost, Path, RateSample, Signal};
+use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
 use losses::Bounds;
 use probe::Probing;
@@ -257,9 +257,6 @@ impl Control for Bbr3 {
         let seen = Seen { now: ack.now, sample, rate: sample.per_second(), app_limited, in_flight };
         self.delivered = sample.total_delivered;
         self.window_used[0] |= ack.flight + 1.0 > self.window;
-        if self.idle_restart {
-            self.aggregation.restart(ack.sent);
-        }
         self.update_latest_delivery(&seen);
         self.update_congestion_signals(&seen);
         self.update_aggregation(&seen);
@@ -308,17 +305,31 @@ impl Control for Bbr3 {
         }
     }
 
-    /// `HandleRestartFromIdle()`: the window stays, and what is known of the path is not exceeded. A SYN that was lost
-    /// does lower the initial window.
-    fn on_restart(&mut self, initial_window: f64) {
-        if self.delivered == 0 {
-            self.window = initial_window;
+    /// `HandleSpuriousLossDetection()`: what the loss said is forgotten.
+    fn on_undo(&mut self, _undo: &Undo) {
+        self.forget_loss();
+    }
+
+    /// `HandleRestartFromIdle()`: the window stays, what is known of the path is not exceeded, and a drained path may have
+    /// been drained for long enough by now.
+    fn on_start(&mut self, start: &Start) {
+        if !start.app_limited {
             return;
         }
         self.idle_restart = true;
+        self.aggregation.restart(start.now);
         if self.state.probes_bandwidth() {
             self.pacing.follow(self.bandwidth * self.settings.below_bandwidth, self.full.ever);
+        } else if self.state == State::ProbeRtt {
+            self.check_probe_rtt_done(start.now);
         }
+    }
+
+    /// The window follows from the model.
+    fn on_app_limited(&mut self, _limited: &AppLimited) {}
+
+    fn set_window(&mut self, window: f64, _threshold: f64) {
+        self.window = window;
     }
 
     #[inline]

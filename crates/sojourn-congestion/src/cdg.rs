@@ -25,7 +25,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use crate::reno::Reno;
 use crate::rounds::Rounds;
 use gradient::{Extremes, Gradients};
@@ -371,21 +371,29 @@ impl Control for Cdg {
         self.reno.reduce(event.signal, kept);
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.reno = Reno::new(initial_window);
-        self.shadow = initial_window;
-        self.round = None;
-        self.several = 0;
-        self.gradients.clear();
-        self.easing = false;
-        self.repaired = false;
-        self.queue = Queue::Unknown;
-        self.backoffs = 0;
-        self.hystart = HyStart::default();
+    /// Linux: `CA_EVENT_CWND_RESTART` leaves nothing but the window, the one before as the shadow.
+    fn on_start(&mut self, start: &Start) {
+        let window = self.reno.window;
+        if start.unused.leave_of(self) {
+            self.shadow = window;
+            self.round = None;
+            self.several = 0;
+            self.gradients.clear();
+            self.easing = false;
+            self.repaired = false;
+            self.queue = Queue::Unknown;
+            self.backoffs = 0;
+            self.hystart = HyStart::default();
+            self.rounds.restart(start.now);
+        }
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

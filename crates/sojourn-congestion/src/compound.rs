@@ -14,7 +14,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Repair, Signal, Start};
 use crate::newreno::{self, Growth};
 use crate::reno::LEAST_THRESHOLD;
 use crate::rounds::Rounds;
@@ -176,17 +176,23 @@ impl Control for Compound {
         self.forget_round();
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
-    fn on_recovered(&mut self, flight: f64) {
-        self.fall_back(self.threshold.min(flight.max(1.0) + 1.0));
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        if recovered.repair == Repair::Partial {
+            self.fall_back(recovered.window(self.window(), self.threshold));
+        }
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.fall_back(initial_window);
-        self.threshold = f64::INFINITY;
-        self.rounds = Rounds::default();
+    /// What was measured of the round before is old.
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
+        self.rounds.restart(start.now);
         self.out = 0.0;
         self.forget_round();
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.fall_back(window);
+        self.threshold = threshold;
     }
 
     #[inline]

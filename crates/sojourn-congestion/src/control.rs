@@ -22,11 +22,39 @@ pub trait Control {
     /// the acknowledgement that decided, or before [`on_congestion`](Control::on_congestion) of a timeout.
     fn on_lost(&mut self, _lost: &Lost) {}
 
-    /// Loss recovery ended with `flight` segments still in flight.
-    fn on_recovered(&mut self, _flight: f64) {}
+    /// A repair ended, whichever way: see [`Recovered`]. Not called where it was needless: that is
+    /// [`on_undo`](Control::on_undo).
+    fn on_recovered(&mut self, _recovered: &Recovered) {}
 
-    /// The flow was idle and starts again: the window is back at `initial_window` segments.
-    fn on_restart(&mut self, initial_window: f64);
+    /// What led to the last [`on_congestion`](Control::on_congestion) turned out to be no loss: the window is to be what
+    /// it was before, and what was sent since may have opened it further.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.set_window(self.window().max(undo.window), self.slow_start_threshold().max(undo.threshold));
+    }
+
+    /// A new segment is about to be sent while nothing is outstanding, so that no acknowledgement has kept time (Linux:
+    /// `CA_EVENT_TX_START`). Not called for the first segment of a connection.
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
+    }
+
+    /// There is less to send than the window allows. Called when sending ends for that reason, and where the transport
+    /// validates windows (RFC 2861) after each retransmission timeout of such a time, then with what it leaves.
+    fn on_app_limited(&mut self, limited: &AppLimited) {
+        limited.unused.leave_of(self);
+    }
+
+    /// The first SYN was not answered in time: the initial window is one segment (RFC 5681 section 3.1).
+    fn on_syn_lost(&mut self) {
+        self.set_window(1.0, self.slow_start_threshold());
+    }
+
+    /// The connection ends: nothing is called after this.
+    fn on_closed(&mut self, _now: Time) {}
+
+    /// Sets window and slow-start threshold, in segments, where the transport decides on them and not the control, as a
+    /// kernel does above its modules. A control whose window follows from a model may ignore either.
+    fn set_window(&mut self, window: f64, threshold: f64);
 
     /// The congestion window (cwnd) in segments.
     fn window(&self) -> f64;
@@ -220,4 +248,139 @@ pub enum Signal {
         /// Whether the timer had already fired for this segment (RFC 5681 equation 4's exception).
         repeated: bool,
     },
+}
+
+/// A repair that ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Recovered {
+    /// The time.
+    pub now: Time,
+    /// What was repaired.
+    pub repair: Repair,
+    /// Segments still outstanding (FlightSize of RFC 5681).
+    pub flight: f64,
+}
+
+/// What was repaired, and with what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repair {
+    /// Losses, by partial acknowledgements: the full acknowledgement leaves little in flight.
+    Partial,
+    /// Losses, with a scoreboard that kept what is in flight at the window (RFC 6675).
+    Selective,
+    /// All that was outstanding when the retransmission timer went off.
+    Timeout,
+}
+
+impl Recovered {
+    /// The window at the end of a repair that began with a reduction to `threshold`: RFC 6582 section 3.2 step 3 (1)
+    /// allows one segment more than is in flight after partial acknowledgements, which would otherwise let a window go
+    /// at once; with a scoreboard, and after a timeout, `window` is what is right already.
+    #[inline]
+    pub(crate) fn window(&self, window: f64, threshold: f64) -> f64 {
+        match self.repair {
+            Repair::Partial => threshold.min(self.flight.max(1.0) + 1.0),
+            Repair::Selective | Repair::Timeout => window,
+        }
+    }
+}
+
+/// What a needless reduction is taken back to.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Undo {
+    /// The time.
+    pub now: Time,
+    /// The window before it, in segments.
+    pub window: f64,
+    /// The slow-start threshold before it, in segments.
+    pub threshold: f64,
+}
+
+/// Sending starts again.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Start {
+    /// The time.
+    pub now: Time,
+    /// Since the last segment was sent.
+    pub idle: Span,
+    /// The retransmission timeout.
+    pub timeout: Span,
+    /// Whether the application, rather than the window, had stopped sending.
+    pub app_limited: bool,
+    /// What the transport leaves of the window.
+    pub unused: Unused,
+}
+
+/// The application, or the receiver, limits sending.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct AppLimited {
+    /// The time.
+    pub now: Time,
+    /// What the transport leaves of the window.
+    pub unused: Unused,
+}
+
+/// What a transport leaves of a window that was not used for a while.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Unused {
+    /// All of it.
+    Keep,
+    /// RFC 5681 section 4.1: cwnd is at most RW, and ssthresh stays.
+    Restart {
+        /// RW in segments.
+        window: f64,
+    },
+    /// RFC 2861 section 3.2 as in Linux (`tcp_cwnd_restart`): cwnd is halved once for each timeout that passed, but not
+    /// below RW; ssthresh is at least 3/4 of what it was.
+    Halve {
+        /// RW in segments.
+        window: f64,
+        /// Timeouts that have passed.
+        times: u32,
+    },
+    /// RFC 2861 section 3.2 as in Linux (`tcp_cwnd_application_limited`): cwnd is the mean of itself and what was used,
+    /// or RW where that is more; ssthresh is at least 3/4 of what it was.
+    Average {
+        /// RW or what was used, in segments, whichever is more.
+        used: f64,
+    },
+}
+
+impl Unused {
+    /// What it leaves of a window and of a slow-start threshold.
+    pub fn left(self, window: f64, threshold: f64) -> (f64, f64) {
+        match self {
+            Unused::Restart { window: restart } => (window.min(restart), threshold),
+            Unused::Halve { window: restart, times } => {
+                let restart = restart.min(window);
+                let mut left = window;
+                for _ in 0..times {
+                    if left <= restart {
+                        break;
+                    }
+                    left = (left / 2.0).floor();
+                }
+                (left.max(restart), threshold.max(Unused::three_quarters(window)))
+            }
+            Unused::Average { used } if used < window => {
+                (((window + used) / 2.0).floor(), threshold.max(Unused::three_quarters(window)))
+            }
+            Unused::Keep | Unused::Average { .. } => (window, threshold),
+        }
+    }
+
+    /// Applies it to `control`. Whether that lowered its window.
+    pub(crate) fn leave_of<C: Control + ?Sized>(self, control: &mut C) -> bool {
+        let before = (control.window(), control.slow_start_threshold());
+        let left = self.left(before.0, before.1);
+        if left != before {
+            control.set_window(left.0, left.1);
+        }
+        left.0 < before.0
+    }
+
+    /// `tcp_current_ssthresh`.
+    fn three_quarters(window: f64) -> f64 {
+        (window / 2.0).floor() + (window / 4.0).floor()
+    }
 }

@@ -10,7 +10,7 @@
 //! the function starts at the present window.
 //!
 //! RFC 9438 sets the window to `W_est` where that is above `W_cubic(t)`; as the window was led by `W_cubic(t + RTT)` it
-//! may be larger than both and then stays. Undoing spurious reactions (section 4.9) needs a transport that detects them.
+//! may be larger than both and then stays.
 
 mod descriptor;
 #[cfg(test)]
@@ -19,7 +19,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start, Undo};
 use crate::hystart::SlowStart;
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -44,12 +44,22 @@ pub struct Cubic {
     /// `cwnd_prior`.
     prior: f64,
     epoch: Option<Epoch>,
+    /// What the last reduction changed beside the window and the threshold.
+    before: Option<Box<Before>>,
     /// Acknowledged segments since the last step of a window in whole segments.
     credit: f64,
     /// Least RTT since the last timeout.
     least_rtt: Span,
     slow_start: SlowStart,
     settings: Settings,
+}
+
+/// What section 4.9 restores.
+#[derive(Clone, Debug)]
+struct Before {
+    max: f64,
+    prior: f64,
+    epoch: Option<Epoch>,
 }
 
 /// A stage of congestion avoidance.
@@ -84,8 +94,17 @@ struct Settings {
     whole: bool,
     keeps_credit: bool,
     first_growth: f64,
-    idle_counts: bool,
+    idle_time: IdleTime,
+    undoes_all: bool,
     slow_start_limit: f64,
+}
+
+/// Time in which the application limits sending.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum IdleTime {
+    LeftOut,
+    GapsLeftOut,
+    Counts,
 }
 
 /// How fast Reno's estimate grows.
@@ -123,7 +142,12 @@ impl Cubic {
             whole: params.choice("arithmetic") == "whole",
             keeps_credit: params.choice("spare_credit") == "kept",
             first_growth: number_or_infinite("first_growth"),
-            idle_counts: params.choice("idle_time") == "counts",
+            idle_time: match params.choice("idle_time") {
+                "left-out" => IdleTime::LeftOut,
+                "gaps-left-out" => IdleTime::GapsLeftOut,
+                _ => IdleTime::Counts,
+            },
+            undoes_all: params.choice("undo") == "all",
             slow_start_limit: number_or_infinite("slow_start_limit"),
         };
         if settings.mark_beta < settings.beta {
@@ -156,6 +180,7 @@ impl Cubic {
             max: 0.0,
             prior: 0.0,
             epoch: None,
+            before: None,
             credit: 0.0,
             least_rtt: Span::MAX,
             slow_start: SlowStart::named(params.choice("hystart")),
@@ -181,7 +206,7 @@ impl Cubic {
     #[inline]
     fn keep_time(&mut self, ack: &Ack) {
         if let Some(epoch) = &mut self.epoch {
-            if !ack.window_limited && !self.settings.idle_counts {
+            if !ack.window_limited && self.settings.idle_time == IdleTime::LeftOut {
                 epoch.began += ack.now.since(epoch.seen);
             }
             epoch.seen = ack.now;
@@ -330,6 +355,10 @@ impl Control for Cubic {
         let outstanding = if self.settings.reduce_window { self.window } else { event.flight };
         let beta = if event.signal == Signal::Ecn { self.settings.mark_beta } else { self.settings.beta };
         let kept = self.settings.round(outstanding * beta);
+        let epoch = self.epoch.take();
+        if self.settings.undoes_all && event.signal != (Signal::Timeout { repeated: true }) {
+            self.before = Some(Box::new(Before { max: self.max, prior: self.prior, epoch }));
+        }
         match event.signal {
             Signal::Loss | Signal::Ecn => {
                 self.remember();
@@ -347,26 +376,45 @@ impl Control for Cubic {
                 self.least_rtt = Span::MAX;
             }
         }
-        self.epoch = None;
         if !self.settings.keeps_credit {
             self.credit = 0.0;
         }
         self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
-    fn on_recovered(&mut self, flight: f64) {
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.window = recovered.window(self.window, self.threshold);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = f64::INFINITY;
-        self.max = 0.0;
-        self.epoch = None;
-        self.credit = 0.0;
-        self.least_rtt = Span::MAX;
-        self.slow_start.restart();
+    /// Section 4.9: it is as if nothing had happened.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.set_window(self.window.max(undo.window), self.threshold.max(undo.threshold));
+        if let Some(before) = self.before.take() {
+            self.max = before.max;
+            self.prior = before.prior;
+            self.epoch = before.epoch;
+        }
+    }
+
+    /// Section 4.2 for a time without acknowledgements (Linux: `cubictcp_cwnd_event`). A window that was
+    /// lowered begins a stage of its own; Linux continues the old one.
+    fn on_start(&mut self, start: &Start) {
+        if let Some(epoch) = &mut self.epoch {
+            match self.settings.idle_time {
+                IdleTime::LeftOut => epoch.began += start.now.since(epoch.seen),
+                IdleTime::GapsLeftOut => epoch.began = start.now.min(epoch.began + start.idle),
+                IdleTime::Counts => {}
+            }
+            epoch.seen = start.now;
+        }
+        if start.unused.leave_of(self) && self.settings.idle_time == IdleTime::LeftOut {
+            self.epoch = None;
+        }
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = self.settings.round(window);
+        self.threshold = threshold;
     }
 
     #[inline]

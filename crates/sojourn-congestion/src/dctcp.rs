@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};
+use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal};
 use crate::newreno::{self, Growth, Halve};
 use crate::rounds::Rounds;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
@@ -109,7 +109,6 @@ pub struct Dctcp {
 #[derive(Clone, Debug)]
 struct Settings {
     gain: f64,
-    initial_alpha: f64,
     alpha_steps: Option<f64>,
     hold_round_trip: bool,
     loss_halves: bool,
@@ -122,11 +121,10 @@ impl Dctcp {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Dctcp, ParameterError> {
-        let initial_alpha = params.number("initial_alpha");
         Ok(Dctcp {
             window: path.initial_window,
             threshold: f64::INFINITY,
-            alpha: initial_alpha,
+            alpha: params.number("initial_alpha"),
             rounds: Rounds::default(),
             acked: 0.0,
             marked: 0.0,
@@ -134,7 +132,6 @@ impl Dctcp {
             growth: Growth::new(params),
             settings: Settings {
                 gain: params.number("gain"),
-                initial_alpha,
                 alpha_steps: (!params.is_auto("alpha_steps")).then(|| params.integer("alpha_steps") as f64),
                 hold_round_trip: params.choice("hold") == "round-trip",
                 loss_halves: params.choice("loss") == "halves",
@@ -211,19 +208,13 @@ impl Control for Dctcp {
         }
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
-    fn on_recovered(&mut self, flight: f64) {
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.window = recovered.window(self.window, self.threshold);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = f64::INFINITY;
-        self.alpha = self.settings.initial_alpha;
-        self.rounds = Rounds::default();
-        self.acked = 0.0;
-        self.marked = 0.0;
-        self.held = Time::ZERO;
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = window;
+        self.threshold = threshold;
     }
 
     #[inline]

@@ -19,7 +19,7 @@
 mod tests;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -142,9 +142,13 @@ impl Control for FairLedbat {
         }
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
         self.current.clear();
+    }
+
+    fn set_window(&mut self, window: f64, _threshold: f64) {
+        self.window = window;
     }
 
     #[inline]

@@ -116,15 +116,6 @@ impl SlowStart {
             SlowStart::Hybrid(_) => {}
         }
     }
-
-    /// The flow starts as new.
-    pub(crate) fn restart(&mut self) {
-        match self {
-            SlowStart::Standard => {}
-            SlowStart::PlusPlus(plus_plus) => *plus_plus = PlusPlus::new(),
-            SlowStart::Hybrid(hybrid) => hybrid.restart(),
-        }
-    }
 }
 
 impl PlusPlus {

@@ -19,7 +19,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::reno::Reno;
 use crate::rounds::Rounds;
 use sojourn_core::registry::{ParameterError, Params};
@@ -181,13 +181,12 @@ impl Control for Illinois {
         }
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    /// Delays, alpha and beta stay, as in Linux.
-    fn on_restart(&mut self, initial_window: f64) {
-        self.reno = Reno::new(initial_window);
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! What holds for every loss-based control, whatever happens to it: for the tests.
 
 use crate::script::{Script, ack, params};
-use crate::{Ack, Congestion, Control, Signal};
+use crate::{Ack, Congestion, Control, Repair, Signal, Unused};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use sojourn_core::Span;
@@ -13,7 +13,17 @@ enum Event {
     Ack { acked: u32, flight: u32, limited: bool, recovery: bool, marked: bool, queue: u64 },
     Signal(Signal, u32),
     Recovered(u32),
-    Restart,
+    Start(u64, Unused),
+    Undo,
+}
+
+fn unused() -> impl Strategy<Value = Unused> {
+    prop_oneof![
+        Just(Unused::Keep),
+        (1u32..11).prop_map(|window| Unused::Restart { window: f64::from(window) }),
+        (1u32..11, 1u32..9).prop_map(|(window, times)| Unused::Halve { window: f64::from(window), times }),
+        (1u32..99).prop_map(|used| Unused::Average { used: f64::from(used) }),
+    ]
 }
 
 fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
@@ -30,7 +40,8 @@ fn events() -> impl Strategy<Value = Vec<(u64, Event)>> {
         ),
         2 => (signal, 0u32..100).prop_map(|(signal, flight)| Event::Signal(signal, flight)),
         2 => (0u32..100).prop_map(Event::Recovered),
-        1 => Just(Event::Restart),
+        1 => (0u64..5000, unused()).prop_map(|(millis, unused)| Event::Start(millis, unused)),
+        1 => Just(Event::Undo),
     ];
     prop::collection::vec((0u64..100, event), 1..400)
 }
@@ -45,6 +56,8 @@ pub(crate) fn only_when_used(ack: &Ack, most: f64) -> f64 {
 /// - The window is finite and at least 1.
 /// - An acknowledgement grows it by at most what `growth` says of it and the window before.
 /// - A signal never opens it beyond 2; a timeout leaves 1 and a threshold of at least 2.
+/// - Sending that starts again leaves what the transport says at most, and no lower threshold than that.
+/// - A reduction that is taken back gives the window back.
 /// - The same events make the same windows.
 pub(crate) fn hold(descriptor: &'static Descriptor, growth: impl Fn(&Ack, f64) -> f64) {
     for preset in descriptor.presets {
@@ -70,6 +83,7 @@ fn lead(
     let mut windows = Vec::new();
     // A recovery ends before acknowledgements count again.
     let mut repairing = false;
+    let mut reduced_from = None;
     for &(millis, event) in events {
         script.now += Span::from_millis(millis);
         let before = script.window();
@@ -90,6 +104,9 @@ fn lead(
             }
             Event::Signal(signal, flight) => {
                 let flight = f64::from(flight).min(before);
+                if signal != (Signal::Timeout { repeated: true }) {
+                    reduced_from = Some((before, script.control.slow_start_threshold()));
+                }
                 let smoothed_rtt = Span::from_millis(50);
                 script.control.on_congestion(&Congestion {
                     now: script.now,
@@ -107,14 +124,26 @@ fn lead(
             }
             Event::Recovered(flight) if repairing => {
                 repairing = false;
-                script.control.on_recovered(f64::from(flight));
+                script.recovered(Repair::Partial, f64::from(flight));
                 prop_assert!(script.window() <= script.control.slow_start_threshold());
             }
             Event::Recovered(_) => {}
-            Event::Restart => {
+            Event::Start(millis, unused) => {
                 repairing = false;
-                script.control.on_restart(10.0);
-                prop_assert_eq!(script.window(), 10.0);
+                let threshold = script.control.slow_start_threshold();
+                script.start(Span::from_millis(millis), unused);
+                let (most, least_threshold) = unused.left(before, threshold);
+                prop_assert!(script.window() <= most, "{event:?} at {before}: {}", script.window());
+                prop_assert!(
+                    script.control.slow_start_threshold() >= least_threshold,
+                    "{event:?} forgets the threshold"
+                );
+            }
+            Event::Undo => {
+                repairing = false;
+                let Some((window, threshold)) = reduced_from.take() else { continue };
+                script.undo(window, threshold);
+                prop_assert!(script.window() >= window.floor() && script.window() <= before.max(window));
             }
         }
         prop_assert!(script.window() >= 1.0 && script.window().is_finite(), "{event:?}: {}", script.window());

@@ -22,7 +22,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
 use history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -245,10 +245,19 @@ impl Control for Ledbat {
         self.restart_count();
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.begin(initial_window);
+    /// Below the threshold slow start brings the window back, where there is one.
+    fn on_start(&mut self, start: &Start) {
+        if start.unused.leave_of(self) {
+            self.window = self.window.min(self.settings.initial_window);
+            self.in_slow_start = self.settings.slow_start && self.window < self.threshold;
+            self.restart_count();
+        }
         self.current.clear();
-        self.heard = None;
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = if self.steps == Steps::Fractions { window } else { window.floor().max(1.0) };
+        self.threshold = threshold;
     }
 
     #[inline]

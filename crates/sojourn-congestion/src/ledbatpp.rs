@@ -20,7 +20,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -232,11 +232,17 @@ impl Control for LedbatPlusPlus {
         }
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = f64::INFINITY;
-        self.phase = Phase::FirstSlowStart;
+    /// Slow start brings the window back.
+    fn on_start(&mut self, start: &Start) {
+        if start.unused.leave_of(self) && self.phase == Phase::Steady {
+            self.phase = Phase::Return { began: None };
+        }
         self.current.clear();
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = window;
+        self.threshold = threshold;
     }
 
     #[inline]

@@ -35,7 +35,10 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 
-pub use control::{Ack, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal};
+pub use control::{
+    Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Recovered, Repair, Signal, Start, Undo,
+    Unused,
+};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -92,11 +95,26 @@ macro_rules! controls {
             fn on_lost(&mut self, lost: &Lost) {
                 match self { $(AnyControl::$name(control) => control.on_lost(lost)),+ }
             }
-            fn on_recovered(&mut self, flight: f64) {
-                match self { $(AnyControl::$name(control) => control.on_recovered(flight)),+ }
+            fn on_recovered(&mut self, recovered: &Recovered) {
+                match self { $(AnyControl::$name(control) => control.on_recovered(recovered)),+ }
             }
-            fn on_restart(&mut self, initial_window: f64) {
-                match self { $(AnyControl::$name(control) => control.on_restart(initial_window)),+ }
+            fn on_undo(&mut self, undo: &Undo) {
+                match self { $(AnyControl::$name(control) => control.on_undo(undo)),+ }
+            }
+            fn on_start(&mut self, start: &Start) {
+                match self { $(AnyControl::$name(control) => control.on_start(start)),+ }
+            }
+            fn on_app_limited(&mut self, limited: &AppLimited) {
+                match self { $(AnyControl::$name(control) => control.on_app_limited(limited)),+ }
+            }
+            fn on_syn_lost(&mut self) {
+                match self { $(AnyControl::$name(control) => control.on_syn_lost()),+ }
+            }
+            fn set_window(&mut self, window: f64, threshold: f64) {
+                match self { $(AnyControl::$name(control) => control.set_window(window, threshold)),+ }
+            }
+            fn on_closed(&mut self, now: Time) {
+                match self { $(AnyControl::$name(control) => control.on_closed(now)),+ }
             }
             #[inline]
             fn window(&self) -> f64 {
@@ -217,6 +235,73 @@ mod tests {
             let told = advice(unwise);
             assert_eq!(told.iter().map(|advice| advice.parameter).collect::<Vec<_>>(), [parameter], "{control}");
         }
+    }
+
+    /// RFC 5681 section 4.1 and Linux's `tcp_cwnd_restart`: a pause never raises a window, and a threshold that was learnt
+    /// stays. Controls that follow a model of the path keep their window, and libutp has a rule of its own.
+    #[test]
+    fn a_pause_raises_no_window_and_forgets_no_threshold() {
+        let second = Span::from_secs(1);
+        for descriptor in DESCRIPTORS {
+            let own = ["bbr", "bbr3", "libutp"].contains(&descriptor.name);
+            let slow_starts = !["ledbat", "fledbat"].contains(&descriptor.name);
+            for name in descriptor.presets.iter().map(|preset| preset.name) {
+                let used = || {
+                    let mut script = Script::new(&params(descriptor, name, &[]));
+                    script.table(&[Round::Queue(0); 6]);
+                    script.table(&[Round::Loss(0), Round::Queue(0)]);
+                    script
+                };
+                for unused in [
+                    Unused::Keep,
+                    Unused::Restart { window: 2.0 },
+                    Unused::Restart { window: 1000.0 },
+                    Unused::Halve { window: 2.0, times: 2 },
+                    Unused::Average { used: 3.0 },
+                ] {
+                    let mut script = used();
+                    let (window, threshold) = (script.window(), script.control.slow_start_threshold());
+                    let (least, _) = unused.left(window, threshold);
+                    script.now += second;
+                    script.start(second, unused);
+                    let whose = format!("{} {name} after {unused:?}", descriptor.name);
+                    assert!(script.window() <= window, "{whose}: {} of {window}", script.window());
+                    let kept = script.control.slow_start_threshold();
+                    assert!(own || !slow_starts || kept >= threshold.min(window), "{whose}: {kept} of {threshold}");
+                    assert!(own || (script.window() - least).abs() < 1.0, "{whose}: {} of {least}", script.window());
+                }
+            }
+        }
+    }
+
+    /// Two reductions of which the first turns out to be needless, and a timeout: the window is what it was.
+    #[test]
+    fn a_needless_reduction_is_taken_back() {
+        for descriptor in DESCRIPTORS.iter().filter(|descriptor| !["bbr", "bbr3"].contains(&descriptor.name)) {
+            for name in descriptor.presets.iter().map(|preset| preset.name) {
+                for signal in [Signal::Loss, Signal::Timeout { repeated: false }] {
+                    let mut script = Script::new(&params(descriptor, name, &[]));
+                    script.table(&[Round::Queue(0); 6]);
+                    let (window, threshold) = (script.window(), script.control.slow_start_threshold());
+                    script.congestion(signal);
+                    script.undo(window, threshold);
+                    let whose = format!("{} {name}", descriptor.name);
+                    assert!((script.window() - window).abs() < 1.0, "{whose}: {} of {window}", script.window());
+                    assert!(script.control.slow_start_threshold() >= threshold.min(window), "{whose}");
+                }
+            }
+        }
+    }
+
+    /// Linux halves once for each timeout that passed, but not below the restart window.
+    #[test]
+    fn unused_windows_decay_as_in_linux() {
+        let halved = |times| Unused::Halve { window: 10.0, times }.left(100.0, 60.0);
+        assert_eq!([1, 2, 3, 4, 9].map(halved), [(50.0, 75.0), (25.0, 75.0), (12.0, 75.0), (10.0, 75.0), (10.0, 75.0)]);
+        assert_eq!(Unused::Halve { window: 10.0, times: 5 }.left(8.0, 60.0), (8.0, 60.0));
+        assert_eq!(Unused::Restart { window: 10.0 }.left(100.0, 60.0), (10.0, 60.0));
+        assert_eq!(Unused::Average { used: 20.0 }.left(101.0, 60.0), (60.0, 75.0));
+        assert_eq!(Unused::Average { used: 20.0 }.left(20.0, 60.0), (20.0, 60.0));
     }
 
     #[test]

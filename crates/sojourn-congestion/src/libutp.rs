@@ -24,7 +24,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, AppLimited, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use drift::Drift;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -204,8 +204,23 @@ impl Control for Libutp {
         }
     }
 
-    fn on_restart(&mut self, _initial_window: f64) {
-        self.window = self.window.min(self.settings.packet);
+    /// The library's timer goes on without packets, twice as far apart each time, and each time lets the window decay by a
+    /// third; what the transport would leave is nothing to it (`UTPSocket::check_timeouts`).
+    fn on_start(&mut self, start: &Start) {
+        let mut left = start.idle;
+        let mut timeout = start.timeout;
+        while left >= timeout && self.window > self.settings.packet {
+            left = left.saturating_sub(timeout);
+            timeout = timeout * 2;
+            self.window = (self.window * 2.0 / 3.0).floor().max(self.settings.packet);
+        }
+    }
+
+    fn on_app_limited(&mut self, _limited: &AppLimited) {}
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = (window * self.settings.packet).floor().min(self.settings.max_window);
+        self.threshold = (threshold * self.settings.packet).min(self.settings.max_window);
     }
 
     #[inline]

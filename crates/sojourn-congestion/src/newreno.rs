@@ -7,7 +7,7 @@
 mod tests;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::hystart::{self, SlowStart};
 use crate::reno::Reno;
 use sojourn_core::Stream;
@@ -174,7 +174,6 @@ fn number_or_infinite(params: &Params, name: &str) -> f64 {
 #[derive(Clone, Debug)]
 pub struct NewReno {
     reno: Reno,
-    initial_threshold: f64,
     growth: Growth,
     halve: Halve,
     mark_leaves: f64,
@@ -187,10 +186,8 @@ impl NewReno {
     /// # Errors
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
-        let initial_threshold = number_or_infinite(params, "initial_threshold");
         Ok(NewReno {
-            reno: Reno { window: path.initial_window, threshold: initial_threshold },
-            initial_threshold,
+            reno: Reno { window: path.initial_window, threshold: number_or_infinite(params, "initial_threshold") },
             growth: Growth::new(params),
             halve: Halve::new(params),
             mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
@@ -223,13 +220,12 @@ impl Control for NewReno {
         self.slow_start.on_congestion(matches!(event.signal, Signal::Timeout { .. }));
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.reno = Reno { window: initial_window, threshold: self.initial_threshold };
-        self.slow_start.restart();
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

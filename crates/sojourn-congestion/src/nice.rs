@@ -15,7 +15,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use crate::vegas::{Backlog, Loss, Settings as VegasSettings, Vegas};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -50,6 +50,7 @@ impl Nice {
             leaves_by_eighth: false,
             lags: false,
             loss: Loss::Half,
+            forgets_base: false,
         };
         Ok(Nice {
             vegas: Vegas::with(settings, path)?,
@@ -111,13 +112,19 @@ impl Control for Nice {
         self.congested = 0.0;
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.vegas.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.vegas.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.vegas.restart(initial_window);
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
+        self.vegas.start(start);
         self.congested = 0.0;
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.vegas.reno.window = window;
+        self.vegas.reno.threshold = threshold;
     }
 
     #[inline]

@@ -237,8 +237,10 @@ impl Control for Prague {
         }
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        *self = Prague::begin(initial_window, self.mss_bytes, self.settings);
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = window;
+        self.least = self.least.min(window);
+        self.threshold = threshold;
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! The rules are those of [`newreno`](crate::newreno) with every acknowledged segment counted.
 
-use crate::control::Signal;
+use crate::control::{Recovered, Signal};
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
 pub(crate) const LEAST_THRESHOLD: f64 = 2.0;
@@ -48,8 +48,8 @@ impl Reno {
         }
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
-    pub(crate) fn recovered(&mut self, flight: f64) {
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+    /// A repair ended.
+    pub(crate) fn recovered(&mut self, recovered: &Recovered) {
+        self.window = recovered.window(self.window, self.threshold);
     }
 }

@@ -1,6 +1,6 @@
 //! A tiny path for the tests: leads a control through round trips that are written down.
 
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Recovered, Repair, Signal, Start, Undo, Unused};
 use sojourn_core::registry::{Descriptor, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 use std::fmt::Write;
@@ -31,6 +31,7 @@ pub(crate) struct Script {
     pub(crate) control: AnyControl,
     /// The time.
     pub(crate) now: Time,
+    params: Params,
 }
 
 /// `preset` of `descriptor` with some values changed.
@@ -64,12 +65,25 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
     }
 }
 
+fn built(params: &Params, initial_window: f64, seed: u64) -> AnyControl {
+    let path = Path { mss_bytes: 1460, initial_window, sack: true };
+    AnyControl::build(params, &path, Stream::new(seed, "control")).unwrap()
+}
+
 impl Script {
     /// A control with the given parameters, at time zero, for a transport with an initial window of 2.
     pub(crate) fn new(params: &Params) -> Script {
-        let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
-        let control = AnyControl::build(params, &path, Stream::new(1, "control")).unwrap();
-        Script { control, now: Time::ZERO }
+        Script::seeded(params, 2.0, 1)
+    }
+
+    /// The same for an initial window of `window` and a seed.
+    pub(crate) fn seeded(params: &Params, window: f64, seed: u64) -> Script {
+        Script { control: built(params, window, seed), now: Time::ZERO, params: params.clone() }
+    }
+
+    /// Forgets all: a new flow with a window of `window`.
+    pub(crate) fn begin(&mut self, window: f64) {
+        self.control = built(&self.params, window, 1);
     }
 
     /// The window in segments.
@@ -97,8 +111,8 @@ impl Script {
             Round::Loss(millis) => {
                 self.acknowledge(Span::from_millis(millis));
                 self.congestion(Signal::Loss);
-                let window = self.window();
-                self.control.on_recovered(window);
+                let flight = self.window();
+                self.recovered(Repair::Partial, flight);
             }
             Round::Mark(millis) => {
                 self.acknowledge(Span::from_millis(millis));
@@ -110,9 +124,25 @@ impl Script {
             }
             Round::Idle(secs) => {
                 self.now += Span::from_secs(secs);
-                self.control.on_restart(2.0);
+                self.start(Span::from_secs(secs), Unused::Restart { window: 2.0 });
             }
         }
+    }
+
+    /// A repair ends, now.
+    pub(crate) fn recovered(&mut self, repair: Repair, flight: f64) {
+        self.control.on_recovered(&Recovered { now: self.now, repair, flight });
+    }
+
+    /// Sending starts again after `idle`, now.
+    pub(crate) fn start(&mut self, idle: Span, unused: Unused) {
+        let timeout = Span::from_secs(1);
+        self.control.on_start(&Start { now: self.now, idle, timeout, app_limited: true, unused });
+    }
+
+    /// A reduction is taken back, now.
+    pub(crate) fn undo(&mut self, window: f64, threshold: f64) {
+        self.control.on_undo(&Undo { now: self.now, window, threshold });
     }
 
     /// A window's worth of single acknowledgements, spread over a round trip.

@@ -21,7 +21,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path};
+use crate::control::{Ack, Congestion, Control, Path, Recovered};
 use crate::newreno::Halve;
 use crate::reno::Reno;
 use delay::{Arithmetic, Delays, Level};
@@ -165,12 +165,12 @@ impl Control for TcpLp {
         self.watching = true;
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.reno = Reno::new(initial_window);
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

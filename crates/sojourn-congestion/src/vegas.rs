@@ -14,9 +14,10 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use descriptor::BASE_RTT;
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use crate::reno::Reno;
 use crate::rounds::Rounds;
 use sojourn_core::registry::{ParameterError, Params};
@@ -62,6 +63,7 @@ pub(crate) struct Settings {
     pub(crate) leaves_by_eighth: bool,
     pub(crate) lags: bool,
     pub(crate) loss: Loss,
+    pub(crate) forgets_base: bool,
 }
 
 /// How queued segments are counted.
@@ -108,6 +110,7 @@ impl Vegas {
                 "three-quarters" => Loss::ThreeQuarters,
                 _ => Loss::OneLess,
             },
+            forgets_base: params.choice("base_rtt") == "since-start",
         };
         Vegas::with(settings, path)
     }
@@ -242,12 +245,14 @@ impl Vegas {
         self.rounds.restart(event.now);
     }
 
-    /// The flow was idle.
-    pub(crate) fn restart(&mut self, initial_window: f64) {
-        self.reno = Reno::new(initial_window);
-        self.base = Span::MAX;
-        self.grows = true;
-        self.before = Sent { window: initial_window, flight: initial_window };
+    /// Sending starts again: what was measured of the round before is old, and in Linux the base RTT is too
+    /// (`tcp_vegas_init`).
+    pub(crate) fn start(&mut self, start: &Start) {
+        if self.settings.forgets_base {
+            self.base = Span::MAX;
+        }
+        self.before = Sent { window: self.reno.window, flight: self.reno.window };
+        self.rounds.restart(start.now);
         self.forget_round();
     }
 
@@ -288,12 +293,17 @@ impl Control for Vegas {
         self.restart_round(event);
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.restart(initial_window);
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
+        self.start(start);
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

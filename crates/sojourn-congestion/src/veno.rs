@@ -19,7 +19,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Start};
 use crate::reno::Reno;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream};
@@ -47,6 +47,7 @@ pub struct Veno {
     chance_leaves: f64,
     grows_as_reno: bool,
     reduces_flight: bool,
+    forgets_base: bool,
 }
 
 impl Veno {
@@ -66,6 +67,7 @@ impl Veno {
             chance_leaves: params.number("chance_leaves"),
             grows_as_reno: params.choice("growth") == "reno",
             reduces_flight: params.choice("loss_of") == "flight",
+            forgets_base: params.choice("base_rtt") == "since-start",
         })
     }
 
@@ -118,16 +120,22 @@ impl Control for Veno {
         self.least = Span::MAX;
     }
 
-    fn on_recovered(&mut self, flight: f64) {
-        self.reno.recovered(flight);
+    fn on_recovered(&mut self, recovered: &Recovered) {
+        self.reno.recovered(recovered);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.reno = Reno::new(initial_window);
-        self.base = Span::MAX;
+    /// Linux: `tcp_veno_init`.
+    fn on_start(&mut self, start: &Start) {
+        start.unused.leave_of(self);
+        if self.forgets_base {
+            self.base = Span::MAX;
+            self.samples = 0;
+        }
         self.least = Span::MAX;
-        self.samples = 0;
-        self.backlog = 0.0;
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.reno = Reno { window, threshold };
     }
 
     #[inline]

@@ -14,7 +14,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path, Signal};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Undo};
 use crate::newreno::Growth;
 use estimate::Bandwidth;
 use sojourn_core::registry::{ParameterError, Params};
@@ -131,22 +131,23 @@ impl Control for Westwood {
         }
     }
 
-    /// RFC 6582 section 3.2, step 3 (1): no more than one segment at once after a full acknowledgement.
-    fn on_recovered(&mut self, flight: f64) {
+    fn on_recovered(&mut self, recovered: &Recovered) {
         if self.repair == Repair::Losses {
             self.repair = Repair::None;
             self.apply();
+            self.window = self.threshold;
         }
-        self.window = self.threshold.min(flight.max(1.0) + 1.0);
+        self.window = recovered.window(self.window, self.threshold);
     }
 
-    fn on_restart(&mut self, initial_window: f64) {
-        self.window = initial_window;
-        self.threshold = f64::INFINITY;
-        self.bandwidth.restart();
-        self.least_rtt = None;
-        self.rtt = None;
+    fn on_undo(&mut self, undo: &Undo) {
         self.repair = Repair::None;
+        self.set_window(self.window.max(undo.window), self.threshold.max(undo.threshold));
+    }
+
+    fn set_window(&mut self, window: f64, threshold: f64) {
+        self.window = window;
+        self.threshold = threshold;
     }
 
     #[inline]

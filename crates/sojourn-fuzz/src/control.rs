@@ -2,7 +2,10 @@
 
 use crate::params::algorithm;
 use crate::tape::Tape;
-use sojourn_congestion::{Ack, AnyControl, Congestion, Control, DESCRIPTORS, Lost, Path, RateSample, Signal};
+use sojourn_congestion::{
+    Ack, AnyControl, AppLimited, Congestion, Control, DESCRIPTORS, Lost, Path, RateSample, Recovered, Repair, Signal,
+    Start, Undo, Unused,
+};
 use sojourn_core::{Span, Stream, Time};
 
 /// What is known of a flow that never was: true to itself in what a transport makes sure of.
@@ -14,6 +17,8 @@ struct Flow {
     max: Span,
     delivered: u64,
     lost: u64,
+    /// Window and threshold before the last reduction.
+    before: Option<(f64, f64)>,
 }
 
 impl Flow {
@@ -80,7 +85,43 @@ impl Flow {
         let flight = f64::from(tape.word() % 2000);
         let pipe = flight.min(f64::from(tape.word() % 2000));
         let smoothed_rtt = self.smoothed;
+        self.before = Some((self.control.window(), self.control.slow_start_threshold()));
         self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe, smoothed_rtt });
+    }
+
+    fn recover(&mut self, tape: &mut Tape<'_>) {
+        let repair = [Repair::Partial, Repair::Selective, Repair::Timeout][usize::from(tape.byte() % 3)];
+        self.control.on_recovered(&Recovered { now: self.now, repair, flight: f64::from(tape.byte()) });
+    }
+
+    /// Takes the last reduction back, if there was one.
+    fn undo(&mut self) {
+        if let Some((window, threshold)) = self.before.take() {
+            self.control.on_undo(&Undo { now: self.now, window, threshold });
+        }
+    }
+
+    /// Sending starts again, or the application limits it.
+    fn start(&mut self, tape: &mut Tape<'_>) {
+        let what = tape.byte();
+        let window = f64::from(1 + tape.byte() % 10);
+        let unused = match what % 4 {
+            0 => Unused::Keep,
+            1 => Unused::Restart { window },
+            2 => Unused::Halve { window, times: 1 + u32::from(tape.byte() % 40) },
+            _ => Unused::Average { used: window },
+        };
+        let before = self.control.window();
+        let now = self.now;
+        if what & 4 == 0 {
+            let (idle, timeout) = (Span::from_millis(u64::from(tape.word())), Span::from_millis(200));
+            let app_limited = what & 8 == 0;
+            self.control.on_start(&Start { now, idle, timeout, app_limited, unused });
+        } else {
+            self.control.on_app_limited(&AppLimited { now, unused });
+        }
+        let restores = self.control.wants_rate_samples();
+        assert!(restores || self.control.window() <= before.max(1.0), "a pause opens the window");
     }
 
     fn check(&self) {
@@ -100,7 +141,8 @@ pub(crate) fn control(bytes: &[u8]) {
     let path = Path { mss_bytes: 1460, initial_window: f64::from(1 + tape.byte() % 10), sack: tape.flag() };
     let Ok(control) = AnyControl::build(&params, &path, Stream::new(1, "fuzz")) else { return };
     let (now, smoothed) = (Time::from_nanos(1_000_000), Span::ZERO);
-    let mut flow = Flow { control, now, smoothed, min: Span::MAX, max: Span::ZERO, delivered: 0, lost: 0 };
+    let mut flow =
+        Flow { control, now, smoothed, min: Span::MAX, max: Span::ZERO, delivered: 0, lost: 0, before: None };
     if tape.flag() {
         flow.control.on_connected(now, Span::from_millis(u64::from(tape.byte()) + 1));
     }
@@ -112,8 +154,9 @@ pub(crate) fn control(bytes: &[u8]) {
             160..=179 => flow.signal(Signal::Loss, &mut tape),
             180..=189 => flow.signal(Signal::Ecn, &mut tape),
             190..=199 => flow.signal(Signal::Timeout { repeated: step & 1 == 1 }, &mut tape),
-            200..=209 => flow.control.on_recovered(f64::from(tape.byte())),
-            210..=212 => flow.control.on_restart(f64::from(1 + tape.byte() % 10)),
+            200..=207 => flow.recover(&mut tape),
+            208..=209 => flow.undo(),
+            210..=212 => flow.start(&mut tape),
             213..=249 => flow.now += Span::from_micros(u64::from(tape.word())),
             _ => flow.now += Span::from_millis(u64::from(tape.word())),
         }

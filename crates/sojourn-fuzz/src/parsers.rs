@@ -97,7 +97,7 @@ pub(crate) fn connection(bytes: &[u8]) {
     if tape.flag() {
         connection.supply_forever();
     } else {
-        connection.supply(100_000, sojourn_core::Span::ZERO);
+        connection.supply(100_000);
     }
     let mut sent_bytes = 0;
     for (length, datagram) in datagrams(tape.0) {

@@ -251,7 +251,7 @@ impl<B: Body> Cake<B> {
                     false => tin.law,
                 };
                 match tin.flows[flow as usize].controller.judge(&law, &packet, now, &mut self.random) {
-                    Verdict::Drop if !is_last => {
+                    Verdict::Drop { .. } if !is_last => {
                         sink.dropped(&packet, DropReason::Early);
                         if self.ingress {
                             tin.charge(flow, self.framing.bytes(packet.bytes));
@@ -260,11 +260,11 @@ impl<B: Body> Cake<B> {
                         }
                         continue;
                     }
-                    Verdict::Mark => {
+                    Verdict::Mark | Verdict::Drop { marked: true } => {
                         packet.ecn = Ecn::Ce;
                         sink.marked(&packet);
                     }
-                    Verdict::Drop | Verdict::Pass => {}
+                    Verdict::Drop { marked: false } | Verdict::Pass => {}
                 }
                 let bytes = self.framing.bytes(packet.bytes);
                 tin.charge(flow, bytes);

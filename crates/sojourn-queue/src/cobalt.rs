@@ -157,15 +157,15 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         while let Some(mut packet) = self.queue.pop() {
             match self.controller.judge(&self.law, &packet, now, &mut self.random) {
-                Verdict::Drop if self.queue.packets() > 0 || !self.spare_last => {
+                Verdict::Drop { .. } if self.queue.packets() > 0 || !self.spare_last => {
                     sink.dropped(&packet, DropReason::Early);
                     continue;
                 }
-                Verdict::Mark => {
+                Verdict::Mark | Verdict::Drop { marked: true } => {
                     packet.ecn = Ecn::Ce;
                     sink.marked(&packet);
                 }
-                Verdict::Drop | Verdict::Pass => {}
+                Verdict::Drop { marked: false } | Verdict::Pass => {}
             }
             return Some(packet);
         }

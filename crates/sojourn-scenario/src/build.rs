@@ -124,7 +124,7 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         "on-off" => Traffic::OnOff {
             on: span(fields, "on"),
             off: span(fields, "off"),
-            restart: fields.boolean("restart").expect(CHECKED),
+            fresh: fields.choice("connection") == Some("fresh"),
         },
         "cbr" => Traffic::Cbr {
             rate: fields.rate("rate").expect(CHECKED),

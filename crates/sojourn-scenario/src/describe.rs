@@ -210,11 +210,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::OnOff { on, off, restart } => {
+        Traffic::OnOff { on, off, fresh } => {
             let mut fields = kind("on-off");
             fields.put("on", span(*on));
             fields.put("off", span(*off));
-            fields.put("restart", Item::Value(Value::Boolean(*restart)));
+            fields.put("connection", Item::Value(Value::Choice(if *fresh { "fresh" } else { "kept" })));
             fields
         }
         Traffic::Cbr { rate, packet_bytes } => {

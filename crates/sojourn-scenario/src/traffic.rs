@@ -16,8 +16,8 @@ pub enum Traffic {
         on: Span,
         /// Mean of the off times.
         off: Span,
-        /// Whether an off time is followed by a new window.
-        restart: bool,
+        /// Whether an off time is followed by a fresh connection, or by the one before it.
+        fresh: bool,
     },
     /// Packets of one size at a constant rate, whatever happens to them.
     Cbr {

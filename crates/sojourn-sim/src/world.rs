@@ -12,7 +12,7 @@ use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use sojourn_scenario::Direction;
 use sojourn_traffic::{Action, Arrived, Completed, Fetch};
-use sojourn_transport::{Segment, SegmentKind, Sender, Transmit};
+use sojourn_transport::{Segment, SegmentKind, Transmit};
 use std::collections::BTreeMap;
 
 /// Everything that exists in a run.
@@ -443,11 +443,10 @@ impl World {
 
     /// A request has come to the sender.
     fn on_request(&mut self, index: usize, number: u32) {
-        let now = self.now;
         let flow = &mut self.flows[index];
         let Some(Request { fetch, .. }) = flow.request.take_if(|request| request.number == number) else { return };
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
-        supply(sender, fetch.bytes, fetch.idle_since.map_or(Span::ZERO, |since| now.since(since)));
+        sender.supply(fetch.bytes);
         self.transmit(index);
     }
 
@@ -499,17 +498,13 @@ impl World {
                 self.pause(lead);
                 return lead;
             }
-            Action::Nothing | Action::Endless | Action::Supply { .. } | Action::Resume => {}
+            Action::Nothing | Action::Endless | Action::Supply { .. } => {}
         }
         let now = self.now;
         match &mut self.flows[lead].endpoints {
             Endpoints::Transport(sender, _) => match action {
                 Action::Endless => sender.supply_forever(),
-                Action::Supply { bytes, idle } => supply(sender, bytes, idle),
-                Action::Resume => {
-                    sender.restart();
-                    sender.supply_forever();
-                }
+                Action::Supply { bytes } => sender.supply(bytes),
                 Action::Nothing | Action::Connect { .. } | Action::Fetch(_) | Action::Pause => {}
             },
             Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
@@ -541,7 +536,11 @@ impl World {
         while number > u64::from(u16::MAX) && self.has_port(lead, port) {
             port = port.wrapping_add(1);
         }
+        let now = self.now;
         let flow = &mut self.flows[index];
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+            sender.close(now);
+        }
         let (sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, number);
         flow.connect(Endpoints::Transport(sender, receiver), port);
     }
@@ -551,11 +550,14 @@ impl World {
         connections.any(|flow| flow.key.destination_port == port)
     }
 
-    /// Sends `bytes` over a fresh connection.
-    fn connect(&mut self, index: usize, bytes: u64) -> usize {
+    /// Sends `bytes`, or without end, over a fresh connection.
+    fn connect(&mut self, index: usize, bytes: Option<u64>) -> usize {
         self.dial(index);
         if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
-            sender.supply(bytes);
+            match bytes {
+                Some(bytes) => sender.supply(bytes),
+                None => sender.supply_forever(),
+            }
         }
         index
     }
@@ -563,7 +565,7 @@ impl World {
     /// The receiver asks for what `fetch` says.
     fn fetch(&mut self, lead: usize, fetch: Fetch) -> usize {
         let index = lead + fetch.connection as usize;
-        if fetch.idle_since.is_none() {
+        if fetch.fresh {
             self.dial(index);
         }
         let flow = &mut self.flows[index];
@@ -703,15 +705,6 @@ fn before(time: Time) -> Time {
     time - Span::from_nanos(1)
 }
 
-/// Gives `sender` something to send: so many bytes since its connection began, after nothing was left for `idle`.
-fn supply(sender: &mut Sender, bytes: u64, idle: Span) {
-    // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
-    if idle > sender.rtt().timeout() {
-        sender.restart();
-    }
-    sender.supply(bytes);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -735,10 +728,10 @@ mod tests {
             }
             packet
         };
-        world.connect(0, 10_000);
+        world.connect(0, Some(10_000));
         let late_data = packet(&mut world, SegmentKind::Data, 0, 1000);
         let late_ack = packet(&mut world, SegmentKind::Ack, 1, 0);
-        world.connect(0, 10_000);
+        world.connect(0, Some(10_000));
         world.deliver(late_data);
         assert_eq!(world.flows[0].counts.delivered_bytes, 0);
         let data = packet(&mut world, SegmentKind::Data, 0, 1000);

@@ -20,7 +20,7 @@ impl Bulk {
 impl Activity for Bulk {
     fn start(&mut self, now: Time) -> Answer {
         self.start = now;
-        let supply = |bytes| Action::Supply { bytes, idle: Span::ZERO };
+        let supply = |bytes| Action::Supply { bytes };
         Answer::new(self.size_bytes.map_or(Action::Endless, supply), Time::NEVER)
     }
 

@@ -44,7 +44,7 @@ impl Datagrams {
         self.next = match action {
             Action::Nothing => return,
             Action::Pause => Time::NEVER,
-            Action::Endless | Action::Resume => now,
+            Action::Endless => now,
             Action::Supply { .. } | Action::Connect { .. } | Action::Fetch(_) => {
                 unreachable!("datagrams come at a rate, not in transfers")
             }

@@ -40,22 +40,18 @@ pub enum Action {
     Supply {
         /// That many.
         bytes: u64,
-        /// For how long all that was supplied before has been there.
-        idle: Span,
     },
-    /// Send so many bytes over a fresh connection.
+    /// Send so many bytes over a fresh connection, which replaces one: what that had not delivered is given up.
     Connect {
         /// Which of the flow's connections is replaced.
         connection: u32,
-        /// That many.
-        bytes: u64,
+        /// That many; `None` without end.
+        bytes: Option<u64>,
     },
     /// Let the receiver ask for bytes, and send them when the request has come.
     Fetch(Fetch),
     /// Send nothing new on any connection.
     Pause,
-    /// Send without end again, with a fresh window.
-    Resume,
 }
 
 /// What a receiver asks of its sender.
@@ -63,8 +59,8 @@ pub enum Action {
 pub struct Fetch {
     /// Over which of the flow's connections.
     pub connection: u32,
-    /// Since when that connection is idle; `None` where a fresh one replaces it.
-    pub idle_since: Option<Time>,
+    /// Whether a fresh connection replaces it.
+    pub fresh: bool,
     /// Payload bytes of the request.
     pub request_bytes: u32,
     /// How many bytes shall have been sent since the connection began.
@@ -179,10 +175,10 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
         Traffic::Cbr { .. } | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
-        Traffic::OnOff { on, off, restart } => AnyActivity::OnOff(OnOff::new(*on, *off, *restart, stream("on-off"))),
+        Traffic::OnOff { on, off, fresh } => AnyActivity::OnOff(OnOff::new(*on, *off, *fresh, stream("on-off"))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
-            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, true, stream("talk"))),
+            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, false, stream("talk"))),
         },
         Traffic::Transfers { interval, sizes, connections } => {
             let sizes = Draw::new(*sizes, stream("sizes"));

@@ -15,9 +15,9 @@ pub struct OnOff {
 }
 
 impl OnOff {
-    /// On and off times with these means; whether an off time is followed by a new window.
-    pub fn new(on: Span, off: Span, restart: bool, random: Stream) -> OnOff {
-        let again = if restart { Action::Resume } else { Action::Endless };
+    /// On and off times with these means; whether an off time is followed by a fresh connection.
+    pub fn new(on: Span, off: Span, fresh: bool, random: Stream) -> OnOff {
+        let again = if fresh { Action::Connect { connection: 0, bytes: None } } else { Action::Endless };
         OnOff { on, off, again, random, is_on: false }
     }
 

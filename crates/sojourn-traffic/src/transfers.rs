@@ -65,7 +65,7 @@ impl Transfers {
         let taken = &mut self.connections[connection as usize];
         taken.under_way = Some(Transfer { arrived, begun: now, bytes });
         taken.total_bytes += bytes;
-        Action::Connect { connection, bytes }
+        Action::Connect { connection, bytes: Some(bytes) }
     }
 }
 

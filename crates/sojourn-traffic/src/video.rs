@@ -24,8 +24,6 @@ pub struct Video {
     rung: usize,
     segment_bytes: u64,
     supplied_bytes: u64,
-    /// When the latest segment was complete.
-    arrived: Option<Time>,
     /// Bits per second of the last segments.
     throughputs: VecDeque<f64>,
     player: Player,
@@ -115,7 +113,6 @@ impl Video {
             rung: 0,
             segment_bytes: 0,
             supplied_bytes: 0,
-            arrived: None,
             player: Player { state: State::Starting, buffered: Span::ZERO, now: Time::ZERO },
             tally: Tally::default(),
         }
@@ -161,7 +158,7 @@ impl Activity for Video {
     }
 
     /// The request has reached the sender.
-    fn on_time(&mut self, now: Time) -> Answer {
+    fn on_time(&mut self, _now: Time) -> Answer {
         // The choice was made when it was sent.
         let mut player = self.player;
         player.advance(self.asked, &mut Tally::default());
@@ -171,8 +168,7 @@ impl Activity for Video {
         let bytes = self.spec.ladder[rung].bytes_in(self.spec.segment) as u64;
         self.segment_bytes = bytes.max(1).next_multiple_of(self.payload_bytes);
         self.supplied_bytes += self.segment_bytes;
-        let idle = self.arrived.map_or(Span::ZERO, |arrived| now.since(arrived));
-        Answer::new(Action::Supply { bytes: self.supplied_bytes, idle }, Time::NEVER)
+        Answer::new(Action::Supply { bytes: self.supplied_bytes }, Time::NEVER)
     }
 
     /// A segment is complete.
@@ -181,7 +177,6 @@ impl Activity for Video {
             return None;
         }
         self.player.advance(now, &mut self.tally);
-        self.arrived = Some(now);
         if self.throughputs.len() == self.spec.samples {
             self.throughputs.pop_front();
         }
@@ -254,14 +249,13 @@ mod tests {
         let mut video = video();
         assert_eq!(video.start(at(1000)).next, at(1020));
         let answer = video.on_time(at(1020));
-        assert_eq!(answer.action, Action::Supply { bytes: 500_000, idle: Span::ZERO });
+        assert_eq!(answer.action, Action::Supply { bytes: 500_000 });
         // 4 Mbit/s: 0.7 of it with one segment there allow 2 Mbit/s. There is room at once.
         assert_eq!(video.on_arrived(at(2000), arrived(500_000)).unwrap().next, at(2020));
-        let idle = Span::from_millis(20);
-        assert_eq!(video.on_time(at(2020)).action, Action::Supply { bytes: 1_500_000, idle });
+        assert_eq!(video.on_time(at(2020)).action, Action::Supply { bytes: 1_500_000 });
         // The buffer ran out at 6 s: 1.5 s of stall. The mean of 4 and 8/5.5 is 2.7 Mbit/s, of which 0.7 allow 1.
         assert_eq!(video.on_arrived(at(7500), arrived(1_500_000)).unwrap().next, at(7520));
-        assert_eq!(video.on_time(at(7520)).action, Action::Supply { bytes: 2_000_000, idle });
+        assert_eq!(video.on_time(at(7520)).action, Action::Supply { bytes: 2_000_000 });
         // At once: 7.9 s in the buffer, and 12 have room for 4 more at 7.6 s; the next one fills it.
         assert_eq!(video.on_arrived(at(7600), arrived(2_000_000)).unwrap().next, at(7620));
         video.on_time(at(7620));
@@ -272,8 +266,7 @@ mod tests {
         video.spec.safety = 1.0;
         video.spec.low_buffer_safety = 0.35;
         let supplied = video.supplied_bytes;
-        let idle = Span::from_millis(3820);
-        assert_eq!(video.on_time(at(11_520)).action, Action::Supply { bytes: supplied + 1_000_000, idle });
+        assert_eq!(video.on_time(at(11_520)).action, Action::Supply { bytes: supplied + 1_000_000 });
         let tally = video.tally(at(11_520));
         assert_eq!((tally.segments, tally.stalls, tally.stalled), (4, 1, Span::from_millis(1500)));
         assert_eq!((tally.started, tally.startup), (1, Span::from_millis(1000)));

@@ -28,8 +28,8 @@ pub struct Web {
 struct Connection {
     /// What it fetches.
     object: Option<Object>,
-    /// Since when it is idle, where it is open and nothing is fetched.
-    idle_since: Option<Time>,
+    /// Whether it is open and nothing is fetched.
+    is_idle: bool,
     /// Bytes that were asked for since it was opened.
     asked_bytes: u64,
     /// Bytes that were asked for since the start of the flow.
@@ -83,8 +83,8 @@ impl Web {
         // Segments of a connection are numbered in whole packets, so only its last one may be shorter.
         let bytes = if self.reuse { size.next_multiple_of(self.payload_bytes) } else { size };
         let connection = &mut self.connections[number];
-        let idle_since = connection.idle_since.take();
-        if idle_since.is_none() {
+        let fresh = !std::mem::take(&mut connection.is_idle);
+        if fresh {
             connection.asked_bytes = 0;
         }
         connection.asked_bytes += bytes;
@@ -92,7 +92,7 @@ impl Web {
         connection.object = Some(Object { asked: now, bytes });
         let fetch = Fetch {
             connection: number as u32,
-            idle_since,
+            fresh,
             request_bytes: self.request_bytes,
             bytes: connection.asked_bytes,
         };
@@ -101,7 +101,7 @@ impl Web {
 
     fn begin(&mut self, now: Time) -> Answer {
         for connection in &mut self.connections {
-            connection.idle_since = None;
+            connection.is_idle = false;
         }
         self.page = Some(Page { began: now, left: self.objects.size(), under_way: 0, is_known: false });
         self.ask(now)
@@ -123,7 +123,7 @@ impl Activity for Web {
         // An object that was stopped is not whole, and its page never will be.
         let Object { asked, bytes } =
             connection.object.take().filter(|_| arrived.delivered_bytes == connection.total_bytes)?;
-        connection.idle_since = self.reuse.then_some(now);
+        connection.is_idle = self.reuse;
         let page = self.page.as_mut().expect("objects belong to a page");
         page.is_known = true;
         page.under_way -= 1;

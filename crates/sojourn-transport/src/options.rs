@@ -1,5 +1,6 @@
 //! What can be set of the sender and the receiver.
 
+use crate::sender::AfterIdle;
 use sojourn_congestion::Path;
 use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
@@ -22,6 +23,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 6928",
         "RFC 3522",
         "RFC 4015",
+        "RFC 2861",
         "libutp utp_internal.cpp, github.com/bittorrent/libutp, 2018",
     ],
     parameters: &[
@@ -116,6 +118,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015), and what was held for lost is not sent again",
         },
         Parameter {
+            name: "after_idle",
+            kind: Kind::Choice(&["restart", "decay", "keep"]),
+            default: Value::Choice("restart"),
+            description: "what more than a retransmission timeout without sending leaves of the window: initial_window at most, with the slow-start threshold kept (restart, RFC 5681 section 4.1); half for each timeout that passed, but initial_window at least, with a threshold of 3/4 of the window at least, and half way to what was used where the application uses it in part (decay, Linux after RFC 2861); all of it (keep). Controls that follow a model of the path, such as bbr, have rules of their own",
+        },
+        Parameter {
             name: "clock",
             kind: Kind::Span { min: Span::from_nanos(1), max: Span::from_secs(1) },
             default: Value::Span(Span::from_millis(1)),
@@ -173,6 +181,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
                 ("undo", Value::Choice("timestamps")),
+                ("after_idle", Value::Choice("decay")),
             ],
         },
         Preset {
@@ -249,6 +258,8 @@ pub struct Options {
     pub rto: RtoOptions,
     /// Whether needless timeouts are taken back.
     pub undo: bool,
+    /// What idle time leaves of the window.
+    pub idle: AfterIdle,
     /// Timers go off at whole multiples of this; zero is when they are due.
     pub timer_tick: Span,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
@@ -346,6 +357,11 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             undo,
+            idle: match params.choice("after_idle") {
+                "restart" => AfterIdle::Restart,
+                "decay" => AfterIdle::Decay,
+                _ => AfterIdle::Keep,
+            },
             timer_tick: params.span("timer_tick"),
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
             send_jitter: params.span("send_jitter"),

@@ -73,7 +73,7 @@ pub struct Outcome {
 ///
 /// An acknowledgement of what the sender has not sent, because the recorded one was ahead, acknowledges what it has.
 pub fn replay(sender: Sender, inputs: &[Input]) -> Outcome {
-    let mut run = Run { sender, now: Time::ZERO, idle_since: None, outcome: Outcome::default() };
+    let mut run = Run { sender, now: Time::ZERO, outcome: Outcome::default() };
     for input in inputs {
         run.wait_until(input.at);
         run.take(&input.event);
@@ -84,8 +84,6 @@ pub fn replay(sender: Sender, inputs: &[Input]) -> Outcome {
 struct Run {
     sender: Sender,
     now: Time,
-    /// Since when everything that the application had is acknowledged.
-    idle_since: Option<Time>,
     outcome: Outcome,
 }
 
@@ -107,7 +105,7 @@ impl Run {
     fn take(&mut self, event: &Event) {
         match event {
             Event::Supply { bytes: 0 } => self.sender.stop_supply(),
-            Event::Supply { bytes } => self.supply(*bytes),
+            Event::Supply { bytes } => self.sender.supply(*bytes),
             Event::Accepted => self.sender.on_syn_ack(self.now),
             Event::Acknowledged(segment) => self.acknowledge(segment),
             Event::Look => {}
@@ -122,23 +120,9 @@ impl Run {
         });
     }
 
-    fn supply(&mut self, bytes: u64) {
-        // As the simulator does it: RFC 5681 section 4.1.
-        if let Some(since) = self.idle_since.take()
-            && self.now.since(since) > self.sender.rtt().timeout()
-        {
-            self.sender.restart();
-        }
-        self.sender.supply(bytes);
-    }
-
     fn acknowledge(&mut self, segment: &Segment) {
         let sent = self.sender.sent();
-        let known = within(segment, sent);
-        self.sender.on_ack(&known, self.now);
-        if known.number == sent && sent == self.sender.end() {
-            self.idle_since.get_or_insert(self.now);
-        }
+        self.sender.on_ack(&within(segment, sent), self.now);
     }
 
     fn send(&mut self) {

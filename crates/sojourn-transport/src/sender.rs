@@ -6,17 +6,21 @@
 //! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
 //! of them back, which is its deflation.
 
+mod idle;
 mod repair;
 mod sending;
 #[cfg(test)]
 mod tests;
 mod undo;
 
+pub use idle::AfterIdle;
+
 use crate::options::Options;
 use crate::rate::{Present, RateSampler, Snapshot};
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
+use idle::Idle;
 use sending::Jitter;
 use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
 use sojourn_core::{Span, Stream, Time};
@@ -70,7 +74,6 @@ pub struct Sender {
     payload_bytes: u32,
     last_payload_bytes: u32,
     receive_window: u32,
-    initial_window: f64,
     sack: bool,
     /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
     /// known, and during a repair.
@@ -106,8 +109,12 @@ pub struct Sender {
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
     window_limited: bool,
+    idle: Idle,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
     ecn_recover: Option<u32>,
+    /// One past the highest segment sent when a mark reduced the window, where nothing else has since: the loss of one of
+    /// them is no second reason.
+    marked_until: Option<u32>,
     owes_cwr: bool,
     syn_sent: Option<Time>,
     syn_due: bool,
@@ -123,7 +130,6 @@ impl Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
             receive_window: options.receive_window,
-            initial_window: f64::from(options.initial_window),
             sack: options.sack,
             most_left: [
                 if options.limited_transmit { LIMITED_TRANSMIT } else { 0 },
@@ -152,7 +158,9 @@ impl Sender {
             next_send_at: Time::ZERO,
             jitter: None,
             window_limited: false,
+            idle: Idle::new(options.idle, f64::from(options.initial_window)),
             ecn_recover: None,
+            marked_until: None,
             owes_cwr: false,
             syn_sent: None,
             syn_due: options.handshake,
@@ -188,9 +196,9 @@ impl Sender {
         }
     }
 
-    /// The application returns after an idle time: the window starts anew.
-    pub fn restart(&mut self) {
-        self.control.on_restart(self.initial_window);
+    /// The connection ends: nothing else may be called after this.
+    pub fn close(&mut self, now: Time) {
+        self.control.on_closed(now);
     }
 
     /// One past the last segment that the application has to send; `u32::MAX` where it never ends.
@@ -244,7 +252,7 @@ impl Sender {
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
             None => {
                 self.rtt.forget_lost_syn();
-                self.control.on_restart(1.0);
+                self.control.on_syn_lost();
             }
         }
     }
@@ -255,7 +263,7 @@ impl Sender {
         if segment.number > self.board.next() || segment.number < self.board.first() {
             return None;
         }
-        self.undo_needless(segment);
+        self.undo_needless(segment, now);
         let flight = f64::from(self.in_flight());
         let acknowledged = segment.number - self.board.first();
         let mut delivered = Delivered::default();

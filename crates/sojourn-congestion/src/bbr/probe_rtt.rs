@@ -40,16 +40,23 @@ impl Bbr {
                 self.rounds.restart(sample.total_delivered);
             }
             None => {}
-            Some(ends) => {
+            Some(_) => {
                 self.probe_rtt_round_done |= self.rounds.starts();
-                if self.probe_rtt_round_done && now > ends {
-                    self.leave_probe_rtt(now);
+                if self.probe_rtt_round_done {
+                    self.check_probe_rtt_done(now);
                 }
             }
         }
     }
 
-    /// `bbr_check_probe_rtt_done` and `bbr_reset_mode`.
+    /// `bbr_check_probe_rtt_done`.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
+        if self.probe_rtt_ends.is_some_and(|ends| now > ends) {
+            self.leave_probe_rtt(now);
+        }
+    }
+
+    /// `bbr_reset_mode`.
     fn leave_probe_rtt(&mut self, now: Time) {
         self.least_rtt.renew(now);
         self.window = self.window.max(self.prior_window);

@@ -1,7 +1,7 @@
 use super::*;
-use crate::AnyControl;
 use crate::path_model::path::Pipe;
 use crate::script::params;
+use crate::{AnyControl, Unused};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 
@@ -211,7 +211,7 @@ fn an_idle_flow_goes_on_at_its_bandwidth() {
     }
     assert!(pipe.text().ends_with("@1238"), "{}", pipe.text());
     let window = pipe.control.window();
-    pipe.control.on_restart(10.0);
+    pipe.start(Span::from_secs(2));
     assert_eq!(pipe.text(), format!("{window}@990"));
     // Idleness emptied the path: no need to do it again.
     pipe.now += Span::from_secs(11);
@@ -222,7 +222,7 @@ fn an_idle_flow_goes_on_at_its_bandwidth() {
 #[test]
 fn a_lost_syn_leaves_one_segment_to_begin_with() {
     let mut pipe = pipe();
-    pipe.control.on_restart(1.0);
+    pipe.control.on_syn_lost();
     assert_eq!(pipe.control.window(), 1.0);
 }
 
@@ -325,7 +325,7 @@ proptest! {
                 match event {
                     0 => pipe.signal(Signal::Timeout { repeated: false }, 10),
                     1 => pipe.signal(Signal::Ecn, 10),
-                    2 => pipe.control.on_restart(10.0),
+                    2 => pipe.start(Span::from_secs(2)),
                     3 => pipe.bandwidth = bandwidth,
                     4 => pipe.round(lose),
                     5 => pipe.now += Span::from_secs(u64::from(lose)),
@@ -351,4 +351,34 @@ fn an_emptied_path_is_not_measured() {
     }
     pipe.round(0);
     assert!(bbr(&pipe).muted.covers(pipe.delivered));
+}
+
+/// Linux `bbr_cwnd_event` and the draft's `HandleRestartFromIdle()`: what kept the path empty for long enough was the
+/// pause itself, so that the window is back before data is sent.
+#[test]
+fn a_pause_ends_the_emptying_of_the_path() {
+    let mut pipe = steady();
+    while bbr(&pipe).mode != Mode::ProbeRtt {
+        pipe.round(0);
+    }
+    while bbr(&pipe).probe_rtt_ends.is_none() {
+        pipe.round(0);
+    }
+    let narrow = pipe.control.window();
+    pipe.now += Span::from_secs(2);
+    pipe.start(Span::from_secs(2));
+    assert_ne!(bbr(&pipe).mode, Mode::ProbeRtt);
+    assert!(pipe.control.window() > 4.0 * narrow, "{} of {narrow}", pipe.control.window());
+}
+
+/// A pause that the window made, not the application, is none (`tp->app_limited`).
+#[test]
+fn waiting_for_the_window_is_no_pause() {
+    let mut pipe = steady();
+    let before = pipe.text();
+    let unused = Unused::Keep;
+    let idle = Span::from_secs(2);
+    pipe.control.on_start(&Start { now: pipe.now, idle, timeout: idle, app_limited: false, unused });
+    assert_eq!(pipe.text(), before);
+    assert!(!bbr(&pipe).idle_restart);
 }

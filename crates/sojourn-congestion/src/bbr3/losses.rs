@@ -24,6 +24,21 @@ pub(super) struct Bounds {
     round_starts: bool,
     /// Separate ranges of segments lost in the round trip.
     ranges: u32,
+    /// What there was before the first loss of a round trip, should that turn out to be none.
+    undo: Before,
+}
+
+/// `SaveStateUponLoss()`.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    /// BBR.undo_state.
+    state: State,
+    /// BBR.undo_bw_shortterm.
+    bandwidth: f64,
+    /// BBR.undo_inflight_shortterm.
+    short_term: f64,
+    /// BBR.undo_inflight_longterm.
+    long_term: f64,
 }
 
 impl Default for Bounds {
@@ -38,6 +53,7 @@ impl Default for Bounds {
             round_ends: 0,
             round_starts: false,
             ranges: 0,
+            undo: Before { state: State::Startup, bandwidth: 0.0, short_term: 0.0, long_term: 0.0 },
         }
     }
 }
@@ -127,8 +143,34 @@ impl Bbr3 {
         if !self.bounds.loss_in_round {
             self.bounds.round_ends = self.delivered;
             self.save_window();
+            let bounds = &mut self.bounds;
+            bounds.undo = Before {
+                state: self.state,
+                bandwidth: bounds.bandwidth,
+                short_term: bounds.short_term,
+                long_term: bounds.long_term,
+            };
         }
         self.bounds.loss_in_round = true;
+    }
+
+    /// `HandleSpuriousLossDetection()`.
+    pub(super) fn forget_loss(&mut self) {
+        let bounds = &mut self.bounds;
+        let before = bounds.undo;
+        bounds.loss_in_round = false;
+        bounds.bandwidth = bounds.bandwidth.max(before.bandwidth);
+        bounds.short_term = bounds.short_term.max(before.short_term);
+        bounds.long_term = bounds.long_term.max(before.long_term);
+        self.full.restart(0.0);
+        if self.state == State::ProbeRtt || self.state == before.state {
+            return;
+        }
+        match before.state {
+            State::Startup => self.state = State::Startup,
+            State::Up => self.start_up(self.bounds.latest_bandwidth),
+            _ => {}
+        }
     }
 
     /// `HandleLostPacket()`.

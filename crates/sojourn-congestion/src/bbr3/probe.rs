@@ -74,7 +74,7 @@ impl Bbr3 {
     }
 
     /// `StartProbeBW_UP()`.
-    fn start_up(&mut self, rate: f64) {
+    pub(super) fn start_up(&mut self, rate: f64) {
         self.probing.acks = Acks::ProbeStarting;
         self.rounds.restart(self.delivered);
         self.full.restart(rate);

@@ -47,14 +47,21 @@ impl Bbr3 {
                 self.rounds.restart(self.delivered);
             }
             None => {}
-            Some(ends) => {
+            Some(_) => {
                 self.probe_rtt_round_done |= self.rounds.starts();
-                if self.probe_rtt_round_done && seen.now > ends {
-                    self.recent_rtt.renew(seen.now);
-                    self.restore_window();
-                    self.exit_probe_rtt(seen.now);
+                if self.probe_rtt_round_done {
+                    self.check_probe_rtt_done(seen.now);
                 }
             }
+        }
+    }
+
+    /// `CheckProbeRTTDone()`.
+    pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
+        if self.probe_rtt_ends.is_some_and(|ends| now > ends) {
+            self.recent_rtt.renew(now);
+            self.restore_window();
+            self.exit_probe_rtt(now);
         }
     }
 

@@ -1,7 +1,7 @@
 use super::*;
-use crate::AnyControl;
 use crate::path_model::path::Pipe;
 use crate::script::params;
+use crate::{AnyControl, Unused};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 
@@ -333,7 +333,7 @@ fn marks_lower_the_short_term_bounds() {
 #[test]
 fn an_idle_flow_goes_on_at_its_bandwidth() {
     let mut pipe = at(State::Up);
-    pipe.control.on_restart(10.0);
+    pipe.start(Span::from_secs(2));
     assert!(pipe.text().ends_with("@990"), "{}", pipe.text());
     pipe.now += Span::from_secs(6);
     pipe.round(0);
@@ -343,7 +343,7 @@ fn an_idle_flow_goes_on_at_its_bandwidth() {
 #[test]
 fn a_lost_syn_leaves_one_segment_to_begin_with() {
     let mut pipe = pipe();
-    pipe.control.on_restart(1.0);
+    pipe.control.on_syn_lost();
     assert_eq!(pipe.control.window(), 1.0);
 }
 
@@ -392,7 +392,7 @@ proptest! {
                 match event {
                     0 => pipe.signal(Signal::Timeout { repeated: false }, 10),
                     1 => pipe.signal(Signal::Ecn, 10),
-                    2 => pipe.control.on_restart(10.0),
+                    2 => pipe.start(Span::from_secs(2)),
                     3 => pipe.bandwidth = bandwidth,
                     4 => pipe.round(lose),
                     5 => pipe.now += Span::from_secs(u64::from(lose)),
@@ -420,4 +420,34 @@ fn a_slower_path_is_learnt_after_two_cycles() {
         go_to(&mut pipe, State::Cruise);
     }
     assert!((pipe.shown("bandwidth_segments_per_s") - 300.0).abs() < 1.0);
+}
+
+/// Linux `bbr_cwnd_event` and the draft's `HandleRestartFromIdle()`: what kept the path empty for long enough was the
+/// pause itself, so that the window is back before data is sent.
+#[test]
+fn a_pause_ends_the_emptying_of_the_path() {
+    let mut pipe = at(State::Up);
+    while bbr(&pipe).state != State::ProbeRtt {
+        pipe.round(0);
+    }
+    while bbr(&pipe).probe_rtt_ends.is_none() {
+        pipe.round(0);
+    }
+    let narrow = pipe.control.window();
+    pipe.now += Span::from_secs(2);
+    pipe.start(Span::from_secs(2));
+    assert_ne!(bbr(&pipe).state, State::ProbeRtt);
+    assert!(pipe.control.window() > 4.0 * narrow, "{} of {narrow}", pipe.control.window());
+}
+
+/// A pause that the window made, not the application, is none (`tp->app_limited`).
+#[test]
+fn waiting_for_the_window_is_no_pause() {
+    let mut pipe = at(State::Up);
+    let before = pipe.text();
+    let unused = Unused::Keep;
+    let idle = Span::from_secs(2);
+    pipe.control.on_start(&Start { now: pipe.now, idle, timeout: idle, app_limited: false, unused });
+    assert_eq!(pipe.text(), before);
+    assert!(!bbr(&pipe).idle_restart);
 }

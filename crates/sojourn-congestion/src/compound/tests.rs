@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, Control, Signal, laws};
+use crate::{Ack, Control, Repair, Signal, laws};
 use Round::{Loss, Queue, Timeout};
 use sojourn_core::registry::Value;
 use sojourn_core::{Span, Time};
@@ -25,7 +25,7 @@ fn same(found: &str, expected: &str) {
 /// In congestion avoidance with a window of `window`, all of it Reno's.
 fn avoiding(window: f64) -> Script {
     let mut script = script("ns2", &[]);
-    script.control.on_restart(2.0 * window);
+    script.begin(2.0 * window);
     script.now += BASE_RTT;
     script.congestion(Signal::Loss);
     assert_eq!((script.window(), script.control.slow_start_threshold()), (window, window));
@@ -131,7 +131,7 @@ fn a_loss_halves_the_sum() {
 fn renos_part_grows_by_one_in_the_whole_window() {
     for (preset, expected) in [("ns2", 0.01), ("default", 0.02)] {
         let mut script = script(preset, &[]);
-        script.control.on_restart(200.0);
+        script.begin(200.0);
         script.congestion(Signal::Loss);
         let plain = ack(script.now, 100.0, Span::ZERO);
         script.control.on_ack(&Ack { newly_acked: 2, ..plain });
@@ -155,21 +155,9 @@ fn round_by_round() {
 fn leaving_recovery_sends_no_burst() {
     for (flight, expected) in [(0.0, 2.0), (3.0, 4.0), (100.0, 50.0)] {
         let mut script = avoiding(50.0);
-        script.control.on_recovered(flight);
+        script.recovered(Repair::Partial, flight);
         assert_eq!(script.window(), expected);
     }
-}
-
-#[test]
-fn a_restart_forgets_everything() {
-    let mut used = script("ns2", &[]);
-    used.table(&[vec![Queue(0); 7], vec![Loss(0)], vec![Queue(0); 4]].concat());
-    used.control.on_restart(2.0);
-    let mut fresh = script("ns2", &[]);
-    fresh.now = used.now;
-    let rounds = [vec![Queue(10); 7], vec![Loss(10)], vec![Queue(10); 6]].concat();
-    same(&used.table(&rounds), &fresh.table(&rounds));
-    assert_eq!(used.window().to_bits(), fresh.window().to_bits());
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, Congestion, Control, Signal, laws};
-use Round::{Loss, Mark, Queue, Timeout};
+use crate::{Ack, Congestion, Control, Repair, Signal, laws};
+use Round::{Idle, Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
@@ -113,7 +113,7 @@ fn linux_keeps_alpha_in_1024ths() {
 fn marks_leave_more_than_losses() {
     let left = |preset: &str, alpha: f64, window: f64, flight: f64, signal: Signal| {
         let mut script = script(preset, &[("initial_alpha", Value::Number(alpha))]);
-        script.control.on_restart(window);
+        script.begin(window);
         script.control.on_congestion(&Congestion {
             now: script.now,
             signal,
@@ -141,7 +141,7 @@ fn marks_leave_more_than_losses() {
 fn linux_holds_the_window_for_a_round_trip() {
     for (preset, held) in [("rfc", false), ("linux", true), ("ns3", true)] {
         let mut script = script(preset, &[]);
-        script.control.on_restart(20.0);
+        script.begin(20.0);
         script.now += BASE_RTT;
         script.congestion(Signal::Ecn);
         script.now += BASE_RTT - Span::from_nanos(1);
@@ -154,7 +154,7 @@ fn linux_holds_the_window_for_a_round_trip() {
         assert!(script.window() > before);
     }
     let mut script = script("linux", &[]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.now += BASE_RTT;
     script.congestion(Signal::Loss);
     let early = ack(script.now, 10.0, Span::ZERO);
@@ -206,28 +206,27 @@ fn the_window_grows_neither_in_recovery_nor_on_marks_nor_unused() {
 fn leaving_recovery_sends_no_burst() {
     for (flight, expected) in [(0.0, 2.0), (3.0, 4.0), (100.0, 10.0)] {
         let mut script = script("rfc", &[]);
-        script.control.on_restart(20.0);
+        script.begin(20.0);
         script.congestion(Signal::Loss);
-        script.control.on_recovered(flight);
+        script.recovered(Repair::Partial, flight);
         assert_eq!(script.window(), expected);
     }
 }
 
 #[test]
-fn a_restart_forgets_everything() {
-    let mut used = script("linux", &[]);
-    used.table(&[Queue(0), Queue(0), Mark(0), Queue(40), Timeout, Queue(0), Mark(0)]);
-    window_of(&mut used, 5, 5);
-    used.control.on_restart(2.0);
-    let mut fresh = script("linux", &[]);
-    fresh.now = used.now;
-    let rounds = [vec![Queue(0); 6], vec![Mark(0)], vec![Queue(0); 6], vec![Mark(0)], vec![Queue(0); 6]].concat();
-    same(&used.table(&rounds), &fresh.table(&rounds));
-    assert_eq!(used.window().to_bits(), fresh.window().to_bits());
-    assert_eq!(alpha(&used).to_bits(), alpha(&fresh).to_bits());
-}
-
-#[test]
 fn the_laws_hold() {
     laws::hold(&DESCRIPTOR, |ack, _| laws::only_when_used(ack, f64::from(ack.newly_acked)));
+}
+
+/// What the path marks is known after a pause as before it.
+#[test]
+fn alpha_survives_a_pause() {
+    for preset in ["rfc", "linux", "ns3"] {
+        let mut script = script(preset, &[]);
+        script.table(&[Queue(0), Mark(0), Queue(0), Queue(0)]);
+        let before = alpha(&script);
+        script.round(Idle(5));
+        assert_eq!(alpha(&script).to_bits(), before.to_bits(), "{preset}");
+        assert!(before < 1.0);
+    }
 }

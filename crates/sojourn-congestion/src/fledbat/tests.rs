@@ -26,7 +26,7 @@ fn same(found: &str, expected: &str) {
 /// A flow with a window of 20 that knows the empty path.
 fn twenty() -> Script {
     let mut script = script(&[("filter", Value::Integer(1))]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     let first = ack(script.now, 20.0, Span::ZERO);
     script.control.on_ack(&Ack { in_recovery: true, ..first });
     assert_eq!(script.window(), 20.0);

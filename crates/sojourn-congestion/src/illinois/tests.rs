@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal, laws};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal, Unused, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::registry::Value;
 use sojourn_core::{Span, Stream, Time};
@@ -52,7 +52,7 @@ fn sample(script: &mut Script, queue: u64, ends: bool) {
 /// A window of 100 on a path whose delay has been between 0 and 100 ms, with nothing in the present round.
 fn seasoned(preset: &str, changes: &[(&str, Value)]) -> Script {
     let mut script = script(preset, changes);
-    script.control.on_restart(100.0);
+    script.begin(100.0);
     sample(&mut script, 0, true);
     sample(&mut script, 100, true);
     script
@@ -103,7 +103,7 @@ fn a_round_is_judged_by_its_mean() {
 #[test]
 fn theta_rounds_of_little_delay_restore_alpha() {
     let mut script = script("linux", &[]);
-    script.control.on_restart(100.0);
+    script.begin(100.0);
     sample(&mut script, 0, true);
     assert_eq!(alpha_beta(&script), (10.0, 0.125));
     sample(&mut script, 100, true);
@@ -124,7 +124,7 @@ fn theta_rounds_of_little_delay_restore_alpha() {
 fn small_windows_are_renos() {
     for (window, expected) in [(14.9, (1.0, 0.5)), (15.0, (10.0, 0.125))] {
         let mut script = script("linux", &[]);
-        script.control.on_restart(window);
+        script.begin(window);
         sample(&mut script, 0, true);
         assert_eq!(alpha_beta(&script), expected);
     }
@@ -197,7 +197,7 @@ fn a_repair_is_no_time_to_judge() {
 #[test]
 fn a_restart_keeps_what_is_known_of_the_path() {
     let mut script = seasoned("linux", &[]);
-    script.control.on_restart(50.0);
+    script.start(Span::from_secs(2), Unused::Restart { window: 50.0 });
     assert_eq!((script.window(), script.control.slow_start_threshold()), (50.0, f64::INFINITY));
     assert_eq!(alpha_beta(&script), (0.3, 0.5));
     sample(&mut script, 45, true);
@@ -208,7 +208,7 @@ fn a_restart_keeps_what_is_known_of_the_path() {
 fn leaving_recovery_sends_no_burst() {
     let mut script = seasoned("linux", &[]);
     script.congestion(Signal::Loss);
-    script.control.on_recovered(3.0);
+    script.recovered(Repair::Partial, 3.0);
     assert_eq!(script.window(), 4.0);
 }
 

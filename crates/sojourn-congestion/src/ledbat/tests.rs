@@ -49,7 +49,7 @@ fn window_ten() -> Script {
     let mut script = script("rfc", &changes);
     // An acknowledgement in recovery is measured and moves nothing.
     let ack = ack(script.now, 10.0, Span::ZERO);
-    script.control.on_restart(10.0);
+    script.begin(10.0);
     script.control.on_ack(&Ack { in_recovery: true, ..ack });
     assert_eq!(script.window(), 10.0);
     script
@@ -61,7 +61,7 @@ fn the_gains_of_growth_and_decrease_are_apart() {
         let changes = [("gain", Value::Number(0.5)), ("decrease_gain", Value::Number(3.0))];
         let initial = [("initial_window", Value::Number(10.0)), ("filter", Value::Integer(1))];
         let mut script = script("rfc", &[&changes[..], &initial].concat());
-        script.control.on_restart(10.0);
+        script.begin(10.0);
         let first = ack(script.now, 10.0, Span::ZERO);
         script.control.on_ack(&Ack { in_recovery: true, ..first });
         script.whole_window(10, millis(queue));
@@ -132,8 +132,8 @@ fn the_ns2_module_over_round_trips() {
          timeout: 1\n\
          queue 0 ms: 2 3 4 5\n\
          queue 400 ms: 3 1 1 1 1 1 1 1\n\
-         idle 3 s: 2\n\
-         queue 0 ms: 3 4 5",
+         idle 3 s: 1\n\
+         queue 0 ms: 2 3 4",
     );
 }
 
@@ -236,7 +236,7 @@ fn an_unused_window_does_not_grow_but_shrinks() {
 fn a_delay_below_the_base_counts_as_no_queue() {
     let memory = [("base_history", Value::Integer(1)), ("base_period", Value::Span(millis(10)))];
     let mut script = script("rfc", &[&memory[..], &[("initial_window", Value::Number(10.0))]].concat());
-    script.control.on_restart(10.0);
+    script.begin(10.0);
     for (at, queue) in [(9, 0), (11, 50)] {
         script.now = Time::ZERO + millis(at);
         let ack = ack(script.now, 10.0, millis(queue));

@@ -32,7 +32,7 @@ fn on_path(now: Time, base: Span, queue: Span) -> Ack {
 /// A flow past slow start with a window of 20 on a path of `base`, one delay sample for the filter.
 fn twenty(base: Span) -> Script {
     let mut script = script(&[NO_SLOWDOWNS, ("filter", Value::Integer(1))]);
-    script.control.on_restart(40.0);
+    script.begin(40.0);
     let first = on_path(script.now, base, Span::ZERO);
     script.control.on_ack(&Ack { in_recovery: true, ..first });
     script.congestion(Signal::Loss);
@@ -82,7 +82,7 @@ fn the_least_of_four_samples_counts() {
     let mut script = twenty(millis(60));
     let mut flow = Script::new(&params(&DESCRIPTOR, "draft", &[NO_SLOWDOWNS]));
     for flow in [&mut script, &mut flow] {
-        flow.control.on_restart(40.0);
+        flow.begin(40.0);
         flow.congestion(Signal::Timeout { repeated: false });
         flow.congestion(Signal::Timeout { repeated: true });
         for queue in [0, 90, 90, 90] {
@@ -129,7 +129,7 @@ fn the_first_slow_start_ends_beyond_three_quarters_of_the_target() {
 fn slowdowns_come_after_nine_times_their_length() {
     let rtt = millis(100);
     let mut flow = script(&[("filter", Value::Integer(1))]);
-    flow.control.on_restart(20.0);
+    flow.begin(20.0);
     let at = |flow: &mut Script, ms: u64, queue: u64| {
         flow.now = Time::ZERO + millis(1000 + ms);
         let ack = on_path(flow.now, rtt, millis(queue));
@@ -166,7 +166,7 @@ fn slowdowns_come_after_nine_times_their_length() {
 #[test]
 fn slowdowns_can_be_switched_off() {
     let mut flow = script(&[NO_SLOWDOWNS]);
-    flow.control.on_restart(40.0);
+    flow.begin(40.0);
     flow.congestion(Signal::Loss);
     for _ in 0..10_000 {
         flow.now += millis(10);
@@ -179,7 +179,7 @@ fn slowdowns_can_be_switched_off() {
 #[test]
 fn a_loss_in_a_slowdown_ends_it() {
     let mut flow = script(&[("filter", Value::Integer(1))]);
-    flow.control.on_restart(20.0);
+    flow.begin(20.0);
     let give = |flow: &mut Script, pause: u64, queue: u64| {
         flow.now += millis(pause);
         let ack = on_path(flow.now, millis(100), millis(queue));
@@ -260,7 +260,7 @@ fn the_draft_over_round_trips() {
          timeout: 1\n\
          queue 0 ms: 1 1 2 2 2 2\n\
          idle 3 s: 2\n\
-         queue 0 ms: 2 3 4 5",
+         queue 0 ms: 2 2 3 3",
     );
 }
 

@@ -253,8 +253,8 @@ fn the_library_over_round_trips() {
          mark at 0 ms: 6\n\
          timeout: 1\n\
          queue 0 ms: 3 4 5 7\n\
-         idle 3 s: 1\n\
-         queue 0 ms: 3 4 6",
+         idle 3 s: 3\n\
+         queue 0 ms: 4 6 8",
     );
 }
 

@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{Round, Script, ack, params};
-use crate::{Ack, Control, Signal};
+use crate::{Ack, Control, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -42,9 +42,12 @@ fn a_mark_halves_as_a_loss_does() {
 }
 
 #[test]
-fn after_idling_a_flow_begins_as_new() {
-    let rounds = [vec![Queue(0); 3], vec![Loss(0), Idle(5)], vec![Queue(0); 3]].concat();
-    same(&script("rfc", &[]).table(&rounds), "queue 0 ms: 4 8 16\nloss at 0 ms: 16\nidle 5 s: 2\nqueue 0 ms: 4 8 16");
+fn after_idling_slow_start_ends_at_the_threshold_of_before() {
+    let rounds = [vec![Queue(0); 3], vec![Loss(0), Idle(5)], vec![Queue(0); 5]].concat();
+    same(
+        &script("rfc", &[]).table(&rounds),
+        "queue 0 ms: 4 8 16\nloss at 0 ms: 16\nidle 5 s: 2\nqueue 0 ms: 4 8 16 16 17",
+    );
 }
 
 /// RFC 9406: 20 ms more delay in the fifth round are a rise; five rounds of a quarter, then congestion avoidance.
@@ -70,7 +73,7 @@ fn later_slow_starts_are_standard() {
     let mut script = script("rfc", &[("hystart", Value::Choice("rfc9406"))]);
     same(
         &script.table(&rounds),
-        "queue 0 ms: 4 8 16 32 64 128 256 512\nloss at 0 ms: 512\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32\nqueue 40 ms: 64\nidle 5 s: 2\nqueue 0 ms: 4 8 16 32\nqueue 20 ms: 60 75",
+        "queue 0 ms: 4 8 16 32 64 128 256 512\nloss at 0 ms: 512\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32\nqueue 40 ms: 64\nidle 5 s: 2\nqueue 0 ms: 4 8 16 32\nqueue 20 ms: 64 128",
     );
 }
 
@@ -142,7 +145,7 @@ fn only_the_first_timeout_lowers_the_threshold() {
 fn with_abe_a_mark_leaves_more_than_a_loss() {
     let left = |preset: &str, changes: &[(&str, Value)], window: f64, signal: Signal| {
         let mut script = script(preset, changes);
-        script.control.on_restart(window);
+        script.begin(window);
         script.congestion(signal);
         (script.window(), script.control.slow_start_threshold())
     };
@@ -161,7 +164,7 @@ fn leaving_recovery_sends_no_burst() {
         let mut script = script("rfc", &[]);
         script.table(&[Queue(0), Queue(0), Queue(0)]);
         script.congestion(Signal::Loss);
-        script.control.on_recovered(flight);
+        script.recovered(Repair::Partial, flight);
         assert_eq!(script.window(), expected);
         assert_eq!(script.control.slow_start_threshold(), 8.0);
     }
@@ -234,7 +237,7 @@ proptest! {
                     prop_assert!(script.control.slow_start_threshold() >= 2.0);
                 }
                 Event::Recovered(flight) if threshold.is_finite() => {
-                    script.control.on_recovered(f64::from(flight));
+                    script.recovered(Repair::Partial, f64::from(flight));
                     prop_assert!(script.window() <= threshold);
                 }
                 Event::Recovered(_) => {}

@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -26,7 +26,7 @@ fn same(found: &str, expected: &str) {
 /// `queues` in milliseconds; the window when the round ends.
 fn after_round(preset: &str, queues: &[u64]) -> f64 {
     let mut script = script(preset, &[]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.congestion(Signal::Loss);
     assert_eq!(script.window(), 10.0);
     script.now += millis(1000);
@@ -58,7 +58,7 @@ fn more_than_the_fraction_beyond_the_threshold_halves() {
 #[test]
 fn an_acknowledgement_of_two_packets_counts_twice() {
     let mut script = script("paper", &[]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.congestion(Signal::Loss);
     for number in 0..4 {
         script.now += millis(1000 * (1 - number.min(1)));
@@ -119,9 +119,9 @@ fn a_loss_never_opens_a_window() {
         script.congestion(signal);
         assert_eq!(script.window(), window, "{signal:?}");
     }
-    script.control.on_recovered(5.0);
+    script.recovered(Repair::Partial, 5.0);
     assert_eq!(script.window(), 0.25);
-    script.control.on_restart(10.0);
+    script.begin(10.0);
     script.congestion(Signal::Timeout { repeated: false });
     assert_eq!((script.window(), script.control.slow_start_threshold()), (1.0, 5.0));
 }
@@ -130,7 +130,7 @@ fn a_loss_never_opens_a_window() {
 #[test]
 fn recovery_forgets_the_round() {
     let mut script = script("paper", &[]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.congestion(Signal::Loss);
     for _ in 0..20 {
         let late = ack(script.now, 10.0, millis(40));
@@ -177,7 +177,7 @@ fn the_paper_over_round_trips() {
          timeout: 1\n\
          queue 0 ms: 2 3 3\n\
          idle 3 s: 2\n\
-         queue 0 ms: 4 8",
+         queue 0 ms: 3 3",
     );
 }
 
@@ -194,7 +194,7 @@ fn the_port_over_round_trips() {
          timeout: 2\n\
          queue 0 ms: 3 3 4\n\
          idle 3 s: 2\n\
-         queue 0 ms: 4 8",
+         queue 0 ms: 3 3",
     );
 }
 

@@ -1,7 +1,7 @@
 //! A path for the tests of controls that want rate samples: everything of a round trip is told at once.
 
 use crate::script::params;
-use crate::{Ack, AnyControl, Congestion, Control, Lost, Path, RateSample, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Lost, Path, RateSample, Signal, Start, Unused};
 use sojourn_core::registry::{Descriptor, Value};
 use sojourn_core::{Span, Stream, Time};
 
@@ -133,6 +133,13 @@ impl Pipe {
     pub(crate) fn signal(&mut self, signal: Signal, flight: u32) {
         let flight = f64::from(flight);
         self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe: flight, smoothed_rtt: self.rtt });
+    }
+
+    /// Sending starts again after `idle` without data, now.
+    pub(crate) fn start(&mut self, idle: Span) {
+        let unused = Unused::Restart { window: 10.0 };
+        let start = Start { now: self.now, idle, timeout: Span::from_secs(1), app_limited: true, unused };
+        self.control.on_start(&start);
     }
 
     /// What the control shows as `name`.

@@ -3,7 +3,7 @@
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
 use crate::{Ack, AnyControl, Congestion, Control, EcnUse, Signal, laws};
-use Round::{Loss, Mark, Queue, Timeout};
+use Round::{Idle, Loss, Mark, Queue, Timeout};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Rate, Span, Time};
 use std::fmt::Write;
@@ -51,7 +51,7 @@ impl Link {
     /// In congestion avoidance with a window of `window` and an alpha of 1.
     fn avoiding(preset: &str, changes: &[(&str, Value)], rtt: Span, window: f64) -> Link {
         let mut link = Link::new(&params(&DESCRIPTOR, preset, changes), rtt);
-        link.script.control.on_restart(2.0 * window);
+        link.script.begin(2.0 * window);
         link.ack(1, true);
         link.answered = link.script.now;
         link
@@ -217,7 +217,7 @@ fn slow_start_depends_on_the_round_trip() {
 fn the_first_mark_halves_either_way() {
     for (preset, alpha) in [("draft", 1.0), ("linux", 0.0)] {
         let mut link = Link::new(&params(&DESCRIPTOR, preset, &[]), BASE_RTT);
-        link.script.control.on_restart(40.0);
+        link.script.begin(40.0);
         link.script.now += Span::from_millis(10);
         link.ack(1, false);
         close(probed(&link.script.control, "alpha"), 0.0);
@@ -296,7 +296,7 @@ fn a_loss_halves() {
     for (preset, after, later) in [("draft", 20.25, 10.125), ("linux", 10.125, 10.125)] {
         for (millis, expected) in [(10, after), (60, later)] {
             let mut link = Link::new(&params(&DESCRIPTOR, preset, &[]), BASE_RTT);
-            link.script.control.on_restart(40.5);
+            link.script.begin(40.5);
             link.script.now += Span::from_millis(10);
             link.ack(0, true);
             link.script.now += Span::from_millis(millis);
@@ -315,7 +315,7 @@ fn a_loss_halves() {
 fn credit_is_for_what_was_just_taken() {
     for (timeout, expected) in [(false, 20.0), (true, 2.0)] {
         let mut link = Link::new(&params(&DESCRIPTOR, "draft", &[]), Span::from_millis(10));
-        link.script.control.on_restart(40.0);
+        link.script.begin(40.0);
         link.ack(0, true);
         link.script.now += Span::from_millis(20);
         if timeout {
@@ -331,7 +331,7 @@ fn credit_is_for_what_was_just_taken() {
 #[test]
 fn a_flow_may_begin_with_one_segment() {
     let mut script = script("linux", &[]);
-    script.control.on_restart(1.0);
+    script.begin(1.0);
     assert_eq!(script.window(), 1.0);
 }
 
@@ -377,13 +377,13 @@ fn tiny_windows_grow_by_the_segment() {
 fn pacing_is_window_over_round_trip() {
     let mut link = Link::new(&params(&DESCRIPTOR, "draft", &[]), Span::from_millis(20));
     assert_eq!(link.script.control.pacing_rate(), None);
-    link.script.control.on_restart(10.0);
+    link.script.begin(10.0);
     link.ack(0, false);
     let rate = |segments: f64| Some(Rate::from_bytes_over(segments * 1460.0, Span::from_millis(20)));
     assert_eq!(link.script.control.pacing_rate(), rate(20.0));
     link.ack(0, true);
     assert_eq!(link.script.control.pacing_rate(), rate(5.0));
-    link.script.control.on_restart(40.0);
+    link.script.begin(40.0);
     link.script.congestion(Signal::Timeout { repeated: false });
     assert_eq!(link.script.control.slow_start_threshold(), 20.0);
     link.ack(8, false);
@@ -435,19 +435,6 @@ fn marks_in_recovery_are_only_counted() {
 }
 
 #[test]
-fn a_restart_forgets_everything() {
-    let mut used = Link::avoiding("linux", &[], BASE_RTT, 20.0);
-    used.rate(10, 50);
-    used.script.control.on_restart(2.0);
-    let mut fresh = Link::new(&params(&DESCRIPTOR, "linux", &[]), BASE_RTT);
-    fresh.script.now = used.script.now;
-    fresh.answered = used.answered;
-    fresh.rate(10, 50);
-    used.rate(10, 50);
-    assert_eq!(fraction(&used.script).to_bits(), fraction(&fresh.script).to_bits());
-}
-
-#[test]
 fn it_asks_for_the_scalable_codepoint() {
     assert_eq!(script("draft", &[]).control.ecn(), EcnUse::Scalable);
 }
@@ -455,4 +442,18 @@ fn it_asks_for_the_scalable_codepoint() {
 #[test]
 fn the_laws_hold() {
     laws::hold(&DESCRIPTOR, |ack, _| laws::only_when_used(ack, f64::from(ack.newly_acked)));
+}
+
+/// What the path marks is known after a pause as before it.
+#[test]
+fn alpha_survives_a_pause() {
+    let mut script = script("draft", &[]);
+    script.table(&[Queue(0), Queue(0), Queue(0)]);
+    let marked = ack(script.now, script.window(), Span::ZERO);
+    script.control.on_ack(&Ack { marked: true, ..marked });
+    script.table(&[Queue(0)]);
+    let before = probed(&script.control, "alpha");
+    script.round(Idle(5));
+    assert_eq!(probed(&script.control, "alpha").to_bits(), before.to_bits());
+    assert!(before > 0.0 && script.control.slow_start_threshold().is_finite(), "{before}");
 }

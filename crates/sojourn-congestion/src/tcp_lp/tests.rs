@@ -3,7 +3,7 @@
 use super::DESCRIPTOR;
 use super::delay::{Arithmetic, Delays, Level};
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -198,7 +198,7 @@ fn a_window_that_is_not_used_does_not_grow() {
 fn a_loss_halves_the_flight_or_the_window() {
     for (preset, left) in [("paper", 4.0), ("linux", 8.0), ("ns3", 4.0)] {
         let mut script = script(preset, &[("inference", Value::Number(0.0))]);
-        script.control.on_restart(16.0);
+        script.begin(16.0);
         let event =
             Congestion { now: script.now, signal: Signal::Loss, flight: 8.0, pipe: 8.0, smoothed_rtt: BASE_RTT };
         script.control.on_congestion(&event);
@@ -207,7 +207,7 @@ fn a_loss_halves_the_flight_or_the_window() {
         assert_eq!((script.window(), script.control.slow_start_threshold()), (1.0, 4.0), "{preset}");
         script.control.on_congestion(&Congestion { signal: Signal::Timeout { repeated: true }, ..event });
         assert_eq!(script.control.slow_start_threshold(), 4.0, "a repeated timeout leaves the threshold");
-        script.control.on_recovered(0.0);
+        script.recovered(Repair::Partial, 0.0);
         assert_eq!(script.window(), 2.0);
     }
 }
@@ -256,7 +256,7 @@ fn the_paper_over_round_trips() {
          timeout: 1\n\
          queue 0 ms: 1 1 1 1\n\
          queue 40 ms: 1 1 1\n\
-         idle 3 s: 2\n\
+         idle 3 s: 1\n\
          queue 0 ms: 1 1 1",
     );
 }
@@ -276,7 +276,7 @@ fn linux_over_round_trips() {
          timeout: 1\n\
          queue 0 ms: 1 1 1 1\n\
          queue 40 ms: 1 1 1\n\
-         idle 3 s: 2\n\
+         idle 3 s: 1\n\
          queue 0 ms: 1 1 1",
     );
 }

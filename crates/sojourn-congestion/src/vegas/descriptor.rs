@@ -55,6 +55,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Integer(3),
             description: "samples that a round needs for a decision; with fewer the acknowledgement that ends it counts as Reno's",
         },
+        BASE_RTT,
         Parameter {
             name: "slow_start",
             kind: Kind::Choice(&["every-round", "every-other"]),
@@ -93,14 +94,27 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("slow_start", Value::Choice("every-other")),
                 ("slow_start_exit", Value::Choice("eighth")),
                 ("loss", Value::Choice("three-quarters")),
+                ("base_rtt", Value::Choice("connection")),
             ],
         },
         Preset {
             name: "ns3",
             summary: "ns-3 TcpVegas: queued segments after the paper, and hardly any answer to loss",
-            values: &[("backlog", Value::Choice("rtt")), ("loss", Value::Choice("one-less"))],
+            values: &[
+                ("backlog", Value::Choice("rtt")),
+                ("loss", Value::Choice("one-less")),
+                ("base_rtt", Value::Choice("connection")),
+            ],
         },
     ],
     linux: Linux::Kernel(&[Form { name: "vegas", module: "tcp_vegas", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
+};
+
+/// Which round trips the base RTT is the least of.
+pub(crate) const BASE_RTT: Parameter = Parameter {
+    name: "base_rtt",
+    kind: Kind::Choice(&["since-start", "connection"]),
+    default: Value::Choice("since-start"),
+    description: "the base RTT: the least since data was last sent with nothing in flight, so that a pause forgets the path (Linux), or the least of the connection (ns-2, ns-3)",
 };

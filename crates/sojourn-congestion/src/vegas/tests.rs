@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -26,7 +26,7 @@ fn same(found: &str, expected: &str) {
 /// milliseconds; by how much the window changes when the round ends.
 fn after_round(preset: &str, changes: &[(&str, Value)], queues: &[u64]) -> f64 {
     let mut script = script(preset, changes);
-    script.control.on_restart(if preset == "ns3" { 21.0 } else { 40.0 });
+    script.begin(if preset == "ns3" { 21.0 } else { 40.0 });
     script.congestion(Signal::Loss);
     let ended = |script: &mut Script, queue| {
         script.now += millis(1000);
@@ -74,7 +74,7 @@ fn a_lagging_window_moves_in_every_other_round() {
     {
         let mut script = script("linux-2.6.22", &[]);
         script.now += millis(1000);
-        script.control.on_restart(40.0);
+        script.begin(40.0);
         script.congestion(Signal::Loss);
         // The base RTT.
         script.control.on_ack(&Ack { sent: sojourn_core::Time::ZERO, ..ack(script.now, 20.0, Span::ZERO) });
@@ -119,7 +119,7 @@ fn a_round_with_too_few_samples_counts_as_reno() {
 fn slow_start_leaves_at_the_rate() {
     for (exit, left) in [("rate", 17.0), ("eighth", 17.5)] {
         let mut script = script("linux", &[("slow_start_exit", Value::Choice(exit))]);
-        script.control.on_restart(20.0);
+        script.begin(20.0);
         script.now += millis(1000);
         let first = ack(script.now, 20.0, Span::ZERO);
         for number in 0..4 {
@@ -137,12 +137,12 @@ fn slow_start_leaves_at_the_rate() {
 fn a_loss_leaves_what_the_source_says() {
     for (preset, kept) in [("linux", 8.0), ("ns2", 12.0), ("ns3", 15.0)] {
         let mut script = script(preset, &[]);
-        script.control.on_restart(16.0);
+        script.begin(16.0);
         script.congestion(Signal::Loss);
         assert_eq!((script.window(), script.control.slow_start_threshold()), (kept, kept), "{preset}");
-        script.control.on_recovered(3.0);
+        script.recovered(Repair::Partial, 3.0);
         assert_eq!(script.window(), 4.0);
-        script.control.on_restart(16.0);
+        script.begin(16.0);
         script.congestion(Signal::Timeout { repeated: false });
         let threshold = if preset == "ns3" { 15.0 } else { 8.0 };
         assert_eq!((script.window(), script.control.slow_start_threshold()), (1.0, threshold), "{preset}");
@@ -225,7 +225,7 @@ fn ns2_over_round_trips() {
          queue 0 ms: 1 2 3 3 6 8\n\
          queue 40 ms: 7 7 7 7\n\
          idle 3 s: 2\n\
-         queue 0 ms: 2 4 5 8",
+         queue 0 ms: 3 3 4 5",
     );
 }
 

@@ -1,5 +1,6 @@
 //! What Veno is and what can be set.
 
+use crate::vegas::BASE_RTT;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `veno` is and what can be set.
@@ -42,6 +43,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("window"),
             description: "what a loss leaves a part of: the congestion window (Linux) or the data in flight (ns-3)",
         },
+        BASE_RTT,
     ],
     presets: &[
         Preset { name: "linux", summary: "Linux tcp_veno", values: &[] },
@@ -52,6 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("grain", Value::Choice("whole")),
                 ("growth", Value::Choice("reno")),
                 ("loss_of", Value::Choice("flight")),
+                ("base_rtt", Value::Choice("connection")),
             ],
         },
     ],

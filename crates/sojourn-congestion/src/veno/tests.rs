@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, params};
-use crate::{Ack, Congestion, Control, Signal, laws};
+use crate::{Ack, Congestion, Control, Repair, Signal, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
@@ -49,7 +49,7 @@ fn backlog(script: &Script) -> f64 {
 fn avoiding(preset: &str, changes: &[(&str, Value)]) -> Script {
     let mut script = script(preset, changes);
     script.now += Span::from_secs(1);
-    script.control.on_restart(25.0);
+    script.begin(25.0);
     script.congestion(Signal::Loss);
     close(script.window(), 20.0);
     (0..3).for_each(|_| give(&mut script, 0));
@@ -88,7 +88,7 @@ fn each_acknowledgement_judges_anew() {
     assert_eq!(backlog(&script), 10.0);
     give_changed(&mut script, 5, |ack| Ack { window_limited: false, ..ack });
     script.congestion(Signal::Ecn);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.now += Span::from_secs(1);
     for expected in [0.0, 0.0, 10.0] {
         give(&mut script, if expected > 0.0 { 50 } else { 0 });
@@ -110,7 +110,7 @@ fn a_loss_forgets_the_round() {
 fn two_samples_are_too_few() {
     let mut script = script("linux", &[]);
     script.now += Span::from_secs(1);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     for (queue, expected) in [(0, 0.0), (50, 0.0), (50, 11.0)] {
         give(&mut script, queue);
         assert_eq!(backlog(&script), expected);
@@ -162,7 +162,7 @@ fn values_can_be_chosen() {
     script.congestion(Signal::Loss);
     close(script.window(), before * 0.8);
     let mut script = self::script("linux", &[("chance_leaves", Value::Number(0.9))]);
-    script.control.on_restart(20.0);
+    script.begin(20.0);
     script.congestion(Signal::Loss);
     close(script.window(), 18.0);
 }
@@ -223,23 +223,8 @@ fn the_window_grows_neither_in_recovery_nor_on_marks_nor_unused() {
 fn leaving_recovery_sends_no_burst() {
     let mut script = avoiding("linux", &[]);
     script.congestion(Signal::Loss);
-    script.control.on_recovered(3.0);
+    script.recovered(Repair::Partial, 3.0);
     assert_eq!(script.window(), 4.0);
-}
-
-#[test]
-fn a_restart_forgets_everything() {
-    for preset in ["linux", "ns3"] {
-        let mut used = later(preset);
-        used.table(&[Queue(0), Queue(0), Loss(0), Queue(40), Timeout, Queue(0), Mark(0)]);
-        used.control.on_restart(2.0);
-        let mut fresh = script(preset, &[]);
-        fresh.now = used.now;
-        let rounds =
-            [vec![Queue(30); 6], vec![Loss(40)], vec![Queue(30); 6], vec![Timeout], vec![Queue(30); 6]].concat();
-        same(&used.table(&rounds), &fresh.table(&rounds));
-        assert_eq!(used.window().to_bits(), fresh.window().to_bits());
-    }
 }
 
 #[test]

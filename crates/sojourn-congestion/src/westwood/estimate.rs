@@ -58,13 +58,6 @@ impl Bandwidth {
         }
     }
 
-    pub(super) fn restart(&mut self) {
-        self.began = None;
-        self.segments = 0.0;
-        self.estimate = 0.0;
-        self.previous = 0.0;
-    }
-
     pub(super) fn segments_per_second(&self) -> f64 {
         self.estimate
     }

@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{Round, Script, ack, params};
-use crate::{Ack, Congestion, Control, Signal, laws};
+use crate::{Ack, Congestion, Control, Repair, Signal, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
@@ -44,7 +44,7 @@ fn same(found: &str, expected: &str) {
 /// A flow that has had a window of 60 and a rate of 800 segments per second for four seconds: 40 fill the path.
 fn steady(preset: &str) -> Script {
     let mut script = script(preset, &[]);
-    script.control.on_restart(60.0);
+    script.begin(60.0);
     for _ in 0..3200 {
         script.now += Span::from_micros(1250);
         let ack = ack(script.now, 60.0, Span::ZERO);
@@ -155,7 +155,7 @@ fn ns3_applies_the_estimate_at_once() {
     close(script.window(), pipe);
     script.congestion(Signal::Ecn);
     close(script.window(), pipe);
-    script.control.on_recovered(0.0);
+    script.recovered(Repair::Partial, 0.0);
     assert_eq!(script.window(), 2.0, "no burst");
     script.congestion(Signal::Loss);
     assert_eq!(script.window(), 2.0, "never above the window");
@@ -176,7 +176,7 @@ fn leaving_recovery_sends_no_burst() {
         let mut script = steady("linux");
         script.congestion(Signal::Loss);
         let pipe = probe(&script, "pipe_segments");
-        script.control.on_recovered(flight);
+        script.recovered(Repair::Partial, flight);
         assert_eq!(script.window(), expected);
         close(script.control.slow_start_threshold(), pipe);
         give_changed(&mut script, 1, 1, 50, |ack| Ack { window_limited: false, ..ack });
@@ -241,7 +241,7 @@ fn round_by_round() {
 fn the_estimate_finds_the_capacity() {
     for preset in ["linux", "ns3"] {
         let mut script = script(preset, &[]);
-        script.control.on_restart(80.0);
+        script.begin(80.0);
         for _ in 0..5000 {
             give_changed(&mut script, 1, 1, 80, |ack| Ack { window_limited: false, ..ack });
         }
@@ -268,21 +268,6 @@ fn the_window_grows_neither_in_recovery_nor_on_marks_nor_unused() {
         give_changed(&mut script, 1, 1, 50, |ack| Ack { marked: true, ..ack });
         give_changed(&mut script, 1, 1, 50, |ack| Ack { window_limited: false, ..ack });
         assert_eq!(script.window(), 2.0);
-    }
-}
-
-#[test]
-fn a_restart_forgets_everything() {
-    for preset in ["linux", "ns3"] {
-        let mut used = script(preset, &[]);
-        used.table(&[Queue(0), Queue(0), Loss(0), Queue(40), Timeout, Queue(0), Mark(0)]);
-        used.control.on_restart(2.0);
-        let mut fresh = script(preset, &[]);
-        fresh.now = used.now;
-        let rounds =
-            [vec![Queue(30); 6], vec![Loss(30)], vec![Queue(30); 6], vec![Timeout], vec![Queue(30); 6]].concat();
-        same(&used.table(&rounds), &fresh.table(&rounds));
-        assert_eq!(used.window().to_bits(), fresh.window().to_bits());
     }
 }
 

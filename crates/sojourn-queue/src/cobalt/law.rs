@@ -144,7 +144,11 @@ pub(crate) struct Controller {
 pub(crate) enum Verdict {
     Pass,
     Mark,
-    Drop,
+    /// BLUE drops it, whether or not CoDel has marked it just before: a last packet that is spared goes with that mark.
+    Drop {
+        /// Whether CoDel has.
+        marked: bool,
+    },
 }
 
 impl Controller {
@@ -187,7 +191,7 @@ impl Controller {
 
         let mut verdict = Verdict::Pass;
         if due && self.dropping {
-            verdict = if law.ecn && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop };
+            verdict = if law.ecn && packet.ecn.is_capable() { Verdict::Mark } else { Verdict::Drop { marked: false } };
             self.count = self.count.saturating_add(1);
             self.step();
             self.next = self.after(law, self.next);
@@ -204,13 +208,13 @@ impl Controller {
         }
         // BLUE is for flows that do not answer, which might not answer marks either: it drops.
         if self.p > 0.0 && random.chance(self.p) {
-            verdict = Verdict::Drop;
+            verdict = Verdict::Drop { marked: verdict == Verdict::Mark };
         }
 
         // Without a count, `next` is when the state of the queue was last of interest.
         if self.count == 0 {
             self.next = now + law.interval;
-        } else if late && verdict != Verdict::Drop {
+        } else if late && !matches!(verdict, Verdict::Drop { .. }) {
             self.next = now;
         }
         verdict

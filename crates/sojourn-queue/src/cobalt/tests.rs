@@ -74,7 +74,7 @@ fn a_standing_queue_is_signalled_to_by_the_control_law() {
     let law = patient();
     let (times, verdicts) = signals(&mut Controller::default(), &law, 20_000, 500_000, Ecn::NotEct);
     let expected = [0.0, 70.67, 128.41, 178.41, 223.13, 263.95, 301.75, 337.1, 370.44];
-    assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop));
+    assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop { marked: false }));
     for (found, expected) in times.iter().zip(expected) {
         assert!((found - expected).abs() < 0.016, "{found} for {expected}");
     }
@@ -82,7 +82,7 @@ fn a_standing_queue_is_signalled_to_by_the_control_law() {
     let (_, marks) = signals(&mut Controller::default(), &law, 20_000, 300_000, Ecn::Ect0);
     assert!(marks.iter().all(|verdict| *verdict == Verdict::Mark));
     let (_, drops) = signals(&mut Controller::default(), &self::law("ns3", 100_000, &[]), 20_000, 300_000, Ecn::Ect0);
-    assert!(drops.iter().all(|verdict| *verdict == Verdict::Drop), "ecn is off");
+    assert!(drops.iter().all(|verdict| *verdict == Verdict::Drop { marked: false }), "ecn is off");
 }
 
 /// In milliseconds from when the delay is above target, if packets come every 10 us.
@@ -92,7 +92,7 @@ fn first_signal(law: &Law) -> f64 {
     let mut judge =
         |micros, delay| controller.judge(law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
     assert_eq!(judge(50_000, 5_000), Verdict::Pass, "not above target");
-    let later = (0..).find(|step| judge(60_000 + 10 * step, 5_001) == Verdict::Drop);
+    let later = (0..).find(|step| judge(60_000 + 10 * step, 5_001) == Verdict::Drop { marked: false });
     later.unwrap() as f64 / 100.0
 }
 
@@ -116,7 +116,7 @@ fn an_old_queue_waits_for_an_interval() {
     judge(2_000_000, 100);
     assert_eq!(judge(2_050_000, 9_000), Verdict::Pass);
     assert_eq!(judge(2_149_999, 9_000), Verdict::Pass);
-    assert_eq!(judge(2_150_000, 9_000), Verdict::Drop);
+    assert_eq!(judge(2_150_000, 9_000), Verdict::Drop { marked: false });
 }
 
 /// After more than an interval without packets the time of the next signal has passed, and `schedule` in
@@ -124,7 +124,7 @@ fn an_old_queue_waits_for_an_interval() {
 #[test]
 fn after_a_pause_the_first_signal_does_not_wait() {
     let law = patient();
-    for (pause, verdict) in [(90_000, Verdict::Pass), (110_000, Verdict::Drop)] {
+    for (pause, verdict) in [(90_000, Verdict::Pass), (110_000, Verdict::Drop { marked: false })] {
         let mut controller = Controller::default();
         let mut random = Stream::new(1, "cobalt");
         let mut judge =
@@ -230,7 +230,24 @@ fn blue_drops_what_codel_would_mark() {
     let mut random = Stream::new(1, "cobalt");
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
         let verdict = controller.judge(&law, &waited(at(20_000), 10_000, ecn), at(20_000), &mut random);
-        assert_eq!(verdict, Verdict::Drop);
+        assert!(matches!(verdict, Verdict::Drop { .. }), "{verdict:?}");
+    }
+}
+
+/// Linux `cobalt_should_drop` marks the packet before it asks BLUE, and `cake_dequeue` sends the last packet of a queue
+/// whatever was decided: with the mark.
+#[test]
+fn a_last_packet_that_blue_would_drop_keeps_the_mark() {
+    let changes = [("increment", Value::Number(1.0)), limit(Amount::Packets(1.0))];
+    for (ecn, sent) in [(Ecn::Ect0, Ecn::Ce), (Ecn::NotEct, Ecn::NotEct)] {
+        let mut queue = cobalt("cake", &changes);
+        let mut sink = Recorder::default();
+        for number in 0..2 {
+            queue.enqueue(packet_of(number, 1500, number, ecn), at(10_000), &mut sink);
+        }
+        assert_eq!((sink.drops.len(), probe(&queue, "blue_probability")), (1, 1.0), "the overflow");
+        let last = queue.dequeue(at(220_000), &mut sink).expect("the last packet is sent");
+        assert_eq!((last.ecn, sink.marks.len()), (sent, usize::from(sent == Ecn::Ce)));
     }
 }
 

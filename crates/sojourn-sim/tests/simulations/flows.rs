@@ -68,20 +68,40 @@ fn on_off_duty_cycle() {
     assert_eq!(group(&record, "a").timeouts, Some(0));
 }
 
-/// After an off time the window is new, or where that is not wanted the old one.
+/// After an off time a flow goes on over the connection it had, with what the transport leaves of its window, or over a
+/// fresh one. A connection keeps its window where the off time is shorter than the timeout of 1 s, and otherwise has 10
+/// segments and the slow-start threshold of before.
 #[test]
-fn an_off_time_may_leave_the_window() {
-    let least_after_10_s = |restart: bool| {
+fn an_off_time_ends_a_connection_or_not() {
+    let flow = |off: &str, connection: &str| {
         let text = format!(
             "name = \"a\"\ncontrol = \"newreno\"\nrtt = \"20 ms\"\ntransport = {{ receive_window = \"30 packets\" }}\n\
-             traffic = {{ kind = \"on-off\", on = \"1 s\", off = \"0.2 s\", restart = {restart} }}"
+             traffic = {{ kind = \"on-off\", on = \"1 s\", off = \"{off}\", connection = \"{connection}\" }}"
         );
-        let flows = series(&dumbbell("60 s", "rate = \"100 Mbit/s\"", &[&text]), 10).flows;
-        let rows = flows.time_s.iter().zip(&flows.cwnd_packets).filter(|(time, _)| **time > 10.0);
+        let record = series(&dumbbell("60 s", "rate = \"100 Mbit/s\"", &[&text]), 10);
+        let rows = record.flows.time_s.iter().zip(&record.flows.cwnd_packets).filter(|(time, _)| **time > 10.0);
         rows.map(|(_, window)| *window).fold(f64::INFINITY, f64::min)
     };
-    assert_eq!(least_after_10_s(true), 10.0);
-    assert!(least_after_10_s(false) >= 30.0);
+    assert!(flow("0.2 s", "kept") >= 30.0);
+    assert_eq!(flow("0.2 s", "fresh"), 10.0);
+    assert_eq!(flow("20 s", "kept"), 10.0);
+}
+
+/// One slow start is enough to learn how much the path holds. A connection that sends again after a pause does not forget
+/// it, where a fresh one overflows the queue each time.
+#[test]
+fn a_kept_connection_does_not_overflow_the_queue_again() {
+    let drops = |connection: &str, control: &str| {
+        let group = format!(
+            "name = \"a\"\ncontrol = \"{control}\"\nrtt = \"50 ms\"\n\
+             traffic = {{ kind = \"on-off\", on = \"3 s\", off = \"6 s\", connection = \"{connection}\" }}"
+        );
+        run(&dumbbell("200 s", "rate = \"20 Mbit/s\"", &[&group])).bottleneck.drops
+    };
+    for control in ["newreno", "cubic"] {
+        let (kept, fresh) = (drops("kept", control), drops("fresh", control));
+        assert!(5 * kept < 2 * fresh, "{control}: {kept} drops on one connection, {fresh} on fresh ones");
+    }
 }
 
 /// Transfers that end are counted, and only whole ones.

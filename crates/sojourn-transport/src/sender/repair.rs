@@ -3,7 +3,7 @@
 use super::{Sender, State};
 use crate::options::at_tick;
 use crate::scoreboard::DUP_THRESH;
-use sojourn_congestion::{Congestion, Control, Signal};
+use sojourn_congestion::{Congestion, Control, EcnUse, Recovered, Repair, Signal};
 use sojourn_core::Time;
 
 impl Sender {
@@ -23,11 +23,12 @@ impl Sender {
             }
             State::Recovery => {
                 self.finish_repair();
-                if !self.sack {
-                    self.control.on_recovered(f64::from(self.board.outstanding()));
-                }
+                self.leave(if self.sack { Repair::Selective } else { Repair::Partial }, now);
             }
-            State::Loss if repaired => self.finish_repair(),
+            State::Loss if repaired => {
+                self.finish_repair();
+                self.leave(Repair::Timeout, now);
+            }
             State::Open => self.reset_duplicates(),
             State::Loss | State::Handshake => {}
         }
@@ -36,6 +37,12 @@ impl Sender {
         } else if restart_timer {
             self.retransmission_at = self.timer(now);
         }
+    }
+
+    /// Tells the control that a repair has ended.
+    fn leave(&mut self, repair: Repair, now: Time) {
+        let flight = f64::from(self.board.outstanding());
+        self.control.on_recovered(&Recovered { now, repair, flight });
     }
 
     fn on_partial(&mut self, acknowledged: u32) {
@@ -76,9 +83,14 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, flight: u32, now: Time) {
         // Before the control hears of it: the lost segment is not in flight.
         self.board.mark_lost(self.board.first());
-        self.reduce(Signal::Loss, flight, self.board.pipe(), now);
+        // RFC 3168 section 6.1.2: a mark and a loss of the same window of data are one reason to reduce it. What was sent
+        // after the reduction is the next window.
+        let answered = self.marked_until.filter(|&end| self.board.first() < end);
+        if answered.is_none() {
+            self.reduce(Signal::Loss, flight, self.board.pipe(), now);
+        }
         self.state = State::Recovery;
-        self.recover = Some(self.board.next());
+        self.recover = Some(answered.unwrap_or(self.board.next()));
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
@@ -102,12 +114,15 @@ impl Sender {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
             self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
+            // Controls that count marks answer a loss besides (RFC 8257 section 3.5; Prague has a credit for it).
+            self.marked_until = (self.control.ecn() == EcnUse::Optional).then_some(self.board.next());
         }
     }
 
     /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
     fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
         self.limited_sent = 0;
+        self.marked_until = None;
         let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
         self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.

@@ -61,7 +61,7 @@ impl Sender {
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
         if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
-            self.window_limited = true;
+            self.on_window_limited(now);
             return None;
         }
         if let Some(jitter) = &mut self.jitter
@@ -90,6 +90,9 @@ impl Sender {
         let next = self.board.next();
         let room = self.board.outstanding() < self.receive_window;
         if next < self.end && room {
+            if self.board.outstanding() == 0 {
+                self.start(now);
+            }
             self.send_new(next, now);
             return Some((next, false));
         }
@@ -99,7 +102,7 @@ impl Sender {
         {
             return Some((guess, true));
         }
-        self.window_limited = false;
+        self.on_app_limited(now);
         let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate
             && next >= self.end
@@ -128,6 +131,7 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
+        self.idle.on_sent(now);
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
             let beyond = f64::from(self.board.outstanding()) > self.control.window();
@@ -148,6 +152,7 @@ impl Sender {
 
     fn note_again(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
+        self.idle.on_sent(now);
         self.timed = None;
         self.counts.retransmissions += 1;
     }

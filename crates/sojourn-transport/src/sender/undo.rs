@@ -6,22 +6,24 @@
 
 use super::{Sender, State};
 use crate::segment::Segment;
-use sojourn_congestion::AnyControl;
+use sojourn_congestion::Control;
 use sojourn_core::Time;
 
 /// What a timeout that may be needless would be undone to.
 #[derive(Debug)]
 pub(super) struct Undo {
     wanted: bool,
-    before: Option<Box<Before>>,
+    before: Option<Before>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Before {
     /// When the timer went off: retransmissions bear no earlier stamp.
     at: Time,
-    /// The control before it heard of that.
-    control: AnyControl,
+    /// The window before that.
+    window: f64,
+    /// The slow-start threshold before that.
+    threshold: f64,
 }
 
 impl Undo {
@@ -39,25 +41,26 @@ impl Sender {
         if !self.undo.wanted || self.state == State::Loss {
             return;
         }
-        let before = || Box::new(Before { at: now, control: self.control.clone() });
-        self.undo.before = (self.state == State::Open).then(before);
+        let (window, threshold) = (self.control.window(), self.control.slow_start_threshold());
+        self.undo.before = (self.state == State::Open).then_some(Before { at: now, window, threshold });
     }
 
     /// Takes the timeout back where `segment`, the first acknowledgement of new data after it, answers what was sent
     /// before it.
     #[inline]
-    pub(super) fn undo_needless(&mut self, segment: &Segment) {
+    pub(super) fn undo_needless(&mut self, segment: &Segment, now: Time) {
         if self.state == State::Loss && segment.number > self.board.first() {
-            self.judge_timeout(segment.stamp);
+            self.judge_timeout(segment.stamp, now);
         }
     }
 
-    fn judge_timeout(&mut self, echoed: Time) {
+    fn judge_timeout(&mut self, echoed: Time, now: Time) {
         let Some(before) = self.undo.before.take() else { return };
         if echoed >= before.at {
             return;
         }
-        self.control = before.control;
+        let Before { window, threshold, .. } = before;
+        self.control.on_undo(&sojourn_congestion::Undo { now, window, threshold });
         self.board.take_back_losses();
         self.finish_repair();
     }

@@ -288,19 +288,18 @@ impl Sender {
             Action::Nothing => {}
             Action::Endless if self.is_endless() => self.set_paused(false),
             Action::Endless => self.message(ENDLESS)?,
-            Action::Supply { bytes, .. } => {
+            Action::Supply { bytes } => {
                 let more = bytes - self.supplied_bytes;
                 self.supplied_bytes = bytes;
                 self.message(more.max(LENGTH_BYTES as u64))?;
             }
             Action::Connect { bytes, .. } => {
-                self.supplied_bytes += bytes;
-                self.connect()?.supply(bytes.max(LENGTH_BYTES as u64));
+                self.supplied_bytes += bytes.unwrap_or(0);
+                self.connect()?.supply(bytes.map_or(ENDLESS, |bytes| bytes.max(LENGTH_BYTES as u64)));
             }
             Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
             // Whether its window is new after a pause is the kernel's to decide: see the module.
             Action::Pause => self.set_paused(true),
-            Action::Resume => self.set_paused(false),
         }
         Ok(())
     }

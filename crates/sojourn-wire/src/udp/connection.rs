@@ -65,12 +65,8 @@ impl Connection {
         self.sender.supply_forever();
     }
 
-    /// The application has `bytes` bytes, with those before; `idle` is for how long it had nothing to send.
-    pub fn supply(&mut self, bytes: u64, idle: Span) {
-        // RFC 5681 section 4.1: after a timeout's time without sending the window starts anew.
-        if idle > self.sender.rtt().timeout() {
-            self.sender.restart();
-        }
+    /// The application has `bytes` bytes, with those before.
+    pub fn supply(&mut self, bytes: u64) {
         self.supplied_bytes = bytes;
         self.sender.supply(bytes);
     }
@@ -80,10 +76,9 @@ impl Connection {
         self.sender.stop_supply();
     }
 
-    /// It returns with data without end, and the window starts anew.
-    pub fn resume(&mut self) {
-        self.sender.restart();
-        self.supply_forever();
+    /// The connection ends.
+    pub fn close(&mut self, now: Time) {
+        self.sender.close(now);
     }
 
     /// When it wants to send or a timer is due, seen at `now`.

@@ -150,7 +150,8 @@ impl Sender {
     }
 
     fn disconnect(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
+        let Some(mut connection) = self.connection.take() else { return };
+        connection.close(self.now);
         let (bytes, counts) = &mut self.past;
         *bytes += connection.acknowledged_bytes();
         counts.retransmissions += connection.counts().retransmissions;
@@ -159,8 +160,12 @@ impl Sender {
 
     fn perform(&mut self, action: Action) -> Result<(), WireError> {
         if let Action::Connect { bytes, .. } = action {
-            self.supplied_bytes += bytes;
-            self.connect()?.supply(bytes, Span::ZERO);
+            self.supplied_bytes += bytes.unwrap_or(0);
+            let connection = self.connect()?;
+            match bytes {
+                Some(bytes) => connection.supply(bytes),
+                None => connection.supply_forever(),
+            }
             return Ok(());
         }
         if self.connection.is_none() && matches!(action, Action::Endless | Action::Supply { .. }) {
@@ -171,12 +176,11 @@ impl Sender {
             Action::Nothing | Action::Connect { .. } => {}
             Action::Fetch(_) => unreachable!("the plan was refused: see tables::one_connection"),
             Action::Endless => connection.supply_forever(),
-            Action::Supply { bytes, idle } => {
+            Action::Supply { bytes } => {
                 self.supplied_bytes = bytes;
-                connection.supply(bytes, idle);
+                connection.supply(bytes);
             }
             Action::Pause => connection.pause(),
-            Action::Resume => connection.resume(),
         }
         Ok(())
     }

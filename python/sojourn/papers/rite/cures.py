@@ -52,7 +52,7 @@ class Try:
 
 def _pauses(mean_ms: float) -> Try:
     """Return a flow that pauses once a minute and keeps its window."""
-    traffic = {"kind": "on-off", "on": "60 s", "off": f"{mean_ms:g} ms", "restart": False}
+    traffic = {"kind": "on-off", "on": "60 s", "off": f"{mean_ms:g} ms"}
     return Try(control(), extra={f"group.{BACKGROUND}.traffic": traffic})
 
 

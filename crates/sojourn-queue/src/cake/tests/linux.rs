@@ -265,12 +265,13 @@ impl Linux {
                     };
                     let ingress = if self.ingress { tin.packet * 2 * bulk } else { Span::ZERO };
                     let verdict = flow.state.judge(&tin.law.sparing(ingress), &packet, now, &mut self.random);
-                    flow.deficit -= if verdict != Verdict::Drop || flow.queue.is_empty() || self.ingress {
+                    flow.deficit -= if !matches!(verdict, Verdict::Drop { .. }) || flow.queue.is_empty() || self.ingress
+                    {
                         i64::from(packet.bytes)
                     } else {
                         0
                     };
-                    if verdict == Verdict::Drop && !flow.queue.is_empty() {
+                    if matches!(verdict, Verdict::Drop { .. }) && !flow.queue.is_empty() {
                         self.drops.push(packet.body);
                         if self.ingress {
                             self.tins[index].deficit -= i64::from(packet.bytes);

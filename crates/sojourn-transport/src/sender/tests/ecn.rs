@@ -76,3 +76,33 @@ fn no_answer_without_negotiation() {
     assert!(!path.table().contains("ece"));
     assert!(path.threshold().is_infinite());
 }
+
+/// Section 6.1.2: a mark and then a loss among the segments of one window are one reason to reduce it: the loss of 8, sent
+/// with the marked 0 to 3, is repaired at the window that the marks left. That of 15, which was sent after the reduction,
+/// is a second reason.
+#[test]
+fn a_mark_and_then_a_loss_in_one_window_are_one_reduction() {
+    for (lost, window) in [(8, 8.0), (20, 4.0)] {
+        let mut path = ecn(16);
+        path.marks = Box::new(|number, _| number < 4);
+        path.drops = super::network::first(&[lost]);
+        path.send_segments(60).run(5000);
+        path.assert_complete(60);
+        assert_eq!(path.sender.counts.timeouts, 0, "{}", path.table());
+        assert_eq!(path.threshold(), window, "{}", path.table());
+    }
+}
+
+/// A control that counts marks is told of the loss too: RFC 8257 section 3.5.
+#[test]
+fn dctcp_answers_the_loss_besides() {
+    let options = [("ecn", Value::Boolean(true)), ("initial_window", Value::Integer(16))];
+    let accurate = [("ecn_feedback", Value::Choice("accurate"))];
+    let control = [("initial_alpha", Value::Number(0.0)), ("halve", Value::Choice("window"))];
+    let mut path = super::network::network_of("dctcp", &[&options[..], &accurate].concat(), &control);
+    path.marks = Box::new(|number, _| number < 4);
+    path.drops = super::network::first(&[8]);
+    path.send_segments(60).run(5000);
+    path.assert_complete(60);
+    assert!(path.threshold() <= 8.0, "{}", path.table());
+}

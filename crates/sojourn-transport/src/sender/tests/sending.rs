@@ -1,6 +1,7 @@
 //! When and what a sender sends: windows, pacing, the application.
 
 use super::network::{Network, network};
+use sojourn_congestion::Control;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream};
 
@@ -114,13 +115,13 @@ fn stop_and_come_back() {
     let sent = path.sender.board.next();
     path.run(5000);
     path.assert_complete(sent);
-    path.sender.restart();
+    let threshold = path.threshold();
     path.sender.supply_forever();
-    assert_eq!((path.window(), path.threshold()), (10.0, f64::INFINITY));
     path.transmit("resume");
-    assert_eq!(path.sender.board.outstanding(), 10);
+    assert_eq!((path.window(), path.threshold()), (7.0, threshold), "RW = min(IW, cwnd), and a threshold that stays");
+    assert_eq!(path.sender.board.outstanding(), 7);
     path.run(5300);
-    assert!(path.receiver.next() > sent + 10);
+    assert!(path.receiver.next() > sent + 7);
     assert!(path.payload_bytes.iter().all(|&bytes| bytes == 1448));
 }
 
@@ -146,4 +147,56 @@ fn less_than_one_segment() {
     assert_eq!(sends(&path), Vec::<u64>::new());
     path.run(400);
     assert_eq!(sends(&path), [400]);
+}
+
+/// RFC 5681 section 4.1 and Linux: what more than a timeout without sending leaves of a window of 40 with a threshold of 30.
+#[test]
+fn a_pause_leaves_what_the_rule_says() {
+    for (rule, pause, expected) in [
+        ("restart", 900, (40.0, 30.0)),
+        ("restart", 1500, (10.0, 30.0)),
+        ("decay", 900, (40.0, 30.0)),
+        ("decay", 1500, (20.0, 30.0)),
+        ("decay", 2500, (10.0, 30.0)),
+        ("decay", 60_000, (10.0, 30.0)),
+        ("keep", 60_000, (40.0, 30.0)),
+    ] {
+        let mut path = network(&[("after_idle", Value::Choice(rule))], &[]);
+        path.send_segments(20).run(400);
+        path.sender.control.set_window(40.0, 30.0);
+        let last = path.times_sent.len() as u64;
+        assert_eq!(last, 20);
+        let sent = path.log.iter().rfind(|line| line.contains(" 19 ")).expect("the last segment");
+        let sent: u64 = sent.split_whitespace().next().unwrap().parse().unwrap();
+        path.run(sent + pause);
+        path.sender.supply(1448 * 100);
+        path.transmit("again");
+        assert_eq!((path.window(), path.threshold()), expected, "{rule} after {pause} ms\n{}", path.table());
+        assert_eq!(f64::from(path.sender.board.outstanding()), expected.0);
+    }
+}
+
+/// Linux: a window of 40 of which the application uses 12 for a timeout moves half way there, and the threshold is at least
+/// 3/4 of what it was; used up it stays.
+#[test]
+fn a_window_used_in_part_moves_half_way_to_what_is_used() {
+    for (rule, most, expected) in
+        [("decay", 12, (26.0, 30.0)), ("restart", 12, (40.0, 5.0)), ("decay", 40, (40.0, 5.0))]
+    {
+        let mut path = network(&[("after_idle", Value::Choice(rule))], &[]);
+        path.sender.supply_forever();
+        path.sender.stop_supply();
+        path.sender.control.set_window(40.0, 5.0);
+        let mut supplied = 0;
+        while path.now < sojourn_core::Time::ZERO + Span::from_millis(1900) && path.window() >= 40.0 {
+            let outstanding = path.sender.board.outstanding();
+            supplied += u64::from(most - outstanding.min(most));
+            path.sender.supply(1448 * supplied);
+            path.transmit("supply");
+            let next = path.now.as_nanos() / 1_000_000 + 10;
+            path.run(next);
+        }
+        let reached = (path.window().min(40.0), path.threshold());
+        assert_eq!(reached, expected, "{rule} {most}");
+    }
 }

@@ -1,0 +1,112 @@
+//! What time without sending leaves of the window.
+//!
+//! RFC 5681 section 4.1: after more than a retransmission timeout without data, cwnd is RW = min(IW, cwnd) at most, and
+//! ssthresh stays. Linux (`tcp_slow_start_after_idle`, after RFC 2861): cwnd is halved once for each timeout that passed
+//! instead of going to RW at once, ssthresh becomes 3/4 of the window where that is more, and a window that is in use only in
+//! part for a timeout moves half way to what was used.
+
+use super::{Sender, State};
+use sojourn_congestion::{AppLimited, Control, Start, Unused};
+use sojourn_core::{Span, Time};
+
+/// What a transport makes of idle time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterIdle {
+    /// Nothing: the window stays (`net.ipv4.tcp_slow_start_after_idle = 0`).
+    Keep,
+    /// RFC 5681 section 4.1.
+    Restart,
+    /// RFC 2861 as in Linux.
+    Decay,
+}
+
+/// When the window was used last.
+#[derive(Debug)]
+pub(super) struct Idle {
+    rule: AfterIdle,
+    /// RW of RFC 5681, while it is below the window.
+    restart_window: f64,
+    /// When data was last sent; [`Time::NEVER`] before.
+    sent: Time,
+    /// `snd_cwnd_stamp`: when the window was last used up, or last lowered for not being so.
+    used_up: Time,
+    /// `snd_cwnd_used`: most segments outstanding since.
+    most_used: u32,
+}
+
+impl Idle {
+    /// For a connection that has sent nothing.
+    pub(super) fn new(rule: AfterIdle, restart_window: f64) -> Idle {
+        Idle { rule, restart_window, sent: Time::NEVER, used_up: Time::ZERO, most_used: 0 }
+    }
+
+    /// A segment is sent.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Time) {
+        self.sent = now;
+    }
+
+    /// What `idle` time since the last segment leaves of the window, with a retransmission timeout of `timeout`.
+    fn unused(&self, idle: Span, timeout: Span) -> Unused {
+        if idle <= timeout {
+            return Unused::Keep;
+        }
+        let window = self.restart_window;
+        match self.rule {
+            AfterIdle::Keep => Unused::Keep,
+            AfterIdle::Restart => Unused::Restart { window },
+            AfterIdle::Decay => {
+                let times = (idle.as_nanos() - 1) / timeout.as_nanos().max(1);
+                Unused::Halve { window, times: u32::try_from(times).unwrap_or(u32::MAX) }
+            }
+        }
+    }
+}
+
+impl Sender {
+    /// A new segment is about to be sent while nothing is outstanding.
+    pub(super) fn start(&mut self, now: Time) {
+        if self.idle.sent == Time::NEVER {
+            return;
+        }
+        let (idle, timeout) = (now.since(self.idle.sent), self.rtt.timeout());
+        let app_limited = !self.window_limited;
+        let unused = self.idle.unused(idle, timeout);
+        self.control.on_start(&Start { now, idle, timeout, app_limited, unused });
+        if unused != Unused::Keep {
+            self.idle.used_up = now;
+            self.idle.most_used = 0;
+        }
+    }
+
+    /// The window does not let more be sent.
+    #[inline]
+    pub(super) fn on_window_limited(&mut self, now: Time) {
+        self.window_limited = true;
+        self.idle.used_up = now;
+        self.idle.most_used = 0;
+    }
+
+    /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.
+    pub(super) fn on_app_limited(&mut self, now: Time) {
+        let begins = std::mem::replace(&mut self.window_limited, false);
+        let unused = self.validate(now);
+        if begins || unused != Unused::Keep {
+            self.control.on_app_limited(&AppLimited { now, unused });
+        }
+    }
+
+    /// RFC 2861 as in Linux (`tcp_cwnd_validate`).
+    fn validate(&mut self, now: Time) -> Unused {
+        if self.idle.rule != AfterIdle::Decay {
+            return Unused::Keep;
+        }
+        self.idle.most_used = self.idle.most_used.max(self.board.outstanding());
+        if now.since(self.idle.used_up) < self.rtt.timeout() {
+            return Unused::Keep;
+        }
+        let used = f64::from(std::mem::take(&mut self.idle.most_used)).max(self.idle.restart_window);
+        self.idle.used_up = now;
+        if self.state == State::Open { Unused::Average { used } } else { Unused::Keep }
+    }
+}
