@@ -263,7 +263,9 @@ impl Sender {
         if segment.number > self.board.next() || segment.number < self.board.first() {
             return None;
         }
+        // RFC 3522 section 3.2: before anything is counted, so that what was never lost is not counted as repaired.
         self.undo_needless(segment, now);
+        // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
         let flight = f64::from(self.in_flight());
         let acknowledged = segment.number - self.board.first();
         let mut delivered = Delivered::default();
@@ -271,6 +273,7 @@ impl Sender {
         if segment.blocks > 0 {
             self.board.sack(segment.sack_blocks(), &mut delivered);
         }
+        // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
         let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
         let sample = self.sample_rtt(segment, acknowledged, newest, now);
         let snapshot = match &mut self.rate {
@@ -279,6 +282,8 @@ impl Sender {
             }
             _ => None,
         };
+        // RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5: what the acknowledgement says of losses. After the
+        // sample, because the timer is started again here; before the control hears, because it must know of a repair.
         let state = self.state;
         if acknowledged > 0 {
             self.on_progress(acknowledged, now);
@@ -297,6 +302,7 @@ impl Sender {
         if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
             self.reduce_again(now);
         }
+        // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
         self.report_losses(now);
         if delivered.segments > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), newest, now);
