@@ -257,7 +257,6 @@ mod tests {
                     Unused::Restart { window: 2.0 },
                     Unused::Restart { window: 1000.0 },
                     Unused::Halve { window: 2.0, times: 2 },
-                    Unused::Average { used: 3.0 },
                 ] {
                     let mut script = used();
                     let (window, threshold) = (script.window(), script.control.slow_start_threshold());

@@ -240,6 +240,7 @@ impl Control for Prague {
     fn set_window(&mut self, window: f64, threshold: f64) {
         self.window = window;
         self.least = self.least.min(window);
+        self.taken = 0.0;
         self.threshold = threshold;
     }
 
