@@ -18,8 +18,9 @@ RTT_MS = 50.0
 # Scatters the RTTs over the flows.
 PRIME = 7919
 LARGE = (
-    {"flows": 1_000, "rate_bps": 100_000_000_000, "duration_s": 1.0, "start_s": 0.1},
-    {"flows": 100_000, "rate_bps": 10_000_000_000, "duration_s": 10.0, "start_s": 5.0},
+    {"flows": 1_000, "groups": 1, "rate_bps": 100_000_000_000, "duration_s": 1.0, "start_s": 0.1},
+    # A group has at most 60,000.
+    {"flows": 100_000, "groups": 2, "rate_bps": 10_000_000_000, "duration_s": 10.0, "start_s": 5.0},
 )
 
 
@@ -70,11 +71,13 @@ def large() -> list[dict[str, Any]]:
     rows = []
     for case in LARGE:
         say(f"{case['flows']:,.0f} flows on {case['rate_bps'] / 1e9:g} Gbit/s")
-        order = scenario(int(case["flows"]), own_rtt=False, duration_s=case["duration_s"])
+        groups = int(case["groups"])
+        order = scenario(int(case["flows"]) // groups, own_rtt=False, duration_s=case["duration_s"])
         buffer = round(case["rate_bps"] * RTT_MS / 1000 / PACKET_BITS)
         order["bottleneck"]["rate"] = f"{case['rate_bps']:.0f} bit/s"
         order["bottleneck"]["queue"]["limit"] = f"{buffer} packets"
-        order["group"][0]["start"] = {"uniform": ["0 s", f"{case['start_s']:g} s"]}
+        group = {**order["group"][0], "start": {"uniform": ["0 s", f"{case['start_s']:g} s"]}}
+        order["group"] = [{**group, "name": f"tcp-{number}"} for number in range(groups)]
         rows.append({**case, **child.engine(order)})
     return rows
 

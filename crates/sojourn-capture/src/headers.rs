@@ -1,7 +1,7 @@
 //! IPv4, TCP and UDP headers of simulated packets.
 
 use sojourn_core::Time;
-use sojourn_queue::{Ecn, Packet, Protocol};
+use sojourn_queue::{Ecn, Host, Packet, Protocol};
 use sojourn_transport::{Segment, SegmentKind};
 
 const IP_BYTES: u32 = 20;
@@ -140,10 +140,11 @@ fn travels_forth(kind: SegmentKind) -> bool {
     matches!(kind, SegmentKind::Syn | SegmentKind::Data | SegmentKind::Datagram | SegmentKind::Probe)
 }
 
-/// Senders of data are in 10.1.0.0/16, receivers in 10.2.0.0/16; host numbers count from one.
-fn address(sends_data: bool, host: u16) -> [u8; 4] {
-    let [high, low] = host.wrapping_add(1).to_be_bytes();
-    [10, if sends_data { 1 } else { 2 }, high, low]
+/// Senders of data are in 10.1.0.0/16, receivers in 10.2.0.0/16; host numbers count from one. Where those are used up, the
+/// next ones are in 10.3.0.0/16 and 10.4.0.0/16, and so on.
+fn address(sends_data: bool, host: Host) -> [u8; 4] {
+    let [_, network, high, low] = (host.number() + 1).to_be_bytes();
+    [10, 2 * network + if sends_data { 1 } else { 2 }, high, low]
 }
 
 /// RFC 1071.
@@ -167,8 +168,8 @@ mod tests {
             bytes,
             enqueued: Time::ZERO,
             key: FlowKey {
-                source: 3,
-                destination: 3,
+                source: 3.into(),
+                destination: 3.into(),
                 source_port: 40_000,
                 destination_port: 5_001,
                 protocol: Protocol::Tcp,

@@ -83,8 +83,8 @@ impl Life {
         let dscp = Dscp::from_number([0, 46, 10, 8][usize::from(what >> 5 & 3)]).expect("six bits");
         let number = self.log.fates.len();
         let key = FlowKey {
-            source: (flow & 3) + 1,
-            destination: 2,
+            source: ((flow & 3) + 1).into(),
+            destination: 2.into(),
             source_port: flow,
             destination_port: 80,
             protocol: Protocol::Tcp,

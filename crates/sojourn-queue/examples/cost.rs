@@ -7,7 +7,7 @@
 use sojourn_core::registry::{Class, Descriptor, Holds, Kind, Members, Params, Value};
 use sojourn_core::{Amount, Rate, Span, Stream, Time};
 use sojourn_queue::{
-    Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Queue, Sink, droptail,
+    Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, Host, LinkProperties, Packet, Queue, Sink, droptail,
 };
 use std::time::Instant;
 
@@ -185,7 +185,7 @@ fn packet(flow: u32, random: &mut Stream) -> Packet<Segment> {
         bytes: random.uniform_between(64.0, f64::from(FULL_PACKET)) as u32,
         enqueued: Time::ZERO,
         // Hosts of its own for each flow, as in the simulator.
-        key: FlowKey { source: flow as u16, destination: flow as u16, ..FlowKey::default() },
+        key: FlowKey { source: Host::new(flow), destination: Host::new(flow), ..FlowKey::default() },
         ecn: Ecn::NotEct,
         dscp: Dscp::DEFAULT,
         class: 0,

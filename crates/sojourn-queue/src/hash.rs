@@ -56,9 +56,12 @@ fn hash(key: FlowKey, seed: u64) -> u64 {
         Protocol::Tcp => 6,
         Protocol::Udp => 17,
     };
-    let addresses = (u64::from(key.source) << 16) | u64::from(key.destination);
+    let (source, destination) = (u64::from(key.source.number()), u64::from(key.destination.number()));
+    let addresses = ((source & 0xffff) << 16) | (destination & 0xffff);
+    // Nothing for the first 65,536 hosts.
+    let beyond = (source >> 16 << 16) | (destination >> 16 << 8);
     let ports = (u64::from(key.source_port) << 16) | u64::from(key.destination_port);
-    mix(mix(((addresses << 32) | ports) ^ seed) ^ protocol)
+    mix(mix(((addresses << 32) | ports) ^ seed) ^ protocol ^ beyond)
 }
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood 2014, after Stafford's variant 13): every bit of the input
@@ -73,13 +76,15 @@ const fn mix(mut bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Host;
     use crate::testing::packet;
 
     /// A packet of the `flow`th of several flows between two hosts.
     fn of_flow(flow: u32) -> Packet<u32> {
         let mut packet = packet(1500, 0);
         packet.flow = flow;
-        packet.key = FlowKey { source: 1, destination: 2, source_port: flow as u16, ..FlowKey::default() };
+        packet.key =
+            FlowKey { source: 1.into(), destination: 2.into(), source_port: flow as u16, ..FlowKey::default() };
         packet
     }
 
@@ -120,9 +125,11 @@ mod tests {
 
     #[test]
     fn every_field_of_the_key_counts() {
-        let changes: [fn(&mut FlowKey); 5] = [
-            |key| key.source = 9,
-            |key| key.destination = 9,
+        let changes: [fn(&mut FlowKey); 7] = [
+            |key| key.source = 9.into(),
+            |key| key.source = Host::new(65_537),
+            |key| key.destination = Host::new(65_538),
+            |key| key.destination = 9.into(),
             |key| key.source_port = 9,
             |key| key.destination_port = 9,
             |key| key.protocol = Protocol::Udp,

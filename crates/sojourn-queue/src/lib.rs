@@ -48,7 +48,7 @@ pub use body::{Acknowledgement, Body, MOST_RANGES};
 pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
 pub(crate) use fifo::{Fifo, Limit};
 pub(crate) use hash::FlowHash;
-pub use packet::{Dscp, Ecn, FlowKey, Packet, Protocol};
+pub use packet::{Dscp, Ecn, FlowKey, Host, Packet, Protocol};
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Stream, Time};

@@ -27,15 +27,49 @@ pub struct Packet<B> {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FlowKey {
     /// Sending host.
-    pub source: u16,
+    pub source: Host,
     /// Receiving host.
-    pub destination: u16,
+    pub destination: Host,
     /// Port at the sending host.
     pub source_port: u16,
     /// Port at the receiving host.
     pub destination_port: u16,
     /// Transport protocol.
     pub protocol: Protocol,
+}
+
+/// The number of a host, in no more bytes than a packet has room for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Host([u8; 3]);
+
+impl Host {
+    /// Host `number`.
+    ///
+    /// # Panics
+    /// Where it does not fit into three bytes.
+    pub fn new(number: u32) -> Host {
+        let [low, middle, high, 0] = number.to_le_bytes() else { panic!("host {number}") };
+        Host([low, middle, high])
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn number(self) -> u32 {
+        let [low, middle, high] = self.0;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+}
+
+impl From<u16> for Host {
+    fn from(number: u16) -> Host {
+        Host::new(u32::from(number))
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.number().fmt(f)
+    }
 }
 
 impl FlowKey {

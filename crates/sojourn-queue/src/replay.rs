@@ -181,8 +181,13 @@ impl Run<'_> {
 
 impl Arrival {
     fn packet(self, number: usize) -> Packet<Number> {
-        let key =
-            FlowKey { source: 1, destination: 2, source_port: self.flow, destination_port: 1, protocol: Protocol::Udp };
+        let key = FlowKey {
+            source: 1.into(),
+            destination: 2.into(),
+            source_port: self.flow,
+            destination_port: 1,
+            protocol: Protocol::Udp,
+        };
         Packet {
             flow: u32::from(self.flow),
             bytes: self.bytes,

@@ -9,7 +9,7 @@ mod traffic;
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
-use crate::format::MOST_FLOWS;
+use crate::format::MOST_FLOWS_IN_ALL;
 
 /// Most links beside the bottleneck and the return link.
 const MOST_HOPS: usize = 64;
@@ -53,9 +53,9 @@ fn counts(scenario: &Fields, reporter: &mut Reporter<'_>) {
         reporter.error(scenario.origin_of("group"), "group", Fault::new("none"), "at least one [[group]]");
     }
     let flows: u64 = scenario.tables("group").iter().filter_map(traffic::connections).sum();
-    if flows > MOST_FLOWS {
+    if flows > MOST_FLOWS_IN_ALL {
         let found = Fault::new(format!("{flows} flows in all groups together, counting each connection"));
-        reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MOST_FLOWS} flows"));
+        reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MOST_FLOWS_IN_ALL} flows"));
     }
     let hops = scenario.tables("hop").len();
     if hops > MOST_HOPS {

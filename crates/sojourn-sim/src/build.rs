@@ -16,7 +16,7 @@ use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
-use sojourn_queue::{Ecn, FlowKey, Protocol, Queue};
+use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Voip,
 };
@@ -392,7 +392,7 @@ fn call(traffic: &Traffic) -> Option<Box<Call>> {
 /// flow of a sending host has another port there.
 fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoints: &Endpoints) -> FlowKey {
     let first = number - index;
-    let host = |hosts: Option<u32>| (first + index % hosts.unwrap_or(group.flows)) as u16;
+    let host = |hosts: Option<u32>| Host::new(first + index % hosts.unwrap_or(group.flows));
     let protocol = match endpoints {
         Endpoints::Transport(..) => Protocol::Tcp,
         Endpoints::Datagrams(_) | Endpoints::Padding(_) => Protocol::Udp,
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn every_flow_has_hosts_of_its_own_unless_told_otherwise() {
         for (number, key) in (0..).zip(keys(&(group("a", 2, "") + &group("b", 3, "")))) {
-            assert_eq!((key.source, key.destination), (number, number));
+            assert_eq!((key.source, key.destination), (Host::new(number), Host::new(number)));
             assert_eq!((key.source_port, key.destination_port), (40_000, 5_001));
         }
     }
@@ -468,7 +468,7 @@ mod tests {
     #[test]
     fn flows_are_dealt_out_to_the_hosts_of_their_group() {
         let keys = keys(&(group("a", 1, "") + &group("b", 5, "hosts = 2") + &group("c", 4, "receiver_hosts = 3")));
-        let ends: Vec<_> = keys.iter().map(|key| (key.source, key.destination)).collect();
+        let ends: Vec<_> = keys.iter().map(|key| (key.source.number(), key.destination.number())).collect();
         let expected = [(0, 0), (1, 1), (2, 2), (1, 3), (2, 4), (1, 5), (6, 6), (7, 7), (8, 8), (9, 6)];
         assert_eq!(ends, expected);
         assert_eq!(keys[1..6].iter().map(|key| key.source_port - 40_000).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
@@ -482,5 +482,7 @@ mod tests {
             let keys = keys(&group);
             assert_eq!(keys.iter().collect::<HashSet<_>>().len(), flows as usize, "{hosts} to {receivers}");
         }
+        let keys = keys(&(group("a", 60_000, "") + &group("b", 60_000, "hosts = 1")));
+        assert_eq!(keys.iter().collect::<HashSet<_>>().len(), 120_000, "more than 16 bits tell apart");
     }
 }

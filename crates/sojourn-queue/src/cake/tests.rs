@@ -42,6 +42,7 @@ fn of_flow(flow: u32, bytes: u32, number: u32) -> Packet<u32> {
 
 /// A packet of `flow` between two hosts.
 fn of_hosts(flow: u32, (source, destination): (u16, u16), bytes: u32, number: u32) -> Packet<u32> {
+    let (source, destination) = (source.into(), destination.into());
     let key = FlowKey { source, destination, source_port: flow as u16, destination_port: 80, ..FlowKey::default() };
     Packet { flow, key, ..packet(bytes, number) }
 }

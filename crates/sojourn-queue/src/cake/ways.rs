@@ -4,6 +4,8 @@
 //! any free one of the same set; only where all eight are held by others does it share. So collisions are rare until
 //! the table is nearly full, where a plain hash has them from a few dozen flows on.
 
+use crate::Host;
+
 /// Queues in a set.
 const WAYS: u32 = 8;
 /// Queues of a tin, and hosts that it tells apart.
@@ -104,11 +106,12 @@ impl Hosts {
     }
 
     /// The place of host number `host`, where every host has one.
-    pub(super) fn own_place(&mut self, host: u16) -> u32 {
-        if usize::from(host) >= self.bulk_flows.len() {
-            self.bulk_flows.resize(usize::from(host) + 1, 0);
+    pub(super) fn own_place(&mut self, host: Host) -> u32 {
+        let place = host.number();
+        if place as usize >= self.bulk_flows.len() {
+            self.bulk_flows.resize(place as usize + 1, 0);
         }
-        u32::from(host)
+        place
     }
 
     /// One more bulk flow of the host at `place`.

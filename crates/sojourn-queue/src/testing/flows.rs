@@ -7,7 +7,7 @@ use sojourn_core::{Span, Time};
 
 /// A packet of `flow`, whose source port is its number.
 pub(crate) fn packet_of(flow: u32, bytes: u32, number: u32) -> Packet<u32> {
-    let key = FlowKey { source: 1, destination: 2, source_port: flow as u16, ..FlowKey::default() };
+    let key = FlowKey { source: 1.into(), destination: 2.into(), source_port: flow as u16, ..FlowKey::default() };
     Packet { flow, key, ..packet(bytes, number) }
 }
 

@@ -19,7 +19,7 @@ pub(super) static GROUP: Section = Section {
             name: "flows",
             form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
             presence: Presence::Default("1"),
-            description: "how many flows; at most 60000 in all groups together",
+            description: "how many flows; at most 150000 in all groups together",
             example: "5",
         },
         Key {

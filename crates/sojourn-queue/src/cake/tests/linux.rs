@@ -2,6 +2,7 @@
 //! have tests of their own.
 
 use super::*;
+use crate::Host;
 use crate::cake::plan::Plan;
 use crate::cobalt::law::{Controller, Law, Verdict};
 use proptest::prelude::*;
@@ -22,7 +23,7 @@ struct Flow {
     set: Set,
     deficit: i64,
     state: Controller,
-    hosts: (u16, u16),
+    hosts: (Host, Host),
 }
 
 struct Tin {
