@@ -166,6 +166,8 @@ def test_a_sentence_is_chosen_by_what_became_of_the_claims() -> None:
     assert chosen(given, [held, failed]) == "only 5 %"
     assert chosen([{"unless": ["b"], "text": "not b"}], [held, failed]) == "not b"
     assert chosen([{"unless": ["a"], "text": "not a"}], [held, failed]) == ""
+    with pytest.raises(InputError, match="no claim is called 'c'"):
+        chosen([{"text": "{c}"}], [held, failed])
 
 
 def test_means_are_the_same_when_they_are_read_again(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from sojourn.study.claims import place
 from sojourn.study.means import Cell, Means
 from sojourn.study.relations import lines
 from sojourn.study.select import Selection
-from sojourn.study.units import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,9 +165,8 @@ def _points(panel: Panel, axes: "Axes") -> None:
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
     axes.plot([0, 1.05 * most], [0, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
-    unit = across.unit(panel.means)
-    axes.set_xlabel(_label(unit, panel.tables.get("group")))
-    axes.set_ylabel(_label(other.unit(panel.means), panel.tables["against"].get("group")))
+    axes.set_xlabel(_label(across, panel.means))
+    axes.set_ylabel(_label(other, panel.means))
 
 
 _KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {"line": _line, "bars": _bars, "points": _points}
@@ -180,16 +178,27 @@ def _finish(panel: Panel, axes: "Axes") -> None:
     tables = panel.tables
     lying = bool(tables.get("horizontal"))
     if tables.get("kind", "line") != "points":
-        label = _label(panel.selection().unit(panel.means), tables.get("group"))
+        label = _label(panel.selection(), panel.means)
         (axes.set_xlabel if lying else axes.set_ylabel)(label)
     if "mark" in tables:
         (axes.axvline if lying else axes.axhline)(tables["mark"], color=GREY, linewidth=0.6, zorder=0)
     if tables.get("log"):
-        (axes.set_xscale if lying else axes.set_yscale)("log")
+        _logarithmic(axes, lying=lying)
     elif tables.get("kind", "line") == "line":
         axes.set_ylim(bottom=0)
     if "range" in tables:
         axes.set_ylim(*tables["range"])
+
+
+def _logarithmic(axes: "Axes", *, lying: bool) -> None:
+    """Make the axis of the numbers logarithmic, with plain numbers at 1, 2, 5, 10."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    (axes.set_xscale if lying else axes.set_yscale)("log")
+    axis = axes.xaxis if lying else axes.yaxis
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _x(panel: Panel) -> str:
@@ -204,5 +213,9 @@ def _axis_title(panel: Panel, axis: str) -> str:
     return str(panel.axes.get(axis, {}).get("title", axis.replace("_", " ")))
 
 
-def _label(unit: Unit, group: Any) -> str:
-    return f"{group}: {unit.title}" if isinstance(group, str) else unit.title
+def _label(chosen: Selection, means: Means) -> str:
+    """Return what an axis says: the numbers in words, and whose they are where groups have them."""
+    title = chosen.unit(means).title
+    sweep, metric = (one if isinstance(one, str) else one[0] for one in (chosen.sweep, chosen.metric))
+    group = chosen.group
+    return f"{group}: {title}" if isinstance(group, str) and means.group(sweep, metric, group) == group else title

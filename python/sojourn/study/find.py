@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from sojourn.reading import unknown_name
+from sojourn.reading import input_error, unknown_name
 from sojourn.study.load import FILE, StudyFolder
 from sojourn.study.model import Study
 
@@ -20,7 +20,10 @@ def folders() -> Iterator[Path]:
     """
     yield from sorted(path.parent for path in OWN.glob(f"*/{FILE}"))
     for entry in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        module = entry.load()
+        try:
+            module = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise input_error(f"the entry point {entry.name!r} of {ENTRY_POINTS}: {error}") from None
         yield Path(module.__file__).parent if getattr(module, "__file__", None) else Path(next(iter(module.__path__)))
 
 
@@ -33,8 +36,8 @@ def studies() -> list[Study]:
 
 def find(name: str) -> Study:
     """Return a study by name, or the one of a folder; raises InputError where there is none."""
-    if is_folder(name):
-        return StudyFolder.load(name).study()
+    if is_folder(name) or name in _by_name():
+        return find_folder(name).study()
     known = {study.name: study for study in studies()}
     if name not in known:
         raise unknown_name("no study and no folder is called", name, [*known, "all"])
@@ -45,10 +48,14 @@ def find_folder(name: str) -> StudyFolder:
     """Return the folder of a study by name or path; raises InputError where there is none."""
     if is_folder(name):
         return StudyFolder.load(name)
-    known = {study.name: study for study in map(StudyFolder.load, folders())}
+    known = _by_name()
     if name not in known:
         raise unknown_name("no study of tables and no folder is called", name, list(known))
     return known[name]
+
+
+def _by_name() -> dict[str, StudyFolder]:
+    return {study.name: study for study in map(StudyFolder.load, folders())}
 
 
 def is_folder(name: str) -> bool:

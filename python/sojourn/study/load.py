@@ -246,7 +246,10 @@ def chosen(given: Any, found: Sequence[Check]) -> str:
             continue
         holds = all(by[name].agrees is not False for name in asked)
         if holds is ("unless" not in one):
-            return str(one["text"]).format_map({name: check.measured for name, check in by.items()})
+            try:
+                return str(one["text"]).format_map({name: check.measured for name, check in by.items()})
+            except KeyError as error:
+                raise unknown_name(f"{one['text']!r}: no claim is called", error.args[0], list(by)) from None
     return ""
 
 

@@ -72,7 +72,7 @@ class Means:
         Without a group, the one that has the metric. Raises InputError where there is no such sweep or metric.
         """
         reduced = self._reduced(sweep)
-        chosen = reduced.cells.get((metric, self._group(sweep, metric, group)))
+        chosen = reduced.cells.get((metric, self.group(sweep, metric, group)))
         if chosen is None:
             raise unknown_name(f"the sweep {sweep!r} keeps no metric of that group called", metric, _metrics(reduced))
         for axis in where:
@@ -102,7 +102,8 @@ class Means:
             raise unknown_name("the study has no means of a sweep", sweep, list(self.sweeps))
         return self.sweeps[sweep]
 
-    def _group(self, sweep: str, metric: str, group: str | None) -> str:
+    def group(self, sweep: str, metric: str, group: str | None) -> str:
+        """Return the group that has a metric: none for one of a link, else the group asked for or the first."""
         there = [one for name, one in self._reduced(sweep).cells if name == metric]
         if NO_GROUP in there:
             return NO_GROUP
@@ -144,7 +145,7 @@ def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
         for point, group, value in zip(of[POINT].to_pylist(), groups, of[metric].to_pylist(), strict=True):
             found.setdefault((point, group), []).append(value)
         for (point, group), values in sorted(found.items(), key=lambda one: one[0][0]):
-            number = Number.of([value for value in values if value is not None])
+            number = Number.of(values)
             reduced.add(plan.point(point).coordinates, group, metric, number)
     return reduced
 

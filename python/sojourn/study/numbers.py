@@ -1,12 +1,10 @@
 """A number of a study: a mean over runs with its spread."""
 
-import functools
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.data.statistics import CONFIDENCE, student_quantile
+from sojourn.data.statistics import CONFIDENCE, statistic, student_quantile
 
 
 @dataclass(frozen=True)
@@ -18,11 +16,14 @@ class Number:
     runs: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Number":
-        """Return the number of some runs; without any it is not a number."""
-        if not values:
-            return cls(math.nan, 0.0, 0)
-        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
+    def of(cls, values: Sequence[float | None]) -> "Number":
+        """Return the number of some runs; where one of them has no value it is not a number.
+
+        >>> Number.of([1.0, 3.0]).mean, Number.of([1.0, None]).runs
+        (2.0, 1)
+        """
+        found = statistic(values)
+        return cls(math.nan if found["mean"] is None else found["mean"], found["sd"] or 0.0, found["n"])
 
     def times(self, factor: float) -> "Number":
         """Return it in another unit.
@@ -81,7 +82,7 @@ class Number:
         if error == 0.0:
             return self.mean - other.mean, self.mean - other.mean
         freedom = error**4 / sum(square**2 / degrees for square, degrees in squares)
-        half = _student(0.5 + CONFIDENCE / 2, freedom) * error
+        half = student_quantile(0.5 + CONFIDENCE / 2, freedom) * error
         return self.mean - other.mean - half, self.mean - other.mean + half
 
     def surely_above(self, other: "Number") -> bool:
@@ -95,8 +96,3 @@ class Number:
     def error(self, other: "Number") -> float:
         """Return the standard error of the difference."""
         return math.sqrt(self.sd**2 / max(self.runs, 1) + other.sd**2 / max(other.runs, 1))
-
-
-@functools.cache
-def _student(probability: float, freedom: float) -> float:
-    return student_quantile(probability, freedom)
