@@ -13,7 +13,8 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 # From the ground up. A room may use those of its own line and of the lines above it, nothing below.
 FLOORS = (
     ("_native", "record", "processors"),
-    ("catalogue",),
+    ("catalogue", "faults"),
+    ("plugins",),
     ("reading",),
     ("spelling", "resolved", "padding"),
     ("data", "tables", "progress"),
@@ -26,7 +27,7 @@ FLOORS = (
     ("report", "figures"),
     ("result",),
     ("api",),
-    ("campaign", "comparison", "pad", "study", "papers", "studies"),
+    ("campaign", "comparison", "pad", "study", "papers", "studies", "trial"),
     ("cli",),
     ("demo",),
     ("__main__",),

@@ -9,12 +9,13 @@ True
 Times are in seconds or milliseconds, sizes in bytes or packets, rates in Mbit/s, as their names say.
 """
 
-from sojourn._native import InputError, Interrupted, __version__
+from sojourn._native import InputError, Interrupted, PluginError, __version__
 from sojourn.api import Scenario, scenario
 from sojourn.campaign import sweep
 from sojourn.catalogue import catalogue
 from sojourn.comparison import Comparison, compare
 from sojourn.data.dataset import Dataset
+from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, time
 from sojourn.result import Result
 from sojourn.sweep.plan import Plan
 
@@ -24,11 +25,20 @@ __all__ = [
     "InputError",
     "Interrupted",
     "Plan",
+    "PluginError",
     "Result",
     "Scenario",
     "__version__",
     "catalogue",
+    "choice",
     "compare",
+    "control",
+    "discipline",
+    "flag",
+    "integer",
+    "number",
+    "rate",
     "scenario",
     "sweep",
+    "time",
 ]

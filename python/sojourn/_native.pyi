@@ -20,6 +20,112 @@ class InputError(ValueError):
 class Interrupted(Exception):  # noqa: N818 (an event, not an error)
     """A run was cancelled by a signal."""
 
+class PluginError(RuntimeError):
+    """A plug-in failed: the text names it, the method, the simulated time and the flow or link."""
+
+class Ack:
+    """An acknowledgement of new data, as a control of one's own hears of it."""
+
+    now_ns: int
+    newly_acked: int
+    """Segments that this acknowledgement is the first to cover; 0 while a loss is only suspected."""
+    flight: float
+    """Segments in flight just before it arrived."""
+    window_limited: bool
+    """Whether the congestion window, rather than the application or the receiver, limited sending."""
+    in_recovery: bool
+    rtt_ns: int | None
+    """Round-trip time of the newest segment that it covers, where that was sent once only."""
+    srtt_ns: int | None
+    min_rtt_ns: int | None
+    max_rtt_ns: int | None
+    one_way_delay_ns: int | None
+    """Receiver's clock minus sender's: it includes an unknown offset and may be negative."""
+    sent_ns: int
+    echoed_ns: int
+    marked: bool
+    """Whether the receiver echoed a congestion mark on it."""
+    delivery_rate_pps: float | None
+    """Segments per second, for controls with `rate_samples=True`."""
+    app_limited: bool | None
+
+class Congestion:
+    """A sign of congestion, as a control of one's own hears of it."""
+
+    now_ns: int
+    signal: Literal["loss", "ecn", "timeout"]
+    repeated: bool
+    """Whether the timer had gone off for this segment before."""
+    flight: float
+    """FlightSize of RFC 5681, in segments."""
+    pipe: float
+    """The same without what is known to have arrived or to be lost (RFC 6675)."""
+    srtt_ns: int | None
+
+class Recovered:
+    """A repair of losses that ended, as a control of one's own hears of it."""
+
+    now_ns: int
+    repair: Literal["partial", "selective", "timeout"]
+    """What repaired it: partial acknowledgements, a scoreboard, or the retransmission timer."""
+    flight: float
+    """Segments still outstanding."""
+
+class Started:
+    """Sending starts again after a pause, as a control of one's own hears of it."""
+
+    now_ns: int
+    idle_ns: int
+    """Since the last segment was sent."""
+    timeout_ns: int
+    """The retransmission timeout."""
+    app_limited: bool
+    window: float
+    """What the transport leaves of the window: a control without `on_start` gets it."""
+    ssthresh: float
+
+class Packet:
+    """A packet that waits in a discipline of one's own."""
+
+    bytes: int
+    flow: int
+    enqueued_ns: int
+    ecn: Literal["not-ect", "ect0", "ect1", "ce"]
+    is_ecn_capable: bool
+    dscp: int
+    five_tuple: tuple[int, int, int, int, int]
+    """Source, destination, source port, destination port, protocol (6 TCP, 17 UDP)."""
+
+    def drop(self, reason: Literal["early", "overflow"] = "early") -> None:
+        """Drop it: it has left the discipline."""
+
+    def mark(self) -> None:
+        """Mark it CE; an error where it is not ECN-capable."""
+
+class Random:
+    """A random stream that depends on the run's seed and on whose it is."""
+
+    def bits(self) -> int:
+        """Return 64 random bits."""
+
+    def uniform(self, low: float = 0.0, high: float = 1.0) -> float:
+        """Return a number from `low` up to but without `high`."""
+
+    def exponential(self, mean: float) -> float:
+        """Return an exponentially distributed number."""
+
+    def normal(self) -> float:
+        """Return a number with mean 0 and standard deviation 1."""
+
+    def chance(self, probability: float) -> bool:
+        """Return True with this probability."""
+
+def add_control(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
+    """Add a control; `sojourn.plugins.control` is what users call."""
+
+def add_discipline(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
+    """Add a discipline; `sojourn.plugins.discipline` is what users call."""
+
 class WireError(Exception):
     """Endpoints on sockets failed; `str(error)` is a sentence for a person."""
 

@@ -40,6 +40,8 @@ class Entry(TypedDict):
     holds: str | None
     class_parameters: list[Parameter]
     linux: dict[str, Any]
+    origin: dict[str, str] | None
+    """Of a plug-in: the file or module it came `from` and a hash of its `content`; None for what is built in."""
 
 
 class ReadyScenario(TypedDict):
@@ -82,6 +84,12 @@ def catalogue() -> Catalogue:
     ['red']
     """
     return cast("Catalogue", json.loads(_native.catalogue()))
+
+
+def origins() -> dict[str, dict[str, str]]:
+    """Return where the plug-ins among queues and controls come from, by name."""
+    known = catalogue()
+    return {entry["name"]: entry["origin"] for entry in (*known["queues"], *known["controls"]) if entry["origin"]}
 
 
 def entries() -> list[tuple[str, Entry]]:

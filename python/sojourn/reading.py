@@ -9,14 +9,18 @@ import math
 import os
 import stat
 import tomllib
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sojourn import _native
+from sojourn import _native, plugins
 from sojourn.catalogue import catalogue
+from sojourn.faults import MAX_SHOWN
+from sojourn.faults import input_error as input_error  # noqa: PLC0414 (also had from here)
+from sojourn.faults import printable as printable  # noqa: PLC0414 (also had from here)
+from sojourn.faults import shown as shown  # noqa: PLC0414 (also had from here)
+from sojourn.faults import unknown_name as unknown_name  # noqa: PLC0414 (also had from here)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +38,6 @@ MAX_TEXT_BYTES = 1 << 30
 """What the texts of one column of a Parquet file unpack to."""
 ROOT_HELP = "Read no file outside DIR that the file names: for what others wrote."
 _MAX_FOOTER_BYTES = 1 << 26
-_MAX_SHOWN = 80
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -54,6 +57,8 @@ class Source:
     """The only folder in which files may be read that the text names; None for any."""
     changes: tuple[str, ...] = ()
     """Overrides that hold whatever else is changed."""
+    plugins: tuple[str, ...] = ()
+    """Files and modules with plug-ins that were loaded when it was read: another process loads them first."""
 
     def changed(self, overrides: Overrides) -> "Source":
         """Return a source with further overrides; later ones win."""
@@ -61,7 +66,17 @@ class Source:
 
     def resolve(self, overrides: Overrides = ()) -> _native.Scenario:
         """Return the scenario with some keys changed, checked."""
+        plugins.ensure(self.plugins)
         changes = [*self.changes, *override_list(overrides)]
+        try:
+            return self._resolve(changes)
+        except _native.InputError:
+            # It may name what an installed package has; others need not wait for the search for these.
+            if not plugins.load_announced():
+                raise
+            return self._resolve(changes)
+
+    def _resolve(self, changes: list[str]) -> _native.Scenario:
         if self.text is None:
             return _native.load_ready(self.name, overrides=changes, root=self.root)
         if self.is_json:
@@ -81,13 +96,23 @@ def find(source: str | os.PathLike[str], root: str | os.PathLike[str] | None = N
     names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source in names and path.is_dir():
         # Nobody means a folder; whoever has a file of this name means the file.
-        return Source(str(source), None, root=confined)
+        return Source(str(source), None, root=confined, plugins=_plugins("", path, confined))
     # Unlike Path.exists, false for names that no file can have.
     if os.path.exists(path) or _looks_like_a_path(source):  # noqa: PTH110
-        return Source(str(path), read_text(path), str(path.parent), root=confined)
+        text = read_text(path)
+        return Source(str(path), text, str(path.parent), root=confined, plugins=_plugins(text, path, confined))
     if source not in names:
         raise unknown_name("no file and no ready scenario is called", str(source), names)
-    return Source(str(source), None, root=confined)
+    return Source(str(source), None, root=confined, plugins=_plugins("", path, confined))
+
+
+def _plugins(text: str, path: Path, root: str | None) -> tuple[str, ...]:
+    """Load what a scenario names under `plugins`, where that is allowed; return all that is loaded by now."""
+    if "plugins" in text:
+        for file in plugins.named(text, path):
+            check_confined(file, root, str(file))
+            plugins.ask(file, path)
+    return tuple(plugins.loaded())
 
 
 def read(
@@ -168,43 +193,6 @@ def toml_value(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-def input_error(
-    message: str,
-    *,
-    file: str | None = None,
-    line: int | None = None,
-    key: str | None = None,
-    found: str | None = None,
-    allowed: str | None = None,
-    nearest: str | None = None,
-) -> _native.InputError:
-    """Make the error that the engine raises on wrong input, for what is found before it is asked."""
-    where = file if line is None else f"{file}:{line}"
-    error = _native.InputError(f"{where}: {message}" if where else message)
-    error.diagnostics = [
-        {
-            "file": file,
-            "line": line,
-            "key": key,
-            "found": found,
-            "allowed": allowed,
-            "nearest": nearest,
-            "message": message,
-        }
-    ]
-    return error
-
-
-def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.InputError:
-    """Make the error for a name that is none of those known, with the nearest of them."""
-    import difflib
-
-    near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
-    allowed = ", ".join(dict.fromkeys(known))
-    hint = f"did you mean {near!r}?" if near else f"there is: {allowed}"
-    return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=near)
 
 
 def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:
@@ -363,7 +351,9 @@ def read_table(path: Path, what: str, keys: Mapping[str, Callable[[Any], bool]])
 
 def is_line(value: Any) -> bool:
     """Tell whether a value is a text of one line that a terminal and a title can have."""
-    return isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH and not _unseen(value)
+    return (
+        isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH and printable(value) == value and "\n" not in value
+    )
 
 
 def is_lines(value: Any) -> bool:
@@ -423,7 +413,7 @@ def _parquet_table(
         kept = None if columns is None else list(columns)
         table = pq.read_table(file, columns=kept, filters=filters, read_dictionary=texts)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = printable(str(error)).partition("\n")[0][:_MAX_SHOWN]
+        reason = printable(str(error)).partition("\n")[0][:MAX_SHOWN]
         raise input_error(f"cannot be read as Parquet ({reason}); is it whole?", file=str(file)) from None
     for name in texts:
         table = _with_plain_texts(file, table, name)
@@ -459,27 +449,3 @@ def _with_plain_texts(file: Path, table: "pa.Table", name: str) -> "pa.Table":
         message = f"unpacks to too much text in column {shown(name)}; allowed: at most {MAX_TEXT_BYTES >> 20} MiB"
         raise input_error(message, file=str(file), allowed=f"at most {MAX_TEXT_BYTES >> 20} MiB")
     return table.set_column(table.column_names.index(name), name, table[name].cast(pa.string()))
-
-
-def printable(text: str) -> str:
-    """Return a text with its control characters made visible, as a terminal may have it; it keeps its lines.
-
-    >>> printable(chr(27) + "[31mred") == repr(chr(27))[1:-1] + "[31mred"
-    True
-    """
-    if not _unseen(text):
-        return text
-    return "".join(repr(letter)[1:-1] if letter != "\n" and _unseen(letter) else letter for letter in text)
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message quotes it: on one line, and no longer than anyone reads."""
-    text = printable(repr(value))
-    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}..."
-
-
-def _unseen(text: str) -> bool:
-    # Control characters, what reorders text, and what has no picture; spaces of all widths may stay.
-    return not text.isprintable() and any(
-        not letter.isprintable() and unicodedata.category(letter) != "Zs" for letter in text
-    )

@@ -95,6 +95,11 @@ pub trait Control {
     /// Shows internal state, as (name, value) pairs with the unit in the name: the same names every time, NaN for what
     /// is not known.
     fn probe(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
+
+    /// What went wrong inside since the last call; only plug-ins have code that may fail.
+    fn take_error(&mut self) -> Option<String> {
+        None
+    }
 }
 
 /// What a control asks of congestion marks.

@@ -21,6 +21,7 @@ pub mod bbr3;
 pub mod cdg;
 pub mod compound;
 pub mod cubic;
+pub mod custom;
 pub mod dctcp;
 pub mod fledbat;
 pub mod illinois;
@@ -55,7 +56,9 @@ macro_rules! controls {
         #[allow(missing_docs, clippy::large_enum_variant)]
         #[derive(Clone, Debug)]
         pub enum AnyControl {
-            $($name($module::$name)),+
+            $($name($module::$name)),+,
+            /// One that was [added](custom::add) from outside.
+            Custom(Box<custom::Custom>),
         }
 
         impl AnyControl {
@@ -67,7 +70,10 @@ macro_rules! controls {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(AnyControl::$name($module::$name::new(params, path, random)?));
                 })+
-                panic!("{} is not a registered control", params.descriptor().name)
+                match custom::Custom::build(params, path, random) {
+                    Some(control) => control.map(|control| AnyControl::Custom(Box::new(control))),
+                    None => panic!("{} is not a registered control", params.descriptor().name),
+                }
             }
         }
 
@@ -77,69 +83,123 @@ macro_rules! controls {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name as Control>::advice(params);
                 })+
-                panic!("{} is not a registered control", params.descriptor().name)
+                Vec::new()
             }
         }
 
         impl Control for AnyControl {
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
-                match self { $(AnyControl::$name(control) => control.on_ack(ack)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_ack(ack)),+,
+                    AnyControl::Custom(control) => control.on_ack(ack),
+                }
             }
             fn on_congestion(&mut self, event: &Congestion) {
-                match self { $(AnyControl::$name(control) => control.on_congestion(event)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_congestion(event)),+,
+                    AnyControl::Custom(control) => control.on_congestion(event),
+                }
             }
             fn on_connected(&mut self, now: Time, rtt: Span) {
-                match self { $(AnyControl::$name(control) => control.on_connected(now, rtt)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_connected(now, rtt)),+,
+                    AnyControl::Custom(control) => control.on_connected(now, rtt),
+                }
             }
             fn on_lost(&mut self, lost: &Lost) {
-                match self { $(AnyControl::$name(control) => control.on_lost(lost)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_lost(lost)),+,
+                    AnyControl::Custom(control) => control.on_lost(lost),
+                }
             }
             fn on_recovered(&mut self, recovered: &Recovered) {
-                match self { $(AnyControl::$name(control) => control.on_recovered(recovered)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_recovered(recovered)),+,
+                    AnyControl::Custom(control) => control.on_recovered(recovered),
+                }
             }
             fn on_undo(&mut self, undo: &Undo) {
-                match self { $(AnyControl::$name(control) => control.on_undo(undo)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_undo(undo)),+,
+                    AnyControl::Custom(control) => control.on_undo(undo),
+                }
             }
             fn on_start(&mut self, start: &Start) {
-                match self { $(AnyControl::$name(control) => control.on_start(start)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_start(start)),+,
+                    AnyControl::Custom(control) => control.on_start(start),
+                }
             }
             fn on_app_limited(&mut self, limited: &AppLimited) {
-                match self { $(AnyControl::$name(control) => control.on_app_limited(limited)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_app_limited(limited)),+,
+                    AnyControl::Custom(control) => control.on_app_limited(limited),
+                }
             }
             fn on_syn_lost(&mut self) {
-                match self { $(AnyControl::$name(control) => control.on_syn_lost()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_syn_lost()),+,
+                    AnyControl::Custom(control) => control.on_syn_lost(),
+                }
             }
             fn set_window(&mut self, window: f64, threshold: f64) {
-                match self { $(AnyControl::$name(control) => control.set_window(window, threshold)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.set_window(window, threshold)),+,
+                    AnyControl::Custom(control) => control.set_window(window, threshold),
+                }
             }
             fn on_closed(&mut self, now: Time) {
-                match self { $(AnyControl::$name(control) => control.on_closed(now)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.on_closed(now)),+,
+                    AnyControl::Custom(control) => control.on_closed(now),
+                }
             }
             #[inline]
             fn window(&self) -> f64 {
-                match self { $(AnyControl::$name(control) => control.window()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.window()),+,
+                    AnyControl::Custom(control) => control.window(),
+                }
             }
             #[inline]
             fn waits_for_timeout(&self) -> bool {
-                match self { $(AnyControl::$name(control) => control.waits_for_timeout()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.waits_for_timeout()),+,
+                    AnyControl::Custom(control) => control.waits_for_timeout(),
+                }
             }
             #[inline]
             fn slow_start_threshold(&self) -> f64 {
-                match self { $(AnyControl::$name(control) => control.slow_start_threshold()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.slow_start_threshold()),+,
+                    AnyControl::Custom(control) => control.slow_start_threshold(),
+                }
             }
             #[inline]
             fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(AnyControl::$name(control) => control.pacing_rate()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.pacing_rate()),+,
+                    AnyControl::Custom(control) => control.pacing_rate(),
+                }
             }
             fn wants_rate_samples(&self) -> bool {
-                match self { $(AnyControl::$name(control) => control.wants_rate_samples()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.wants_rate_samples()),+,
+                    AnyControl::Custom(control) => control.wants_rate_samples(),
+                }
             }
             fn ecn(&self) -> EcnUse {
-                match self { $(AnyControl::$name(control) => control.ecn()),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.ecn()),+,
+                    AnyControl::Custom(control) => control.ecn(),
+                }
             }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(AnyControl::$name(control) => control.probe(visit)),+ }
+                match self {
+                    $(AnyControl::$name(control) => control.probe(visit)),+,
+                    AnyControl::Custom(control) => control.probe(visit),
+                }
             }
         }
     };
@@ -166,9 +226,9 @@ controls! {
     cdg::Cdg,
 }
 
-/// The control called `name`.
+/// The control called `name`, built in or added.
 pub fn find(name: &str) -> Option<&'static Descriptor> {
-    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
+    DESCRIPTORS.iter().copied().chain(custom::descriptors()).find(|descriptor| descriptor.name == name)
 }
 
 #[cfg(test)]

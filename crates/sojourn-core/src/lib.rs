@@ -1,6 +1,8 @@
 //! What every part of Sojourn shares and nothing more: integer [time](Time), [rates](Rate), named
-//! [random streams](Stream), and the [registry types](registry) with which an algorithm describes itself.
+//! [random streams](Stream), the [registry types](registry) with which an
+//! algorithm describes itself, and the list to which [plug-ins](plugin) are added.
 
+pub mod plugin;
 pub mod registry;
 mod rng;
 mod units;

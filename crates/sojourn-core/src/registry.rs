@@ -28,6 +28,22 @@ pub struct Descriptor {
     pub holds: Holds,
     /// What it is in the Linux kernel.
     pub linux: Linux,
+    /// Where its code comes from.
+    pub origin: Origin,
+}
+
+/// Where the code of an algorithm comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// Sojourn itself.
+    BuiltIn,
+    /// Somebody else.
+    Plugin {
+        /// The file or module that added it.
+        from: &'static str,
+        /// A hash of its content, which tells one version from another; empty where nobody knows.
+        content: &'static str,
+    },
 }
 
 /// The algorithms that an algorithm holds, as a queue discipline holds others.
@@ -270,6 +286,7 @@ impl Descriptor {
         presets: &[],
         holds: Holds::Nothing,
         linux: Linux::Absent("nobody has written it for Linux"),
+        origin: Origin::BuiltIn,
     };
 
     /// What can be set for each class, where there are classes.

@@ -8,6 +8,7 @@ use std::fmt::Display;
 
 pyo3::create_exception!(sojourn, InputError, PyValueError, "The input is wrong; `diagnostics` says what and where.");
 pyo3::create_exception!(sojourn, Interrupted, PyException, "A run was cancelled.");
+pyo3::create_exception!(sojourn, PluginError, PyRuntimeError, "A plug-in failed; the text says which, where and when.");
 pyo3::create_exception!(
     sojourn,
     WireError,

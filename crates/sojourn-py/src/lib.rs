@@ -6,13 +6,14 @@
 mod columns;
 mod errors;
 mod padding;
+mod plugins;
 mod replay;
 mod run;
 mod scenario;
 mod senders;
 mod wire;
 
-use errors::{InputError, Interrupted, WireError};
+use errors::{InputError, Interrupted, PluginError, WireError};
 use pyo3::prelude::*;
 
 #[pyfunction]
@@ -47,10 +48,19 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__build__", env!("SOJOURN_BUILD"))?;
     module.add("InputError", module.py().get_type::<InputError>())?;
     module.add("Interrupted", module.py().get_type::<Interrupted>())?;
+    module.add("PluginError", module.py().get_type::<PluginError>())?;
     module.add("WireError", module.py().get_type::<WireError>())?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<padding::Padding>()?;
     module.add_class::<run::Run>()?;
+    module.add_class::<plugins::Ack>()?;
+    module.add_class::<plugins::Congestion>()?;
+    module.add_class::<plugins::Recovered>()?;
+    module.add_class::<plugins::Started>()?;
+    module.add_class::<plugins::Packet>()?;
+    module.add_class::<plugins::Random>()?;
+    module.add_function(wrap_pyfunction!(plugins::add_control, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::add_discipline, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;

@@ -1,11 +1,12 @@
 //! `sojourn._native.Scenario` and the functions that make one.
 
-use crate::errors::{self, Interrupted};
+use crate::errors::{self, Interrupted, PluginError};
+use crate::plugins::{self, Watch};
 use crate::run::Run;
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Capacity, Diagnostics, Link, Loaded, Trace};
-use sojourn_sim::{Monitor, Wanted, capacity_bytes, run_all};
+use sojourn_sim::{Monitor, Stopped, Wanted, capacity_bytes, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -146,20 +147,42 @@ impl Scenario {
         let outcomes = py.detach(|| {
             std::thread::scope(|scope| {
                 let (done, finished) = channel();
+                let (watched, watches) = channel();
                 let (wanted, monitor) = (&wanted, &monitor);
                 scope.spawn(move || {
-                    let outcomes = run_all(scenario, &seeds, jobs, wanted, monitor);
+                    let outcomes = if plugins::are_used(scenario) {
+                        // Python runs one thread at a time, and to stay attached is far cheaper than to attach again.
+                        Python::attach(|py| {
+                            let _ = watched.send(Watch::this_thread(py));
+                            run_all(scenario, &seeds, 1, wanted, monitor)
+                        })
+                    } else {
+                        run_all(scenario, &seeds, jobs, wanted, monitor)
+                    };
                     // Nobody listens any more where the caller was interrupted.
                     let _ = done.send(outcomes);
                 });
+                let mut watch = None;
                 loop {
                     match finished.recv_timeout(LOOK_EVERY) {
-                        Ok(outcomes) => return outcomes.map_err(|_| Interrupted::new_err("the runs were stopped")),
+                        Ok(outcomes) => return outcomes.map_err(stopped),
                         Err(RecvTimeoutError::Disconnected) => return Err(errors::defect("a run panicked")),
                         Err(RecvTimeoutError::Timeout) => {}
                     }
                     let part = monitor.simulated().ratio(scenario.duration) / runs as f64;
-                    Python::attach(|py| look(py, part, progress)).inspect_err(|_| monitor.stop())?;
+                    if let Ok(found) = watches.try_recv() {
+                        watch = Some(found?);
+                    }
+                    Python::attach(|py| {
+                        watch.as_mut().map_or(Ok(()), |watch: &mut Watch| watch.look(py))?;
+                        look(py, part, progress).inspect_err(|_| {
+                            monitor.stop();
+                            if let Some(watch) = &watch {
+                                // Best effort: what cannot be ended now ends by its own patience.
+                                let _ = watch.end_call(py);
+                            }
+                        })
+                    })?;
                 }
             })
         })?;
@@ -171,6 +194,13 @@ impl Scenario {
     /// The scenario itself.
     pub fn resolved(&self) -> &sojourn_scenario::Scenario {
         &self.inner
+    }
+}
+
+fn stopped(why: Stopped) -> PyErr {
+    match why {
+        Stopped::Asked => Interrupted::new_err("the runs were stopped"),
+        Stopped::Failed(failure) => PluginError::new_err(failure.to_string()),
     }
 }
 

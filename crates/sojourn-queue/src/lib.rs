@@ -23,6 +23,7 @@ pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
+pub mod custom;
 pub mod droptail;
 pub mod drr;
 pub mod dualpi2;
@@ -63,7 +64,9 @@ macro_rules! disciplines {
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Queue<B> {
-            $($name($module::$name<B>)),+
+            $($name($module::$name<B>)),+,
+            /// One that was [added](custom::add) from outside.
+            Custom(Box<custom::Custom<B>>),
         }
 
         impl<B: Body> Queue<B> {
@@ -75,7 +78,10 @@ macro_rules! disciplines {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(Queue::$name($module::$name::new(params, link, random)?));
                 })+
-                panic!("{} is not a registered discipline", params.descriptor().name)
+                match custom::Custom::build(params, link, random) {
+                    Some(queue) => queue.map(|queue| Queue::Custom(Box::new(queue))),
+                    None => panic!("{} is not a registered discipline", params.descriptor().name),
+                }
             }
         }
 
@@ -85,7 +91,7 @@ macro_rules! disciplines {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::advice(params, link);
                 })+
-                panic!("{} is not a registered discipline", params.descriptor().name)
+                Vec::new()
             }
 
             /// Whether the discipline may mark packets with `params`.
@@ -93,50 +99,83 @@ macro_rules! disciplines {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::marks(params);
                 })+
-                panic!("{} is not a registered discipline", params.descriptor().name)
+                <custom::Custom<B> as Discipline<B>>::marks(params)
             }
         }
 
         impl<B: Body> Discipline<B> for Queue<B> {
             #[inline]
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
-                match self { $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
+                    Queue::Custom(queue) => queue.enqueue(packet, now, sink),
+                }
             }
             #[inline]
             fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-                match self { $(Queue::$name(queue) => queue.dequeue(now, sink)),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.dequeue(now, sink)),+,
+                    Queue::Custom(queue) => queue.dequeue(now, sink),
+                }
             }
             #[inline]
             fn next_bytes(&self) -> Option<u32> {
-                match self { $(Queue::$name(queue) => queue.next_bytes()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.next_bytes()),+,
+                    Queue::Custom(queue) => queue.next_bytes(),
+                }
             }
             #[inline]
             fn packets(&self) -> usize {
-                match self { $(Queue::$name(queue) => queue.packets()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.packets()),+,
+                    Queue::Custom(queue) => queue.packets(),
+                }
             }
             #[inline]
             fn bytes(&self) -> u64 {
-                match self { $(Queue::$name(queue) => queue.bytes()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.bytes()),+,
+                    Queue::Custom(queue) => queue.bytes(),
+                }
             }
             #[inline]
             fn backlog(&self) -> Backlog {
-                match self { $(Queue::$name(queue) => queue.backlog()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.backlog()),+,
+                    Queue::Custom(queue) => queue.backlog(),
+                }
             }
             #[inline]
             fn ready_at(&self, now: Time) -> Option<Time> {
-                match self { $(Queue::$name(queue) => queue.ready_at(now)),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.ready_at(now)),+,
+                    Queue::Custom(queue) => queue.ready_at(now),
+                }
             }
             fn timer(&self) -> Option<Time> {
-                match self { $(Queue::$name(queue) => queue.timer()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.timer()),+,
+                    Queue::Custom(queue) => queue.timer(),
+                }
             }
             fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
-                match self { $(Queue::$name(queue) => queue.on_timer(now, sink)),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.on_timer(now, sink)),+,
+                    Queue::Custom(queue) => queue.on_timer(now, sink),
+                }
             }
             fn classes(&self) -> Vec<String> {
-                match self { $(Queue::$name(queue) => queue.classes()),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.classes()),+,
+                    Queue::Custom(queue) => queue.classes(),
+                }
             }
             fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-                match self { $(Queue::$name(queue) => queue.probe(visit)),+ }
+                match self {
+                    $(Queue::$name(queue) => queue.probe(visit)),+,
+                    Queue::Custom(queue) => queue.probe(visit),
+                }
             }
         }
     };
@@ -169,9 +208,9 @@ disciplines! {
     early::Early,
 }
 
-/// The discipline called `name`.
+/// The discipline called `name`, built in or added.
 pub fn find(name: &str) -> Option<&'static Descriptor> {
-    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
+    DESCRIPTORS.iter().copied().chain(custom::descriptors()).find(|descriptor| descriptor.name == name)
 }
 
 #[cfg(test)]

@@ -41,6 +41,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     }],
     holds: Holds::Classes(&CLASS),
     linux: Linux::Absent("the testbed does not build classes yet"),
+    ..Descriptor::PLAIN
 };
 
 static CLASS: Descriptor = Descriptor { name: "class", ..Descriptor::PLAIN };

@@ -96,7 +96,7 @@ fn member(
     path: &str,
 ) -> Option<&'static Descriptor> {
     if !family.choice {
-        return family.members.first().copied();
+        return family.built_in.first().copied();
     }
     let path = join(path, "kind");
     let names = family.words();
@@ -184,8 +184,8 @@ fn set(reporter: &mut Reporter<'_>, chosen: &mut Chosen, parameter: &Parameter, 
 
 /// What is said of classes or a child of an algorithm that has none.
 fn holds_none(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor, entry: &Entry, path: &str) {
-    let has = |member: &&&Descriptor| family.held(member).is_some_and(|key| key.name == entry.key);
-    let others: Vec<_> = family.members.iter().filter(has).map(|member| member.name).collect();
+    let has = |member: &&'static Descriptor| family.held(member).is_some_and(|key| key.name == entry.key);
+    let others: Vec<_> = family.members().filter(has).map(|member| member.name).collect();
     let found = format!("a {} of {}, which has none", entry.key, descriptor.name);
     let allowed = format!("no {}; a {} with one is {}", entry.key, family.noun, others.join(", "));
     reporter.error(entry_origin(entry), path, Fault::new(found), allowed);
@@ -206,13 +206,13 @@ fn unknown(reporter: &mut Reporter<'_>, family: &Family, descriptor: &Descriptor
 }
 
 fn owners<'n>(family: &'n Family, parameter: &'n str) -> impl Iterator<Item = &'static str> + 'n {
-    family.members.iter().filter(move |member| member.parameter(parameter).is_some()).map(|member| member.name)
+    family.members().filter(move |member| member.parameter(parameter).is_some()).map(|member| member.name)
 }
 
 /// What to say of a key that `section` does not have but one of its algorithms does.
 pub(crate) fn owner(section: &'static Section, key: &str) -> Option<String> {
-    let has = |member: &&&Descriptor| member.class().is_some_and(|class| class.parameter(key).is_some());
-    let classful: Vec<_> = QUEUES.members.iter().filter(has).map(|member| member.name).collect();
+    let has = |member: &&'static Descriptor| member.class().is_some_and(|class| class.parameter(key).is_some());
+    let classful: Vec<_> = QUEUES.members().filter(has).map(|member| member.name).collect();
     if std::ptr::eq(section, &CLASS) && !classful.is_empty() {
         return Some(format!("a key for the classes of {} only", classful.join(", ")));
     }

@@ -19,6 +19,7 @@ pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
         warmup: span(fields, "warmup"),
         seed: fields.integer("seed").expect(CHECKED),
         runs: fields.integer("runs").expect(CHECKED) as u32,
+        plugins: fields.texts("plugins").map(str::to_owned).collect(),
         bottleneck: link(fields.table("bottleneck").expect(CHECKED)),
         reverse: fields.table("reverse").map(link),
         hops: fields.tables("hop").iter().map(hop).collect(),

@@ -4,17 +4,17 @@ use crate::access::{PROFILES, Profile, Settings};
 use crate::format::{FAMILIES, Family};
 use crate::{ready, value, write};
 use serde_json::{Map, Value, json};
-use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Parameter, Preset, Says, Setting, Unit};
+use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, Preset, Says, Setting, Unit};
 
 /// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
 /// "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up}` with keys of a link and their values as a file has them, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
-/// class_parameters: [PARAMETER], linux}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
+/// class_parameters: [PARAMETER], linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
 /// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
 /// "program", "forms": [{name, module, words, settings, fixed, remarks}]}`: `settings` say how a parameter is written, as
 /// `{parameter, word, unit, auto}`, `{parameter, yes, no}` or `{parameter, words: {CHOICE: WORD}}`; `fixed` holds the values of
-/// all others.
+/// all others. `origin` is null for what is built in, else `{from, content}` of the plug-in.
 pub fn catalogue() -> Value {
     let scenarios: Vec<_> =
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
@@ -37,7 +37,7 @@ fn profile(profile: &Profile) -> Value {
 }
 
 fn family(family: &'static Family) -> Vec<Value> {
-    family.members.iter().map(|member| entry(family, member)).collect()
+    family.members().map(|member| entry(family, member)).collect()
 }
 
 fn entry(family: &'static Family, descriptor: &Descriptor) -> Value {
@@ -51,7 +51,16 @@ fn entry(family: &'static Family, descriptor: &Descriptor) -> Value {
         "holds": family.held(descriptor).map(|key| key.name),
         "class_parameters": class_parameters.iter().map(parameter).collect::<Vec<_>>(),
         "linux": linux(descriptor),
+        "origin": origin(descriptor),
     })
+}
+
+/// Null for what is built in.
+fn origin(descriptor: &Descriptor) -> Value {
+    match descriptor.origin {
+        Origin::BuiltIn => Value::Null,
+        Origin::Plugin { from, content } => json!({ "from": from, "content": content }),
+    }
 }
 
 fn parameter(parameter: &Parameter) -> Value {

@@ -17,6 +17,9 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
     fields.put("warmup", span(scenario.warmup));
     fields.put("seed", integer(scenario.seed));
     fields.put("runs", integer(u64::from(scenario.runs)));
+    if !scenario.plugins.is_empty() {
+        fields.put("plugins", Item::List(scenario.plugins.iter().cloned().map(Item::Text).collect()));
+    }
     fields.put("bottleneck", Item::Table(link(&scenario.bottleneck, new_table(&SCENARIO, "bottleneck"))));
     if let Some(reverse) = &scenario.reverse {
         fields.put("reverse", Item::Table(link(reverse, new_table(&SCENARIO, "reverse"))));

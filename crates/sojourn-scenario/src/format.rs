@@ -125,8 +125,10 @@ pub(crate) struct Family {
     pub plural: &'static str,
     /// The heading of its part of the reference page.
     pub title: &'static str,
-    /// All of them.
-    pub members: &'static [&'static Descriptor],
+    /// Those that are built in.
+    pub built_in: &'static [&'static Descriptor],
+    /// Those that were added from outside, where that can be.
+    pub added: Option<fn() -> Vec<&'static Descriptor>>,
     /// Whether the file names one with the key `kind`; if not there is only one.
     pub choice: bool,
     /// The one that a table without `kind` is about.
@@ -176,9 +178,14 @@ impl Select {
 }
 
 impl Family {
+    /// All of them: those that are built in, then those that were added.
+    pub fn members(&self) -> impl Iterator<Item = &'static Descriptor> + use<> {
+        self.built_in.iter().copied().chain(self.added.map_or_else(Vec::new, |added| added()))
+    }
+
     /// The member called `name`.
     pub fn member(&self, name: &str) -> Option<&'static Descriptor> {
-        self.members.iter().copied().find(|member| member.name == name)
+        self.members().find(|member| member.name == name)
     }
 
     /// The key under which `member` holds others.
@@ -202,7 +209,7 @@ impl Family {
 
     /// Whether any member has a parameter called `name`.
     pub fn has_parameter(&self, name: &str) -> bool {
-        self.members.iter().any(|member| member.parameter(name).is_some())
+        self.members().any(|member| member.parameter(name).is_some())
     }
 
     /// The key that a bare word stands for.
@@ -213,9 +220,9 @@ impl Family {
     /// The words that may stand there.
     pub fn words(&self) -> Vec<&'static str> {
         if self.choice {
-            self.members.iter().map(|member| member.name).collect()
+            self.members().map(|member| member.name).collect()
         } else {
-            self.members.iter().flat_map(|member| member.presets).map(|preset| preset.name).collect()
+            self.members().flat_map(|member| member.presets).map(|preset| preset.name).collect()
         }
     }
 }
@@ -225,7 +232,8 @@ pub(crate) static QUEUES: Family = Family {
     noun: "queue discipline",
     plural: "queues",
     title: "Queue disciplines",
-    members: sojourn_queue::DESCRIPTORS,
+    built_in: sojourn_queue::DESCRIPTORS,
+    added: Some(sojourn_queue::custom::descriptors),
     choice: true,
     default: Some("droptail"),
     preset_of: None,
@@ -237,7 +245,8 @@ pub(crate) static CONTROLS: Family = Family {
     noun: "congestion control",
     plural: "controls",
     title: "Congestion controls",
-    members: sojourn_congestion::DESCRIPTORS,
+    built_in: sojourn_congestion::DESCRIPTORS,
+    added: Some(sojourn_congestion::custom::descriptors),
     choice: true,
     default: None,
     preset_of: Some("transport"),
@@ -249,7 +258,8 @@ pub(crate) static TRANSPORTS: Family = Family {
     noun: "transport",
     plural: "transports",
     title: "Transport",
-    members: &[&sojourn_transport::DESCRIPTOR],
+    built_in: &[&sojourn_transport::DESCRIPTOR],
+    added: None,
     choice: false,
     default: Some("transport"),
     preset_of: None,
@@ -261,7 +271,8 @@ pub(crate) static FRAMINGS: Family = Family {
     noun: "framing",
     plural: "framings",
     title: "Framing",
-    members: &[&sojourn_queue::framing::DESCRIPTOR],
+    built_in: &[&sojourn_queue::framing::DESCRIPTOR],
+    added: None,
     choice: false,
     default: Some("framing"),
     preset_of: None,
@@ -273,7 +284,8 @@ pub(crate) static MEDIA: Family = Family {
     noun: "medium",
     plural: "media",
     title: "Media",
-    members: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON],
+    built_in: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON],
+    added: None,
     choice: true,
     default: Some("dedicated"),
     preset_of: None,
@@ -285,7 +297,8 @@ pub(crate) static NOISES: Family = Family {
     noun: "noise",
     plural: "noises",
     title: "Noise",
-    members: &[&lines::REIN, &lines::PEIN, &lines::SHINE],
+    built_in: &[&lines::REIN, &lines::PEIN, &lines::SHINE],
+    added: None,
     choice: true,
     default: None,
     preset_of: None,
@@ -297,7 +310,8 @@ pub(crate) static PROTECTIONS: Family = Family {
     noun: "protection",
     plural: "protections",
     title: "Protection from noise",
-    members: &[&lines::INTERLEAVING, &lines::RETRANSMISSION],
+    built_in: &[&lines::INTERLEAVING, &lines::RETRANSMISSION],
+    added: None,
     choice: true,
     default: None,
     preset_of: None,
@@ -360,6 +374,13 @@ pub(crate) static SCENARIO: Section = Section {
             presence: Presence::Default("1"),
             description: "number of runs, each with the next seed",
             example: "10",
+        },
+        Key {
+            name: "plugins",
+            form: Form::OneOrMore(&Form::Text),
+            presence: Presence::Optional("only built-in algorithms and those of installed packages can be named"),
+            description: "Python files with algorithms of one's own, relative to this file; they are code, so they run only with `--allow-plugins`, or where the user's own settings list them",
+            example: "[\"mine.py\"]",
         },
         Key {
             name: "access",

@@ -192,7 +192,7 @@ impl Writer<'_> {
     /// One that holds no others where there are two around it already.
     fn member(&mut self, family: &'static Family) -> &'static Descriptor {
         loop {
-            let member = family.members[self.below(family.members.len())];
+            let member = family.built_in[self.below(family.built_in.len())];
             if self.depth < 2 || family.held(member).is_none() {
                 return member;
             }

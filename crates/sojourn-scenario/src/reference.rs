@@ -203,7 +203,7 @@ fn family(page: &mut String, family: &'static Family) {
             keys(page, class.own, &[]);
         }
     }
-    for member in family.members {
+    for member in family.built_in.iter().copied() {
         descriptor(page, member, family.choice);
         match family.held(member).map(|key| key.name) {
             Some(key) if member.class().is_none() => {

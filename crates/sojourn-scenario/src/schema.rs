@@ -178,7 +178,7 @@ fn select(choice: &'static Select, definitions: &mut Definitions) -> Value {
 
 fn algorithm(family: &'static Family, definitions: &mut Definitions) -> Value {
     let mut forms = vec![json!({ "enum": family.words() })];
-    for member in family.members {
+    for member in family.members() {
         let name = format!("{}-{}", family.noun.replace(' ', "-"), member.name);
         forms.push(json!({ "$ref": format!("#/$defs/{name}") }));
         if !definitions.contains_key(&name) {

@@ -22,6 +22,8 @@ pub struct Scenario {
     pub seed: u64,
     /// Number of runs, with seeds `seed`, `seed + 1` ...
     pub runs: u32,
+    /// Files with plug-ins, as the file names them.
+    pub plugins: Vec<String>,
     /// The link that all flows cross.
     pub bottleneck: Link,
     /// The return link; unlimited where absent.

@@ -151,8 +151,11 @@ impl Builder<'_> {
 
     fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
         let properties = spec.properties(self.scenario.largest_packet_bytes());
-        let queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue")))
+        let mut queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue")))
             .expect("the scenario's parameters were checked");
+        if let Queue::Custom(custom) = &mut queue {
+            custom.belongs_to(format!("link {name}"));
+        }
         let service = match &spec.capacity {
             Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
@@ -370,7 +373,11 @@ impl Dialer {
         let connection = if number > 0 { format!(".{number}") } else { String::new() };
         let stream = |name: &str| Stream::new(self.seed, &format!("group.{}.{index}.{name}{connection}", self.group));
         let control = AnyControl::build(control, &options.path(), stream("control"));
-        let mut sender = Sender::new(options, control.expect("the scenario's parameters were checked"));
+        let mut control = control.expect("the scenario's parameters were checked");
+        if let AnyControl::Custom(custom) = &mut control {
+            custom.belongs_to(format!("flow {index} of {}", self.group));
+        }
+        let mut sender = Sender::new(options, control);
         if !options.send_jitter.is_zero() {
             sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
         }

@@ -30,7 +30,7 @@ pub use record::{
     ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
     VideoRecord, VoipRecord,
 };
-pub use runs::{Interrupted, Monitor, Outcome, Wanted, run_all, simulate};
+pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 pub use session::Session;
 pub use sojourn_traffic::Completed;

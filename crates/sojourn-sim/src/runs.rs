@@ -6,6 +6,7 @@ use crate::series::Series;
 use crate::session::Session;
 use crate::world::TransferRow;
 use sojourn_core::Span;
+use sojourn_core::plugin::Failure;
 use sojourn_scenario::Scenario;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -43,9 +44,14 @@ pub struct Monitor {
     stop: AtomicBool,
 }
 
-/// The runs were stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Interrupted;
+/// Why a run has no outcome.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stopped {
+    /// The monitor was told to stop.
+    Asked,
+    /// A plug-in failed.
+    Failed(Failure),
+}
 
 impl Monitor {
     /// Asks all runs to stop soon.
@@ -72,10 +78,10 @@ impl Monitor {
 /// Runs `scenario` once with seed `seed`.
 ///
 /// # Errors
-/// [`Interrupted`] where the monitor was told to stop.
-pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monitor) -> Result<Outcome, Interrupted> {
+/// [`Stopped`]: on request, or by a plug-in that failed.
+pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monitor) -> Result<Outcome, Stopped> {
     if monitor.is_stopped() {
-        return Err(Interrupted);
+        return Err(Stopped::Asked);
     }
     Session::new(scenario, seed, wanted).finish(monitor)
 }
@@ -83,16 +89,16 @@ pub fn simulate(scenario: &Scenario, seed: u64, wanted: &Wanted, monitor: &Monit
 /// Runs `scenario` with each of `seeds` on up to `jobs` threads; outcomes in the order of the seeds.
 ///
 /// # Errors
-/// [`Interrupted`] where the monitor was told to stop.
+/// [`Stopped`]: on request, or by a plug-in that failed.
 pub fn run_all(
     scenario: &Scenario,
     seeds: &[u64],
     jobs: usize,
     wanted: &Wanted,
     monitor: &Monitor,
-) -> Result<Vec<Outcome>, Interrupted> {
+) -> Result<Vec<Outcome>, Stopped> {
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Outcome, Interrupted>>>> = seeds.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<Outcome, Stopped>>>> = seeds.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         while let Some((seed, result)) = {
             let index = next.fetch_add(1, Ordering::Relaxed);

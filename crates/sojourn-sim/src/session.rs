@@ -3,11 +3,11 @@
 use crate::build::{BOTTLENECK, build};
 use crate::clock::Stopwatch;
 use crate::fuse::Events;
-use crate::runs::{Interrupted, Monitor, Outcome, Wanted};
+use crate::runs::{Monitor, Outcome, Stopped, Wanted};
 use crate::series::{Recorder, Series};
 use crate::summary::record;
 use crate::world::World;
-use sojourn_core::Time;
+use sojourn_core::{Time, plugin};
 use sojourn_scenario::Scenario;
 use std::borrow::Borrow;
 
@@ -39,6 +39,8 @@ impl<S: Borrow<Scenario>> Session<S> {
 
     fn with(scenario: S, seed: u64, wanted: &Wanted, events: Events) -> Session<S> {
         let stopwatch = Stopwatch::start();
+        // What a scenario did that was only checked on this thread is not this run's.
+        plugin::take_failure();
         let mut world = build(scenario.borrow(), seed, wanted, events);
         world.start();
         Session { scenario, seed, world, stopwatch }
@@ -62,8 +64,8 @@ impl<S: Borrow<Scenario>> Session<S> {
     /// Processes the events before `until`, or before the [end](Session::end) where that is earlier.
     ///
     /// # Errors
-    /// [`Interrupted`] where the monitor was told to stop; the session can go on afterwards.
-    pub fn advance(&mut self, until: Time, monitor: &Monitor) -> Result<(), Interrupted> {
+    /// [`Stopped`] where the monitor was told to stop, after which the session can go on, or where a plug-in failed.
+    pub fn advance(&mut self, until: Time, monitor: &Monitor) -> Result<(), Stopped> {
         let (warmup, until) = (Time::ZERO + self.scenario().warmup, until.min(self.end()));
         if !self.world.measuring && until >= warmup {
             self.process(warmup, monitor)?;
@@ -81,7 +83,7 @@ impl<S: Borrow<Scenario>> Session<S> {
     ///
     /// # Errors
     /// As [`advance`](Session::advance).
-    pub fn finish(mut self, monitor: &Monitor) -> Result<Outcome, Interrupted> {
+    pub fn finish(mut self, monitor: &Monitor) -> Result<Outcome, Stopped> {
         self.advance(self.end(), monitor)?;
         self.world.assert_conservation();
         self.end_bin();
@@ -95,14 +97,17 @@ impl<S: Borrow<Scenario>> Session<S> {
     }
 
     /// Processes events up to `until`, ending bins on the way.
-    fn process(&mut self, until: Time, monitor: &Monitor) -> Result<(), Interrupted> {
+    fn process(&mut self, until: Time, monitor: &Monitor) -> Result<(), Stopped> {
         while self.world.now < until {
             let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
             let before = self.world.now;
             let reached = self.world.run(until.min(bin_end), EVENTS_PER_LOOK);
             monitor.note(self.world.now.since(before));
             if monitor.is_stopped() {
-                return Err(Interrupted);
+                return Err(Stopped::Asked);
+            }
+            if let Some(failure) = plugin::take_failure() {
+                return Err(Stopped::Failed(failure));
             }
             if cfg!(debug_assertions) {
                 self.world.assert_conservation();

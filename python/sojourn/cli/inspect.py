@@ -9,6 +9,7 @@ from sojourn import _native, worlds
 from sojourn.catalogue import catalogue, entries
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.plugins import plugin_options
 from sojourn.reading import ROOT_HELP, read, unknown_name
 from sojourn.resolved import resolved_presets, sentences
 
@@ -30,6 +31,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 )
 @click.argument("what", type=click.Choice(LISTED))
 @json_option
+@plugin_options
 def list_(what: str, as_json: bool) -> None:
     """List the worlds, or what a scenario can name: queues, controls, parts of links, presets, ready scenarios."""
     rows = {"presets": _presets, "worlds": _worlds}.get(what, lambda: _named(what))()
@@ -81,6 +83,7 @@ def _presets() -> list[dict[str, str]]:
 )
 @click.argument("name")
 @json_option
+@plugin_options
 def show(name: str, as_json: bool) -> None:
     """Show what NAME is: an algorithm, an access line, or a ready scenario with every default written out.
 
@@ -127,6 +130,7 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("file", metavar="FILE|READY-NAME")
 @click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
+@plugin_options
 def check(file: str, backend: str, root: str | None) -> None:
     """Check a scenario without running it: whether it is right, and whether a world can have it."""
     chosen = worlds.choose(backend)
@@ -150,6 +154,7 @@ def check(file: str, backend: str, root: str | None) -> None:
     sojourn schema > scenario.schema.json
     """,
 )
+@plugin_options
 def schema() -> None:
     """Print the JSON Schema of the scenario file; editors use it to complete and check."""
     click.echo(_native.schema().rstrip("\n"))

@@ -62,6 +62,7 @@ def print_entry(kind: str, entry: Entry) -> None:
             Text(f"{entry['name']} ({kind})", style="bold"),
             Text(entry["summary"]),
             *_section("Sources", [[source] for source in entry["sources"]]),
+            *_section("Plug-in from", [[entry["origin"]["from"]]] if entry["origin"] else []),
             *_section("Parameters: default, meaning [allowed]", _parameters(entry["parameters"])),
             *_section("Holds", [[HOLDS[entry["holds"]]]] if entry["holds"] else []),
             *_section("Of each class: default, meaning [allowed]", _parameters(entry["class_parameters"])),

@@ -8,6 +8,7 @@ import click
 from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
+from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import check_picture
 from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
+@plugin_options
 @click.option("--dry-run", is_flag=True, help="Say what the world would do to this machine meanwhile, and end.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")
 @click.option("--runs", type=int, metavar="N", help="Number of runs, each with its own seed.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sojourn.cli.examples import ExampleCommand, ExampleGroup
+from sojourn.cli.plugins import plugin_options
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
 
@@ -36,6 +37,7 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @_LONG
 @_JOBS
+@plugin_options
 def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
@@ -100,6 +102,7 @@ def new(directory: str) -> None:
 @click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
 @_LONG
 @_JOBS
+@plugin_options
 def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, long: bool, jobs: int | None) -> None:
     """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
     from sojourn.study import replay

@@ -6,6 +6,7 @@ import time
 import click
 
 from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.plugins import plugin_options
 from sojourn.cli.stats import print_alike
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -25,6 +26,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
     """,
 )
 @click.argument("file", type=click.Path())
+@plugin_options
 @click.option("--out", type=click.Path(), metavar="DIR", required=True, help="Folder of the dataset.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
 @click.option(

@@ -214,7 +214,8 @@ class Plan:
     def provenance(self) -> Provenance:
         """Return what the numbers depend on beside the plan: the engine, and the content of scenario and files."""
         return Provenance.of(
-            json.dumps([self.base.text or self.base.resolve(()).to_json(), *self.base.changes]), self.files
+            json.dumps([self.base.text or self.base.resolve(()).to_json(), *self.base.changes]),
+            [*self.files, *(one for one in self.base.plugins if Path(one).is_file())],
         )
 
     def fingerprint(self) -> str:

@@ -52,6 +52,11 @@ def run(text: str) -> str:
     """Do what a plan says; return the report as JSON."""
     plan = json.loads(text)
     entries = plan.get("flows", []) if isinstance(plan, dict) else []
+    if named := {one for entry in entries if (one := entry.pop("plugin", None))}:
+        from sojourn import plugins
+
+        plugins.ensure(sorted(named))
+    text = json.dumps(plan)
     flows = [Flow(entry) for entry in entries if entry.get("kind") == "utp"]
     if not flows:
         return _native.wire(text)

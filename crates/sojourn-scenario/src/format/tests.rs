@@ -71,7 +71,7 @@ fn no_section_has_a_key_twice() {
 
 #[test]
 fn algorithms_leave_the_keys_of_the_format_alone() {
-    for member in FAMILIES.into_iter().flat_map(|family| family.members) {
+    for member in FAMILIES.into_iter().flat_map(|family| family.built_in.iter().copied()) {
         for name in ["kind", "preset", "class", "child"] {
             assert!(member.parameter(name).is_none(), "{}", member.name);
         }
@@ -83,7 +83,7 @@ fn algorithms_leave_the_keys_of_the_format_alone() {
 
 #[test]
 fn defaults_and_presets_of_algorithms_can_be_written_in_a_file() {
-    for member in FAMILIES.into_iter().flat_map(|family| family.members) {
+    for member in FAMILIES.into_iter().flat_map(|family| family.built_in.iter().copied()) {
         let defaults = member.parameters.iter().map(|parameter| (parameter.name, parameter.default));
         let presets = member.presets.iter().flat_map(|preset| preset.values).copied();
         for (name, set) in defaults.chain(presets) {

@@ -205,6 +205,7 @@ pub(super) fn parameter_error(
             classes => classes.iter().filter_map(|class| class.fields.text("name")).collect::<Vec<_>>().join(", "),
         },
         "child" => chosen.child.as_ref().map_or("nothing", |child| child.params.descriptor().name).to_owned(),
+        "kind" => chosen.params.descriptor().name.to_owned(),
         parameter => chosen.params.get(parameter).to_string(),
     };
     reporter.error(chosen.origin(key).unwrap_or(origin), &join(path, key), Fault::new(found), error.rule.clone());

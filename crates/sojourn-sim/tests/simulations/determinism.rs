@@ -3,7 +3,7 @@
 use crate::common::{dumbbell, outcome, run, series, text};
 use sojourn_core::Span;
 use sojourn_scenario::Scenario;
-use sojourn_sim::{Interrupted, Monitor, Wanted, run_all, simulate};
+use sojourn_sim::{Monitor, Stopped, Wanted, run_all, simulate};
 
 const ALL: Wanted = Wanted { bin: Some(Span::from_millis(70)), packets: true, probes: true, transfers: true };
 
@@ -84,6 +84,6 @@ fn runs_can_be_interrupted() {
     assert!(simulate(&scenario, 1, &Wanted::default(), &monitor).is_ok());
     assert_eq!(monitor.simulated(), Span::from_secs(6));
     monitor.stop();
-    assert_eq!(simulate(&scenario, 1, &Wanted::default(), &monitor).err(), Some(Interrupted));
-    assert_eq!(run_all(&scenario, &[1, 2], 2, &Wanted::default(), &monitor).err(), Some(Interrupted));
+    assert_eq!(simulate(&scenario, 1, &Wanted::default(), &monitor).err(), Some(Stopped::Asked));
+    assert_eq!(run_all(&scenario, &[1, 2], 2, &Wanted::default(), &monitor).err(), Some(Stopped::Asked));
 }

@@ -3,7 +3,7 @@
 use crate::common::{dumbbell, outcome, text};
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::{Scenario, random};
-use sojourn_sim::{Interrupted, Monitor, Outcome, Series, Session, Wanted};
+use sojourn_sim::{Monitor, Outcome, Series, Session, Stopped, Wanted};
 use std::sync::Arc;
 
 fn wanted() -> Wanted {
@@ -98,7 +98,7 @@ fn an_interrupted_session_goes_on() {
     let stopped = Monitor::default();
     stopped.stop();
     let mut session = Session::new(&scenario, scenario.seed, &wanted());
-    assert_eq!(session.advance(session.end(), &stopped), Err(Interrupted));
+    assert_eq!(session.advance(session.end(), &stopped), Err(Stopped::Asked));
     let mut outcome = session.finish(&Monitor::default()).unwrap();
     let series = outcome.series.take().unwrap();
     assert!(all(&outcome, &[series]) == whole(&scenario));

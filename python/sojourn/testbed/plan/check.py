@@ -15,7 +15,7 @@ _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr", "voip", "padding")
 _UTP_TRAFFIC = ("bulk",)
-_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "bottleneck", "reverse", "hop", "group")
+_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "plugins", "bottleneck", "reverse", "hop", "group")
 _LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
 _GROUP_KEYS = (
     *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),

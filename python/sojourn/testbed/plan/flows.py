@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native
+from sojourn.catalogue import origins
 
 FIRST_PORT = 5000
 _HOSTS_PER_BYTE = 256
@@ -55,6 +56,14 @@ class Flow:
     table: Mapping[str, Any]
 
     @property
+    def plugin(self) -> str | None:
+        """The file or module of its control, where that is a plug-in; its endpoints load it."""
+        if self.kind != "udp":
+            return None
+        origin = origins().get(self.control["kind"])
+        return origin["from"] if origin else None
+
+    @property
     def ecn(self) -> bool:
         """Whether its packets say that they can be marked."""
         return bool(self.table["transport"]["ecn"])
@@ -76,6 +85,7 @@ class Flow:
             "kind": self.kind,
             "port": self.port,
             "control": self.control,
+            "plugin": self.plugin,
             "transport": self.table["transport"] if self.kind == "udp" else None,
             "traffic": self.table["traffic"],
             "start_s": self.start_s,

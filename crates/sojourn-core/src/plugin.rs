@@ -1,0 +1,136 @@
+//! Algorithms that come from outside: a list that grows while the program runs, and what to do when one fails.
+//!
+//! Built-in algorithms stand in static lists and are dispatched statically. A plug-in is added to an [`Added`] list before
+//! the first scenario that names it is read. Its descriptor is as good as a built-in one: listings, validation, the schema
+//! and the messages treat both alike.
+
+use crate::Time;
+use crate::registry::Descriptor;
+use std::cell::RefCell;
+use std::sync::{PoisonError, RwLock};
+
+/// Algorithms of one kind that were added at run time, each with what makes one (`M`).
+#[derive(Debug)]
+pub struct Added<M> {
+    entries: RwLock<Vec<Entry<M>>>,
+}
+
+#[derive(Debug)]
+struct Entry<M> {
+    descriptor: &'static Descriptor,
+    maker: M,
+}
+
+impl<M: Copy> Added<M> {
+    /// A list with nothing in it.
+    pub const fn new() -> Added<M> {
+        Added { entries: RwLock::new(Vec::new()) }
+    }
+
+    /// Adds an algorithm. One of the same name gives way to it for scenarios that are read from now on; scenarios that
+    /// were read before keep theirs.
+    pub fn add(&self, descriptor: &'static Descriptor, maker: M) {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner).push(Entry { descriptor, maker });
+    }
+
+    /// The newest algorithm of each name, in the order in which the names came.
+    pub fn descriptors(&self) -> Vec<&'static Descriptor> {
+        let mut newest: Vec<&'static Descriptor> = Vec::new();
+        for entry in self.entries.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            match newest.iter_mut().find(|known| known.name == entry.descriptor.name) {
+                Some(known) => *known = entry.descriptor,
+                None => newest.push(entry.descriptor),
+            }
+        }
+        newest
+    }
+
+    /// What makes the algorithm that `descriptor` describes.
+    pub fn maker(&self, descriptor: &'static Descriptor) -> Option<M> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().find(|entry| std::ptr::eq(entry.descriptor, descriptor)).map(|entry| entry.maker)
+    }
+}
+
+impl<M: Copy> Default for Added<M> {
+    fn default() -> Added<M> {
+        Added::new()
+    }
+}
+
+/// What a plug-in did that no algorithm may do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    /// The name of the plug-in.
+    pub plugin: &'static str,
+    /// The method that failed.
+    pub method: &'static str,
+    /// The simulated time of the call.
+    pub now: Time,
+    /// Whose it is: a flow or a link, as a user knows it.
+    pub whose: String,
+    /// What happened, and what is allowed.
+    pub what: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Failure { plugin, method, now, whose, what } = self;
+        let whose = if whose.is_empty() { String::new() } else { format!(", {whose}") };
+        write!(f, "plug-in {plugin}, {method}, at {:.6} s{whose}: {what}", now.as_secs_f64())
+    }
+}
+
+thread_local! {
+    /// A run lives on one thread; its event loop looks here now and then.
+    static FIRST: RefCell<Option<Failure>> = const { RefCell::new(None) };
+}
+
+/// Notes that a plug-in of the run on this thread has failed. The first failure of a run counts: others follow from it.
+pub fn fail(failure: Failure) {
+    FIRST.with_borrow_mut(|first| {
+        first.get_or_insert(failure);
+    });
+}
+
+/// The first failure on this thread since the last call.
+pub fn take_failure() -> Option<Failure> {
+    FIRST.with_borrow_mut(Option::take)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ONE: Descriptor = Descriptor { name: "one", ..Descriptor::PLAIN };
+    static OTHER: Descriptor = Descriptor { name: "other", ..Descriptor::PLAIN };
+    static ONE_AGAIN: Descriptor = Descriptor { name: "one", ..Descriptor::PLAIN };
+
+    #[test]
+    fn a_new_one_replaces_the_old_one_of_its_name_for_those_who_come_later() {
+        let added = Added::new();
+        added.add(&ONE, 1);
+        added.add(&OTHER, 2);
+        added.add(&ONE_AGAIN, 3);
+        let names: Vec<_> = added.descriptors().iter().map(|descriptor| descriptor.name).collect();
+        assert_eq!(names, ["one", "other"]);
+        assert!(std::ptr::eq(added.descriptors()[0], &ONE_AGAIN));
+        assert_eq!((added.maker(&ONE), added.maker(&ONE_AGAIN), added.maker(&OTHER)), (Some(1), Some(3), Some(2)));
+    }
+
+    #[test]
+    fn the_first_failure_counts_and_is_told_once() {
+        let failure = |method| Failure {
+            plugin: "mine",
+            method,
+            now: Time::from_nanos(1_500_000_000),
+            whose: "flow 2 of tcp".into(),
+            what: "the window is NaN".into(),
+        };
+        fail(failure("on_ack"));
+        fail(failure("window"));
+        let told = take_failure().expect("one has failed");
+        assert_eq!(told.to_string(), "plug-in mine, on_ack, at 1.500000 s, flow 2 of tcp: the window is NaN");
+        assert_eq!(take_failure(), None);
+    }
+}

@@ -1,0 +1,70 @@
+"""What is said of wrong input: the error that the engine raises too, and how values are quoted in it."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+from sojourn import _native
+
+MAX_SHOWN = 80
+
+
+def input_error(
+    message: str,
+    *,
+    file: str | None = None,
+    line: int | None = None,
+    key: str | None = None,
+    found: str | None = None,
+    allowed: str | None = None,
+    nearest: str | None = None,
+) -> _native.InputError:
+    """Make the error that the engine raises on wrong input, for what is found before it is asked."""
+    where = file if line is None else f"{file}:{line}"
+    error = _native.InputError(f"{where}: {message}" if where else message)
+    error.diagnostics = [
+        {
+            "file": file,
+            "line": line,
+            "key": key,
+            "found": found,
+            "allowed": allowed,
+            "nearest": nearest,
+            "message": message,
+        }
+    ]
+    return error
+
+
+def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.InputError:
+    """Make the error for a name that is none of those known, with the nearest of them."""
+    import difflib
+
+    near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
+    allowed = ", ".join(dict.fromkeys(known))
+    hint = f"did you mean {near!r}?" if near else f"there is: {allowed}"
+    return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=near)
+
+
+def printable(text: str) -> str:
+    """Return a text with its control characters made visible, as a terminal may have it; it keeps its lines.
+
+    >>> printable(chr(27) + "[31mred") == repr(chr(27))[1:-1] + "[31mred"
+    True
+    """
+    if not _unseen(text):
+        return text
+    return "".join(repr(letter)[1:-1] if letter != "\n" and _unseen(letter) else letter for letter in text)
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it: on one line, and no longer than anyone reads."""
+    text = printable(repr(value))
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+
+
+def _unseen(text: str) -> bool:
+    # Control characters, what reorders text, and what has no picture; spaces of all widths may stay.
+    return not text.isprintable() and any(
+        not letter.isprintable() and unicodedata.category(letter) != "Zs" for letter in text
+    )

@@ -1,0 +1,203 @@
+"""The laws of queue disciplines and congestion controls, as experiments."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import _native
+from sojourn.api import Scenario, scenario
+from sojourn.catalogue import catalogue
+from sojourn.data.statistics import statistic
+from sojourn.reading import unknown_name
+
+QUEUE, CONTROL = "queue", "control"
+SEEDS = 3
+RATE_MBPS = 10.0
+FULL_PACKET_BYTES = 1500
+# A lone flow on an empty link with a buffer of the bandwidth-delay product should use most of it; a control that is
+# only polite, or broken, does not.
+MIN_ALONE = 0.8
+# Four like flows over a minute: Jain's index of NewReno is above this under every discipline here.
+MIN_JAIN = 0.8
+# A discipline must not leave the link idle while packets wait; four CUBIC flows keep a sound one this busy.
+MIN_BUSY = 0.9
+
+
+@dataclass(frozen=True)
+class Law:
+    """A law, and whether it holds."""
+
+    name: str
+    holds: bool
+    found: str
+    """What was measured, with the bound, or how it failed."""
+
+
+def kind_of(name: str) -> str:
+    """Return "queue" or "control"; raises InputError for what is neither."""
+    known = catalogue()
+    families = {QUEUE: known["queues"], CONTROL: known["controls"]}
+    for kind, listed in families.items():
+        if any(entry["name"] == name for entry in listed):
+            return kind
+    names = [entry["name"] for listed in families.values() for entry in listed]
+    raise unknown_name("no queue discipline and no congestion control is called", name, names)
+
+
+def laws(name: str) -> list[Law]:
+    """Check the laws of the kind that `name` is of; a few seconds.
+
+    The engine itself checks in every run that no packet is lost from the count and that windows are numbers: a plug-in
+    that breaks this shows as a law that does not hold, with its message.
+    """
+    of_kind = _CONTROL_LAWS if kind_of(name) == CONTROL else _QUEUE_LAWS
+    return [_checked(text, check, name) for text, check in of_kind]
+
+
+def _checked(text: str, check: "Check", name: str) -> Law:
+    try:
+        holds, found = check(name)
+    except (_native.PluginError, _native.InputError) as error:
+        return Law(text, holds=False, found=str(error))
+    return Law(text, holds, found)
+
+
+Check = Callable[[str], tuple[bool, str]]
+
+
+def lab(queue: Any, groups: Mapping[str, Mapping[str, Any]], **changes: Any) -> Scenario:
+    """Return a link of 10 Mbit/s with a queue and groups of flows, each with a base RTT of 40 ms."""
+    keys: dict[str, Any] = {
+        "duration": "30 s",
+        "warmup": "5 s",
+        "bottleneck": {"rate": f"{RATE_MBPS:g} Mbit/s", "queue": queue},
+        "group": [{"name": group, "rtt": "40 ms", **table} for group, table in groups.items()],
+    }
+    return scenario({**keys, **changes})
+
+
+def droptail(packets: int) -> dict[str, str]:
+    """Return a DropTail queue of so many packets."""
+    return {"kind": "droptail", "limit": f"{packets} packets"}
+
+
+def _records(lab: Scenario, seeds: int = SEEDS) -> list[Mapping[str, Any]]:
+    return [{key: value for key, value in run.items() if key != "wall_s"} for run in lab.run(runs=seeds).runs]
+
+
+def _mean(values: Iterator[float | None]) -> float | None:
+    return statistic(list(values))["mean"]
+
+
+def _deterministic_control(name: str) -> tuple[bool, str]:
+    return _same(lab(droptail(50), {"a": {"control": name, "flows": 2}}))
+
+
+def _deterministic_queue(name: str) -> tuple[bool, str]:
+    return _same(lab(name, {"a": {"control": "cubic", "flows": 2}}))
+
+
+def _same(lab: Scenario) -> tuple[bool, str]:
+    first, again = _records(lab, 1), _records(lab, 1)
+    return first == again, "the same record twice" if first == again else "two runs of one seed differ"
+
+
+def _alone(name: str) -> tuple[bool, str]:
+    used = _mean(
+        run["bottleneck"]["utilization"]
+        for run in _records(lab(droptail(34), {"a": {"control": name}}, duration="60 s"))
+    )
+    return used is not None and used >= MIN_ALONE, f"utilization {_percent(used)}, at least {_percent(MIN_ALONE)}"
+
+
+def _fair(name: str) -> tuple[bool, str]:
+    groups = {"a": {"control": name, "flows": 4, "start": {"uniform": ["0 s", "1 s"]}}}
+    jain = _mean(run["jain"] for run in _records(lab(droptail(50), groups, duration="60 s")))
+    return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 flows {_number(jain)}, at least {MIN_JAIN:g}"
+
+
+def _clock(name: str) -> tuple[bool, str]:
+    """Check that an offset between the hosts' clocks changes nothing."""
+    group = {"control": name, "flows": 2}
+    near = _records(lab(droptail(50), {"a": group}), 1)
+    far = _records(lab(droptail(50), {"a": {**group, "clock_offset": "1000 s"}}), 1)
+    return near == far, "the same with clocks 1000 s apart" if near == far else "it differs with clocks 1000 s apart"
+
+
+def _later(name: str) -> tuple[bool, str]:
+    """Check that the same flow does the same 7 s later."""
+    now = lab(droptail(50), {"a": {"control": name}}, duration="20 s", warmup="0 s")
+    later = lab(droptail(50), {"a": {"control": name, "start": "7 s"}}, duration="27 s", warmup="7 s")
+    first, second = (run["groups"]["a"]["goodput_mbps"] for lab in (now, later) for run in _records(lab, 1))
+    return first == second, f"goodput {first:.4f} Mbit/s at once, {second:.4f} when started 7 s later"
+
+
+def _survives(name: str) -> tuple[bool, str]:
+    """Run through loss, reordering, a tiny buffer, and a link slower than a packet in a second."""
+    hard: dict[str, dict[str, Any]] = {
+        "30 % loss": {"bottleneck": {"rate": "10 Mbit/s", "loss": 0.3, "queue": droptail(50)}},
+        "reordering": {
+            "bottleneck": {
+                "rate": "10 Mbit/s",
+                "queue": droptail(50),
+                "jitter": {"kind": "uniform", "max": "20 ms", "reorder": True},
+            }
+        },
+        "a buffer of one packet": {"bottleneck": {"rate": "10 Mbit/s", "queue": droptail(1)}},
+        "10 kbit/s": {"bottleneck": {"rate": "10 kbit/s", "queue": droptail(50)}},
+    }
+    for changes in hard.values():
+        _records(lab(droptail(50), {"a": {"control": name, "flows": 2}}, **changes), 1)
+    return True, f"ran through {', '.join(hard)}"
+
+
+def _busy(name: str) -> tuple[bool, str]:
+    used = _mean(
+        run["bottleneck"]["utilization"] for run in _records(lab(name, {"a": {"control": "cubic", "flows": 4}}))
+    )
+    return (
+        used is not None and used >= MIN_BUSY,
+        f"utilization {_percent(used)} by 4 CUBIC flows, at least {_percent(MIN_BUSY)}",
+    )
+
+
+def _passes_all(name: str) -> tuple[bool, str]:
+    """Check that an evenly spaced load below capacity loses nothing."""
+    cbr = {"traffic": {"kind": "cbr", "rate": "5 Mbit/s", "packet": f"{FULL_PACKET_BYTES} B"}}
+    (run,) = _records(lab(name, {"a": cbr}), 1)
+    drops = run["bottleneck"]["drops"]
+    return drops == 0, f"{drops} drops of a stream of half the link's rate"
+
+
+def _holds_under(name: str) -> tuple[bool, str]:
+    """Check a discipline under overload, with many flows and small packets."""
+    flood = {"traffic": {"kind": "cbr", "rate": "20 Mbit/s", "packet": f"{FULL_PACKET_BYTES} B"}}
+    small = {"traffic": {"kind": "cbr", "rate": "1 Mbit/s", "packet": "64 B"}}
+    many = {"control": "newreno", "flows": 50}
+    (run,) = _records(lab(name, {"flood": flood, "small": small, "many": many}, duration="10 s"), 1)
+    used = run["bottleneck"]["utilization"]
+    return used >= MIN_BUSY, f"utilization {_percent(used)} under overload, at least {_percent(MIN_BUSY)}"
+
+
+def _percent(value: float | None) -> str:
+    return "unknown" if value is None else f"{100 * value:.1f} %"
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3f}"
+
+
+_CONTROL_LAWS: tuple[tuple[str, Check], ...] = (
+    ("The same seed gives the same run", _deterministic_control),
+    ("It survives loss, reordering, tiny buffers and slow links", _survives),
+    ("A lone flow uses the link", _alone),
+    ("Equal flows share", _fair),
+    ("An offset between the hosts' clocks changes nothing", _clock),
+    ("The time of the start changes nothing", _later),
+)
+_QUEUE_LAWS: tuple[tuple[str, Check], ...] = (
+    ("The same seed gives the same run", _deterministic_queue),
+    ("A load below the link's rate loses nothing", _passes_all),
+    ("The link is busy while packets wait", _busy),
+    ("It holds under overload, many flows and small packets", _holds_under),
+)

@@ -1,0 +1,353 @@
+"""Algorithms of one's own: as good as built-in ones, byte for byte, and unable to do harm unnoticed."""
+
+import json
+import math
+import tomllib
+from collections import deque
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn import plugins, reading, trial
+
+HERE = Path(__file__).parent / "plugins"
+TWINS = [
+    (
+        "newreno.py",
+        {"group.tcp.control": {"kind": "py-newreno"}},
+        {"group.tcp.control": {"kind": "newreno", "preset": "rfc"}},
+    ),
+    (
+        "ledbat.py",
+        {"group.ledbat.control": {"kind": "py-ledbat", "target": "25 ms"}},
+        {"group.ledbat.control": {"kind": "ledbat", "preset": "rfc", "target": "25 ms"}},
+    ),
+    (
+        "codel.py",
+        {"bottleneck.queue": {"kind": "py-codel", "limit": 300}},
+        {"bottleneck.queue": {"kind": "codel", "preset": "rfc", "limit": "300 packets"}},
+    ),
+]
+MIXED = """
+duration = "20 s"
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "100 packets" } }
+group = [
+    { name = "tcp", control = "newreno", flows = 2, rtt = "40 ms" },
+    { name = "ledbat", control = "ledbat", flows = 2, rtt = "40 ms", start = "3 s" },
+]
+"""
+
+
+def scenario(changes):
+    tables = json.dumps(tomllib.loads(MIXED))
+    return sojourn.Scenario(sojourn._native.load_json(tables, overrides=reading.override_list(changes)))
+
+
+def packets(changes):
+    run = scenario(changes).run(packets=True, series=False)
+    return run.packets.to_pydict()
+
+
+@pytest.mark.parametrize(("file", "mine", "built_in"), TWINS, ids=[twin[0] for twin in TWINS])
+def test_the_same_rules_in_python_send_the_same_packets(file, mine, built_in):
+    plugins.load(HERE / file)
+    assert packets(mine) == packets(built_in)
+
+
+def test_a_changed_rule_sends_other_packets():
+    plugins.load(HERE / "codel.py")
+    mine = {"bottleneck.queue": {"kind": "py-codel", "limit": 300, "target": "6 ms"}}
+    assert packets(mine) != packets(TWINS[2][2])
+
+
+def test_listings_know_where_it_comes_from_and_what_can_be_set():
+    plugins.load(HERE / "ledbat.py")
+    (entry,) = [control for control in sojourn.catalogue()["controls"] if control["name"] == "py-ledbat"]
+    assert entry["origin"]["from"].endswith("ledbat.py")
+    assert len(entry["origin"]["content"]) == 64
+    assert [parameter["name"] for parameter in entry["parameters"]] == ["target", "gain"]
+    assert entry["parameters"][0]["default"] == "100 ms"
+
+
+def test_parameters_are_checked_with_nearest_names():
+    plugins.load(HERE / "ledbat.py")
+    with pytest.raises(sojourn.InputError, match='did you mean "target"'):
+        scenario({"group.ledbat.control": {"kind": "py-ledbat", "tagret": "5 ms"}})
+    with pytest.raises(sojourn.InputError, match="100 us"):
+        scenario({"group.ledbat.control": {"kind": "py-ledbat", "target": "1 us"}})
+
+
+def test_a_class_can_be_defined_again_and_old_scenarios_keep_theirs():
+    def fixed(segments):
+        @sojourn.control("fixed")
+        class Fixed:
+            """A window that does not move."""
+
+            def __init__(self):
+                self.window = segments
+
+            def on_ack(self, ack):
+                pass
+
+            def on_congestion(self, event):
+                pass
+
+        return scenario({"group.tcp.control": "fixed", "bottleneck.queue.limit": "1000 packets"})
+
+    one, ten = fixed(1.0), fixed(10.0)
+    goodput = [lab.run().runs[0].groups.tcp.goodput_mbps for lab in (one, ten)]
+    assert goodput[1] > 2 * goodput[0]
+
+
+@pytest.mark.parametrize(
+    ("window", "text"),
+    [
+        (math.nan, "the window is NaN"),
+        (math.inf, "the window is inf"),
+        (-1.0, "the window is -1"),
+        ("wide", "must be real"),
+    ],
+)
+def test_a_window_that_is_none_ends_the_run_with_a_sentence(window, text):
+    @sojourn.control("strange-window")
+    class Strange:
+        def __init__(self):
+            self.window = 10.0
+
+        def on_ack(self, now_ns):
+            if now_ns > 5_000_000_000:
+                self.window = window
+
+        def on_congestion(self, event):
+            pass
+
+    with pytest.raises(sojourn.PluginError, match=text) as raised:
+        scenario({"group.tcp.control": "strange-window"}).run()
+    assert "plug-in strange-window, on_ack, at 5." in str(raised.value)
+    assert "of tcp" in str(raised.value)
+
+
+def test_an_exception_comes_with_its_lines():
+    @sojourn.control("clumsy")
+    class Clumsy:
+        window = 2.0
+
+        def on_ack(self, ack):
+            raise KeyError("no such thing")
+
+        def on_congestion(self, event):
+            pass
+
+    with pytest.raises(sojourn.PluginError, match=r"(?s)KeyError: 'no such thing'.*test_plugins.py.*raise KeyError"):
+        scenario({"group.tcp.control": "clumsy"}).run()
+
+
+def test_a_wrong_argument_is_named():
+    @sojourn.control("asks-too-much")
+    class Asks:
+        window = 2.0
+
+        def on_ack(self, now_ns, weather):
+            pass
+
+        def on_congestion(self, event):
+            pass
+
+    with pytest.raises(sojourn.PluginError, match='"weather"; allowed: now_ns, newly_acked'):
+        scenario({"group.tcp.control": "asks-too-much"}).run()
+
+
+def test_a_loop_without_end_is_ended():
+    @sojourn.control("endless")
+    class Endless:
+        window = 2.0
+
+        def on_ack(self, ack):
+            while True:
+                pass
+
+        def on_congestion(self, event):
+            pass
+
+    with pytest.raises(sojourn.PluginError, match="no answer within 10 s"):
+        scenario({"group.tcp.control": "endless"}).run()
+
+
+def queue_that(sin):
+    @sojourn.discipline("sinner")
+    class Sinner:
+        def __init__(self):
+            self.waiting = deque()
+            self.last = None
+
+        def enqueue(self, packet, now_ns):
+            if sin == "marks":
+                packet.mark()
+            self.waiting.append(packet)
+            if sin == "forgets":
+                self.waiting.clear()
+
+        def dequeue(self, now_ns):
+            if sin == "twice" and self.last is not None:
+                return self.last
+            self.last = self.waiting.popleft() if self.waiting else None
+            if sin == "drops and sends" and self.last is not None:
+                self.last.drop()
+            return 7 if sin == "invents" else self.last
+
+    return scenario({"bottleneck.queue": "sinner"})
+
+
+@pytest.mark.parametrize(
+    ("sin", "text"),
+    [
+        ("marks", "enqueue.*not ECN-capable"),
+        ("forgets", "dequeue.*no packet leaves while 1 wait"),
+        ("twice", "dequeue.*it left or was dropped before"),
+        ("drops and sends", "dequeue.*it left or was dropped before"),
+        ("invents", "dequeue.*TypeError"),
+    ],
+)
+def test_every_sin_of_a_discipline_is_named(sin, text):
+    with pytest.raises(sojourn.PluginError, match=text) as raised:
+        queue_that(sin).run()
+    assert "plug-in sinner" in str(raised.value)
+
+
+def test_what_cannot_be_a_plug_in_is_refused():
+    class Nothing:
+        pass
+
+    with pytest.raises(sojourn.InputError, match="no method on_ack"):
+        sojourn.control("nothing")(Nothing)
+    with pytest.raises(sojourn.InputError, match="no method enqueue"):
+        sojourn.discipline("nothing")(Nothing)
+
+    class Taken:
+        window = 1.0
+
+        def on_ack(self, ack):
+            pass
+
+        on_congestion = on_ack
+
+    with pytest.raises(sojourn.InputError, match="a built-in control has this name"):
+        sojourn.control("cubic")(Taken)
+
+
+def test_files_that_cannot_be_loaded_say_why(tmp_path):
+    with pytest.raises(sojourn.InputError, match="No such file"):
+        plugins.load(tmp_path / "none.py")
+    with pytest.raises(sojourn.InputError, match="no file and no module"):
+        plugins.load("no_such_module_at_all")
+    broken = tmp_path / "broken.py"
+    broken.write_text("import sojourn\n\n1 / 0\n")
+    with pytest.raises(sojourn.InputError, match=r"broken.py:3: .*ZeroDivisionError"):
+        plugins.load(broken)
+
+
+def test_random_numbers_are_the_runs_own():
+    @sojourn.control("lucky")
+    class Lucky:
+        def __init__(self, path, random):
+            self.window = 4.0
+            self.random = random
+
+        def on_ack(self, ack):
+            self.window = self.random.uniform(2.0, 20.0)
+
+        def on_congestion(self, event):
+            pass
+
+    lab = scenario({"group.tcp.control": "lucky"})
+    first, again, other = lab.run(seed=1), lab.run(seed=1), lab.run(seed=2)
+
+    def drop(result):
+        return {key: value for key, value in result.runs[0].items() if key != "wall_s"}
+
+    assert drop(first) == drop(again)
+    assert drop(first) != drop(other)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    for file in HERE.glob("*.py"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "mine.toml").write_text(
+        'duration = "2 s"\nplugins = ["newreno.py"]\n'
+        'bottleneck = { rate = "10 Mbit/s" }\n'
+        'group = [{ name = "a", control = "py-newreno", rtt = "40 ms" }]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path
+
+
+def test_a_scenario_alone_never_runs_code(folder, command):
+    marker = folder / "ran"
+    (folder / "newreno.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    refused = command("run", "mine.toml")
+    assert refused.code == 2
+    assert "it wants to run the code in" in refused.err
+    assert "--allow-plugins" in refused.err
+    assert not marker.exists()
+
+
+def test_it_runs_where_it_is_allowed_or_listed(folder, command):
+    assert command("run", "mine.toml", "--allow-plugins").code == 0
+    (folder / "config" / "sojourn").mkdir(parents=True)
+    (folder / "config" / "sojourn" / "config.toml").write_text(
+        f"plugins = [{json.dumps(str(folder / 'newreno.py'))}]\n"
+    )
+    assert command("run", "mine.toml").code == 0
+
+
+def test_a_sweep_in_two_processes_gives_what_one_gives(folder, command):
+    (folder / "sweep.toml").write_text(
+        'base = "mine.toml"\nseeds = 2\n[axes]\n"bottleneck.queue.kind" = ["codel", "py-codel"]\n'
+    )
+    pytest.importorskip("cryptography", reason="the extra `cluster` is not installed")
+    common = ("sweep", "sweep.toml", "--allow-plugins", "--plugin", "codel.py", "--out")
+    assert command(*common, "one", "--jobs", "1").code == 0
+    done = command(*common, "two", "--cluster", "local:2")
+    assert done.code == 0, done.err
+    tables = [sojourn.Dataset.open(name).table("runs").to_pylist() for name in ("one", "two")]
+    assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("kind", ["control", "discipline"])
+def test_what_new_makes_keeps_the_laws(folder, command, kind):
+    made = command("new", kind, f"my-{kind}")
+    assert made.code == 0, made.err
+    tried = command("try", f"my_{kind}.py")
+    assert tried.code == 0, tried.out + tried.err
+    assert "laws hold" in tried.out
+    again = command("new", kind, f"my-{kind}")
+    assert again.code == 2
+    assert "it exists" in again.err
+
+
+def test_try_names_the_law_that_is_broken(folder, command):
+    (folder / "rude.py").write_text(
+        "import sojourn\n\n\n@sojourn.control('rude')\nclass Rude:\n    window = 1000.0\n\n"
+        "    def on_ack(self, now_ns):\n        self.window = 2.0 if now_ns < 10_000_000_000 else 50.0\n\n"
+        "    def on_congestion(self, event):\n        pass\n"
+    )
+    tried = command("try", "rude.py")
+    assert tried.code == 1
+    assert "BROKEN  The time of the start changes nothing" in tried.out
+
+
+def test_the_guides_examples_run_and_keep_the_laws():
+    guide = Path(__file__).parent.parent / "docs" / "guide" / "your-own.md"
+    blocks = [block.partition("```")[0] for block in guide.read_text().split("```python\n")[1:]]
+    for block in blocks:
+        exec(compile(block, str(guide), "exec"), {})
+    assert not [law for name in ("mine", "mine-too") for law in trial.laws(name) if not law.holds]
+
+
+def test_what_was_resolved_comes_back_with_its_plug_ins(folder):
+    plugins.load("newreno.py")
+    lab = sojourn.Scenario(sojourn._native.load((folder / "mine.toml").read_text()))
+    assert 'plugins = ["newreno.py"]' in lab.to_toml()
