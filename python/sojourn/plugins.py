@@ -117,7 +117,10 @@ def control(
             rate_samples=rate_samples,
             ecn=ecn,
             has=SimpleNamespace(
-                **{method: callable(getattr(cls, method, None)) for method in ("on_connected", "on_recovered", "on_start")}
+                **{
+                    method: callable(getattr(cls, method, None))
+                    for method in ("on_connected", "on_recovered", "on_start")
+                }
             ),
         )
         _add(_native.add_control, name, cls, behaviour, _about(name, cls, summary, sources, presets))

@@ -69,13 +69,13 @@ impl Packet {
     }
 
     #[getter]
-    fn five_tuple(&self) -> (u16, u16, u16, u16, u8) {
+    fn five_tuple(&self) -> (u32, u32, u16, u16, u8) {
         let key = self.seen.key;
         let protocol = match key.protocol {
             Protocol::Tcp => 6,
             Protocol::Udp => 17,
         };
-        (key.source, key.destination, key.source_port, key.destination_port, protocol)
+        (key.source.number(), key.destination.number(), key.source_port, key.destination_port, protocol)
     }
 
     #[pyo3(signature = (reason = "early"))]
