@@ -196,6 +196,7 @@ def _scenario(script: Script, payload_bytes: int, peer: Packet, own: Packet) -> 
         "receive_window": f"{_window_packets(script, payload_bytes, peer)} packets",
         "sack": (peer.has("sackOK") and own.has("sackOK")) or "..." in own.options,
         "timer_tick": TICK,
+        **({"after_idle": "keep"} if settings["tcp_slow_start_after_idle"] == "0" else {}),
         **({"ecn": True} if ecn else {}),
     }
     queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}
