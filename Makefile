@@ -11,16 +11,21 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test soak test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
+.PHONY: demo test web soak test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
 	$(BIN)/python -m sojourn.demo
 
 test: build $(TEST)
+	scripts/web --if-possible
 	cargo test --workspace --quiet
 	$(BIN)/python -m pytest
 	$(MAKE) --no-print-directory lint
+
+# The laboratory's page for the browser, in python/sojourn/page; needs the Rust target wasm32-unknown-unknown.
+web: tools
+	scripts/web
 
 # An agent among honest and hostile peers: no honest run refused, no growth.
 SOAK_S ?= 600

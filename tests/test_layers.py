@@ -27,7 +27,7 @@ FLOORS = (
     ("report", "figures"),
     ("result",),
     ("api",),
-    ("campaign", "comparison", "pad", "study", "papers", "studies", "trial"),
+    ("campaign", "comparison", "lab", "pad", "study", "papers", "studies", "trial"),
     ("cli",),
     ("demo",),
     ("__main__",),

@@ -13,6 +13,7 @@ from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.agent import agent
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
+from sojourn.cli.lab import lab
 from sojourn.cli.own import new, try_
 from sojourn.cli.pad import pad
 from sojourn.cli.plot import plot
@@ -44,7 +45,7 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, sweep, stats, plot, paper, study, new, try_, pad, testbed, agent, list_, show, check, schema):
+for command in (run, lab, sweep, stats, plot, paper, study, new, try_, pad, testbed, agent, list_, show, check, schema):
     cli.add_command(command)
 
 

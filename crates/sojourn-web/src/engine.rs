@@ -1,0 +1,219 @@
+//! What a page asks of the engine.
+
+use crate::columns::{COLUMNS, columns};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sojourn_core::{Span, Time};
+use sojourn_scenario::{Base, Diagnostic, Diagnostics, Loaded, Scenario};
+use sojourn_sim::{Monitor, Series, Session, Wanted, named_links};
+
+/// Most flows of a run in a page: a browser's tab has less memory and patience than a command line.
+pub const MOST_FLOWS: u64 = 2000;
+
+/// A scenario, and what is wanted of it.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The scenario as TOML.
+    pub text: String,
+    /// What messages call it, and its name where the text has none.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Changes as of `sojourn run --set`: `dotted.key=value`.
+    #[serde(default)]
+    pub overrides: Vec<String>,
+    /// Another seed than the scenario's.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Step of the time series in s; none are kept without one.
+    #[serde(default)]
+    pub bin_s: Option<f64>,
+}
+
+impl Request {
+    /// The request in `text`, which is JSON.
+    ///
+    /// # Errors
+    /// Problems as [`check`] answers them.
+    pub fn read(text: &str) -> Result<Request, Value> {
+        serde_json::from_str(text).map_err(|error| sentence(&format!("the page asked for nothing known: {error}")))
+    }
+
+    fn load(&self) -> Result<Loaded, Value> {
+        let loaded = Scenario::parse(&self.text, self.name.as_deref(), &Base::Nowhere, &self.overrides);
+        let loaded = loaded.map_err(|problems| refusal(&problems))?;
+        let flows: u64 = loaded.scenario.groups.iter().map(|group| u64::from(group.flows)).sum();
+        if flows > MOST_FLOWS {
+            let name = &loaded.scenario.name;
+            return Err(sentence(&format!(
+                "{name}: found {flows} flows; allowed in a page: at most {MOST_FLOWS}; `sojourn run` has no such limit"
+            )));
+        }
+        Ok(loaded)
+    }
+}
+
+/// What the scenario of a request is once every default is filled in: `{"scenario": {...}, "toml": TEXT, "links": [NAME],
+/// "warnings": [PROBLEM]}`.
+///
+/// # Errors
+/// `{"problems": [{"message", "line", "column", "key"}], "left_out": N}` of a scenario that cannot be run.
+pub fn check(request: &Request) -> Result<Value, Value> {
+    let Loaded { scenario, warnings } = request.load()?;
+    Ok(json!({
+        "scenario": scenario.to_json(),
+        "toml": scenario.to_toml(),
+        "links": named_links(&scenario).into_iter().map(|(name, ..)| name).collect::<Vec<_>>(),
+        "warnings": warnings.iter().map(problem).collect::<Vec<_>>(),
+    }))
+}
+
+fn refusal(problems: &Diagnostics) -> Value {
+    json!({ "problems": problems.list().iter().map(problem).collect::<Vec<_>>(), "left_out": problems.left_out() })
+}
+
+fn problem(diagnostic: &Diagnostic) -> Value {
+    json!({
+        "message": diagnostic.to_string(),
+        "line": diagnostic.line,
+        "column": diagnostic.column,
+        "key": diagnostic.key,
+    })
+}
+
+/// A refusal that has no place in the text.
+fn sentence(message: &str) -> Value {
+    json!({ "problems": [{ "message": message, "line": null, "column": null, "key": "" }], "left_out": 0 })
+}
+
+/// A run that a page advances step by step.
+#[derive(Debug)]
+pub struct Run {
+    session: Option<Session<Scenario>>,
+    columns: [Vec<f64>; COLUMNS.len()],
+    monitor: Monitor,
+}
+
+impl Run {
+    /// The run that `request` describes before its first event.
+    ///
+    /// # Errors
+    /// As [`check`].
+    pub fn open(request: &Request) -> Result<Run, Value> {
+        let scenario = request.load()?.scenario;
+        let bin = request.bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_millis(1)));
+        let seed = request.seed.unwrap_or(scenario.seed);
+        let session = Session::new(scenario, seed, &Wanted { bin, ..Wanted::default() });
+        Ok(Run { session: Some(session), columns: Default::default(), monitor: Monitor::default() })
+    }
+
+    /// Takes the run forward to `until_s`, or to its end where that is earlier; where it is then, in s.
+    pub fn advance(&mut self, until_s: f64) -> f64 {
+        let Some(session) = &mut self.session else { return f64::NAN };
+        // Nobody stops the monitor.
+        let _ = session.advance(Time::ZERO + Span::from_secs_f64(until_s.max(0.0)), &self.monitor);
+        session.now().as_secs_f64()
+    }
+
+    /// Fills the columns with the bins that have ended since the last call.
+    pub fn take(&mut self) {
+        let series = self.session.as_mut().and_then(Session::take_series);
+        self.fill(series);
+    }
+
+    /// Takes the run to its end: the record as JSON, and in the columns the bins that have not been taken. `None` for a run
+    /// that has been finished before.
+    pub fn finish(&mut self) -> Option<String> {
+        let outcome = self.session.take()?.finish(&self.monitor).ok()?;
+        self.fill(outcome.series);
+        serde_json::to_string(&outcome.record).ok()
+    }
+
+    /// The column with this index in [`COLUMNS`].
+    pub fn column(&self, index: usize) -> &[f64] {
+        self.columns.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    fn fill(&mut self, series: Option<Series>) {
+        self.columns = columns(series.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(overrides: &[&str]) -> Request {
+        let ready = sojourn_scenario::ready().iter().find(|ready| ready.name == "motivating-red").unwrap();
+        Request {
+            text: ready.text.to_owned(),
+            name: Some(ready.name.to_owned()),
+            overrides: overrides.iter().map(|&text| text.to_owned()).collect(),
+            seed: None,
+            bin_s: Some(0.1),
+        }
+    }
+
+    /// The record without the time by the machine's clock, and all rows of all columns.
+    fn result(steps_s: &[f64]) -> (String, Vec<Vec<f64>>) {
+        let mut run = Run::open(&request(&["duration=5 s"])).unwrap();
+        let mut rows = vec![Vec::new(); COLUMNS.len()];
+        let keep = |run: &Run, rows: &mut Vec<Vec<f64>>| {
+            rows.iter_mut().enumerate().for_each(|(index, column)| column.extend(run.column(index)));
+        };
+        for &step in steps_s {
+            assert_eq!(run.advance(step), step.min(5.0));
+            run.take();
+            keep(&run, &mut rows);
+        }
+        let record = run.finish().unwrap();
+        keep(&run, &mut rows);
+        let mut record: Value = serde_json::from_str(&record).unwrap();
+        record["wall_s"] = json!(0);
+        (record.to_string(), rows)
+    }
+
+    #[test]
+    fn steps_leave_no_trace() {
+        let (whole, stepped) = (result(&[]), result(&[0.0, 0.01, 0.01, 2.345, 4.999, 7.0]));
+        assert_eq!(whole.0, stepped.0);
+        // Bins without a round-trip time hold a NaN, which equals nothing.
+        assert_eq!(format!("{:?}", whole.1), format!("{:?}", stepped.1));
+        assert_eq!(whole.1[0].len(), 50);
+        assert_eq!(whole.1[10].len(), 500);
+    }
+
+    #[test]
+    fn a_finished_run_stays_finished() {
+        let mut run = Run::open(&request(&["duration=1 s"])).unwrap();
+        assert!(run.finish().is_some());
+        assert!(run.finish().is_none());
+        assert!(run.advance(1.0).is_nan());
+        run.take();
+        assert_eq!(run.column(0), &[] as &[f64]);
+        assert_eq!(run.column(COLUMNS.len()), &[] as &[f64]);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused_with_its_place() {
+        let refused = |overrides: &[&str]| check(&request(overrides)).unwrap_err();
+        let message = |value: &Value| value["problems"][0]["message"].as_str().unwrap().to_owned();
+        let unknown = refused(&["bottleneck.queue={kind=\"redd\"}"]);
+        assert!(message(&unknown).contains("did you mean \"red\"?"), "{unknown}");
+        let crowd = refused(&["group.tcp.flows=2001"]);
+        assert!(message(&crowd).contains("found 2006 flows; allowed in a page: at most 2000"), "{crowd}");
+        let broken = Request { text: "name = ".to_owned(), ..request(&[]) };
+        assert_eq!(check(&broken).unwrap_err()["problems"][0]["line"], 1);
+        assert!(message(&Request::read("{}").unwrap_err()).contains("missing field `text`"));
+    }
+
+    #[test]
+    fn the_text_of_a_checked_scenario_is_the_same_scenario() {
+        let checked = check(&request(&["bottleneck.rate=4 Mbit/s"])).unwrap();
+        let text = checked["toml"].as_str().unwrap().to_owned();
+        let again = check(&Request { text, ..request(&[]) }).unwrap();
+        assert_eq!(checked, again);
+        assert_eq!(checked["scenario"]["bottleneck"]["rate"], "4 Mbit/s");
+        assert_eq!(checked["links"][0], "bottleneck");
+    }
+}

@@ -1,0 +1,13 @@
+//! The engine for the laboratory in the browser: what a page asks for, and the C ABI through which it asks.
+//!
+//! The module imports nothing. Text goes in and comes out as JSON in UTF-8; time series are columns of 64-bit floats that
+//! the page reads in place. The page's side of it is `web/engine.js`.
+
+#[allow(unsafe_code, reason = "symbols are exported, and memory is shared with the page")]
+mod abi;
+mod columns;
+mod engine;
+
+pub use abi::*;
+pub use columns::COLUMNS;
+pub use engine::{MOST_FLOWS, Request, Run, check};

@@ -1,0 +1,159 @@
+"""The laboratory's page: served on loopback, or written as one file.
+
+The page is built by `make web`, and comes with the package. In it the engine runs in the browser; the server gives
+files and nothing else.
+"""
+
+import base64
+import gzip
+import json
+import re
+import secrets
+import webbrowser
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+
+from sojourn.api import Scenario
+from sojourn.reading import input_error
+
+HOST = "127.0.0.1"
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".wasm": "application/wasm",
+    ".LICENSE": "text/plain; charset=utf-8",
+}
+# The chart library sets styles from its script, which this policy allows. There is no inline style or script.
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src data:; "
+        "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# Worker and page are one file each, in this order: who is used comes before who uses it.
+WORKER = ("quantity.js", "engine.js", "worker.js")
+MODULES = (
+    "quantity.js",
+    "engine.js",
+    "charts.js",
+    "client.js",
+    "forms.js",
+    "lessons.js",
+    "link.js",
+    "map.js",
+    "results.js",
+    "side.js",
+    "main.js",
+)
+
+
+def page() -> dict[str, bytes]:
+    """Return the page's files by their paths; raise InputError where it was not built."""
+    folder = files("sojourn") / "page"
+    if not (folder / "engine.wasm").is_file():
+        raise input_error("the laboratory's page was not built; run `make web`, which needs Rust's WebAssembly target")
+    own = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
+    vendored = {f"vendor/{entry.name}": entry.read_bytes() for entry in (folder / "vendor").iterdir()}
+    return own | vendored
+
+
+def fragment(scenario: Scenario | None) -> str:
+    """Return what stands behind the page's address: the scenario on both sides; empty for none."""
+    if scenario is None:
+        return ""
+    side = {"text": scenario.to_toml(), "changes": []}
+    packer = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
+    packed = packer.compress(json.dumps({"sides": [side, side]}).encode()) + packer.flush()
+    return "#" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def one_file(scenario: Scenario | None = None) -> str:
+    """Return the page as one HTML file that needs no server; it opens with the scenario, if there is one."""
+    parts = page()
+    text = parts["index.html"].decode()
+    style = "\n".join(parts[name].decode() for name in ("vendor/uPlot.min.css", "style.css"))
+    engine = base64.b64encode(gzip.compress(parts["engine.wasm"], mtime=0)).decode()
+    begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario))};\n" if scenario else ""
+    inside = (
+        f"<script>{parts['vendor/uPlot.iife.min.js'].decode()}</script>\n"
+        f'<script type="application/gzip" id="engine-data">{engine}</script>\n'
+        f'<script type="application/json" id="worker-code">{_inert(json.dumps(_joined(parts, WORKER)))}</script>\n'
+        f'<script type="module">\n{begin}{_joined(parts, MODULES)}</script>'
+    )
+    licence = parts["vendor/uPlot.LICENSE"].decode()
+    text = re.sub(r'<link rel="stylesheet".*\n<link rel="stylesheet".*', lambda _: f"<style>\n{style}\n</style>", text)
+    text = re.sub(r'<script src=.*\n<script type="module" src=.*', lambda _: inside, text)
+    return text.replace("<head>", f"<head>\n<!-- uPlot:\n{licence}-->", 1)
+
+
+def _joined(parts: Mapping[str, bytes], names: tuple[str, ...]) -> str:
+    """Return modules as one: imports go, since all names are in one scope."""
+    text = "\n".join(parts[name].decode() for name in names)
+    return re.sub(r"(?m)^export ", "", re.sub(r"(?m)^import .*\n", "", text))
+
+
+def _inert(text: str) -> str:
+    """Return JSON that ends no script element."""
+    return text.replace("</", "<\\/")
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, parts: Mapping[str, bytes]) -> None:
+        super().__init__((HOST, 0), _Handler)
+        self.token = secrets.token_urlsafe(16)
+        self.parts = parts
+
+    @property
+    def address(self) -> str:
+        """Where the page is: nobody else on this machine knows the path."""
+        return f"http://{HOST}:{self.server_port}/{self.token}/"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    server_version = "sojourn-lab"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Give a file of the page; nothing for another path, or for another host's name that leads here."""
+        prefix = f"/{self.server.token}/"
+        path = self.path.partition("?")[0]
+        name = path.removeprefix(prefix) or "index.html"
+        mine = self.headers.get("Host") == f"{HOST}:{self.server.server_port}"
+        body = self.server.parts.get(name) if mine and path.startswith(prefix) else None
+        self.send_response(HTTPStatus.OK if body is not None else HTTPStatus.NOT_FOUND)
+        for header, value in HEADERS.items():
+            self.send_header(header, value)
+        kind = TYPES.get("." + name.rpartition(".")[2], "text/plain") if body is not None else "text/plain"
+        self.send_header("Content-Type", kind)
+        body = b"not found\n" if body is None else body
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base's name)
+        """Say nothing: the terminal shows the address alone."""
+
+
+@contextmanager
+def serving(scenario: Scenario | None = None) -> Iterator[tuple[str, _Server]]:
+    """Open a port for the page; the address with the scenario, and the server that `serve_forever` starts."""
+    with _Server(page()) as server:
+        yield server.address + fragment(scenario), server
+
+
+def open_browser(address: str) -> bool:
+    """Show an address in the user's browser; whether there is one."""
+    return webbrowser.open(address)

@@ -1,0 +1,281 @@
+"""The laboratory's page: served, written as one file, and used in a real browser."""
+
+import http.client
+import importlib.util
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from tests.conftest import PATIENCE_S, Command
+
+import sojourn
+from sojourn import _native, lab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PAGE = Path(sojourn.__file__).parent / "page"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WIDTHS = (360, 768, 1280)
+
+needs_page = pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web")
+
+
+def needs_browser() -> list[pytest.MarkDecorator]:
+    return [
+        needs_page,
+        pytest.mark.skipif(CHROMIUM is None, reason="no chromium"),
+        pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright"),
+    ]
+
+
+in_browser = [pytest.mark.filterwarnings("default"), *needs_browser()]
+
+
+def test_a_page_that_was_not_built_is_said(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(lab, "files", lambda _: tmp_path)
+    outcome = command("lab", "--export", tmp_path / "lab.html")
+    assert outcome.code == 2
+    assert "make web" in outcome.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_page
+def test_bad_input_is_refused_before_anything_is_served(command: Command, tmp_path: Path) -> None:
+    assert "did you mean 'motivating-red'" in command("lab", "motivating-rd").err
+    assert command("lab", "--set", "duration=1 s").code == 2
+    assert command("lab", "--export", tmp_path / "no" / "lab.html").code == 2
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    """Serve the page."""
+    with lab.serving() as (address, server):
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield address
+        server.shutdown()
+        thread.join()
+
+
+def answer(address: str, path: str, host: str | None = None) -> http.client.HTTPResponse:
+    port = urlsplit(address).port
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request("GET", path, headers={"Host": host or f"127.0.0.1:{port}"})
+    return connection.getresponse()
+
+
+@needs_page
+def test_only_who_knows_the_path_gets_the_page(address: str) -> None:
+    path = urlsplit(address).path
+    assert len(path) > 20
+    assert answer(address, path).status == 200
+    assert answer(address, path + "engine.wasm").headers["Content-Type"] == "application/wasm"
+    for other in (
+        "/",
+        "/index.html",
+        "/x" + path,
+        path + "../index.html",
+        path + "%2e%2e/lab.py",
+        path + "__init__.py",
+    ):
+        assert answer(address, other).status == 404, other
+    # A page elsewhere whose name leads to this machine sends its own name.
+    assert answer(address, path, host="rebound.example").status == 404
+    policy = answer(address, path).headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-inline" not in policy
+
+
+@needs_page
+def test_one_file_asks_for_nothing_else(command: Command, tmp_path: Path) -> None:
+    assert command("lab", "motivating-red", "--export", tmp_path / "lab.html").code == 0
+    text = (tmp_path / "lab.html").read_text(encoding="utf-8")
+    assert '<link rel="stylesheet"' not in text
+    assert "<script src=" not in text
+    assert "import {" not in text
+
+
+@needs_page
+def test_every_module_is_in_the_one_file() -> None:
+    modules = {path.name for path in PAGE.glob("*.js")}
+    assert modules == {*lab.MODULES, *lab.WORKER}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def errors() -> list[str]:
+    """Return what the browser complains of."""
+    return []
+
+
+@pytest.fixture
+def page(browser: "Browser", errors: list[str]) -> Iterator["Page"]:
+    page = browser.new_page()
+    page.set_default_timeout(200 * PATIENCE_S)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type in {"error", "warning"} else None)
+    yield page
+    page.close()
+
+
+def settle(page: "Page", state: str = "done") -> None:
+    page.locator(f"body[data-state={state}]").wait_for(state="attached")
+
+
+def native(page: "Page", index: int) -> dict[str, Any]:
+    """Run the TOML that the page exports with the native engine."""
+    text = page.locator("#files textarea").nth(index).input_value()
+    scenario = _native.load(text)
+    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
+    record: dict[str, Any] = json.loads(run.record())
+    return record
+
+
+def table(page: "Page") -> list[dict[str, Any]]:
+    """Return the numbers of both sides in full, by what they are."""
+    sides: list[dict[str, Any]] = [{}, {}]
+    for row in page.locator("#results tbody tr").all():
+        for side, cell in zip(sides, row.locator("td").all(), strict=True):
+            side[cell.get_attribute("data-key") or ""] = json.loads(cell.get_attribute("data-value") or "null")
+    return sides
+
+
+def of_record(record: dict[str, Any], key: str) -> float | None:
+    parts = key.split(".")
+    value: Any = record
+    for part in parts:
+        value = value[part]
+    return value * 100 if parts[-1] in {"share", "utilization", "drop_rate"} and value is not None else value
+
+
+def assert_numbers_are_native(page: "Page") -> None:
+    for index, side in enumerate(table(page)):
+        record = native(page, index)
+        assert len(side) == 11
+        assert side == {key: of_record(record, key) for key in side}
+
+
+class TestInBrowser:
+    pytestmark = in_browser
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_numbers_are_those_of_the_exported_scenario(
+        self, page: "Page", address: str, errors: list[str], width: int
+    ) -> None:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        settle(page)
+        assert_numbers_are_native(page)
+        before = table(page)
+        page.locator("#slider-rate").focus()
+        for _ in range(30):
+            page.keyboard.press("ArrowLeft")
+        page.wait_for_timeout(200)
+        settle(page)
+        assert table(page) != before
+        assert_numbers_are_native(page)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert errors == []
+
+    def test_pickers_editor_and_link(self, browser: "Browser", page: "Page", address: str, errors: list[str]) -> None:
+        page.goto(address)
+        settle(page)
+        page.get_by_label("Queue, right").select_option("fq_codel")
+        page.get_by_role("heading", name="fq_codel (right)").wait_for()
+        page.get_by_label("Control of tcp, left").select_option("cubic")
+        page.wait_for_timeout(200)
+        settle(page)
+        assert_numbers_are_native(page)
+        page.locator("#files summary").click()
+        editor = page.locator("#text-left")
+        wrong = editor.input_value().replace('kind = "droptail"', 'kind = "droptial"')
+        editor.fill(wrong)
+        settle(page, "refused")
+        assert 'did you mean "droptail"?' in page.locator("#texts .problems").first.inner_text()
+        assert table(page)[0]["bottleneck.queue_ms.mean"] > 0
+        editor.fill(wrong.replace('kind = "droptial"', 'kind = "droptail"').replace('"10 Mbit/s"', '"5 Mbit/s"'))
+        settle(page)
+        assert_numbers_are_native(page)
+        shown = table(page)
+        page.get_by_role("button", name="Copy the link").click()
+        page.locator("#copied").get_by_text("characters").or_(page.locator("#copied").get_by_text("refused")).wait_for()
+        link = page.url
+        other = browser.new_page()
+        other.set_default_timeout(200 * PATIENCE_S)
+        other.goto(link)
+        settle(other)
+        assert table(other) == shown
+        other.close()
+        assert errors == []
+
+    def test_a_broken_link_is_said_and_the_page_stays(self, page: "Page", address: str) -> None:
+        page.goto(address + "#nonsense")
+        settle(page)
+        assert "This link cannot be read" in page.locator("#notice").inner_text()
+        assert_numbers_are_native(page)
+
+    def test_too_many_flows_are_refused_with_a_sentence(self, page: "Page", address: str) -> None:
+        page.goto(address)
+        settle(page)
+        page.locator("#files summary").click()
+        editor = page.locator("#text-right")
+        editor.fill(editor.input_value().replace("flows = 5", "flows = 1500"))
+        settle(page, "refused")
+        assert "allowed in a page: at most 2000" in page.locator("#texts .problems").nth(1).inner_text()
+
+    def test_one_file_opens_without_a_server(
+        self, page: "Page", errors: list[str], command: Command, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "lab.html"
+        assert command("lab", "controlled-delay", "--set", "duration=5 s", "--export", file).code == 0
+        page.goto(file.as_uri())
+        settle(page)
+        page.get_by_role("heading", name="codel (left)").wait_for()
+        numbers = table(page)
+        assert numbers[0] == numbers[1]
+        record = native(page, 0)
+        assert numbers[0] == {key: of_record(record, key) for key in numbers[0]}
+        assert errors == []
+
+    def test_lessons_are_answered_by_their_sliders(self, page: "Page", address: str, errors: list[str]) -> None:
+        page.goto(address)
+        settle(page)
+        page.get_by_role("button", name="1. What a full buffer does").click()
+        page.wait_for_timeout(200)
+        settle(page)
+        assert page.locator("#lesson p").last.inner_text() == ""
+        page.locator("#slider-rate").fill("800")
+        page.locator("#lesson").get_by_text("the same packets drain faster").wait_for()
+        assert errors == []
+
+    def test_the_map_opens_a_cell_on_the_right(self, page: "Page", address: str, errors: list[str]) -> None:
+        short = sojourn.Scenario.load("motivating-droptail", {"duration": "1 s"})
+        page.goto(address + lab.fragment(short))
+        settle(page)
+        page.locator("#map summary").click()
+        page.get_by_role("button", name="Compute the map").click()
+        page.locator("#map-state").get_by_text("cells in").wait_for()
+        cell = page.locator('[data-cell="codel cubic"] button')
+        cell.click()
+        page.get_by_role("heading", name="codel (right)").wait_for()
+        settle(page)
+        share = round(table(page)[1]["groups.ledbat.share"])
+        assert cell.inner_text() == str(share)
+        # What cannot be run says why.
+        assert page.locator('[data-cell^="prio "]').first.get_attribute("title")
+        assert errors == []

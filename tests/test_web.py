@@ -1,0 +1,56 @@
+"""The engine in the page: WebAssembly gives the native engine's bytes."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.conftest import PATIENCE_S
+
+import sojourn
+from sojourn import _native
+
+PAGE = Path(sojourn.__file__).parent / "page"
+NODE = shutil.which("node")
+RECORDS = Path(__file__).parent / "records.mjs"
+READY = [scenario["name"] for scenario in sojourn.catalogue()["scenarios"]]
+
+pytestmark = [
+    pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web"),
+    pytest.mark.skipif(NODE is None, reason="no node"),
+]
+
+
+def timeless(record: str) -> str:
+    """Return a record without the time by the machine's clock."""
+    text, found = re.subn(r'"wall_s":[^,]+,', "", record)
+    assert found == 1
+    return text
+
+
+@pytest.fixture(scope="module")
+def answers() -> dict[str, Any]:
+    """Return what the engine in the page says of every ready scenario."""
+    assert NODE is not None
+    command = [NODE, str(RECORDS), str(PAGE / "engine.js"), str(PAGE / "engine.wasm")]
+    done = subprocess.run(
+        command, input=json.dumps(READY), capture_output=True, text=True, check=True, timeout=10 * PATIENCE_S
+    )
+    answers: dict[str, Any] = json.loads(done.stdout)
+    return answers
+
+
+@pytest.mark.parametrize("name", READY)
+def test_a_record_is_the_native_one_byte_by_byte(answers: dict[str, Any], name: str) -> None:
+    scenario = _native.load_ready(name)
+    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
+    assert timeless(answers[name]["whole"]) == timeless(run.record())
+
+
+@pytest.mark.parametrize("name", READY)
+def test_slices_leave_no_trace(answers: dict[str, Any], name: str) -> None:
+    assert answers[name]["sliced"] == answers[name]["whole"]
+    assert answers[name]["differs"] == []

@@ -1,0 +1,238 @@
+// The page: two sides, what changes them, and what is shown of them.
+
+import { Charts, curves, scales } from "./charts.js";
+import { Client } from "./client.js";
+import { Engine } from "./engine.js";
+import { drawPickers, drawSliders, sliders } from "./forms.js";
+import { LESSONS } from "./lessons.js";
+import { packed, unpacked } from "./link.js";
+import { GridMap } from "./map.js";
+import { fillTable, queueOf, verdict } from "./results.js";
+import { sideOf } from "./side.js";
+
+const FIRST = { sides: [{ name: "motivating-droptail" }, { name: "motivating-red" }] };
+const WHERE = ["left", "right"];
+const TYPING_MS = 200;
+const KEEP_LINK_MS = 400;
+
+const at = (id) => document.getElementById(id);
+
+/** The engine's module: inside the page where that is one file, else beside it. */
+async function engineModule() {
+  const inside = at("engine-data");
+  if (!inside) return WebAssembly.compileStreaming(fetch("engine.wasm"));
+  const bytes = Uint8Array.from(atob(inside.textContent.trim()), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}
+
+function startWorker() {
+  const inside = at("worker-code");
+  if (!inside) return new Worker("worker.js", { type: "module" });
+  // A page from a file has no origin, so it may not start a worker that is a module.
+  return new Worker(URL.createObjectURL(new Blob([JSON.parse(inside.textContent)], { type: "text/javascript" })));
+}
+
+class Lab {
+  constructor(engine, module) {
+    this.engine = engine;
+    this.catalogue = engine.catalogue();
+    this.clients = WHERE.map(() => new Client(module, startWorker));
+    this.answers = [null, null];
+    this.views = WHERE.map((where, index) => this.#makeView(where, index));
+    this.map = new GridMap({
+      clients: Array.from({ length: Math.min(4, navigator.hardwareConcurrency || 1) }, () => new Client(module, startWorker)),
+      catalogue: this.catalogue,
+      base: () => ({ side: this.sides[0], scenario: this.answers[0].scenario }),
+      open: (side) => this.show([this.sides[0], side]),
+    });
+    this.#makeLessons();
+    at("copy-link").onclick = () => this.#copyLink();
+    addEventListener("hashchange", () => this.follow());
+  }
+
+  /** Shows what the address says; the first screen where it says nothing. */
+  async follow() {
+    const hash = location.hash.slice(1);
+    if (hash !== "" && hash === this.hash) return;
+    let given = FIRST;
+    try {
+      if (hash !== "") given = await unpacked(hash);
+      if (given?.sides?.length !== 2) throw new Error("the link holds no two scenarios");
+      const sides = given.sides.map((side) => sideOf(side, this.engine));
+      notice("");
+      this.show(sides);
+    } catch (error) {
+      notice(`This link cannot be read (${error.message}). ${this.sides ? "What was shown stays." : "The first example is shown."}`);
+      if (!this.sides) this.show(FIRST.sides.map((side) => sideOf(side, this.engine)));
+    }
+  }
+
+  show(sides) {
+    this.sides = sides;
+    this.run();
+  }
+
+  /** Runs both sides; the picture changes when both are there. */
+  async run() {
+    this.turn = (this.turn ?? 0) + 1;
+    const turn = this.turn;
+    const began = performance.now();
+    document.body.dataset.state = "running";
+    const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request() })));
+    if (turn !== this.turn || answers.includes(null)) return;
+    answers.forEach((answer, index) => this.#take(answer, index));
+    if (this.answers.every(Boolean)) this.#draw(performance.now() - began);
+    document.body.dataset.state = answers.every((answer) => answer.record) ? "done" : "refused";
+    clearTimeout(this.keeping);
+    this.keeping = setTimeout(() => this.#keepLink(), KEEP_LINK_MS);
+  }
+
+  #take(answer, index) {
+    const view = this.views[index];
+    const problems = answer.failure ? [{ message: answer.failure }] : (answer.problems ?? []);
+    const told = [...problems, ...(answer.warnings ?? [])];
+    for (const list of [view.problems, view.text.problems]) {
+      list.replaceChildren(...told.map(({ message }) => Object.assign(document.createElement("li"), { textContent: message })));
+      list.hidden = told.length === 0;
+    }
+    view.charts.element.classList.toggle("stale", problems.length > 0);
+    if (answer.record) {
+      this.answers[index] = { ...answer, parsed: JSON.parse(answer.record), curve: curves(answer) };
+      // The text that somebody is writing is theirs.
+      if (document.activeElement !== view.text.area) view.text.area.value = answer.toml;
+    }
+    const side = this.sides[index];
+    view.text.command.textContent = side.command(`${WHERE[index]}.toml`);
+  }
+
+  #draw(ms) {
+    const limits = scales(this.answers.map((answer) => answer.curve));
+    this.answers.forEach((answer, index) => {
+      const view = this.views[index];
+      view.title.textContent = `${queueOf(answer)} (${WHERE[index]})`;
+      view.charts.draw(answer.curve, limits);
+      drawPickers(view.pickers, this.sides[index], answer.scenario, this.catalogue, WHERE[index], (key, value) => {
+        this.sides[index].set(key, value);
+        this.run();
+      });
+    });
+    drawSliders(at("sliders"), sliders(this.answers[0].scenario), (one, text) => {
+      this.sides.forEach((side, index) => one.keys(this.answers[index].scenario).forEach((key) => side.set(key, text)));
+      this.run();
+    });
+    fillTable(at("results"), this.answers);
+    at("verdict").textContent = verdict(this.answers);
+    at("speed").textContent = `Both runs took ${Math.round(ms)} ms.`;
+    this.map.offer(this.answers[0].scenario);
+    this.#judgeLesson();
+  }
+
+  #makeView(where, index) {
+    const section = document.createElement("section");
+    section.setAttribute("aria-labelledby", `title-${where}`);
+    const title = Object.assign(document.createElement("h2"), { id: `title-${where}`, textContent: where });
+    const pickers = Object.assign(document.createElement("div"), { className: "pickers" });
+    const problems = Object.assign(document.createElement("ul"), { className: "problems", hidden: true });
+    problems.setAttribute("role", "alert");
+    const place = document.createElement("div");
+    section.append(title, pickers, problems, place);
+    at("sides").append(section);
+    return { title, pickers, problems, charts: new Charts(place), text: this.#makeText(where, index) };
+  }
+
+  #makeText(where, index) {
+    const section = document.createElement("section");
+    const label = Object.assign(document.createElement("label"), { textContent: `Scenario on the ${where}, every default written out`, htmlFor: `text-${where}` });
+    const area = Object.assign(document.createElement("textarea"), { id: `text-${where}`, spellcheck: false });
+    const problems = Object.assign(document.createElement("ul"), { className: "problems", hidden: true });
+    const command = document.createElement("pre");
+    command.tabIndex = 0;
+    const row = Object.assign(document.createElement("p"), { className: "row" });
+    row.append(button("Save TOML", () => save(`${where}.toml`, this.answers[index].toml)));
+    row.append(button("Save record", () => save(`${where}.json`, this.answers[index].record)));
+    row.append(button("Save series as CSV", () => save(`${where}.csv`, table(this.answers[index].curve))));
+    area.oninput = () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => {
+        this.sides[index].write(area.value);
+        this.run();
+      }, TYPING_MS);
+    };
+    section.append(label, area, problems, row, "Continue on the command line:", command);
+    at("texts").append(section);
+    return { area, problems, command };
+  }
+
+  #makeLessons() {
+    LESSONS.forEach((lesson, index) => {
+      const one = button(`${index + 1}. ${lesson.title}`, () => {
+        this.lesson = { ...lesson, began: false };
+        for (const other of at("lesson-list").children) other.setAttribute("aria-pressed", String(other === one));
+        const parts = [...lesson.text, lesson.question, ""].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
+        at("lesson").replaceChildren(...parts);
+        this.show([lesson.left, lesson.right].map((side) => sideOf(side, this.engine)));
+      });
+      one.setAttribute("aria-pressed", "false");
+      at("lesson-list").append(one);
+    });
+  }
+
+  /** Says whether the reader has found what the lesson asks for. */
+  #judgeLesson() {
+    if (!this.lesson) return;
+    const last = at("lesson").lastElementChild;
+    last.textContent = this.lesson.reached(this.answers) ? this.lesson.answer : "";
+  }
+
+  async #keepLink() {
+    this.hash = await packed({ sides: this.sides.map((side) => side.packed()) });
+    history.replaceState(null, "", `#${this.hash}`);
+  }
+
+  async #copyLink() {
+    await this.#keepLink();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      at("copied").textContent = `Copied: ${location.href.length} characters.`;
+    } catch {
+      at("copied").textContent = "The browser refused the clipboard; the link is in the address bar.";
+    }
+  }
+}
+
+function button(text, act) {
+  return Object.assign(document.createElement("button"), { type: "button", textContent: text, onclick: act });
+}
+
+function save(name, text) {
+  const link = Object.assign(document.createElement("a"), { download: name, href: URL.createObjectURL(new Blob([text])) });
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+function table({ times, delays, names, rates }) {
+  const head = ["time_s", "queue_ms", ...names.map((name) => `${name}_mbps`)];
+  const rows = times.map((time, row) => [time, delays[row] ?? "", ...rates.map((column) => column[row])]);
+  return [head, ...rows].map((row) => row.join(",")).join("\n");
+}
+
+function notice(text) {
+  at("notice").textContent = text;
+  at("notice").hidden = text === "";
+}
+
+async function begin() {
+  try {
+    const module = await engineModule();
+    const lab = new Lab(await Engine.of(module), module);
+    // What a test in a browser asks for.
+    globalThis.sojournLab = lab;
+    await lab.follow();
+  } catch (error) {
+    at("verdict").textContent = "";
+    notice(`The engine could not be started (${error.message}). This page needs a browser with WebAssembly and module workers.`);
+  }
+}
+
+begin();
