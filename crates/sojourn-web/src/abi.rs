@@ -51,7 +51,7 @@ unsafe fn taken(text: *mut u8, length: usize) -> String {
 /// Address of the present answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_answer() -> *const u8 {
-    ANSWER.with_borrow(|answer| answer.as_ptr())
+    ANSWER.with_borrow(Vec::as_ptr)
 }
 
 /// Length of the present answer in bytes.
