@@ -11,6 +11,7 @@ import click
 
 from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.agent import agent
+from sojourn.cli.compare import compare
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
 from sojourn.cli.lab import lab
@@ -35,6 +36,7 @@ INTERRUPTED = 130
     context_settings={"help_option_names": ["-h", "--help"]},
     examples="""
     sojourn run motivating-red
+    sojourn compare voip-under-load --queue droptail,codel,fq_codel,cake
     sojourn run my-link.toml --runs 10 --out results/my-link
     sojourn list queues
     sojourn show red
@@ -45,7 +47,25 @@ def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
 
 
-for command in (run, lab, sweep, stats, plot, paper, study, new, try_, pad, testbed, agent, list_, show, check, schema):
+for command in (
+    run,
+    compare,
+    lab,
+    sweep,
+    stats,
+    plot,
+    paper,
+    study,
+    new,
+    try_,
+    pad,
+    testbed,
+    agent,
+    list_,
+    show,
+    check,
+    schema,
+):
     cli.add_command(command)
 
 

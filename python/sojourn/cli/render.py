@@ -10,7 +10,7 @@ from sojourn.catalogue import Entry, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table
 
     from sojourn.report import Grid
@@ -25,6 +25,16 @@ HOLDS = {"child": "one other discipline, its child", "class": "one other discipl
 def print_json(document: Any) -> None:
     """Print exactly one JSON document."""
     click.echo(dump_json(document), nl=False)
+
+
+def print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print comma-separated values."""
+    import csv
+    import sys
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
 
 
 def print_warnings(warnings: Sequence[str]) -> None:
@@ -168,8 +178,34 @@ def print_result(result: "Result") -> None:
 
 
 def print_grid(grid: "Grid") -> None:
-    """Print a table of numbers."""
-    _print(_numbers_table(grid))
+    """Print a table of numbers; where it is wider than the terminal, one block for each row."""
+    import sys
+
+    from rich.console import Console
+
+    table = _numbers_table(grid)
+    for column in table.columns:
+        column.no_wrap = True
+    console = Console()
+    if sys.stdout.isatty() and console.measure(table, options=_unbounded(console)).maximum > console.width:
+        for row in grid.rows:
+            _print(_stacked(grid.headers, row))
+    else:
+        _print(table, pipe_width=UNLIMITED)
+
+
+def _unbounded(console: "Console") -> "ConsoleOptions":
+    return console.options.update(max_width=UNLIMITED)
+
+
+def _stacked(headers: Sequence[str], row: Sequence[str]) -> "RenderableType":
+    from rich.console import Group
+    from rich.text import Text
+
+    table = _bare_table()
+    for header, cell in zip(headers[1:], row[1:], strict=True):
+        table.add_row("", header, cell)
+    return Group(Text(row[0], style="bold"), table)
 
 
 def _section(heading: str, rows: list[list[str]]) -> list["RenderableType"]:

@@ -79,20 +79,11 @@ def _print(lines: Sequence[Mapping[str, Any]], form: str) -> None:
     if form == "json":
         render.print_json(list(lines))
     elif form == "csv":
-        _print_csv(names, rows)
+        render.print_csv(names, rows)
     else:
         from tabulate import tabulate
 
         click.echo(tabulate(rows, headers=names, tablefmt=_FORMATS[form], floatfmt=_DIGITS, missingval="-"))
-
-
-def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    import csv
-    import sys
-
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
 
 
 def _remark(dataset: "Dataset") -> None:
