@@ -8,6 +8,7 @@ import json
 import math
 import os
 import stat
+import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,10 @@ MAX_TEXT_BYTES = 1 << 30
 """What the texts of one column of a Parquet file unpack to."""
 ROOT_HELP = "Read no file outside DIR that the file names: for what others wrote."
 _MAX_FOOTER_BYTES = 1 << 26
+# What a file that is sound may need at most: for each cell, and for texts and decoding besides.
+_CELL_BYTES = 16
+_SPARE_BYTES = 3 << 30
+_READING = threading.Lock()
 
 Overrides = Mapping[str, Any] | Sequence[str]
 
@@ -403,7 +408,7 @@ def _parquet_table(
     check_regular(file, "a Parquet")
     filters = [(column, "=", value) for column, value in (where or {}).items()] or None
     try:
-        with pq.ParquetFile(file, thrift_string_size_limit=_MAX_FOOTER_BYTES) as opened:
+        with _bounded_memory(), pq.ParquetFile(file, thrift_string_size_limit=_MAX_FOOTER_BYTES) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
         wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
         _check_columns(file, schema, dict.fromkeys([*needs, *wanted]))
@@ -411,13 +416,39 @@ def _parquet_table(
         # As dictionaries, however often a long text occurs it is in memory once, until its length is known.
         texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
         kept = None if columns is None else list(columns)
-        table = pq.read_table(file, columns=kept, filters=filters, read_dictionary=texts)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        with _bounded_memory(rows * len(wanted)):
+            table = pq.read_table(file, columns=kept, filters=filters, read_dictionary=texts)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
         reason = printable(str(error)).partition("\n")[0][:MAX_SHOWN]
         raise input_error(f"cannot be read as Parquet ({reason}); is it whole?", file=str(file)) from None
     for name in texts:
         table = _with_plain_texts(file, table, name)
     return table, rows * len(wanted)
+
+
+@contextlib.contextmanager
+def _bounded_memory(cells: int = 0) -> Iterator[None]:
+    """Bound what this process may take while a file is unpacked: one damaged byte may ask for all there is.
+
+    The bound is of the whole process, so files are read one at a time. Where there is no such bound, nothing is done.
+    """
+    try:
+        import resource
+
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    with _READING:
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        bound = used + _SPARE_BYTES + _CELL_BYTES * cells
+        if soft != resource.RLIM_INFINITY:
+            bound = min(bound, soft)
+        resource.setrlimit(resource.RLIMIT_AS, (bound, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _check_columns(file: Path, schema: "pa.Schema", wanted: Iterable[str]) -> None:
