@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak test-testbed bench validate conformance fuzz torture audit lint docs figures clean build lock tools
+.PHONY: demo test web soak test-testbed bench validate conformance fuzz torture audit crates lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -73,6 +73,10 @@ fuzz:
 # Kill -9 at 100 points of what runs for long: nothing is left, and going on gives the same bytes. scripts/torture.
 torture: build $(TEST)
 	$(BIN)/python -m scripts.torture $(POINTS)
+
+# Pack the crates that others can use, and build each from its package alone.
+crates:
+	scripts/crates
 
 # Licences and sources of the dependencies, and a bill of materials of both lock files in target/sbom.
 audit:

@@ -5,6 +5,10 @@
 //! losses and decides what to retransmit, the control decides how much may be in flight. One file per
 //! control; [`controls!`](self) below is the one line that registers it.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod advice;
 mod control;
 mod hystart;

@@ -2,6 +2,10 @@
 //! [random streams](Stream), the [registry types](registry) with which an
 //! algorithm describes itself, and the list to which [plug-ins](plugin) are added.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod plugin;
 pub mod registry;
 mod rng;

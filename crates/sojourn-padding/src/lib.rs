@@ -4,6 +4,10 @@
 //! [`Pacer`] says when the next packet goes, [`Controller`] how many a second from what a host at home can measure: the
 //! round-trip times of its own probes. Neither knows a socket or a clock: `now` goes in, decisions come out.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod controller;
 mod pacer;
 

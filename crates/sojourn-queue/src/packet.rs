@@ -23,6 +23,15 @@ pub struct Packet<B> {
     pub body: B,
 }
 
+impl<B> Packet<B> {
+    /// A packet of flow `flow` with `bytes` bytes on the wire. Its hosts and ports are 0, it is not ECN-capable, and it has
+    /// the default code point, until the caller sets these fields.
+    pub fn new(flow: u32, bytes: u32, body: B) -> Packet<B> {
+        let (key, ecn, dscp) = (FlowKey::default(), Ecn::default(), Dscp::default());
+        Packet { flow, bytes, enqueued: Time::ZERO, key, ecn, dscp, class: 0, body }
+    }
+}
+
 /// The 5-tuple of a flow, in small numbers instead of addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct FlowKey {

@@ -5,6 +5,10 @@
 //! nearest valid name. The format itself is data (the module `format`), from which checking, defaults,
 //! the JSON [`schema`], the [`reference_markdown`] and the canonical text are derived.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod access;
 mod algorithm;
 mod build;

@@ -19,13 +19,13 @@ pub(crate) const PREFIX: &str = "ready:";
 
 macro_rules! scenarios {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/", $name, ".toml")))),*]
+        &[$(($name, include_str!(concat!("../scenarios/", $name, ".toml")))),*]
     };
 }
 
 macro_rules! traces {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../scenarios/traces/", $name)))),*]
+        &[$(($name, include_str!(concat!("../scenarios/traces/", $name)))),*]
     };
 }
 

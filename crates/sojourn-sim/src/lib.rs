@@ -4,6 +4,10 @@
 //! several on several threads, with the same results at any number of them. A [`Session`] is a run that the caller
 //! advances.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod agenda;
 mod build;
 mod clock;

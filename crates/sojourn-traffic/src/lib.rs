@@ -6,6 +6,10 @@
 //! **To add a kind:** write its file with an `Activity`, one line in the list below and one in `activity`, and
 //! its section in the scenario format.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod bulk;
 mod datagrams;
 pub mod e_model;

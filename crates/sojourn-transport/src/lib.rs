@@ -1,6 +1,10 @@
 //! A reliable transport as two state machines, [`Sender`] and [`Receiver`]: no I/O and no clock of their
 //! own. Input and `now` go in, segments to send and deadlines come out.
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod options;
 mod rate;
 mod receiver;
