@@ -134,7 +134,12 @@ fn main() -> Result<()> {
     let Some(params) = with_room(&name) else { panic!("no discipline is called {name}") };
     let (outcome, numbers) = demonstrate(&params)?;
     println!("{name}: {} of {DATAGRAMS} datagrams came through: {numbers:?}", numbers.len());
-    println!("dropped: {}, mean wait: {:.1} ms", outcome.dropped, outcome.mean_wait.as_secs_f64() * 1e3);
+    println!(
+        "forwarded: {}, dropped: {}, mean wait: {:.1} ms",
+        outcome.forwarded,
+        outcome.dropped,
+        outcome.mean_wait.as_secs_f64() * 1e3
+    );
     Ok(())
 }
 
