@@ -37,10 +37,18 @@ REASONS = (
         {"bbr"},
     ),
     Reason(
-        "step by step",
-        "the kernel lowers the window by proportional rate reduction (RFC 9937), one segment for every other "
-        "acknowledgement, after a loss as after a mark. Sojourn lowers it at once.",
-        {"Recovery", "CWR"},
+        "lost again",
+        "the kernel learns from time (RACK, RFC 8985) that a retransmission was lost too, and repeats it during the "
+        "same repair. Sojourn waits for the timeout.",
+        {"Recovery"},
+        workloads={"bulk-bursts"},
+    ),
+    Reason(
+        "delay gradient",
+        "where delay grows, the kernel's control lowers the window by proportional rate reduction (RFC 9937) as after "
+        "a mark. Sojourn's lowers it at once.",
+        {"CWR"},
+        {"cdg"},
     ),
     Reason(
         "flight",

@@ -2,7 +2,7 @@
 
 use crate::params::algorithm;
 use crate::tape::Tape;
-use sojourn_congestion::{AnyControl, Control};
+use sojourn_congestion::AnyControl;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_transport::{
@@ -85,7 +85,7 @@ impl Connection {
     }
 
     fn check(&self) {
-        let window = self.sender.control().window();
+        let window = self.sender.window();
         assert!(window.is_finite() && window > 0.0, "window {window}");
         assert!(self.sender.sent() <= self.sender.end());
     }

@@ -239,7 +239,7 @@ impl FlowSeries {
         self.index.push(flow.index);
         self.delivered_bytes.push(change.delivered_bytes);
         self.cwnd_packets.push(match (&flow.endpoints, connections) {
-            (Endpoints::Transport(sender, _), [_]) => sender.control().window(),
+            (Endpoints::Transport(sender, _), [_]) => sender.window(),
             _ => f64::NAN,
         });
         self.rtt_ms.push(mean_ms(change.rtt_nanos, change.rtt_samples));

@@ -24,6 +24,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 3522",
         "RFC 4015",
         "RFC 2861",
+        "RFC 9937",
         "libutp utp_internal.cpp, github.com/bittorrent/libutp, 2018",
     ],
     parameters: &[
@@ -118,6 +119,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015), and what was held for lost is not sent again",
         },
         Parameter {
+            name: "reduction",
+            kind: Kind::Choice(&["at-once", "proportional"]),
+            default: Value::Choice("at-once"),
+            description: "how the window gets to what the control makes of a loss or a mark: in one step, after which nothing is sent until enough has left the network (at-once, RFC 5681, RFC 6675), or segment by segment with what is delivered (proportional, RFC 9937, in proportion to the window as in Linux). Controls that follow a model of the path, such as bbr, have rules of their own",
+        },
+        Parameter {
             name: "after_idle",
             kind: Kind::Choice(&["restart", "decay", "keep"]),
             default: Value::Choice("restart"),
@@ -174,13 +181,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back",
+            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back, proportional rate reduction",
             values: &[
                 ("ack_delay", Value::Span(Span::from_millis(40))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
                 ("undo", Value::Choice("timestamps")),
+                ("reduction", Value::Choice("proportional")),
                 ("after_idle", Value::Choice("decay")),
             ],
         },
@@ -258,6 +266,8 @@ pub struct Options {
     pub rto: RtoOptions,
     /// Whether needless timeouts are taken back.
     pub undo: bool,
+    /// Whether losses and marks lower the window in proportion to what is delivered.
+    pub proportional: bool,
     /// What idle time leaves of the window.
     pub idle: AfterIdle,
     /// Timers go off at whole multiples of this; zero is when they are due.
@@ -357,6 +367,7 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             undo,
+            proportional: params.choice("reduction") == "proportional",
             idle: match params.choice("after_idle") {
                 "restart" => AfterIdle::Restart,
                 "decay" => AfterIdle::Decay,

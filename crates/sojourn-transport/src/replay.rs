@@ -113,7 +113,7 @@ impl Run {
         self.send();
         let (control, rtt) = (self.sender.control(), self.sender.rtt());
         self.outcome.states.push(State {
-            window: control.window(),
+            window: self.sender.window(),
             threshold: control.slow_start_threshold(),
             smoothed_rtt: rtt.smoothed(),
             timeout: rtt.timeout(),

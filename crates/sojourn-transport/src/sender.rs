@@ -7,6 +7,7 @@
 //! of them back, which is its deflation.
 
 mod idle;
+mod reduction;
 mod repair;
 mod sending;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Segment;
 use idle::Idle;
+use reduction::Reduction;
 use sending::Jitter;
 use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
 use sojourn_core::{Span, Stream, Time};
@@ -81,6 +83,8 @@ pub struct Sender {
     timestamps: bool,
     timer_tick: Span,
     ecn: bool,
+    /// Whether losses and marks lower the window in proportion to what is delivered.
+    proportional: bool,
     pacing: Option<f64>,
     control: AnyControl,
     board: Scoreboard,
@@ -91,6 +95,7 @@ pub struct Sender {
     end: u32,
     /// One past the highest segment sent when the present or last repair began.
     recover: Option<u32>,
+    reduction: Option<Reduction>,
     duplicates: u32,
     /// Segments that duplicate acknowledgements showed to be received, and the control does not know of.
     uncredited: u32,
@@ -138,6 +143,8 @@ impl Sender {
             timestamps: options.timestamps,
             timer_tick: options.timer_tick,
             ecn: options.ecn,
+            // A control that follows a model of the path bounds its window in repairs by itself.
+            proportional: options.proportional && !wants_rate,
             pacing: options.pacing,
             control,
             board: if wants_rate { Scoreboard::reporting_losses() } else { Scoreboard::default() },
@@ -146,6 +153,7 @@ impl Sender {
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: None,
+            reduction: None,
             duplicates: 0,
             uncredited: 0,
             limited_sent: 0,
@@ -284,7 +292,7 @@ impl Sender {
         };
         // RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5: what the acknowledgement says of losses. After the
         // sample, because the timer is started again here; before the control hears, because it must know of a repair.
-        let state = self.state;
+        let (state, lost_end) = (self.state, self.board.lost_end());
         if acknowledged > 0 {
             self.on_progress(acknowledged, now);
         } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
@@ -312,7 +320,7 @@ impl Sender {
                 newly_acked,
                 flight,
                 window_limited: self.window_limited,
-                in_recovery: state == State::Recovery || self.state == State::Recovery,
+                in_recovery: state == State::Recovery || self.state == State::Recovery || self.reduction.is_some(),
                 rtt: newest,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
@@ -331,6 +339,8 @@ impl Sender {
         if segment.ece {
             self.on_echo(acknowledged, now);
         }
+        // RFC 9937 section 6.2: with what is in flight after all this.
+        self.step_reduction(delivered.segments, acknowledged > 0 && self.board.lost_end() == lost_end);
         sample
     }
 

@@ -29,7 +29,10 @@ impl Sender {
                 self.finish_repair();
                 self.leave(Repair::Timeout, now);
             }
-            State::Open => self.reset_duplicates(),
+            State::Open => {
+                self.end_reduction();
+                self.reset_duplicates();
+            }
             State::Loss | State::Handshake => {}
         }
         if self.board.outstanding() == 0 {
@@ -56,6 +59,7 @@ impl Sender {
 
     pub(super) fn finish_repair(&mut self) {
         self.state = State::Open;
+        self.reduction = None;
         self.reset_duplicates();
     }
 
@@ -121,6 +125,7 @@ impl Sender {
 
     /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
     fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
+        let before = self.window();
         self.limited_sent = 0;
         self.marked_until = None;
         let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
@@ -128,6 +133,7 @@ impl Sender {
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
         self.ecn_recover = Some(self.board.next());
         self.owes_cwr = self.ecn;
+        self.start_reduction(signal, before);
     }
 
     /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.

@@ -57,7 +57,7 @@ impl Sender {
             self.send_again(number, now);
             return Some((number, true));
         }
-        let window = self.control.window();
+        let window = self.window();
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
         if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
@@ -134,7 +134,7 @@ impl Sender {
         self.idle.on_sent(now);
         self.board.send_new(now);
         if self.duplicates > 0 && self.state == State::Open {
-            let beyond = f64::from(self.board.outstanding()) > self.control.window();
+            let beyond = f64::from(self.board.outstanding()) > self.window();
             self.limited_sent += u32::from(beyond);
         }
         if !self.timestamps && self.timed.is_none() {

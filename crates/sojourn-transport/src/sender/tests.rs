@@ -5,6 +5,7 @@ mod network;
 mod newreno;
 mod random;
 mod rates;
+mod reduction;
 mod round_trips;
 mod sack;
 mod sending;

@@ -41,7 +41,7 @@ impl Sender {
         if !self.undo.wanted || self.state == State::Loss {
             return;
         }
-        let (window, threshold) = (self.control.window(), self.control.slow_start_threshold());
+        let (window, threshold) = (self.window(), self.control.slow_start_threshold());
         self.undo.before = (self.state == State::Open).then_some(Before { at: now, window, threshold });
     }
 

@@ -146,7 +146,7 @@ impl Connection {
 
     /// The congestion window in segments.
     pub fn window(&self) -> f64 {
-        self.sender.control().window()
+        self.sender.window()
     }
 
     /// Its sender's counters.

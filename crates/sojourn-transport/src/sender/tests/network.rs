@@ -120,7 +120,7 @@ pub fn first(numbers: &[u32]) -> Which {
 
 impl Network {
     pub fn window(&self) -> f64 {
-        self.sender.control.window()
+        self.sender.window()
     }
 
     pub fn threshold(&self) -> f64 {

@@ -1,0 +1,112 @@
+//! Proportional rate reduction (RFC 9937): how fast the window moves to what the control makes of a loss or a mark.
+//!
+//! The control answers congestion at once; its window is the ssthresh of the RFC from then on. Until what was outstanding then
+//! has been acknowledged, another window stands in for it, which follows what is delivered: as many segments leave as the
+//! reduction's share of those that arrived. Loss detection is the same as without.
+
+use super::Sender;
+use sojourn_congestion::{Control, Signal};
+
+/// A reduction under way. Counts are in segments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Reduction {
+    /// What the window is reduced from: RecoverFS, for which Linux takes cwnd (`prior_cwnd`).
+    before: u32,
+    /// Delivered since (prr_delivered).
+    delivered: u32,
+    /// Transmissions of the connection when it began; all later ones are prr_out.
+    sent_before: u64,
+    /// cwnd.
+    window: u32,
+    /// One past the highest segment sent when it began.
+    until: u32,
+}
+
+/// An acknowledgement, as a reduction sees it. Counts are in segments.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    /// Newly delivered, cumulatively or by SACK (DeliveredData).
+    delivered: u32,
+    /// Sent since the reduction began (prr_out).
+    out: u64,
+    /// In the network after the acknowledgement.
+    pipe: u32,
+    /// What the control allows (ssthresh).
+    threshold: u32,
+    /// Whether SND.UNA advanced and nothing more was found lost (SafeACK).
+    safe: bool,
+}
+
+impl Reduction {
+    /// One from a window of `before` segments; nothing has been acknowledged since.
+    fn new(before: u32, sent_before: u64, until: u32) -> Reduction {
+        Reduction { before: before.max(1), delivered: 0, sent_before, window: before, until }
+    }
+
+    /// RFC 9937 section 6.2, "on every ACK".
+    fn on_ack(&mut self, step: &Step) {
+        // Linux: what delivers nothing leaves cwnd as it is.
+        if step.delivered == 0 {
+            return;
+        }
+        self.delivered += step.delivered;
+        let (delivered, out) = (i64::from(self.delivered), step.out as i64);
+        let (pipe, threshold) = (i64::from(step.pipe), i64::from(step.threshold));
+        let allowed = if pipe > threshold {
+            // SndCnt = CEIL(prr_delivered * ssthresh / RecoverFS) - prr_out
+            (delivered * threshold + i64::from(self.before) - 1) / i64::from(self.before) - out
+        } else {
+            // The reduction bound: as much as was delivered, one more where that is safe, and never beyond ssthresh.
+            let bound = (delivered - out).max(i64::from(step.delivered)) + i64::from(step.safe);
+            bound.min(threshold - pipe)
+        };
+        // The fast retransmission goes out whatever is allowed.
+        let allowed = allowed.max(i64::from(out == 0));
+        self.window = u32::try_from(pipe + allowed.max(0)).unwrap_or(u32::MAX);
+    }
+}
+
+impl Sender {
+    /// The congestion window (cwnd) in segments: the control's, or what a reduction has left of the one before.
+    #[inline]
+    pub fn window(&self) -> f64 {
+        match &self.reduction {
+            Some(reduction) => f64::from(reduction.window),
+            None => self.control.window(),
+        }
+    }
+
+    /// The control has answered `signal`, at a window of `before` segments.
+    pub(super) fn start_reduction(&mut self, signal: Signal, before: f64) {
+        // After a timeout nothing is in flight that could keep a rate.
+        let by_rate = self.proportional && !matches!(signal, Signal::Timeout { .. }) && self.control.window() < before;
+        self.reduction = by_rate.then(|| Reduction::new(before as u32, self.transmissions(), self.board.next()));
+    }
+
+    /// Ends a reduction without a repair once what was sent after it began has been acknowledged: the control's window
+    /// counts again.
+    #[inline]
+    pub(super) fn end_reduction(&mut self) {
+        self.reduction.take_if(|reduction| self.board.first() > reduction.until);
+    }
+
+    /// An acknowledgement newly delivered `delivered` segments; `safe`: SND.UNA advanced and nothing more was found lost.
+    #[inline]
+    pub(super) fn step_reduction(&mut self, delivered: u32, safe: bool) {
+        let Some(mut reduction) = self.reduction else { return };
+        let step = Step {
+            delivered,
+            out: self.transmissions() - reduction.sent_before,
+            pipe: self.in_flight(),
+            threshold: self.control.window().max(1.0) as u32,
+            safe,
+        };
+        reduction.on_ack(&step);
+        self.reduction = Some(reduction);
+    }
+
+    /// Data segments sent, again or for the first time.
+    fn transmissions(&self) -> u64 {
+        u64::from(self.board.next()) + self.counts.retransmissions
+    }
+}
