@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -88,3 +89,9 @@ def test_a_narrow_terminal_stacks_and_a_pipe_keeps_every_number(
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["another", "heading", "9.99", "*≠"] in lines
     assert "one" in lines[0][0]
+
+
+def test_the_table_of_the_readme_is_what_its_command_prints(command: Command) -> None:
+    readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    (line,) = [line for line in readme.splitlines() if line.startswith("sojourn compare") and "markdown" in line]
+    assert command(*line.split()[1:]).out in readme
