@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import SMALL, Command
 
 from sojourn import InputError
-from sojourn.sweep import Dataset, Plan
+from sojourn.sweep import Dataset, Plan, cluster
 from sojourn.sweep.cluster import run_cluster
 from sojourn.sweep.local import Status, run_local
 
@@ -174,7 +174,7 @@ def test_a_scheduler_with_keys(plan: Plan, tmp_path: Path) -> None:
 def test_what_is_refused(
     plan: Plan, tmp_path: Path, command: Command, address: str, complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sojourn.sweep.cluster._CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
     sweep = tmp_path / "sweep.toml"
     sweep.write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [1]\n', encoding="utf-8")
     refused = command("sweep", str(sweep), "--out", str(tmp_path / "out"), "--cluster", address)

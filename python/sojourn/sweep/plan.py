@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sojourn import _native
+from sojourn.catalogue import origins
 from sojourn.data import metrics
 from sojourn.data.provenance import Provenance
 from sojourn.data.rows import KEPT, MAX_POINTS, PROBES, SERIES
@@ -215,8 +216,14 @@ class Plan:
         """Return what the numbers depend on beside the plan: the engine, and the content of scenario and files."""
         return Provenance.of(
             json.dumps([self.base.text or self.base.resolve(()).to_json(), *self.base.changes]),
-            [*self.files, *(one for one in self.base.plugins if Path(one).is_file())],
+            [*self.files, *self._plugins()],
         )
+
+    def _plugins(self) -> list[str]:
+        """Return the files of the plug-ins that the plan names anywhere."""
+        said = json.dumps([self.base.text, self.base.changes, self.fixed, [axis.rows for axis in self.axes]])
+        used = {origin["from"] for name, origin in origins().items() if name in said}
+        return sorted(file for file in used if Path(file).is_file())
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan; what its files hold is a matter of provenance."""

@@ -56,7 +56,8 @@ fn early_marks_keep_the_queue_short_and_the_link_full_if_they_are_answered_gentl
     let halving = bottleneck(&["group.tcp.control=newreno"]);
     let wait = |link: &LinkRecord| link.queue_ms.mean.expect("packets have waited");
     assert!(wait(&early) < 2.0 && wait(&late) > 5.0, "{} {}", wait(&early), wait(&late));
-    assert!(early.utilization > Some(0.99) && late.utilization > Some(0.99) && halving.utilization < Some(0.6));
+    // Linux halves over a round trip (proportional rate reduction) and so keeps more of the link than at once: 0.74.
+    assert!(early.utilization > Some(0.99) && late.utilization > Some(0.99) && halving.utilization < Some(0.8));
     assert!(early.marks > 0 && late.marks > 0, "the discipline inside marks as well");
 }
 

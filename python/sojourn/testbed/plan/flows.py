@@ -85,7 +85,7 @@ class Flow:
             "kind": self.kind,
             "port": self.port,
             "control": self.control,
-            "plugin": self.plugin,
+            **({"plugin": self.plugin} if self.plugin else {}),
             "transport": self.table["transport"] if self.kind == "udp" else None,
             "traffic": self.table["traffic"],
             "start_s": self.start_s,
