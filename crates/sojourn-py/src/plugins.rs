@@ -65,7 +65,7 @@ impl Watch {
     /// Raises an exception in a call that has lasted too long; to be called now and then.
     pub fn look(&mut self, py: Python<'_>) -> PyResult<()> {
         let calls = self.calls.load(Ordering::Relaxed);
-        if calls != self.seen || calls % 2 == 0 {
+        if calls != self.seen || calls.is_multiple_of(2) {
             (self.seen, self.since) = (calls, Instant::now());
         } else if self.since.elapsed() > PATIENCE {
             self.since = Instant::now();
@@ -76,7 +76,7 @@ impl Watch {
 
     /// Raises an exception in the call that is under way, if one is. What Python offers for that has no safe binding.
     pub fn end_call(&self, py: Python<'_>) -> PyResult<()> {
-        if self.calls.load(Ordering::Relaxed) % 2 == 0 {
+        if self.calls.load(Ordering::Relaxed).is_multiple_of(2) {
             return Ok(());
         }
         let ctypes = py.import("ctypes")?;

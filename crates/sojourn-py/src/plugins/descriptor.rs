@@ -31,6 +31,9 @@ pub enum Plain {
     Word(String),
 }
 
+/// A preset: its name, whose it is, and the values that it sets.
+type NamedSet = (String, String, Vec<(String, Plain)>);
+
 /// What a plug-in says of itself.
 #[derive(FromPyObject)]
 pub struct About {
@@ -38,7 +41,7 @@ pub struct About {
     summary: String,
     sources: Vec<String>,
     parameters: Vec<Declared>,
-    presets: Vec<(String, String, Vec<(String, Plain)>)>,
+    presets: Vec<NamedSet>,
     origin: String,
     content: String,
 }
