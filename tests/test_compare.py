@@ -3,15 +3,21 @@
 import csv
 import io
 import json
+import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sojourn
 from conftest import Command
 from sojourn.cli import render
-from sojourn.comparison import BEST, BEYOND_CHANCE, columns, variants
+from sojourn.compared import BEST, BEYOND_CHANCE
+from sojourn.purposes import PURPOSES, columns
 from sojourn.report import Grid
+from sojourn.variants import variants
+from sojourn.worlds import registry, sim
 
 SHORT = ("--set", "duration=20 s", "--runs", 3)
 
@@ -93,5 +99,95 @@ def test_a_narrow_terminal_stacks_and_a_pipe_keeps_every_number(
 
 def test_the_table_of_the_readme_is_what_its_command_prints(command: Command) -> None:
     readme = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
-    (line,) = [line for line in readme.splitlines() if line.startswith("sojourn compare") and "markdown" in line]
-    assert command(*line.split()[1:]).out in readme
+    (words,) = re.findall(r"^sojourn (compare (?:[^\n]*\\\n)*[^\n]*markdown)$", readme, re.MULTILINE)
+    assert command(*shlex.split(words.replace("\\\n", " "))).out in readme
+
+
+@pytest.mark.parametrize(
+    ("purpose", "best", "says"),
+    [
+        ("calls", "fq_codel", "Best for calls is fq_codel"),
+        ("background", "droptail", "Best for background is droptail"),
+    ],
+)
+def test_a_purpose_sorts_and_answers(command: Command, purpose: str, best: str, says: str) -> None:
+    words = ("compare", "backups-beside-calls", "--queue", "codel,droptail,fq_codel", *SHORT, "--for", purpose)
+    outcome = command(*words, "--format", "markdown")
+    rows = [line.split("|")[1].strip() for line in outcome.out.splitlines() if line.startswith("|")][2:]
+    assert rows[0] == best
+    assert says in outcome.out
+    header = outcome.out.splitlines()[0].split("|")
+    assert header[2].strip().startswith("call:" if purpose == "calls" else "backups:")
+
+
+def test_a_purpose_that_the_scenario_has_no_groups_for_is_refused(command: Command) -> None:
+    outcome = command("compare", "voip-under-load", "--queue", "droptail,codel", "--for", "pages")
+    assert outcome.code == 2
+    assert 'a group with traffic "web"' in outcome.err
+    assert "upload, speaks, hears" in outcome.err
+
+
+def test_a_mark_alone_makes_background_traffic() -> None:
+    base = sojourn.Scenario.load("cake-lower-effort")
+    (purpose,) = [one for one in PURPOSES.values() if one.name == "background"]
+    assert purpose.groups([base.to_dict()]) == ["background"]
+    assert purpose.groups([base.with_({"group.background.dscp": "default"}).to_dict()]) == []
+    found = sojourn.compare(
+        {"be": base.with_({"group.background.dscp": "default"}), "le": base}, runs=2, purpose="background"
+    )
+    assert found.order == ["le", "be"]
+
+
+def test_columns_in_which_nothing_differs_are_named_below(command: Command) -> None:
+    words = ("compare", "voip-under-load", "--variant", "a:seed=1", "--variant", "b:seed=1")
+    outcome = command(*words, "--variant", "c:bottleneck.queue=codel", *SHORT, "--format", "markdown")
+    header = outcome.out.splitlines()[0]
+    assert "speaks: MOS" in header
+    assert "hears: MOS" not in header
+    assert "No variant differs in" in outcome.out
+    assert "hears: MOS (4.41 ± 0.00)" in outcome.out
+
+
+def test_metrics_by_name_with_the_nearest_one_for_what_is_unknown(command: Command) -> None:
+    words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT)
+    header = command(*words, "--metric", "voip_mos,voip_jitter_ms.speaks", "--format", "markdown").out.splitlines()[0]
+    assert [name.strip() for name in header.split("|")[2:-1]] == [
+        "hears: MOS",
+        "speaks: MOS",
+        "speaks: voip_jitter_ms [ms]",
+    ]
+    outcome = command(*words, "--metric", "mos")
+    assert outcome.code == 2
+    assert "did you mean 'voip_mos'" in outcome.err
+
+
+def test_a_kernel_stands_beside_and_is_compared_with_its_own_reference(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Kernel:
+        """The simulation with ten packets less of buffer, in the kernel's place."""
+
+        name, summary, keeps, options = "linux", "", frozenset(), sim.WORLD.options
+        parallel = True
+
+        def fit(self, scenario: Any, options: Any) -> list[str]:
+            return []
+
+        def run(self, scenario: Any, seeds: Any, wanted: Any, options: Any, **settings: Any) -> Any:
+            ran.append(list(seeds))
+            return sim.WORLD.run(scenario, seeds, wanted, options, **settings)
+
+    ran: list[list[int]] = []
+    monkeypatch.setitem(vars(registry), "_load_own", lambda name: Kernel() if name == "linux" else sim.WORLD)
+    words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--kernel", "--kernel-runs", 2)
+    outcome = command(*words, "--format", "markdown", "--for", "calls")
+    rows = [line.split("|")[1].strip() for line in outcome.out.splitlines() if line.startswith("|")][2:]
+    assert rows == ["codel", "codel (linux)", "droptail", "droptail (linux)"]
+    assert ran == [[1, 2], [1, 2]]
+    assert "compared with droptail (linux)" in outcome.out
+
+
+def test_what_the_kernel_cannot_have_is_refused_before_anything_runs(command: Command) -> None:
+    outcome = command("compare", "voip-under-load", "--queue", "droptail,sqf", "--kernel")
+    assert outcome.code == 2
+    assert "the Linux kernel cannot have" in outcome.err

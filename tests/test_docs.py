@@ -37,6 +37,11 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), flags=re.M | re.S)
 
 
+def shell_lines(page: Path) -> list[str]:
+    """Return the commands that a page shows, each on one line."""
+    return "".join(blocks(page, "sh")).replace("\\\n", " ").splitlines()
+
+
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -105,8 +110,7 @@ def beside_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytes
 
 def printed(page: Path) -> Iterator[list[str]]:
     """Return the words of each command that a page shows, without what a shell does with its output."""
-    lines = "".join(blocks(page, "sh")).splitlines()
-    for line in lines:
+    for line in shell_lines(page):
         if line.startswith("sojourn "):
             words = shlex.split(line, comments=True)[1:]
             yield words[: words.index(">")] if ">" in words else words
@@ -140,7 +144,7 @@ def test_commands_that_are_not_run_are_ones_that_there_are(beside_files: Path, c
 
 @pytest.mark.parametrize("beside_files", [page for page in GUIDES if blocks(page, "python")], ids=name, indirect=True)
 def test_python_runs(beside_files: Path, command: Command) -> None:
-    for line in "".join(blocks(beside_files, "sh")).splitlines():
+    for line in shell_lines(beside_files):
         if line.startswith("sojourn sweep"):
             assert command(*shlex.split(line)[1:]).code == 0
     (program,) = blocks(beside_files, "python")

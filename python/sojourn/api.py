@@ -204,6 +204,15 @@ class Scenario:
         with shown_progress(resolved.name, progress) as told:
             return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted)
 
+    def fit(self, backend: str) -> list[str]:
+        """Return what a world does otherwise than the scenario says; raises InputError for what it cannot have.
+
+        >>> import sojourn
+        >>> sojourn.Scenario.load("motivating-red").fit("sim")
+        []
+        """
+        return choose(backend).fit(self._native)
+
     def _resolved_with(self, **changes: int | None) -> _native.Scenario:
         given = {key: value for key, value in changes.items() if value is not None}
         return self.source.resolve(given) if given else self._native

@@ -7,6 +7,8 @@ from typing import Any
 from sojourn import _native
 
 MAX_SHOWN = 80
+MAX_LISTED = 30
+"""Names that one message lists."""
 
 
 def input_error(
@@ -38,12 +40,26 @@ def input_error(
 
 def unknown_name(complaint: str, name: str, known: Sequence[str]) -> _native.InputError:
     """Make the error for a name that is none of those known, with the nearest of them."""
-    import difflib
-
-    near = next(iter(difflib.get_close_matches(name, known, n=1)), None)
-    allowed = ", ".join(dict.fromkeys(known))
-    hint = f"did you mean {near!r}?" if near else f"there is: {allowed}"
+    near = nearest_name(name, known)
+    names = list(dict.fromkeys(known))
+    allowed = ", ".join(names)
+    listed = allowed if len(names) <= MAX_LISTED else f"{', '.join(names[:MAX_LISTED])}, ... ({len(names)} in all)"
+    hint = f"did you mean {near!r}?" if near else f"there is: {listed}"
     return input_error(f"{complaint} {shown(name)}; {hint}", found=name, allowed=allowed, nearest=near)
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is spelled most alike, else the shortest one with the name as a part of it.
+
+    >>> nearest_name("codle", ["red", "codel"]), nearest_name("mos", ["voip_mos", "share"])
+    ('codel', 'voip_mos')
+    """
+    import difflib
+    import re
+
+    close = difflib.get_close_matches(name, known, n=1)
+    whole = [one for one in known if name in re.split(r"[^a-z0-9]+|_", one)]
+    return next(iter(close), None) or min(whole, key=len, default=None)
 
 
 def printable(text: str) -> str:

@@ -36,13 +36,18 @@ class Shown:
         """Write the mean, and half of its confidence interval where there is one."""
         if statistic is None or statistic["mean"] is None:
             return NO_VALUE
-        mean = statistic["mean"] * self.scale
-        decimals = digits_worth_reading(mean) if self.decimals is None else self.decimals
-        text = f"{mean:.{decimals}f}"
+        text = self.number(statistic["mean"])
         if statistic["ci95"] is None:
             return text
         low, high = statistic["ci95"]
-        return f"{text} ± {(high - low) / 2 * self.scale:.{decimals}f}"
+        return f"{text} ± {(high - low) / 2 * self.scale:.{self._decimals(statistic['mean'])}f}"
+
+    def number(self, value: float) -> str:
+        """Write a value of the metric with as many digits as are worth reading."""
+        return f"{value * self.scale:.{self._decimals(value)}f}"
+
+    def _decimals(self, value: float) -> int:
+        return digits_worth_reading(value * self.scale) if self.decimals is None else self.decimals
 
 
 LINK_ROWS = (

@@ -73,6 +73,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "loss-tolerance",
     "long-fat-path",
     "voip-under-load",
+    "backups-beside-calls",
     "video",
     "traffic-mix",
     "short-transfers",

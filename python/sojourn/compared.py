@@ -1,0 +1,174 @@
+"""A comparison in words and as a table: the finding, one row for each variant, what is best, what is beyond chance."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sojourn import purposes
+from sojourn.data import metrics
+from sojourn.differences import Differences
+from sojourn.purposes import Column, Purpose
+from sojourn.reading import unknown_name
+from sojourn.report import NO_VALUE, Grid, Shown
+
+BEST, BEYOND_CHANCE = "*", "≠"
+_QUEUE = "bottleneck_queue_ms_mean"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What is shown of a comparison: its table, and what the table leaves out because it is alike everywhere."""
+
+    grid: Grid
+    columns: list[Column]
+    """Those of the table, after the column of names."""
+    alike: list[str]
+    """Columns in which no variant differs from the reference beyond chance, with the reference's value."""
+
+    def notes(self, comparison: Differences) -> list[str]:
+        """Return what a reader must know: runs, seeds, marks, what is left out."""
+        first = comparison.results[comparison.reference]
+        runs = len(first.runs)
+        counted = f"{runs} run{'s' if runs > 1 else ''} each, seeds from {first.runs[0].seed}."
+        found = [f"{counted} {BEST} is the best value of a column."]
+        if runs > 1:
+            found.append(
+                f"± is half of a 95 % interval. {BEYOND_CHANCE} differs from {comparison.reference} beyond chance: "
+                "the 95 % interval of the difference, seed by seed, excludes 0."
+            )
+        if comparison.beside:
+            found.append(
+                f"Rows with (linux) ran on a real Linux kernel, and are compared with "
+                f"{comparison.reference_of(next(iter(comparison.beside)))}."
+            )
+        if self.alike:
+            found.append(f"No variant differs in {'; '.join(self.alike)}.")
+        return found
+
+
+def tabulated(comparison: Differences, names: Sequence[str] | None = None) -> Table:
+    """Tabulate the metrics that are named, or what is worth comparing; a column in which nothing differs is left out.
+
+    A name without a group stands for that metric of every group. Raises InputError for a name that there is not.
+    """
+    columns = comparison.columns if names is None else [one for name in names for one in _named(comparison, name)]
+    shown = [column for column in columns if names is not None or _differs(comparison, column)] or columns
+    best = {column.shown.metric: _best(comparison, column) for column in shown}
+    rows = [
+        [variant, *(_cell(comparison, variant, column, best[column.shown.metric]) for column in shown)]
+        for variant in comparison.order
+    ]
+    alike = [
+        f"{column.shown.label} ({column.shown.cell(comparison.results[comparison.reference].summary.get(metric))})"
+        for column in columns
+        if column not in shown
+        for metric in [column.shown.metric]
+    ]
+    return Table(Grid(["variant", *(column.shown.label for column in shown)], rows), shown, alike)
+
+
+def answer(comparison: Differences) -> str:
+    """Return the finding in one or two sentences: what is best for the purpose, or for what the scenario has."""
+    purpose = comparison.purpose or purposes.usual(comparison.scenarios)
+    return _shortest_queue(comparison) if purpose is None else _best_for(comparison, purpose)
+
+
+def _best_for(comparison: Differences, purpose: Purpose) -> str:
+    groups = purpose.groups(comparison.scenarios)
+    own = [name for name in comparison.results if name not in comparison.beside]
+    reached = {name: value for name in own if (value := purpose.value(comparison.results[name], groups)) is not None}
+    if not reached:
+        return f"No variant has a value for {purpose.name}."
+    best = (purpose.column.best or min)(reached.values())
+    if len(set(reached.values())) == 1:
+        return f"The variants are equally good for {purpose.name}: {_said(purpose, best)} in each."
+    winners = [name for name, value in reached.items() if value == best]
+    others = [
+        f"{name} {_number(purpose, value)}"
+        for name, value in sorted(reached.items(), key=lambda one: (one[1] - best) ** 2)
+        if name not in winners
+    ]
+    verb = "is" if len(winners) == 1 else "are"
+    return f"Best for {purpose.name} {verb} {_listed(winners)}: {_said(purpose, best)}. Others: {'; '.join(others)}."
+
+
+def _shortest_queue(comparison: Differences) -> str:
+    shown = Shown("", _QUEUE)
+    own = [name for name in comparison.results if name not in comparison.beside]
+    means = {name: mean for name in own if (mean := comparison.mean(name, _QUEUE)) is not None}
+    if not means:
+        return "No variant has a queue."
+    best = min(means, key=lambda name: means[name])
+    text = f"The shortest queue is that of {best}: {shown.number(means[best])} ms in the mean"
+    if best == comparison.reference or comparison.reference not in means:
+        return f"{text}."
+    return f"{text}; {comparison.reference} has {shown.number(means[comparison.reference])} ms."
+
+
+def _said(purpose: Purpose, value: float) -> str:
+    words = {
+        "calls": "a mean opinion score (MOS) of {}",
+        "pages": "{} ms for a page",
+        "background": "it takes {} of what is delivered",
+    }
+    return words[purpose.name].format(_number(purpose, value))
+
+
+def _number(purpose: Purpose, value: float) -> str:
+    unit = " %" if purpose.column.shown.label.endswith("[%]") else ""
+    return f"{value:.{purpose.column.shown.decimals if unit else 2}f}{unit}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _named(comparison: Differences, name: str) -> list[Column]:
+    """Return the columns that a name stands for: as they are usually shown, or as their unit says."""
+    known = comparison.results[comparison.reference].summary
+    found = [metric for metric in known if metric == name or metric.partition(".")[0] == name]
+    if not found:
+        raise unknown_name("no metric of these runs is called", name, list(dict.fromkeys(_short(known))))
+    usual = {column.shown.metric: column for column in comparison.columns}
+    return [usual.get(metric) or _plain(metric) for metric in found]
+
+
+def _short(known: Iterable[str]) -> list[str]:
+    return [metric.partition(".")[0] for metric in known]
+
+
+def _plain(metric: str) -> Column:
+    name, _, group = metric.partition(".")
+    found = metrics.find(metric)
+    label = metrics.label(name if group == "" or found is None else found.name)
+    if found is not None and group:
+        label = f"{group}: {found.name} [{'%' if found.percent else found.unit}]" if found.unit else label
+    return Column(Shown(label, metric, 100.0 if found is not None and found.percent else 1.0), None, group)
+
+
+def _differs(comparison: Differences, column: Column) -> bool:
+    """Return whether any variant differs in a column: beyond chance, or in what is shown where there is no interval."""
+    metric = column.shown.metric
+    if all(len(result.runs) > 1 for result in comparison.results.values()):
+        return any(comparison.is_beyond_chance(name, metric) for name in comparison.results)
+    return len({column.shown.cell(result.summary.get(metric)) for result in comparison.results.values()}) > 1
+
+
+def _best(comparison: Differences, column: Column) -> str | None:
+    """Return the best mean of a column as it is shown; None where no end is better or all variants are alike."""
+    means = {
+        name: mean for name in comparison.results if (mean := comparison.mean(name, column.shown.metric)) is not None
+    }
+    shown = {column.shown.number(mean) for mean in means.values()}
+    return None if column.best is None or len(shown) < 2 else column.shown.number(column.best(means.values()))  # noqa: PLR2004
+
+
+def _cell(comparison: Differences, variant: str, column: Column, best: str | None) -> str:
+    metric = column.shown.metric
+    text = column.shown.cell(comparison.results[variant].summary.get(metric))
+    if text == NO_VALUE:
+        return text
+    mean = comparison.mean(variant, metric)
+    marks = BEST if mean is not None and column.shown.number(mean) == best else ""
+    if variant != comparison.reference_of(variant) and comparison.is_beyond_chance(variant, metric):
+        marks += BEYOND_CHANCE
+    return f"{text} {marks}".rstrip()

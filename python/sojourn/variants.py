@@ -1,0 +1,79 @@
+"""The variants of a scenario that a comparison runs: queues, controls, and changes of one's own."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sojourn.api import Scenario
+from sojourn.reading import input_error
+
+
+def variants(
+    scenario: Scenario,
+    *,
+    queues: Sequence[str] = (),
+    controls: Sequence[str] = (),
+    own: Sequence[str] = (),
+) -> dict[str, Scenario]:
+    """Return variants of a scenario by name: each queue with each control, then those of one's own.
+
+    `queues` replace the bottleneck's discipline, with the defaults of the new kind; the scenario's own kind keeps its
+    parameters. `controls` do the same for the one group that has a control. A variant of one's own is a text
+    "NAME:KEY=VALUE,KEY=VALUE". Raises InputError for a name that occurs twice, and what the scenario does not allow.
+    """
+    tables = scenario.to_dict()
+    queue_changes = [_replaced("bottleneck.queue", kind, tables["bottleneck"]["queue"]["kind"]) for kind in queues]
+    named = list(zip(queues, queue_changes, strict=True)) or [("", {})]
+    if controls:
+        group, present = _controlled(tables)
+        changes = [(kind, _replaced(f"group.{group}.control", kind, present)) for kind in controls]
+        named = [(", ".join(filter(None, (a, b))), {**one, **two}) for a, one in named for b, two in changes]
+    made = [(name, scenario.with_(change)) for name, change in named if name]
+    made += [(name, scenario.with_(dict(_pair(change) for change in changes))) for name, changes in map(_parsed, own)]
+    names = [name for name, _ in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise input_error(f"two variants are called {name!r}", found=name, allowed="a name for each variant")
+    return dict(made)
+
+
+def _replaced(key: str, kind: str, present: str) -> dict[str, Any]:
+    return {} if kind == present else {key: {"kind": kind}}
+
+
+def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the one group that has a control, and the name of the control."""
+    found = [(group["name"], group["control"]["kind"]) for group in tables["group"] if "control" in group]
+    if len(found) != 1:
+        names = ", ".join(name for name, _ in found) or "none"
+        message = (
+            f"--control: groups with a control: {names}; allowed: exactly one; "
+            "for others use --variant NAME:group.GROUP.control=KIND"
+        )
+        raise input_error(message, key="--control", found=names)
+    return found[0]
+
+
+def _pair(change: str) -> tuple[str, str]:
+    key, equals, value = change.partition("=")
+    if not equals:
+        raise input_error(f"--variant: found {change!r}; allowed: KEY=VALUE", key="--variant", found=change)
+    return key, value
+
+
+def _parsed(text: str) -> tuple[str, list[str]]:
+    """Split "NAME:KEY=VALUE,KEY=VALUE" at the commas that are in no bracket.
+
+    >>> _parsed('le:group.low.dscp=le,bottleneck.queue={kind="cake",ecn=true}')
+    ('le', ['group.low.dscp=le', 'bottleneck.queue={kind="cake",ecn=true}'])
+    """
+    name, colon, rest = text.partition(":")
+    if not (name and colon):
+        raise input_error(f"--variant {text}: allowed: NAME:KEY=VALUE,KEY=VALUE", key="--variant", found=text)
+    parts, depth = [""], 0
+    for letter in rest:
+        depth += (letter in "{[") - (letter in "}]")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return name, [part.strip() for part in parts if part.strip()]
