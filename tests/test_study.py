@@ -21,6 +21,7 @@ from sojourn.study.model import Check
 from sojourn.study.mutate import score
 from sojourn.study.numbers import Number
 from sojourn.study.replay import differences
+from sojourn.study.sweeps import sweep_tables
 from sojourn.study.template import make
 from sojourn.sweep import Dataset
 
@@ -101,6 +102,71 @@ def test_steps_reduce_and_compare() -> None:
     assert variation.measured.startswith("0.2")
 
 
+def paired_means() -> Means:
+    """Return two queues whose runs differ much from seed to seed, and always by as much from each other."""
+    reduced = Reduced(("queue",))
+    for queue, more in (("DropTail", 0.0), ("RED", 1.0), ("SFQ", 10.0)):
+        number = Number.by_run([more + seed for seed in (1.0, 5.0, 12.0)])
+        reduced.add({"queue": queue}, "web", "page_ms_mean", number)
+    return Means({"pages": reduced})
+
+
+def paired(**claim: Any) -> Check:
+    said = {"text": "it holds", "sweep": "pages", "metric": "page_ms_mean", "where": {"queue": "RED"}, **claim}
+    (one,) = checks(said, paired_means(), AXES)
+    return one
+
+
+def test_runs_with_the_same_seed_are_compared_one_by_one(tmp_path: Path) -> None:
+    beside = {"steps": [["difference by run", {"queue": "DropTail"}]]}
+    assert paired(relation="more than", value=0, surely=True, **beside).margin == 1.0
+    assert paired(relation="above", than={"queue": "DropTail"}, surely=True).agrees is False
+    assert paired(steps=[["ratio by run", {"queue": "DropTail"}]]).measured == "1.4 ± 0.5 times"
+    write(tmp_path, paired_means().sweeps)
+    assert read(tmp_path, ["pages"])["pages"].cells == paired_means().sweeps["pages"].cells
+    with pytest.raises(InputError, match="keeps no runs of the metric"):
+        judged(steps=[["change by run", {"queue": "DropTail"}]])
+
+
+def test_a_run_without_a_value_leaves_none() -> None:
+    assert str(Number.by_run([1.0, None]).mean) == "nan"
+    assert Number.by_run([1.0, None]).times(2.0).values[0] == 2.0
+
+
+def test_surely_is_said_of_whole_intervals() -> None:
+    middle = paired_means().number("pages", "page_ms_mean", queue="RED")
+    low, _ = middle.interval()
+    assert paired(relation="more than", value=middle.mean - 1).agrees is True
+    assert paired(relation="more than", value=low - 0.1, surely=True).agrees is True
+    assert paired(relation="more than", value=low + 0.1, surely=True).agrees is False
+    assert paired(relation="between", range=[low + 0.1, 1e6], surely=True).agrees is False
+    assert "95 % interval" in paired(relation="at least", value=1, surely=True).tolerance
+
+
+def test_a_claim_may_hold_at_more_than_a_part_of_the_points() -> None:
+    other = {"relation": "above", "than": {"queue": "*"}, "tolerance": 1000}
+    assert judged(relation="more than", value=50, often=0.5)[0].agrees is True
+    one = judged(relation="more than", value=55.5, often=0.5)[0]
+    assert (one.agrees, one.held, one.points) == (False, 2, 4)
+    assert one.tolerance == "more than 55.5 %; at more than 50 % of the points"
+    assert judged(often=0.5, where={"queue": "RED"}, **other)[0].points == 2, "each against all is a point each"
+
+
+def test_a_value_may_be_that_of_a_place() -> None:
+    found = judged(each="queue", where={"rate": 1}, relation="at least", value={"RED": 50, "DropTail": 99})
+    assert [one.agrees for one in found] == [False, True]
+
+
+def test_a_function_may_leave_out_points() -> None:
+    tables = {"axes": {"queue": ["RED", "SFQ"], "rate": [1, 2]}}
+    made = sweep_tables("grid", tables, {}, lambda queue, rate: None if (queue, rate) == ("SFQ", 2) else {})
+    assert [point["at"] for point in made["points"]] == [
+        {"queue": "RED", "rate": 1},
+        {"queue": "RED", "rate": 2},
+        {"queue": "SFQ", "rate": 1},
+    ]
+
+
 def test_each_gives_a_verdict_and_a_number_of_the_paper_for_every_value() -> None:
     found = judged(
         text="{queue}: fair",
@@ -179,7 +245,7 @@ def test_means_are_the_same_when_they_are_read_again(tmp_path: Path) -> None:
     assert again["grid"].cells == written["grid"].cells
 
 
-@pytest.mark.parametrize("kind", ["line", "bars", "points"])
+@pytest.mark.parametrize("kind", ["line", "bars", "dots", "points"])
 def test_every_number_that_is_drawn_has_its_interval(kind: str) -> None:
     tables = {"name": "one", "caption": "", "kind": kind, "sweep": "grid", "metric": "share", "group": "tcp"}
     tables |= {"x": "rate", "by": "queue", "against": {"group": "background"}}
@@ -193,6 +259,23 @@ def test_every_number_that_is_drawn_has_its_interval(kind: str) -> None:
         == pytest.approx(2 * 100 * means().number("grid", "share", "tcp", queue="RED", rate=1).half / 100, rel=1e-6)
         for segment in drawn
     )
+
+
+def test_whiskers_and_tables_show_every_number() -> None:
+    tables = {"name": "one", "caption": "", "kind": "whiskers", "sweep": "grid", "group": "tcp", "x": "rate"}
+    (axes,) = draw({**tables, "metric": ["share"] * 5, "by": "queue"}, means(), AXES).axes
+    assert len(axes.patches) == 4
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1 Mbit/s", "10 Mbit/s"]
+    heat = {**tables, "kind": "heat", "metric": "share", "x": ["queue", "rate"], "by": [], "range": [0, 100]}
+    (axes,) = draw(heat, means(), AXES).axes
+    assert [text.get_text() for text in axes.texts] == ["98.0", "55.0", "50.0", "56.0"]
+    assert axes.get_xticklabels()[0].get_text() == "DropTail\n1 Mbit/s"
+
+
+def test_panels_may_stand_in_several_rows() -> None:
+    tables = {"name": "one", "caption": "", "sweep": "grid", "metric": "share", "x": "rate", "each": "queue"}
+    whole = draw({**tables, "columns": 1, "logx": True, "group": "tcp"}, means(), AXES)
+    assert [axes.get_subplotspec().get_geometry()[:2] for axes in whole.axes] == [(2, 1)] * 2  # type: ignore[union-attr]
 
 
 def test_a_figure_has_a_panel_for_each_value() -> None:
@@ -354,6 +437,8 @@ def test_figures_of_the_packages_studies_have_their_intervals(folder: Path) -> N
     means = study.replayed()
     for item in study.tables["item"]:
         for tables in study.figures(item):
+            if tables.get("kind") in {"whiskers", "heat"}:
+                continue
             for axes in draw(tables, means, study.axes).axes:
                 bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]
                 assert bars, (item["name"], tables["name"])

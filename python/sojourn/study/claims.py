@@ -15,7 +15,7 @@ from sojourn.study.units import Unit
 KEYS = (
     *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
     *("sweep", "metric", "group", "where", "steps"),
-    *("relation", "than", "value", "range", "tolerance", "along", "order", "which"),
+    *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often"),
 )
 OPEN = "Open."
 _MOST_NAMED = 6
@@ -74,8 +74,8 @@ class _Part:
                 raise input_error(f"{tables['text']}: than: {other!r}; allowed: a table of axes and values", key="than")
             there = chosen.elsewhere(other).cells(means)
             pairs = [(cell, found) for cell in cells for found in matching(cell.at, there, other)]
-        paper = _for_place(tables.get("paper"), at)
-        asked = Asked({**tables, "paper": paper}, chosen.unit(means), pairs)
+        placed = {key: _for_place(tables.get(key), at) for key in ("paper", "value") if key in tables or key == "paper"}
+        asked = Asked({**tables, **placed}, chosen.unit(means), pairs)
         return cls(cells, asked, said.judge(cells, asked), said.words(asked))
 
     @property
@@ -119,8 +119,11 @@ def _for_place(given: Any, at: At) -> Any:
 
 def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes) -> Check:
     judged = [one for part in parts for one in part.judged]
+    often = tables.get("often")
+    if often is not None:
+        judged = _places(judged)
     wrong = [one.at for one in judged if not one.holds]
-    agrees = None if not judged else not wrong
+    agrees = None if not judged else not wrong if often is None else len(judged) - len(wrong) > often * len(judged)
     text = str(tables["text"]).format(**{axis: _shown(value) for axis, value in at.items()})
     measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
     if len(judged) > 1:
@@ -134,13 +137,26 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
         measured=measured,
         agrees=agrees,
         note=_reason(tables, wrong, at) if agrees is False else str(tables.get("note", "")),
-        tolerance="; ".join(dict.fromkeys(part.tolerance for part in parts if part.tolerance)),
+        tolerance="; ".join(dict.fromkeys(filter(None, [*(part.tolerance for part in parts), _often_words(often)]))),
         name=", ".join([str(tables.get("name", "")), *map(_shown, at.values() if "name" in tables else [])]),
         held=len(judged) - len(wrong),
         points=len(judged),
         margin=float(f"{margin:.6g}") if math.isfinite(margin) else None,
         main=bool(tables.get("main")),
     )
+
+
+def _places(judged: Sequence[Judged]) -> list[Judged]:
+    """Return one comparison for each place: the one with the smallest margin."""
+    found: dict[tuple[Any, ...], Judged] = {}
+    for one in judged:
+        key = tuple(one.at.items())
+        found[key] = min(found.get(key, one), one, key=lambda some: some.margin)
+    return list(found.values())
+
+
+def _often_words(often: float | None) -> str:
+    return "" if often is None else f"at more than {100 * often:g} % of the points"
 
 
 def _held(judged: Sequence[Judged], wrong: Sequence[At]) -> str:

@@ -1,5 +1,6 @@
 """Figures as data: lines, bars or points of a study's numbers, in panels, with their 95 % intervals."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,16 +13,19 @@ from sojourn.study.select import Selection
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 KEYS = (
-    *("name", "caption", "kind", "panels", "each", "title", "height_in", "mark", "log", "range", "horizontal", "paper"),
+    *("name", "caption", "kind", "panels", "columns", "each", "title", "height_in"),
+    *("mark", "log", "logx", "range", "horizontal", "paper"),
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
 _MARKERS = "soDv^P*X"
 _WIDTH = 0.8
-_CROWDED = 40
-"""Letters on an axis above which its labels are turned."""
+_MOST_LETTERS = 40
+"""On an axis of names; where there are more, the names are turned."""
+_WHISKER = ("whislo", "q1", "med", "q3", "whishi")
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,17 @@ class Panel:
 
     def by(self, cells: Sequence[Cell]) -> dict[str, list[Cell]]:
         """Return the numbers of each value of the axis that colours tell apart, in the order of the study's axis."""
-        axis = self.tables.get("by")
+        given = self.tables.get("by", [])
+        axes = [given] if isinstance(given, str) else given
         found: dict[str, list[Cell]] = {}
         for cell in cells:
-            found.setdefault("" if axis is None else place(cell.at, [axis], self.axes), []).append(cell)
+            found.setdefault(place(cell.at, axes, self.axes), []).append(cell)
         return found
+
+    def name(self, cell: Cell) -> str:
+        """Return what a number's place is called on an axis of names; several axes are one below the other."""
+        x = self.tables.get("x", "")
+        return "\n".join(place(cell.at, [axis], self.axes) for axis in ([x] if isinstance(x, str) else x))
 
     def look(self, name: str) -> dict[str, Any]:
         """Return colour and marker of a value, the same in all figures of the study."""
@@ -75,7 +85,8 @@ def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str
         _KINDS[kind](shown[index], one)
         _finish(shown[index], one)
 
-    return panels([str(panel.tables.get("title", "")) for panel in shown], fill, height_in=tables.get("height_in", 2.9))
+    titles = [str(panel.tables.get("title", "")) for panel in shown]
+    return panels(titles, fill, height_in=tables.get("height_in", 2.9), columns=tables.get("columns"))
 
 
 def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> Iterator[Panel]:
@@ -110,23 +121,20 @@ def _line(panel: Panel, axes: "Axes") -> None:
 def _bars(panel: Panel, axes: "Axes") -> None:
     from sojourn.figures.style import INK, family
 
-    x, lying = _x(panel), bool(panel.tables.get("horizontal"))
-    cells = panel.selection().cells(panel.means)
-    values = list(dict.fromkeys(cell.at[x] for cell in cells))
-    parts = panel.by(cells)
+    lying = bool(panel.tables.get("horizontal"))
+    names, parts = _along(panel)
     width = _WIDTH / len(parts)
     for turn, (name, line) in enumerate(parts.items()):
-        error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line]}
+        error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line.values()]}
         (axes.barh if lying else axes.bar)(
-            [values.index(cell.at[x]) + (turn - (len(parts) - 1) / 2) * width for cell in line],
-            [cell.number.mean for cell in line],
+            [names.index(one) + (turn - (len(parts) - 1) / 2) * width for one in line],
+            [cell.number.mean for cell in line.values()],
             width,
             **error,
             color=family(turn),
             label=name,
             error_kw={"elinewidth": 0.6, "ecolor": INK},
         )
-    names = [place({x: value}, [x], panel.axes) for value in values]
     paper = panel.tables.get("paper", {})
     known = [(index, paper[name]) for index, name in enumerate(names) if name in paper]
     if known:
@@ -134,12 +142,92 @@ def _bars(panel: Panel, axes: "Axes") -> None:
         axes.plot(
             *((numbers, places) if lying else (places, numbers)), "D", color=family(1), markersize=4, label="paper"
         )
+    _tell_places(axes, names, lying=lying)
+
+
+def _along(panel: Panel) -> tuple[list[str], dict[str, dict[str, Cell]]]:
+    """Return the places on an axis of names, and the numbers there of each value that colours tell apart."""
+    cells = panel.selection().cells(panel.means)
+    for axis in panel.tables["x"] if isinstance(panel.tables.get("x"), list) else [_x(panel)]:
+        lines(cells, axis)
+    found = {name: {panel.name(cell): cell for cell in line} for name, line in panel.by(cells).items()}
+    return list(dict.fromkeys(map(panel.name, cells))), found
+
+
+def _tell_places(axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
     if lying:
-        axes.set_yticks(range(len(values)), names)
+        axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
-    else:
-        crowded = max(map(len, names)) * len(names) > _CROWDED
-        axes.set_xticks(range(len(values)), names, rotation=35 if crowded else 0)
+        return
+    crowded = sum(max(map(len, name.split("\n"))) for name in names) > _MOST_LETTERS
+    axes.set_xticks(range(len(names)), names, rotation=35 if crowded else 0)
+
+
+def _dots(panel: Panel, axes: "Axes") -> None:
+    """Draw numbers beside one another at places with names."""
+    lying = bool(panel.tables.get("horizontal"))
+    names, parts = _along(panel)
+    for turn, (name, line) in enumerate(parts.items()):
+        at = [names.index(one) + (turn - (len(parts) - 1) / 2) * _WIDTH / len(parts) for one in line]
+        middle = [cell.number.mean for cell in line.values()]
+        error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line.values()]}
+        look = {**error, **panel.look(name), "linestyle": "none", "elinewidth": 0.8, "label": name}
+        axes.errorbar(*((middle, at) if lying else (at, middle)), **look)
+    _tell_places(axes, names, lying=lying)
+    _part_places(axes, len(names), lying=lying)
+
+
+def _part_places(axes: "Axes", count: int, *, lying: bool) -> None:
+    from sojourn.study.panels import GREY
+
+    for border in range(1, count):
+        (axes.axhline if lying else axes.axvline)(border - 0.5, color=GREY, linewidth=0.3, zorder=0)
+
+
+def _whiskers(panel: Panel, axes: "Axes") -> None:
+    """Draw percentiles: the five metrics of a whisker's two ends, its box's two sides, and the line between."""
+    from sojourn.figures.style import FAMILIES, INK, family
+
+    cells = panel.selection().cells(panel.means)
+    names = list(dict.fromkeys(map(panel.name, cells)))
+    parts = panel.by(cells)
+    step = _WIDTH / len(parts)
+    for turn, (name, line) in enumerate(parts.items()):
+        found: dict[str, list[float]] = {}
+        for cell in line:
+            found.setdefault(panel.name(cell), []).append(cell.number.mean)
+        color = family(turn) if turn < len(FAMILIES) else "white"
+        axes.bxp(
+            [dict(zip(_WHISKER, five, strict=True)) for five in found.values()],
+            positions=[names.index(one) + (turn - (len(parts) - 1) / 2) * step for one in found],
+            widths=0.75 * step,
+            patch_artist=True,
+            showfliers=False,
+            manage_ticks=False,
+            boxprops={"linewidth": 0.6, "facecolor": color, "edgecolor": INK},
+            medianprops={"color": "black", "linewidth": 1.0},
+            whiskerprops={"linewidth": 0.6},
+            capprops={"linewidth": 0.6},
+        )
+        axes.plot([], [], "s", markerfacecolor=color, markeredgecolor=INK, markeredgewidth=0.6, label=name)
+    _tell_places(axes, names, lying=False)
+    _part_places(axes, len(names), lying=False)
+
+
+def _heat(panel: Panel, axes: "Axes") -> None:
+    """Draw a table whose cells have a colour each, from one end of `range` to the other."""
+    names, parts = _along(panel)
+    low, high = panel.tables["range"]
+    numbers = [[line[name].number.mean if name in line else math.nan for name in names] for line in parts.values()]
+    axes.imshow(numbers, cmap="RdBu_r", vmin=low, vmax=high, aspect="auto", alpha=0.7)
+    digits = panel.selection().unit(panel.means).digits
+    for row, line in enumerate(numbers):
+        for column, number in enumerate(line):
+            text = "" if math.isnan(number) else f"{number:.{digits}f}"
+            axes.text(column, row, text, ha="center", va="center", fontsize=6.5)
+    axes.set_yticks(range(len(parts)), list(parts))
+    _tell_places(axes, names, lying=False)
+    axes.tick_params(length=0)
 
 
 def _points(panel: Panel, axes: "Axes") -> None:
@@ -169,17 +257,29 @@ def _points(panel: Panel, axes: "Axes") -> None:
     axes.set_ylabel(_label(other, panel.means))
 
 
-_KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {"line": _line, "bars": _bars, "points": _points}
+_KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {
+    "line": _line,
+    "bars": _bars,
+    "dots": _dots,
+    "points": _points,
+    "whiskers": _whiskers,
+    "heat": _heat,
+}
 
 
 def _finish(panel: Panel, axes: "Axes") -> None:
     from sojourn.study.panels import GREY
 
     tables = panel.tables
+    if tables.get("kind") == "heat":
+        return
     lying = bool(tables.get("horizontal"))
     if tables.get("kind", "line") != "points":
         label = _label(panel.selection(), panel.means)
         (axes.set_xlabel if lying else axes.set_ylabel)(label)
+    if tables.get("logx"):
+        axes.set_xscale("log")
+        _tell_powers(axes.xaxis)
     if "mark" in tables:
         (axes.axvline if lying else axes.axhline)(tables["mark"], color=GREY, linewidth=0.6, zorder=0)
     if tables.get("log"):
@@ -191,11 +291,15 @@ def _finish(panel: Panel, axes: "Axes") -> None:
 
 
 def _logarithmic(axes: "Axes", *, lying: bool) -> None:
-    """Make the axis of the numbers logarithmic, with plain numbers at 1, 2, 5, 10."""
+    """Make the axis of the numbers logarithmic."""
+    (axes.set_xscale if lying else axes.set_yscale)("log")
+    _tell_powers(axes.xaxis if lying else axes.yaxis)
+
+
+def _tell_powers(axis: "Axis") -> None:
+    """Write plain numbers at 1, 2, 5, 10 of a logarithmic axis."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    (axes.set_xscale if lying else axes.set_yscale)("log")
-    axis = axes.xaxis if lying else axes.yaxis
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())

@@ -132,8 +132,9 @@ class StudyFolder:
             if function is not None:
                 found[name] = reduced.reduced_rows(function(plan, dataset))
             else:
-                metrics = self.tables["sweep"][name].get("metrics", self.tables["metrics"])
-                found[name] = reduced.reduce(plan, dataset, metrics)
+                sweep = self.tables["sweep"][name]
+                metrics = sweep.get("metrics", self.tables["metrics"])
+                found[name] = reduced.reduce(plan, dataset, metrics, sweep.get("runs", ()))
         reduced.write(lab.folder / "means", found)
         return Means(found, self.units)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn.data.metrics import find
-from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS
+from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS, SEED
 from sojourn.reading import input_error, unknown_name
 from sojourn.store import whole_file
 from sojourn.study.numbers import Number
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 NO_GROUP = ""
 """The group of what belongs to a link or to a whole run."""
-_KEY = ("group", "metric", "n", "mean", "sd")
+_KEY = ("group", "metric", "n", "mean", "sd", "values")
 
 At = dict[str, Any]
 
@@ -127,8 +127,11 @@ def _metrics(reduced: Reduced) -> list[str]:
     return list(dict.fromkeys(metric for metric, _ in reduced.cells))
 
 
-def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
-    """Return the means of some metrics of a dataset; raises InputError where it lacks one."""
+def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str], by_run: Sequence[str] = ()) -> Reduced:
+    """Return the means of some metrics of a dataset, of those in `by_run` with what each run gave.
+
+    A group that has a metric at no point is left out. Raises InputError where the dataset lacks a metric.
+    """
     runs = dataset.table().select([POINT, ERROR])
     for point, error in zip(*(runs[name].to_pylist() for name in (POINT, ERROR)), strict=True):
         if error is not None:
@@ -141,12 +144,17 @@ def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str]) -> Reduced:
             known = [name for table in tables.values() for name in table.column_names if find(name) is not None]
             raise unknown_name("the dataset has no metric", metric, known)
         groups = of[GROUP].to_pylist() if GROUP in of.column_names else [NO_GROUP] * len(of)
-        found: dict[tuple[int, str], list[float | None]] = {}
-        for point, group, value in zip(of[POINT].to_pylist(), groups, of[metric].to_pylist(), strict=True):
-            found.setdefault((point, group), []).append(value)
-        for (point, group), values in sorted(found.items(), key=lambda one: one[0][0]):
-            number = Number.of(values)
-            reduced.add(plan.point(point).coordinates, group, metric, number)
+        found: dict[tuple[int, str], list[tuple[int, float | None]]] = {}
+        points, seeds, column = (of[name].to_pylist() for name in (POINT, SEED, metric))
+        for point, group, seed, value in zip(points, groups, seeds, column, strict=True):
+            found.setdefault((point, group), []).append((seed, value))
+        there = {group for (_, group), runs in found.items() if any(value is not None for _, value in runs)}
+        for (point, group), runs in sorted(found.items(), key=lambda one: one[0][0]):
+            if group in there:
+                number = (Number.by_run if metric in by_run else Number.of)(
+                    [value for _, value in sorted(runs, key=lambda run: run[0])]
+                )
+                reduced.add(plan.point(point).coordinates, group, metric, number)
     return reduced
 
 
@@ -160,7 +168,7 @@ def reduced_rows(rows: Iterable[tuple[At, str, str, Number]]) -> Reduced:
 
 
 def write(folder: Path, sweeps: Mapping[str, Reduced]) -> None:
-    """Write means as one Parquet file for each sweep: axes, group, metric, number of runs, mean and deviation."""
+    """Write a Parquet file for each sweep: axes, group, metric, number of runs, mean, deviation, values of runs."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -170,6 +178,8 @@ def write(folder: Path, sweeps: Mapping[str, Reduced]) -> None:
         columns: dict[str, Any] = {axis: [at[axis] for at, *_ in rows] for axis in reduced.axes}
         columns |= {"group": [group for _, group, _, _ in rows], "metric": [metric for _, _, metric, _ in rows]}
         columns |= {part: [getattr(number, of) for *_, number in rows] for part, of in _PARTS.items()}
+        if any(number.values for *_, number in rows):
+            columns["values"] = [number.values for *_, number in rows]
         with whole_file(folder / f"{name}.parquet") as path:
             pq.write_table(pa.table(columns), path, compression="zstd")
 
@@ -190,7 +200,7 @@ def read(folder: Path, names: Iterable[str]) -> dict[str, Reduced]:
         axes = tuple(column for column in table.column_names if column not in _KEY)
         reduced = Reduced(axes)
         for row in table.to_pylist():
-            number = Number(row["mean"], row["sd"], row["n"])
+            number = Number(row["mean"], row["sd"], row["n"], tuple(row.get("values", ())))
             reduced.add({axis: row[axis] for axis in axes}, row["group"], row["metric"], number)
         found[name] = reduced
     return found

@@ -22,7 +22,7 @@ _OPPOSITE = {
     "largest": "smallest",
 }
 _OTHERWISE = {**_OPPOSITE, **{there: here for here, there in _OPPOSITE.items()}, "equal": "above"}
-_NUMBERS = ("value", "paper", "tolerance")
+_NUMBERS = ("value", "paper", "tolerance", "often")
 _MORE = 1.1
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -111,6 +111,8 @@ def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for place in range(len(claim.get("steps", []))):
         steps = [step for number, step in enumerate(claim["steps"]) if number != place]
         yield f"step {place + 1} is dropped", {**claim, "steps": steps}
+    if "surely" in claim:
+        yield "surely is dropped", {key: value for key, value in claim.items() if key != "surely"}
     if "order" in claim:
         yield "the order is reversed", {**claim, "order": claim["order"][::-1]}
 

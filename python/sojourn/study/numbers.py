@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sojourn.data.statistics import CONFIDENCE, statistic, student_quantile
 
@@ -14,6 +14,8 @@ class Number:
     mean: float
     sd: float
     runs: int
+    values: tuple[float, ...] = ()
+    """What each run gave, in the order of the seeds, where the sweep keeps that."""
 
     @classmethod
     def of(cls, values: Sequence[float | None]) -> "Number":
@@ -25,13 +27,25 @@ class Number:
         found = statistic(values)
         return cls(math.nan if found["mean"] is None else found["mean"], found["sd"] or 0.0, found["n"])
 
+    @classmethod
+    def by_run(cls, values: Sequence[float | None]) -> "Number":
+        """Return the same with what each run gave, which can be compared with another's, seed by seed.
+
+        >>> Number.by_run([1.0, 3.0]).values
+        (1.0, 3.0)
+        """
+        known = [None if value is None or math.isnan(value) else value for value in values]
+        return replace(cls.of(known), values=tuple(math.nan if value is None else value for value in known))
+
     def times(self, factor: float) -> "Number":
         """Return it in another unit.
 
         >>> Number(0.5, 0.1, 3).times(100)
-        Number(mean=50.0, sd=10.0, runs=3)
+        Number(mean=50.0, sd=10.0, runs=3, values=())
         """
-        return self if factor == 1.0 else Number(factor * self.mean, factor * self.sd, self.runs)
+        if factor == 1.0:
+            return self
+        return Number(factor * self.mean, factor * self.sd, self.runs, tuple(factor * one for one in self.values))
 
     def text(self, digits: int = 1, scale: float = 1.0) -> str:
         """Return mean and standard deviation.

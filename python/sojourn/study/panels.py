@@ -15,15 +15,23 @@ _HEIGHT_IN = 2.8
 _MOST_IN_A_ROW = 7
 
 
-def panels(titles: "Sequence[str]", draw: "Callable[[int, Axes], None]", *, height_in: float = _HEIGHT_IN) -> "Figure":
-    """Return panels side by side, with one legend for all below."""
+def panels(
+    titles: "Sequence[str]",
+    draw: "Callable[[int, Axes], None]",
+    *,
+    height_in: float = _HEIGHT_IN,
+    columns: int | None = None,
+) -> "Figure":
+    """Return panels, so many side by side, all of them where nothing is said, with one legend for all below."""
+    wide = columns or len(titles)
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
-        for index, (title, axes) in enumerate(
-            zip(titles, figure.subplots(1, len(titles), squeeze=False)[0], strict=True)
-        ):
+        for index, axes in enumerate(figure.subplots(-(-len(titles) // wide), wide, squeeze=False).flat):
+            if index >= len(titles):
+                axes.set_axis_off()
+                continue
             draw(index, axes)
-            axes.set_title(title)
+            axes.set_title(titles[index])
         handles: dict[str, Any] = {}
         for axes in figure.axes:
             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):

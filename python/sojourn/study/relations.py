@@ -39,6 +39,11 @@ class Asked:
     pairs: Sequence[tuple[Cell, Cell]] = ()
     """Each number and one on the other side, where there is one."""
 
+    @property
+    def surely(self) -> bool:
+        """Return whether it is said of whole 95 % intervals instead of means."""
+        return bool(self.tables.get("surely"))
+
     def __getitem__(self, key: str) -> Any:
         if key not in self.tables:
             raise input_error(f"{key}: nothing; allowed: a value, as {self.tables['relation']!r} needs one", key=key)
@@ -82,9 +87,16 @@ def _equal(_cells: Sequence[Cell], asked: Asked) -> list[Judged]:
     ]
 
 
+def _ends(number: Number, asked: Asked) -> tuple[float, ...]:
+    """Return what a claim about a number alone holds for: its mean, or `surely` the ends of its 95 % interval."""
+    return number.interval() if asked.surely else (number.mean,)
+
+
 def _bound(sign: int, *, strictly: bool = False) -> Judge:
     def judge(cells: Sequence[Cell], asked: Asked) -> list[Judged]:
-        margins = [Judged(cell.at, sign * (cell.number.mean - asked["value"])) for cell in cells]
+        margins = [
+            Judged(cell.at, min(sign * (end - asked["value"]) for end in _ends(cell.number, asked))) for cell in cells
+        ]
         return [Judged(one.at, _strict(one.margin)) for one in margins] if strictly else margins
 
     return judge
@@ -92,7 +104,7 @@ def _bound(sign: int, *, strictly: bool = False) -> Judge:
 
 def _between(cells: Sequence[Cell], asked: Asked) -> list[Judged]:
     low, high = asked["range"]
-    return [Judged(cell.at, min(cell.number.mean - low, high - cell.number.mean)) for cell in cells]
+    return [Judged(cell.at, min(min(end - low, high - end) for end in _ends(cell.number, asked))) for cell in cells]
 
 
 def _near(cells: Sequence[Cell], asked: Asked) -> list[Judged]:
@@ -169,6 +181,9 @@ def lines(cells: Sequence[Cell], along: str) -> dict[tuple[Any, ...], list[Cell]
 
 def _chance(asked: Asked, one: Number, other: Number) -> float:
     """Return how far two means may be apart, as the claim's tolerance has it."""
+    if asked.surely:
+        low, high = one.minus(other)
+        return (high - low) / 2
     sizes = {"se": one.error(other), "sd": max(one.sd, other.sd), "%": abs(other.mean) / 100}
     return max(size * sizes.get(unit, 1.0) for size, unit in _tolerances(asked))
 
@@ -190,6 +205,8 @@ def _read(tolerance: float | str) -> tuple[float, str]:
 
 
 def _chance_words(asked: Asked) -> str:
+    if asked.surely:
+        return "the 95 % interval of the difference"
     names = {"se": "standard errors of the difference", "sd": "standard deviations"}
     known = [
         f"{size:g} {names.get(unit, unit or asked.unit.name)}".strip() for size, unit in _tolerances(asked) if size
@@ -198,12 +215,16 @@ def _chance_words(asked: Asked) -> str:
 
 
 def _value_words(words: str) -> Words:
-    return lambda asked: f"{words} {asked['value']:g} {asked.unit.name}".strip()
+    return lambda asked: f"{words} {asked['value']:g} {asked.unit.name}".strip() + _surely_words(asked)
 
 
 def _range_words(asked: Asked) -> str:
     low, high = asked["range"]
-    return f"{low:g} to {high:g} {asked.unit.name}".strip()
+    return f"{low:g} to {high:g} {asked.unit.name}".strip() + _surely_words(asked)
+
+
+def _surely_words(asked: Asked) -> str:
+    return ", with the whole 95 % interval" if asked.surely else ""
 
 
 def _near_words(asked: Asked) -> str:

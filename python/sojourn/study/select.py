@@ -153,26 +153,43 @@ def _difference(one: Number, other: Number) -> Number:
     return Number(one.mean - other.mean, math.hypot(one.sd, other.sd), min(one.runs, other.runs))
 
 
+def _by_run(compare: Callable[[float, float], float]) -> Callable[[Number, Number], Number]:
+    """Return a comparison of runs with the same seed, which share what is drawn at random."""
+
+    def beside(one: Number, other: Number) -> Number:
+        if not one.values or len(one.values) != len(other.values):
+            raise input_error("a step by run: the sweep keeps no runs of the metric; allowed: metrics of its `runs`")
+        return Number.by_run([compare(*pair) for pair in zip(one.values, other.values, strict=True)])
+
+    return beside
+
+
 STEPS: dict[str, Step] = {
     "mean": Step(_same, across=statistics.fmean),
     "deviation": Step(_points, across=_deviation),
     "variation": Step(_pure, across=_variation),
     "max": Step(_same, across=max),
     "min": Step(_same, across=min),
+    "most": Step(_same, across=lambda values: max(values, key=abs)),
     "range": Step(_points, across=lambda values: max(values) - min(values)),
     "max/min": Step(_times, across=lambda values: _over(max(values), min(values))),
     "ratio": Step(_times, beside=_ratio),
     "times less": Step(_times, beside=lambda one, other: _ratio(other, one)),
     "change": Step(_percent, beside=_change),
     "difference": Step(_points, beside=_difference),
+    "ratio by run": Step(_times, beside=_by_run(_over)),
+    "change by run": Step(_percent, beside=_by_run(lambda one, other: 100 * (_over(one, other) - 1))),
+    "difference by run": Step(_points, beside=_by_run(lambda one, other: one - other)),
     "percent of": Step(
         lambda unit: dataclasses.replace(unit, name="%"), each=lambda number, whole: number.times(100 / whole)
     ),
+    "plus": Step(_same, each=lambda number, more: Number(number.mean + more, number.sd, number.runs)),
     "distance from": Step(_same, each=lambda number, place: Number(abs(number.mean - place), number.sd, number.runs)),
 }
 """What can be done to numbers. Across axes, which the step names: mean, deviation, coefficient of variation, max, min,
-range, the largest over the smallest. Beside the numbers elsewhere: ratio, times less, change in percent, difference.
-For each by itself: percent of a number, distance from a number."""
+the largest in either direction (most), range, the largest over the smallest. Beside the numbers elsewhere: ratio, times
+less, change in percent, difference; ratio, change and difference also of runs with the same seed, whose spread is that
+of the comparison itself. For each by itself: percent of a number, plus a number, distance from a number."""
 
 
 def _reduced(cells: Iterable[Cell], axes: Sequence[str], across: Callable[[Sequence[float]], float]) -> list[Cell]:

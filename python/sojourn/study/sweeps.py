@@ -10,12 +10,12 @@ from sojourn.sweep import plan as plans
 from sojourn.sweep.axis import AxisError, values
 
 AXIS_KEYS = ("values", "levels", "set", "label", "title")
-KEYS = (*plans.KEYS, "metrics")
+KEYS = (*plans.KEYS, "metrics", "runs")
 
 _MADE = "made"
 """The argument by which a study's function asks for what the axes change."""
 
-Changes = Callable[..., Mapping[str, Any]]
+Changes = Callable[..., Mapping[str, Any] | None]
 
 
 def sweep_tables(
@@ -26,7 +26,7 @@ def sweep_tables(
         if key not in KEYS:
             raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, KEYS)
     tables = {key: study[key] for key in ("base", "seeds") if key in study}
-    tables |= {key: value for key, value in given.items() if key not in {"axes", "metrics"}}
+    tables |= {key: value for key, value in given.items() if key not in {"axes", "metrics", "runs"}}
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
     if changes is None:
         return tables | {"axes": axes}
@@ -63,14 +63,16 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
 
 
 def _points(axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any]]:
-    """Yield every point with what the axes and then the study's function change."""
+    """Yield every point with what axes and then the study's function change; where this returns None is no point."""
     asked = inspect.signature(changes).parameters
     lists = [list(_values(axis, given)) for axis, given in axes.items()]
     for row in itertools.product(*lists):
         at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
         made = {key: change for _, some in row for key, change in some.items()}
         given = {**at, _MADE: made}
-        yield {"at": at, "set": made | dict(changes(**{name: given[name] for name in asked if name in given}))}
+        more = changes(**{name: given[name] for name in asked if name in given})
+        if more is not None:
+            yield {"at": at, "set": made | dict(more)}
 
 
 def _values(axis: str, given: Any) -> Iterator[tuple[Any, Mapping[str, Any]]]:
