@@ -278,6 +278,35 @@ def test_panels_may_stand_in_several_rows() -> None:
     assert [axes.get_subplotspec().get_geometry()[:2] for axes in whole.axes] == [(2, 1)] * 2  # type: ignore[union-attr]
 
 
+def test_bars_have_the_papers_numbers_of_their_panel() -> None:
+    tables: dict[str, Any] = {
+        "name": "one",
+        "caption": "",
+        "kind": "bars",
+        "sweep": "grid",
+        "metric": "share",
+        "x": "queue",
+    }
+    tables |= {"group": "tcp", "paper": {"RED": {"1": 50}, "DropTail": {"1": 99, "10": 60}}}
+    for rate, numbers in ((1, [99, 50]), (10, [60])):
+        (axes,) = draw(tables | {"where": {"rate": rate}}, means(), AXES).axes
+        (stars,) = [line for line in axes.lines if line.get_label() == "paper"]
+        assert list(stars.get_ydata()) == numbers
+
+
+def test_the_largest_of_several_tolerances_counts() -> None:
+    near = {"where": {"queue": "RED", "rate": 10}, "relation": "near", "paper": 50}
+    assert judged(**near, tolerance=["5 %", 7])[0].agrees is True
+    assert judged(**near, tolerance=["5 %", 5])[0].agrees is False
+    assert judged(**near, tolerance=["5 %", 7])[0].tolerance == "± 5 % or ± 7 %"
+
+
+def test_words_stand_around_what_was_measured() -> None:
+    parts = [{"where": {"queue": "RED"}, "measured": "RED {}"}, {"where": {"queue": "DropTail"}}]
+    (one,) = judged(steps=[["max", "rate"]], parts=parts)
+    assert one.measured == "RED 56.0 ± 4.2 %; 98.0 ± 30.4 %"
+
+
 def test_a_figure_has_a_panel_for_each_value() -> None:
     tables = {
         "name": "one",
@@ -351,6 +380,11 @@ def model():
     yield {"rate_mbps": 5}, "tcp", "share", Number(0.5, 0.0, 1)
 
 
+@measure("rows", of=("capacity", "capacity"))
+def rows(plan, dataset):
+    yield {"sweep": plan.name}, "", "rows", Number(len(dataset.table()), 0.0, 1)
+
+
 @claim("priority", "{rate_mbps} Mbit/s: the model is near", paper="half")
 def near(means):
     for cell in means.cells("model", "share"):
@@ -371,7 +405,9 @@ def test_functions_do_what_tables_will_not(tmp_path: Path, command: Command) -> 
     make(folder)
     (folder / "study.py").write_text(CODE, encoding="utf-8")
     file = folder / "study.toml"
-    text = file.read_text(encoding="utf-8").replace('name = "priority"', 'name = "priority"\nsweeps = ["model"]', 1)
+    text = file.read_text(encoding="utf-8").replace(
+        'name = "priority"', 'name = "priority"\nsweeps = ["model", "rows"]', 1
+    )
     file.write_text(text.replace("20 s", "2 s"), encoding="utf-8")
     plan = StudyFolder.load(folder).plans()["capacity"]
     assert [plan.point(index).changes.get("bottleneck.queue.limit") for index in range(4)] == [

@@ -115,6 +115,18 @@ def test_tables_of_runs_groups_and_links_as_single_runs_give(base: Path, tmp_pat
     assert runs[-1]["error"] is None
 
 
+def test_seeds_may_be_listed(base: Path, tmp_path: Path) -> None:
+    listed = plan_of(base, seeds=[7, 2], axes={})
+    runs = ran(listed, tmp_path / "out").table().to_pylist()
+    assert [row["seed"] for row in runs] == [7, 2]
+    (record,) = sojourn.Scenario.load(base).run(seed=7, runs=1).runs
+    assert runs[0]["jain_all"] == record.jain
+    assert listed.fingerprint() != plan_of(base, seeds=2, axes={}).fingerprint()
+    for wrong in ([], [1, 1], [1.5], [-1]):
+        with pytest.raises(sojourn.InputError, match="different whole numbers"):
+            plan_of(base, seeds=wrong, axes={})
+
+
 def test_columns_have_units_and_meanings(base: Path, tmp_path: Path) -> None:
     dataset = ran(plan_of(base), tmp_path / "out")
     field = dataset.table("groups").schema.field("rtt_ms_p99")

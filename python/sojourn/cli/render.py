@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 110
 UNLIMITED = 10_000
+GAP = 2
+"""Blanks between columns."""
 NO_VALUE = "-"
 HOLDS = {"child": "one other discipline, its child", "class": "one other discipline for each class"}
 
@@ -52,10 +54,17 @@ def print_remarks(result: "Result") -> None:
 
 def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
     """Print rows of text in columns, without a header; in a pipe, one line for each."""
-    table = _bare_table()
-    for row in rows:
-        table.add_row(*row.values())
-    _print(table, pipe_width=UNLIMITED)
+    import shutil
+    import sys
+    import textwrap
+
+    cells = [list(row.values()) for row in rows]
+    widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
+    left = sum(width + GAP for width in widths)
+    wide = max(shutil.get_terminal_size().columns - left, 1) if sys.stdout.isatty() else UNLIMITED
+    for row in cells:
+        beginning = "".join(f"{cell:<{width + GAP}}" for cell, width in zip(row, widths, strict=False))
+        click.echo((beginning + f"\n{'':<{left}}".join(textwrap.wrap(row[-1], wide))).rstrip())
 
 
 def print_entry(kind: str, entry: Entry) -> None:

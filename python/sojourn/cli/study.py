@@ -46,15 +46,16 @@ def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool,
     (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
     On the kernel braud has the paper's NewReno, and with --long Vegas and CUBIC too.
     """
-    from sojourn.study.find import find, studies
-    from sojourn.testbed.errors import NotInstalledError
+    from sojourn.study.find import find, studies, titles
 
     if name is None:
-        for study in studies():
-            click.echo(f"{study.name}: {study.source}")
-            for item in study.items:
-                click.echo(f"  {item.name:<16} {item.title}")
+        for known, source, items_ in titles():
+            click.echo(f"{known}: {source}")
+            for item, title in items_.items():
+                click.echo(f"  {item:<16} {title}")
         return
+    from sojourn.testbed.errors import NotInstalledError
+
     chosen = studies() if name == "all" else [find(name)]
     for study in chosen:
         try:

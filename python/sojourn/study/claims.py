@@ -14,7 +14,7 @@ from sojourn.study.units import Unit
 
 KEYS = (
     *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
-    *("sweep", "metric", "group", "where", "steps"),
+    *("sweep", "metric", "group", "where", "steps", "measured"),
     *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often"),
 )
 OPEN = "Open."
@@ -88,11 +88,8 @@ class _Part:
         """Return the numbers in words."""
         unit, here = self.asked.unit, _words(self.cells, self.asked.unit, axes)
         there = list({id(other): other for _, other in self.asked.pairs}.values())
-        return (
-            f"{here} {unit.name}".strip()
-            if not there
-            else f"{here} against {_words(there, unit, axes)} {unit.name}".strip()
-        )
+        text = f"{here} against {_words(there, unit, axes)}" if there else here
+        return str(self.asked.tables.get("measured", "{}")).format(f"{text} {unit.name}".strip())
 
 
 def _at_place(tables: Mapping[str, Any], at: At) -> dict[str, Any]:

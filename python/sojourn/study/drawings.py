@@ -1,7 +1,7 @@
 """Figures as data: lines, bars or points of a study's numbers, in panels, with their 95 % intervals."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     *("name", "caption", "kind", "panels", "columns", "each", "title", "height_in"),
-    *("mark", "log", "logx", "range", "horizontal", "paper"),
+    *("mark", "log", "logx", "range", "horizontal", "paper", "joined"),
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
 _MARKERS = "soDv^P*X"
@@ -39,6 +39,17 @@ class Panel:
     def selection(self) -> Selection:
         """Return the numbers that it shows."""
         return Selection.of(self.tables)
+
+    def paper(self) -> Mapping[str, float]:
+        """Return the paper's numbers by the values of the axis across: those of the panel's place, where it has one."""
+        found = self.tables.get("paper", {})
+        places = {str(value) for value in self.tables.get("where", {}).values()}
+        return {
+            name: number
+            for name, given in narrowed(found, places).items()
+            for number in [narrowed(given, places)]
+            if not isinstance(number, Mapping)
+        }
 
     def by(self, cells: Sequence[Cell]) -> dict[str, list[Cell]]:
         """Return the numbers of each value of the axis that colours tell apart, in the order of the study's axis."""
@@ -67,6 +78,19 @@ class Panel:
         values = [*known.get("levels", ()), *(known.get("values", ()) if isinstance(known.get("values"), list) else ())]
         names = [place({"": value}, [""], {"": known}) for value in values]
         return names.index(name) if name in names else len(names)
+
+
+def narrowed(given: Any, places: Collection[str]) -> Any:
+    """Return the part of nested tables that is for some values of axes.
+
+    >>> narrowed({"LEDBAT": {"RED": {"1+1": 2, "5+5": 49}}}, {"LEDBAT", "1+1"})
+    {'RED': {'1+1': 2, '5+5': 49}}
+    >>> narrowed({"1+1": 2, "5+5": 49}, {"LEDBAT", "1+1"})
+    2
+    """
+    while isinstance(given, Mapping) and (key := next((key for key in given if key in places), None)) is not None:
+        given = given[key]
+    return given
 
 
 def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> "Figure":
@@ -135,14 +159,18 @@ def _bars(panel: Panel, axes: "Axes") -> None:
             label=name,
             error_kw={"elinewidth": 0.6, "ecolor": INK},
         )
-    paper = panel.tables.get("paper", {})
+    _papers_numbers(panel, axes, names, lying=lying)
+    _tell_places(axes, names, lying=lying)
+
+
+def _papers_numbers(panel: Panel, axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
+    from sojourn.figures.style import INK
+
+    paper = panel.paper()
     known = [(index, paper[name]) for index, name in enumerate(names) if name in paper]
     if known:
         places, numbers = zip(*known, strict=True)
-        axes.plot(
-            *((numbers, places) if lying else (places, numbers)), "D", color=family(1), markersize=4, label="paper"
-        )
-    _tell_places(axes, names, lying=lying)
+        axes.plot(*((numbers, places) if lying else (places, numbers)), "*", color=INK, markersize=7, label="paper")
 
 
 def _along(panel: Panel) -> tuple[list[str], dict[str, dict[str, Cell]]]:
@@ -173,6 +201,7 @@ def _dots(panel: Panel, axes: "Axes") -> None:
         error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line.values()]}
         look = {**error, **panel.look(name), "linestyle": "none", "elinewidth": 0.8, "label": name}
         axes.errorbar(*((middle, at) if lying else (at, middle)), **look)
+    _papers_numbers(panel, axes, names, lying=lying)
     _tell_places(axes, names, lying=lying)
     _part_places(axes, len(names), lying=lying)
 
@@ -246,13 +275,14 @@ def _points(panel: Panel, axes: "Axes") -> None:
             xerr=[cell.number.half for cell in line],
             yerr=[number.half for number in up],
             linewidth=0.6,
-            linestyle="-" if len(line) > 1 else "none",
+            linestyle="-" if len(line) > 1 and panel.tables.get("joined", True) else "none",
             elinewidth=0.6,
             label=name,
             **panel.look(name),
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
-    axes.plot([0, 1.05 * most], [0, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
+    least = 1.0 if panel.tables.get("log") else 0.0
+    axes.plot([least, 1.05 * most], [least, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
     axes.set_xlabel(_label(across, panel.means))
     axes.set_ylabel(_label(other, panel.means))
 
@@ -284,6 +314,8 @@ def _finish(panel: Panel, axes: "Axes") -> None:
         (axes.axvline if lying else axes.axhline)(tables["mark"], color=GREY, linewidth=0.6, zorder=0)
     if tables.get("log"):
         _logarithmic(axes, lying=lying)
+        if tables.get("kind") == "points":
+            _logarithmic(axes, lying=True)
     elif tables.get("kind", "line") == "line":
         axes.set_ylim(bottom=0)
     if "range" in tables:

@@ -2,12 +2,16 @@
 
 import importlib.metadata
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sojourn.reading import input_error, unknown_name
-from sojourn.study.load import FILE, StudyFolder
-from sojourn.study.model import Study
+from sojourn.reading import input_error, read_toml, unknown_name
+from sojourn.study.model import FILE
+
+if TYPE_CHECKING:
+    from sojourn.study.load import StudyFolder
+    from sojourn.study.model import Study
 
 ENTRY_POINTS = "sojourn.studies"
 OWN = Path(__file__).parent.parent / "studies"
@@ -27,14 +31,27 @@ def folders() -> Iterator[Path]:
         yield Path(module.__file__).parent if getattr(module, "__file__", None) else Path(next(iter(module.__path__)))
 
 
-def studies() -> list[Study]:
+def titles() -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield name, source and the titles of the items of all studies that have names, reading nothing else of them."""
+    from sojourn.papers.studies import STUDIES
+
+    for folder in folders():
+        tables = read_toml(folder / FILE)
+        items = {item["name"]: item.get("title", item["name"]) for item in tables["item"]}
+        yield tables.get("name", folder.name), tables["source"], items
+    for study in STUDIES:
+        yield study.name, study.source, {item.name: item.title for item in study.items}
+
+
+def studies() -> "list[Study]":
     """Return all studies that have names."""
     from sojourn.papers.studies import STUDIES
+    from sojourn.study.load import StudyFolder
 
     return [*(StudyFolder.load(folder).study() for folder in folders()), *STUDIES]
 
 
-def find(name: str) -> Study:
+def find(name: str) -> "Study":
     """Return a study by name, or the one of a folder; raises InputError where there is none."""
     if is_folder(name) or name in _by_name():
         return find_folder(name).study()
@@ -44,8 +61,10 @@ def find(name: str) -> Study:
     return known[name]
 
 
-def find_folder(name: str) -> StudyFolder:
+def find_folder(name: str) -> "StudyFolder":
     """Return the folder of a study by name or path; raises InputError where there is none."""
+    from sojourn.study.load import StudyFolder
+
     if is_folder(name):
         return StudyFolder.load(name)
     known = _by_name()
@@ -54,7 +73,9 @@ def find_folder(name: str) -> StudyFolder:
     return known[name]
 
 
-def _by_name() -> dict[str, StudyFolder]:
+def _by_name() -> "dict[str, StudyFolder]":
+    from sojourn.study.load import StudyFolder
+
     return {study.name: study for study in map(StudyFolder.load, folders())}
 
 

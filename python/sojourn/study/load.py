@@ -9,18 +9,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sojourn.data.dataset import Dataset
 from sojourn.reading import input_error, read_toml, unknown_name
 from sojourn.study import claims, drawings
 from sojourn.study import means as reduced
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
-from sojourn.study.model import Check, Findings, Item, Study, Table
+from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
 from sojourn.study.sweeps import sweep_tables
 from sojourn.study.units import Unit
 from sojourn.sweep.plan import Plan
 
-FILE, CODE, DATA = "study.toml", "study.py", "data"
+CODE, DATA = "study.py", "data"
 KEYS = (
     *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer", "defaults"),
     *("sets", "units", "axes", "sweep", "item"),
@@ -123,29 +124,29 @@ class StudyFolder:
         """Return the means of some sweeps and measures, running what the lab's folder lacks of them."""
         found: dict[str, Reduced] = {}
         for name in names:
-            of, function = self._measures.get(name, (name, None))
-            if function is not None and of is None:
-                found[name] = reduced.reduced_rows(function())
-                continue
-            plan = lab.plan(str(of), self.plan(str(of)), self.folder)
-            dataset = lab.run(plan)
-            if function is not None:
-                found[name] = reduced.reduced_rows(function(plan, dataset))
-            else:
-                sweep = self.tables["sweep"][name]
+            if name not in self._measures:
+                sweep = self.tables["sweep"].get(name, {})
                 metrics = sweep.get("metrics", self.tables["metrics"])
-                found[name] = reduced.reduce(plan, dataset, metrics, sweep.get("runs", ()))
+                found[name] = reduced.reduce(*self._run(lab, name), metrics, sweep.get("runs", ()))
+                continue
+            sweeps, function = self._measures[name]
+            runs: list[tuple[Any, ...]] = [self._run(lab, sweep) for sweep in sweeps] or [()]
+            found[name] = reduced.reduced_rows(row for given in runs for row in function(*given))
         reduced.write(lab.folder / "means", found)
         return Means(found, self.units)
 
+    def _run(self, lab: Lab, name: str) -> tuple[Plan, Dataset]:
+        plan = lab.plan(name, self.plan(name), self.folder)
+        return plan, lab.run(plan)
+
     @functools.cached_property
-    def _measures(self) -> dict[str, tuple[str | None, Callable[..., Any] | None]]:
+    def _measures(self) -> dict[str, tuple[Sequence[str], Callable[..., Any]]]:
         return {mark.names[0]: (mark.settings["of"], function) for mark, function in marked(self.module, "measure")}
 
     @property
     def kept(self) -> list[str]:
-        """Names of all means: of sweeps that are reported, and of measures."""
-        return [*self.tables["sweep"], *self._measures]
+        """Names of the means that items report: of sweeps and of measures."""
+        return list(dict.fromkeys(name for item in self.tables["item"] for name in self.sweeps_of(item)))
 
     def replayed(self) -> Means:
         """Return the means that the folder keeps."""

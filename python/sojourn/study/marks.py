@@ -41,18 +41,18 @@ class Mark:
 def changes(*sweeps: str) -> Callable[[Function], Function]:
     """Mark the function that says what the scenario's keys become at a point of these sweeps.
 
-    It is given those of the point's coordinates that it names, and as `made` what the axes themselves change. It
-    returns dotted keys and values, which come after those of the axes.
+    It is given those of the point's coordinates that it names, as `made` what the axes themselves change, and as
+    `sweep` the sweep's name. It returns dotted keys and values, which come after those of the axes.
     """
     return _marked(Mark("changes", sweeps))
 
 
-def measure(name: str, of: str | None = None) -> Callable[[Function], Function]:
+def measure(name: str, of: str | Sequence[str] = ()) -> Callable[[Function], Function]:
     """Mark a function that yields means of its own under a name: coordinates, group, metric and `Number`.
 
-    With `of` it is given the dataset of that sweep, and its plan; else nothing.
+    With `of` it is given the plan of that sweep and its dataset, of several sweeps one after the other; else nothing.
     """
-    return _marked(Mark("measure", (name,), {"of": of}))
+    return _marked(Mark("measure", (name,), {"of": (of,) if isinstance(of, str) else tuple(of)}))
 
 
 def claim(

@@ -127,15 +127,20 @@ def _metrics(reduced: Reduced) -> list[str]:
     return list(dict.fromkeys(metric for metric, _ in reduced.cells))
 
 
+def check_complete(plan: "Plan", dataset: "Dataset") -> None:
+    """Raise RuntimeError for a run that failed: a study has no numbers without it."""
+    runs = dataset.table().select([POINT, ERROR])
+    for point, error in zip(*(runs[name].to_pylist() for name in (POINT, ERROR)), strict=True):
+        if error is not None:
+            raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
+
+
 def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str], by_run: Sequence[str] = ()) -> Reduced:
     """Return the means of some metrics of a dataset, of those in `by_run` with what each run gave.
 
     A group that has a metric at no point is left out. Raises InputError where the dataset lacks a metric.
     """
-    runs = dataset.table().select([POINT, ERROR])
-    for point, error in zip(*(runs[name].to_pylist() for name in (POINT, ERROR)), strict=True):
-        if error is not None:
-            raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
+    check_complete(plan, dataset)
     reduced = Reduced(tuple(plan.names))
     tables = {name: dataset.table(name) for name in (RUNS, GROUPS)}
     for metric in metrics:

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 
     from sojourn.study.lab import Lab
 
+FILE = "study.toml"
+"""The file that makes a folder a study."""
+
 
 @dataclass(frozen=True)
 class Check:

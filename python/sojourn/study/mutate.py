@@ -119,15 +119,18 @@ def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _numbers(given: Any) -> Iterator[tuple[str, Any]]:
     """Yield a value with each number in it changed."""
-    if isinstance(given, Mapping):
-        for key, value in given.items():
+    if isinstance(given, Mapping | list):
+        places = given.items() if isinstance(given, Mapping) else enumerate(given)
+        for place, value in places:
             for named, changed in _numbers(value):
-                yield f".{key}{named}", {**given, key: changed}
+                whole: Any = given.copy() if isinstance(given, list) else dict(given)
+                whole[place] = changed
+                yield f".{place}{named}", whole
     elif isinstance(given, str):
         words = given.split()
-        for place, word in enumerate(words):
+        for number, word in enumerate(words):
             if word.replace(".", "", 1).isdigit():
-                yield "", " ".join([*words[:place], f"{_more(float(word)):g}", *words[place + 1 :]])
+                yield "", " ".join([*words[:number], f"{_more(float(word)):g}", *words[number + 1 :]])
     elif isinstance(given, int | float) and not isinstance(given, bool):
         yield "", _more(given)
 

@@ -111,14 +111,18 @@ def _near(cells: Sequence[Cell], asked: Asked) -> list[Judged]:
     return [Judged(cell.at, closeness(cell.number, asked["paper"], asked["tolerance"])) for cell in cells]
 
 
-def closeness(number: Number, paper: float, tolerance: float | str) -> float:
+def closeness(number: Number, paper: float, tolerance: float | str | Sequence[float | str]) -> float:
     """Return by how much a number is nearer to the paper's than the tolerance asks.
 
     >>> closeness(Number(9.5, 0, 1), 10.0, "10 %"), closeness(Number(9, 0, 1), 10.0, 0.5)
     (0.5, -0.5)
     >>> closeness(Number(25, 0, 1), 10.0, "factor 2")
     -0.25
+    >>> closeness(Number(14, 0, 1), 10.0, ["25 %", 5])
+    1.0
     """
+    if isinstance(tolerance, Sequence) and not isinstance(tolerance, str):
+        return max(closeness(number, paper, one) for one in tolerance)
     if isinstance(tolerance, str) and tolerance.startswith("factor"):
         factor, _ = _read(tolerance)
         ratio = number.mean / paper if paper else math.inf
@@ -228,10 +232,14 @@ def _surely_words(asked: Asked) -> str:
 
 
 def _near_words(asked: Asked) -> str:
-    tolerance = asked["tolerance"]
+    given = asked["tolerance"]
+    return " or ".join(_one_near(one, asked.unit) for one in (given if isinstance(given, list) else [given]))
+
+
+def _one_near(tolerance: float | str, unit: Unit) -> str:
     if isinstance(tolerance, str):
         return tolerance if tolerance.startswith("factor") else f"± {tolerance}"
-    return f"± {tolerance:g} {asked.unit.name}".strip()
+    return f"± {tolerance:g} {unit.name}".strip()
 
 
 _PAIR, _ORDER = ("than", "tolerance"), ("along", "order", "tolerance")

@@ -8,12 +8,13 @@ from typing import Any
 from sojourn.reading import input_error, unknown_name
 from sojourn.sweep import plan as plans
 from sojourn.sweep.axis import AxisError, values
+from sojourn.worlds.registry import OWN, SIM, options_of
 
 AXIS_KEYS = ("values", "levels", "set", "label", "title")
 KEYS = (*plans.KEYS, "metrics", "runs")
 
-_MADE = "made"
-"""The argument by which a study's function asks for what the axes change."""
+_MADE, _SWEEP = "made", "sweep"
+"""The arguments by which a study's function asks for what the axes change, and for the sweep's name."""
 
 Changes = Callable[..., Mapping[str, Any] | None]
 
@@ -22,15 +23,17 @@ def sweep_tables(
     name: str, given: Mapping[str, Any], study: Mapping[str, Any], changes: Changes | None
 ) -> dict[str, Any]:
     """Return a sweep of a study as the tables of a sweep file: base and seeds of the study, its axes written out."""
+    options = {option.name for world in OWN for option in options_of(world)}
     for key in given:
-        if key not in KEYS:
-            raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, KEYS)
+        # Options of another package's world are the plan's to check.
+        if key not in {*KEYS, *options} and given.get("backend", SIM) in OWN:
+            raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, [*KEYS, *sorted(options)])
     tables = {key: study[key] for key in ("base", "seeds") if key in study}
     tables |= {key: value for key, value in given.items() if key not in {"axes", "metrics", "runs"}}
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
     if changes is None:
         return tables | {"axes": axes}
-    return tables | {"points": list(_points(axes, changes))}
+    return tables | {"points": list(_points(name, axes, changes))}
 
 
 def _axes(name: str, given: Any, known: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -62,14 +65,14 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
     return {"values": chosen, "set": known["set"]} if "set" in known else chosen
 
 
-def _points(axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any]]:
+def _points(name: str, axes: Mapping[str, Any], changes: Changes) -> Iterator[dict[str, Any]]:
     """Yield every point with what axes and then the study's function change; where this returns None is no point."""
     asked = inspect.signature(changes).parameters
     lists = [list(_values(axis, given)) for axis, given in axes.items()]
     for row in itertools.product(*lists):
         at = {axis: value for axis, (value, _) in zip(axes, row, strict=True)}
         made = {key: change for _, some in row for key, change in some.items()}
-        given = {**at, _MADE: made}
+        given = {_SWEEP: name, **at, _MADE: made}
         more = changes(**{name: given[name] for name in asked if name in given})
         if more is not None:
             yield {"at": at, "set": made | dict(more)}

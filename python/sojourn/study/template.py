@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sojourn.reading import input_error
 from sojourn.store import check_writable
-from sojourn.study.load import FILE
+from sojourn.study.model import FILE
 
 START = Path(__file__).parent / "start"
 

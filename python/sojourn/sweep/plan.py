@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -120,6 +120,8 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the sweep says of the world's options."""
     first_seed: int = 1
+    listed: tuple[int, ...] = ()
+    """The seeds, where the sweep lists them one by one."""
     links: tuple[str, ...] = (metrics.BOTTLENECK,)
     """The links of any point, with the names that their metrics have in front."""
     files: tuple[str, ...] = ()
@@ -160,9 +162,9 @@ class Plan:
         return self.points * self.seeds
 
     @property
-    def all_seeds(self) -> range:
+    def all_seeds(self) -> Sequence[int]:
         """The seeds, the same at every point."""
-        return range(self.first_seed, self.first_seed + self.seeds)
+        return self.listed or range(self.first_seed, self.first_seed + self.seeds)
 
     @property
     def names(self) -> list[str]:
@@ -229,6 +231,8 @@ class Plan:
         """Return a text that is another one for every other plan; what its files hold is a matter of provenance."""
         axes = [(axis.names, axis.rows) for axis in self.axes]
         content: list[Any] = [self.name, self.seeds, self.keep, self.bin_s, self.fixed, axes]
+        if self.listed:
+            content.append(self.listed)
         if self.backend != SIM:
             content += [self.backend, repr(self.world.options)]
         return hashlib.sha256(json.dumps([content, Path(self.base.name).name]).encode()).hexdigest()
@@ -266,10 +270,12 @@ class _Reader:
             if names.count(name) > 1:
                 raise self._error(name, f"given by {names.count(name)} axes", "one axis for each key")
         keep = self._keep()
+        seeds = self._listed()
         plan = Plan(
             name=self._name(),
             base=self._base(),
-            seeds=self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
+            seeds=len(seeds) if seeds else self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
+            listed=seeds,
             keep=keep,
             bin_s=self._bin_s(keep),
             fixed=fixed,
@@ -329,6 +335,15 @@ class _Reader:
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= most:
             raise self._error(key, shown(count), f"a whole number from 1 to {most}")
         return count
+
+    def _listed(self) -> tuple[int, ...]:
+        """Return the seeds that the sweep lists, none where it gives their number."""
+        given = self.tables.get("seeds")
+        if not isinstance(given, list):
+            return ()
+        if not given or len(set(map(str, given))) < len(given) or not all(map(is_whole(0, MAX_INTEGER), given)):
+            raise self._error("seeds", shown(given), f"different whole numbers from 0 to {MAX_INTEGER}, or how many")
+        return tuple(given)
 
     def _keep(self) -> tuple[str, ...]:
         keep = self.tables.get("keep", [])
