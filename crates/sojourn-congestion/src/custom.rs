@@ -30,6 +30,7 @@
 //! ```
 
 use crate::control::{Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, Recovered, Start, Undo};
+pub use sojourn_core::plugin::NameTaken;
 use sojourn_core::plugin::{self, Added, Failure};
 use sojourn_core::registry::{Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -66,22 +67,14 @@ where
     }
 }
 
-static ADDED: Added<&'static dyn Make> = Added::new();
-
-/// The name of a built-in control was asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NameTaken;
+pub(crate) static ADDED: Added<dyn Make> = Added::new(crate::DESCRIPTORS);
 
 /// Adds a control. One that was added under the same name before gives way to it.
 ///
 /// # Errors
 /// [`NameTaken`] where a built-in control has the name.
 pub fn add(descriptor: &'static Descriptor, make: impl Make) -> Result<(), NameTaken> {
-    if crate::DESCRIPTORS.iter().any(|known| known.name == descriptor.name) {
-        return Err(NameTaken);
-    }
-    ADDED.add(descriptor, Box::leak(Box::new(make)));
-    Ok(())
+    ADDED.add(descriptor, Box::new(make))
 }
 
 /// All controls that were added.

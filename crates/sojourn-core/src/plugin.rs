@@ -9,28 +9,46 @@ use crate::registry::Descriptor;
 use std::cell::RefCell;
 use std::sync::{PoisonError, RwLock};
 
-/// Algorithms of one kind that were added at run time, each with what makes one (`M`).
+/// Algorithms of one kind that were added at run time, each with what makes one (`M`), beside the built-in ones.
 #[derive(Debug)]
-pub struct Added<M> {
+pub struct Added<M: ?Sized + 'static> {
+    built_in: &'static [&'static Descriptor],
     entries: RwLock<Vec<Entry<M>>>,
 }
 
 #[derive(Debug)]
-struct Entry<M> {
+struct Entry<M: ?Sized + 'static> {
     descriptor: &'static Descriptor,
-    maker: M,
+    maker: &'static M,
 }
 
-impl<M: Copy> Added<M> {
-    /// A list with nothing in it.
-    pub const fn new() -> Added<M> {
-        Added { entries: RwLock::new(Vec::new()) }
+/// The name of a built-in algorithm was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameTaken;
+
+impl<M: ?Sized> Added<M> {
+    /// A list with nothing in it, beside those that are `built_in`.
+    pub const fn new(built_in: &'static [&'static Descriptor]) -> Added<M> {
+        Added { built_in, entries: RwLock::new(Vec::new()) }
     }
 
-    /// Adds an algorithm. One of the same name gives way to it for scenarios that are read from now on; scenarios that
-    /// were read before keep theirs.
-    pub fn add(&self, descriptor: &'static Descriptor, maker: M) {
-        self.entries.write().unwrap_or_else(PoisonError::into_inner).push(Entry { descriptor, maker });
+    /// Adds an algorithm. One that was added under the same name before gives way to it for scenarios that are read from
+    /// now on; scenarios that were read before keep theirs. What makes it is kept as long as the program runs.
+    ///
+    /// # Errors
+    /// [`NameTaken`] where a built-in algorithm has the name.
+    pub fn add(&self, descriptor: &'static Descriptor, maker: Box<M>) -> Result<(), NameTaken> {
+        if self.built_in.iter().any(|known| known.name == descriptor.name) {
+            return Err(NameTaken);
+        }
+        let entry = Entry { descriptor, maker: Box::leak(maker) };
+        self.entries.write().unwrap_or_else(PoisonError::into_inner).push(entry);
+        Ok(())
+    }
+
+    /// The algorithm of this name, built in or added.
+    pub fn find(&self, name: &str) -> Option<&'static Descriptor> {
+        self.built_in.iter().copied().chain(self.descriptors()).find(|descriptor| descriptor.name == name)
     }
 
     /// The newest algorithm of each name, in the order in which the names came.
@@ -46,15 +64,9 @@ impl<M: Copy> Added<M> {
     }
 
     /// What makes the algorithm that `descriptor` describes.
-    pub fn maker(&self, descriptor: &'static Descriptor) -> Option<M> {
+    pub fn maker(&self, descriptor: &'static Descriptor) -> Option<&'static M> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.iter().find(|entry| std::ptr::eq(entry.descriptor, descriptor)).map(|entry| entry.maker)
-    }
-}
-
-impl<M: Copy> Default for Added<M> {
-    fn default() -> Added<M> {
-        Added::new()
     }
 }
 
@@ -102,20 +114,31 @@ pub fn take_failure() -> Option<Failure> {
 mod tests {
     use super::*;
 
+    static BUILT_IN: Descriptor = Descriptor { name: "built-in", ..Descriptor::PLAIN };
+    static ALL_BUILT_IN: &[&Descriptor] = &[&BUILT_IN];
+    static ITS_NAME: Descriptor = Descriptor { name: "built-in", ..Descriptor::PLAIN };
     static ONE: Descriptor = Descriptor { name: "one", ..Descriptor::PLAIN };
     static OTHER: Descriptor = Descriptor { name: "other", ..Descriptor::PLAIN };
     static ONE_AGAIN: Descriptor = Descriptor { name: "one", ..Descriptor::PLAIN };
 
     #[test]
     fn a_new_one_replaces_the_old_one_of_its_name_for_those_who_come_later() {
-        let added = Added::new();
-        added.add(&ONE, 1);
-        added.add(&OTHER, 2);
-        added.add(&ONE_AGAIN, 3);
+        let added = Added::new(ALL_BUILT_IN);
+        for (descriptor, maker) in [(&ONE, 1), (&OTHER, 2), (&ONE_AGAIN, 3)] {
+            added.add(descriptor, Box::new(maker)).expect("no built-in algorithm is called so");
+        }
         let names: Vec<_> = added.descriptors().iter().map(|descriptor| descriptor.name).collect();
         assert_eq!(names, ["one", "other"]);
         assert!(std::ptr::eq(added.descriptors()[0], &ONE_AGAIN));
-        assert_eq!((added.maker(&ONE), added.maker(&ONE_AGAIN), added.maker(&OTHER)), (Some(1), Some(3), Some(2)));
+        assert_eq!((added.maker(&ONE), added.maker(&ONE_AGAIN), added.maker(&OTHER)), (Some(&1), Some(&3), Some(&2)));
+    }
+
+    #[test]
+    fn nobody_takes_the_name_of_a_built_in_one() {
+        let added = Added::new(ALL_BUILT_IN);
+        assert_eq!(added.add(&ITS_NAME, Box::new(1)), Err(NameTaken));
+        assert!(added.find("built-in").is_some_and(|found| std::ptr::eq(found, &BUILT_IN)));
+        assert!(added.find("one").is_none());
     }
 
     #[test]

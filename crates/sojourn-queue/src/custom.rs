@@ -34,6 +34,7 @@
 mod tests;
 
 use crate::{Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, Packet, Sink};
+pub use sojourn_core::plugin::NameTaken;
 use sojourn_core::plugin::{self, Added, Failure};
 use sojourn_core::registry::{Descriptor, ParameterError, Params};
 use sojourn_core::{Stream, Time};
@@ -175,22 +176,14 @@ where
     }
 }
 
-static ADDED: Added<&'static dyn Make> = Added::new();
-
-/// The name of a built-in discipline was asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct NameTaken;
+pub(crate) static ADDED: Added<dyn Make> = Added::new(crate::DESCRIPTORS);
 
 /// Adds a discipline. One that was added under the same name before gives way to it.
 ///
 /// # Errors
 /// [`NameTaken`] where a built-in discipline has the name.
 pub fn add(descriptor: &'static Descriptor, make: impl Make) -> Result<(), NameTaken> {
-    if crate::DESCRIPTORS.iter().any(|known| known.name == descriptor.name) {
-        return Err(NameTaken);
-    }
-    ADDED.add(descriptor, Box::leak(Box::new(make)));
-    Ok(())
+    ADDED.add(descriptor, Box::new(make))
 }
 
 /// All disciplines that were added.
