@@ -19,6 +19,7 @@ import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
 import sojourn
+from sojourn import plugins
 from sojourn.testbed import utp
 from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import agent, asking, protocol, world
@@ -166,6 +167,41 @@ def test_the_command_line_prints_and_stores_such_a_run(command: Any, tmp_path: P
     assert "took the place of what the scenario says of links" in outcome.err
     assert (tmp_path / "delay.png").stat().st_size > 1000
     assert (tmp_path / "out").is_dir()
+
+
+CONTROL = """
+import sojourn
+
+
+@sojourn.control("over-udp")
+class OverUdp:
+    def __init__(self, path):
+        self.window, self.acknowledgements = 4.0, 0
+
+    def on_ack(self, newly_acked):
+        self.acknowledgements += 1
+        if self.acknowledgements == {fails_at}:
+            raise RuntimeError("enough of it")
+
+    def on_congestion(self, signal):
+        self.window = 2.0
+"""
+
+
+@pytest.mark.parametrize("fails_at", [0, 20])
+def test_a_control_of_ones_own_decides_over_udp(tmp_path: Path, fails_at: int) -> None:
+    file = tmp_path / "over_udp.py"
+    file.write_text(CONTROL.format(fails_at=fails_at), encoding="utf-8")
+    plugins.load(file)
+    port = free_port()
+    lab = scenario("0.6 s", {"name": "mine", "control": "over-udp", "rtt": "20 ms"})
+    with serving(Settings(limits=FEW), port):
+        if fails_at:
+            with pytest.raises((TestbedError, sojourn.PluginError), match="over-udp, on_ack, at .* flow 0: .*enough of it"):
+                ask(lab, Peer("127.0.0.1", port))
+        else:
+            record = json.loads(ask(lab, Peer("127.0.0.1", port)).record())
+            assert record["groups"]["mine"]["goodput_mbps"] > 0
 
 
 def test_no_agent_is_said() -> None:

@@ -339,6 +339,28 @@ def test_try_names_the_law_that_is_broken(folder, command):
     assert "BROKEN  The time of the start changes nothing" in tried.out
 
 
+def test_low_priority_is_a_law_of_those_who_claim_it(folder, command):
+    (folder / "greedy.py").write_text(
+        "import sojourn\n\n\n@sojourn.control('greedy', low_priority=True)\nclass Greedy:\n    window = 40.0\n\n"
+        "    def on_ack(self, newly_acked):\n        self.window += newly_acked / self.window\n\n"
+        "    def on_congestion(self, signal):\n        self.window = max(2.0, 0.9 * self.window)\n"
+    )
+    tried = command("try", "greedy.py", "--plot", "window.png")
+    assert "BROKEN  It never has more than NewReno" in tried.out
+    assert "NewReno joins at 20 s" in tried.out
+    assert (folder / "window.png").stat().st_size > 1000
+    claims = {control["name"] for control in sojourn.catalogue()["controls"] if control["low_priority"]}
+    assert claims >= {"ledbat", "ledbatpp", "nice", "tcp_lp"}
+    assert not claims & {"newreno", "cubic", "bbr"}
+
+
+def test_a_discipline_goes_through_the_situations_of_rfc_7928():
+    rows = list(trial.compare("codel"))
+    assert {row.beside.split()[0] for row in rows} == {"5.1", "5.2", "5.4", "5.5", "6.2", "7.2", "8.2"}
+    queue = {(row.subject, row.beside): row.queue_ms_mean for row in rows}
+    assert all(queue["codel", beside] < queue["droptail", beside] for _, beside in queue)
+
+
 def test_the_guides_examples_run_and_keep_the_laws():
     guide = Path(__file__).parent.parent / "docs" / "guide" / "your-own.md"
     blocks = [block.partition("```")[0] for block in guide.read_text().split("```python\n")[1:]]

@@ -91,6 +91,7 @@ def control(
     summary: str = "",
     sources: Sequence[str] = (),
     presets: Mapping[str, Mapping[str, Any]] | None = None,
+    low_priority: bool = False,
     rate_samples: bool = False,
     ecn: str = "optional",
 ) -> Callable[[_Class], _Class]:
@@ -101,6 +102,7 @@ def control(
     one object (`ack`, `event`) with everything in it, or the fields it needs by name, which is faster:
     `def on_ack(self, now_ns, newly_acked, rtt_ns)`.
 
+    `low_priority` says that it means to give way to best effort: `sojourn try` then checks that it does.
     `rate_samples` asks for `ack.delivery_rate_pps`; `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
     The same name can be taken again: scenarios that are read from then on have the new class.
 
@@ -123,7 +125,7 @@ def control(
                 }
             ),
         )
-        _add(_native.add_control, name, cls, behaviour, _about(name, cls, summary, sources, presets))
+        _add(_native.add_control, name, cls, behaviour, _about(name, cls, summary, sources, presets, low_priority))
         return cls
 
     return add
@@ -326,6 +328,7 @@ def _about(
     summary: str,
     sources: Sequence[str],
     presets: Mapping[str, Mapping[str, Any]] | None,
+    low_priority: bool = False,
 ) -> SimpleNamespace:
     from inspect import getdoc
 
@@ -335,6 +338,7 @@ def _about(
         name=name,
         summary=summary or (getdoc(cls) or "").partition("\n")[0],
         sources=list(sources),
+        low_priority=low_priority,
         parameters=[
             SimpleNamespace(
                 name=key,

@@ -72,6 +72,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[Preset { name: "paper", summary: "alpha 1 and zeta 5 with RFC 6817's delays", values: &[] }],
     linux: Linux::Absent("Linux has no LEDBAT"),
+    low_priority: true,
     ..Descriptor::PLAIN
 };
 

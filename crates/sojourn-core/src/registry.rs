@@ -26,6 +26,8 @@ pub struct Descriptor {
     pub presets: &'static [Preset],
     /// The algorithms of the same kind that it holds.
     pub holds: Holds,
+    /// Whether it is a congestion control for low-priority traffic: it means to give way to best effort.
+    pub low_priority: bool,
     /// What it is in the Linux kernel.
     pub linux: Linux,
     /// Where its code comes from.
@@ -285,6 +287,7 @@ impl Descriptor {
         parameters: &[],
         presets: &[],
         holds: Holds::Nothing,
+        low_priority: false,
         linux: Linux::Absent("nobody has written it for Linux"),
         origin: Origin::BuiltIn,
     };

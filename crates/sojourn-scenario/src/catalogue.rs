@@ -10,7 +10,7 @@ use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, P
 /// "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up}` with keys of a link and their values as a file has them, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
-/// class_parameters: [PARAMETER], linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
+/// class_parameters: [PARAMETER], low_priority, linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
 /// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
 /// "program", "forms": [{name, module, words, settings, fixed, remarks}]}`: `settings` say how a parameter is written, as
 /// `{parameter, word, unit, auto}`, `{parameter, yes, no}` or `{parameter, words: {CHOICE: WORD}}`; `fixed` holds the values of
@@ -50,6 +50,7 @@ fn entry(family: &'static Family, descriptor: &Descriptor) -> Value {
         "presets": descriptor.presets.iter().map(preset).collect::<Vec<_>>(),
         "holds": family.held(descriptor).map(|key| key.name),
         "class_parameters": class_parameters.iter().map(parameter).collect::<Vec<_>>(),
+        "low_priority": descriptor.low_priority,
         "linux": linux(descriptor),
         "origin": origin(descriptor),
     })

@@ -67,7 +67,8 @@ pub struct FlowPlan {
     pub peer: Ipv4Addr,
     /// The receiver's port.
     pub port: u16,
-    /// tcp: the kernel's name of the congestion control. udp: a scenario's `control`.
+    /// tcp: the kernel's name of the congestion control. udp: a scenario's
+    /// `control`, where it sends.
     #[serde(default)]
     pub control: serde_json::Value,
     /// udp: a scenario's `transport`.

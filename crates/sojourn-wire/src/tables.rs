@@ -2,7 +2,7 @@
 //! well.
 
 use crate::error::WireError;
-use crate::plan::{FlowPlan, Kind};
+use crate::plan::{FlowPlan, Kind, Role};
 use serde_json::{Value, json};
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::{Base, Group, Pace, Padding, Reach, Scenario, Traffic};
@@ -16,14 +16,16 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
             group[key] = value.clone();
         }
     };
+    let any_control = json!("newreno");
     put("traffic", &flow.traffic);
     match flow.kind {
         Kind::Udp => {
-            put("control", &flow.control);
+            // A receiver acts the same whatever the sender's control is, which may be one that this host does not have.
+            put("control", if flow.role == Role::Send { &flow.control } else { &any_control });
             put("transport", &flow.transport);
         }
         // A scenario wants one of the project's own; the kernel's is chosen on the socket.
-        Kind::Tcp => put("control", &json!("newreno")),
+        Kind::Tcp => put("control", &any_control),
         Kind::Cbr => {}
     }
     // The path is not there to be described; one that marks lets every control have its way.

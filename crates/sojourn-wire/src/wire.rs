@@ -9,6 +9,7 @@ use crate::plan::{FlowPlan, Kind, Plan, Role};
 use crate::poll::{Endpoint, PollSet};
 use crate::report::Report;
 use crate::{cbr, sys, tcp, udp};
+use sojourn_core::plugin::{self, Failure};
 use sojourn_core::{Span, Time};
 use std::ops::Range;
 
@@ -26,6 +27,8 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
         return Err(WireError::input(format!("start_at_s is {}: the run lies in the past", plan.start_at_s)));
     }
     sys::wake_on_time().map_err(|error| WireError::failed(format!("setting up timers: {error}")))?;
+    // What a plug-in did on this thread before is not this run's.
+    plugin::take_failure();
     let mut endpoints = endpoints(plan)?;
     let mut set = PollSet::default();
     loop {
@@ -41,6 +44,10 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
             if endpoint.next() <= time || ready.iter().any(|entry| entry.revents != 0) {
                 endpoint.act(time, ready)?;
             }
+        }
+        if let Some(failure) = plugin::take_failure() {
+            let now = Time::ZERO + failure.now.since(plan.timeline().start);
+            return Err(WireError::failed(Failure { now, ..failure }.to_string()));
         }
         if time >= end {
             break;

@@ -10,11 +10,13 @@ from sojourn.cli.examples import ExampleCommand
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
+    from sojourn.result import Result
     from sojourn.trial import Law, Row
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue"}
 BROKEN = 1
+WINDOW_PLACES = 80
 
 
 @click.command(
@@ -53,25 +55,41 @@ def _filled(template: str, words: dict[str, str]) -> str:
     cls=ExampleCommand,
     examples="""
     sojourn try mine.py
+    sojourn try mine.py --plot window.png
     sojourn try mine.py --json
     sojourn try cubic
     """,
 )
 @click.argument("what", metavar="FILE|NAME")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def try_(what: str, *, as_json: bool) -> None:
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Draw a control's window over time, alone and when a NewReno flow joins (PNG, SVG or PDF).",
+)
+def try_(what: str, *, as_json: bool, plot: Path | None) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
-    FILE is a Python file with controls or disciplines; NAME is any that `sojourn list` knows. The exit code is 1 where
-    a law is broken.
+    FILE is a Python file with controls or disciplines; NAME is any that `sojourn list` knows. A control is shown over
+    time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations of RFC 7928
+    in short. The best known of the kind goes through the same. The exit code is 1 where a law is broken.
     """
     from sojourn import trial
 
+    names = _names(what)
+    if plot is not None:
+        _check_plot(plot, names)
     reports: list[dict[str, Any]] = []
-    for name in _names(what):
+    for name in names:
         kept = trial.laws(name)
-        rows = [] if _has_failed(kept) else list(trial.compare(name))
-        reports.append({"name": name, "kind": trial.kind_of(name), "laws": kept, "rows": rows})
+        failed = _has_failed(kept)
+        rows = [] if failed else list(trial.compare(name))
+        seen = None if failed or trial.kind_of(name) == "queue" else trial.window(name)
+        if seen is not None and plot is not None:
+            from sojourn.figures import save_figure, windows
+
+            save_figure(windows(seen), plot)
+        reports.append({"name": name, "kind": trial.kind_of(name), "laws": kept, "rows": rows, "window": seen})
     if as_json:
         render.print_json([_document(report) for report in reports])
     else:
@@ -97,6 +115,17 @@ def _names(what: str) -> list[str]:
     return names
 
 
+def _check_plot(plot: Path, names: list[str]) -> None:
+    from sojourn import trial
+
+    controls = [name for name in names if trial.kind_of(name) == "control"]
+    if len(controls) != 1:
+        found = ", ".join(names)
+        raise input_error("it draws the window of one control", key="--plot", found=found, allowed="one control")
+    if not plot.parent.is_dir():
+        raise input_error("there is no such folder", file=str(plot), key="--plot", found=str(plot.parent))
+
+
 def _has_failed(kept: "list[Law]") -> bool:
     """Tell whether the plug-in itself failed, so that a comparison would only repeat it."""
     return any(law.found.startswith("plug-in ") for law in kept)
@@ -105,7 +134,8 @@ def _has_failed(kept: "list[Law]") -> bool:
 def _document(report: dict[str, Any]) -> dict[str, Any]:
     from dataclasses import asdict
 
-    return report | {"laws": [asdict(law) for law in report["laws"]], "rows": [asdict(row) for row in report["rows"]]}
+    shown = {key: report[key] for key in ("name", "kind")}
+    return shown | {"laws": [asdict(law) for law in report["laws"]], "rows": [asdict(row) for row in report["rows"]]}
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -114,6 +144,8 @@ def _print(report: dict[str, Any]) -> None:
     click.echo(f"{report['name']} ({report['kind']}): {_verdict(report, len(broken))}\n")
     for law in kept:
         click.echo(f"  {'holds ' if law.holds else 'BROKEN'}  {law.name}: {law.found}")
+    if report["window"] is not None:
+        _print_window(report["name"], report["window"])
     if report["rows"]:
         from tabulate import tabulate
 
@@ -121,18 +153,34 @@ def _print(report: dict[str, Any]) -> None:
         click.echo(tabulate([_shown(row) for row in report["rows"]], headers="keys", disable_numparse=True))
 
 
+def _print_window(name: str, seen: "Result") -> None:
+    import numpy as np
+
+    from sojourn.trial.window import DURATION_S, JOINING, JOINS_S, bars, windows
+
+    lines = {label: windows(seen, group, WINDOW_PLACES) for label, group in ((name, "mine"), (JOINING, JOINING))}
+    most = float(np.nanmax([value for values in lines.values() for value in values]))
+    width = max(map(len, lines))
+    click.echo(f"\n  The window over {DURATION_S} s, up to {most:.0f} segments; NewReno joins at {JOINS_S} s:")
+    for label, values in lines.items():
+        click.echo(f"  {label:{width}}  {bars(values, most)}")
+
+
 def _verdict(report: dict[str, Any], broken: int) -> str:
+    from sojourn import trial
+
     laws = len(report["laws"])
     if broken:
         return f"{broken} of {laws} laws broken; mend these first."
     rows: list[Row] = report["rows"]
-    shares = {row.beside: row.share for row in rows if row.share is not None}
+    shares = {row.beside: row.share for row in rows if row.share is not None and row.subject == report["name"]}
     if not shares:
-        return f"all {laws} laws hold; its queue beside those of others:"
+        return f"all {laws} laws hold; its queue beside those of others in situations of RFC 7928:"
+    kind = "low priority" if trial.is_low_priority(report["name"]) else "best effort"
     high = max(shares, key=lambda beside: shares[beside])
     low = min(shares, key=lambda beside: shares[beside])
     return (
-        f"all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {100 * shares[low]:.0f} % ({low}) to "
+        f"{kind}, all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {100 * shares[low]:.0f} % ({low}) to "
         f"{100 * shares[high]:.0f} % ({high})."
     )
 

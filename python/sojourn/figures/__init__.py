@@ -4,5 +4,6 @@ from sojourn.figures.controller import controller
 from sojourn.figures.style import save_figure
 from sojourn.figures.timeline import timeline
 from sojourn.figures.utilization import utilization
+from sojourn.figures.window import windows
 
-__all__ = ["controller", "save_figure", "timeline", "utilization"]
+__all__ = ["controller", "save_figure", "timeline", "utilization", "windows"]

@@ -2,11 +2,12 @@
 
     sojourn try mine.py
 
-`laws` checks what has to hold, `compare` measures what is to be judged. Both take the name of a queue discipline or a
-congestion control, built in or a plug-in.
+`laws` checks what has to hold, `compare` measures what is to be judged, and `window` runs a control to look at. All
+take the name of a queue discipline or a congestion control, built in or a plug-in.
 """
 
 from sojourn.trial.comparison import Row, compare
-from sojourn.trial.laws import Law, kind_of, laws
+from sojourn.trial.laws import Law, is_low_priority, kind_of, laws
+from sojourn.trial.window import window
 
-__all__ = ["Law", "Row", "compare", "kind_of", "laws"]
+__all__ = ["Law", "Row", "compare", "is_low_priority", "kind_of", "laws", "window"]

@@ -1,23 +1,39 @@
 """An algorithm beside the usual ones, on the same seeds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn.api import Scenario
 from sojourn.data.statistics import statistic
-from sojourn.trial.laws import CONTROL, droptail, kind_of, lab
+from sojourn.trial.laws import CONTROL, DISCIPLINES, SEEDS, is_low_priority, kind_of, lab
 
-SEEDS = 3
-DISCIPLINES: dict[str, Any] = {
-    "droptail": droptail(100),
-    "red": {"kind": "red", "limit": "100 packets"},
-    "codel": "codel",
-    "pie": "pie",
-    "fq_codel": "fq_codel",
-    "cake": "cake",
-}
 CONTROLS = ("newreno", "cubic", "bbr")
+BEST_KNOWN = {True: "ledbat", False: "cubic"}
+"""The control that one of low priority, and one that is not, is compared with: what hosts use today."""
+_BULK = {"control": "newreno", "flows": 4}
+_PAGES = {"kind": "web", "objects": 10, "size": "20 kB", "think": "2 s"}
+_STEADY = {"traffic": {"kind": "cbr", "rate": "2 Mbit/s", "packet": "1500 B"}}
+SITUATIONS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "5.1 bulk transfers": {"bulk": _BULK},
+    "5.2 one aggressive flow": {"bulk": _BULK, "bbr": {"control": "bbr"}},
+    "5.4 unresponsive traffic": {"bulk": _BULK, "steady": {**_STEADY, "flows": 3}},
+    "5.5 low priority beside it": {"bulk": _BULK, "ledbat": {"control": "ledbat"}},
+    "6.2 base RTTs of 5 and 200 ms": {
+        "near": {"control": "newreno", "rtt": "5 ms"},
+        "far": {"control": "newreno", "rtt": "200 ms"},
+    },
+    "7.2 bursts beside a bulk transfer": {
+        "web": {"control": "newreno", "flows": 4, "traffic": _PAGES},
+        "bulk": {"control": "newreno"},
+        "steady": _STEADY,
+    },
+    "8.2 five times the load for 10 s": {
+        "bulk": _BULK,
+        "crowd": {"control": "newreno", "flows": 16, "start": "12 s", "stop": "22 s"},
+    },
+}
+"""Situations in which RFC 7928 wants a discipline to be judged, by its sections, each shortened to half a minute."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +52,25 @@ class Row:
 
 
 def compare(name: str) -> Iterator[Row]:
-    """Yield a control's shares beside others under six disciplines, or a discipline's queue beside six others'."""
-    if kind_of(name) == CONTROL:
+    """Yield a control's shares beside others under six disciplines, or a discipline's queue in RFC 7928's situations.
+
+    The best known of its kind goes through the same.
+    """
+    yield from _control(name) if kind_of(name) == CONTROL else _discipline(name)
+
+
+def _control(name: str) -> Iterator[Row]:
+    for subject in dict.fromkeys((name, BEST_KNOWN[is_low_priority(name)])):
         for queue, setting in DISCIPLINES.items():
             for other in CONTROLS:
-                groups = {"mine": {"control": name, "flows": 2}, "other": {"control": other, "flows": 2}}
-                yield _row(lab(setting, groups), name, f"{other}, {queue}", share_of="mine")
-        return
-    for control in CONTROLS:
-        groups = {"a": {"control": control, "flows": 4}}
+                groups = {"mine": {"control": subject, "flows": 2}, "other": {"control": other, "flows": 2}}
+                yield _row(lab(setting, groups), subject, f"{other}, {queue}", share_of="mine")
+
+
+def _discipline(name: str) -> Iterator[Row]:
+    for situation, groups in SITUATIONS.items():
         for queue, setting in ({name: name} | DISCIPLINES).items():
-            yield _row(lab(setting, groups), queue, control)
+            yield _row(lab(setting, groups), queue, situation)
 
 
 def _row(lab: Scenario, subject: str, beside: str, *, share_of: str | None = None) -> Row:

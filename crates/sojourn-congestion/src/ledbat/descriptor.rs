@@ -177,5 +177,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     linux: Linux::Absent("Linux has no LEDBAT"),
+    low_priority: true,
     ..Descriptor::PLAIN
 };

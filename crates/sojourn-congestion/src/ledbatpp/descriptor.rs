@@ -78,5 +78,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] }],
     linux: Linux::Absent("Linux has no LEDBAT++"),
+    low_priority: true,
     ..Descriptor::PLAIN
 };

@@ -84,5 +84,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[Preset { name: "libutp", summary: "the library as published", values: &[] }],
     linux: Linux::Program(Form { name: "libutp", module: "", ..Form::PLAIN }),
+    low_priority: true,
     ..Descriptor::PLAIN
 };

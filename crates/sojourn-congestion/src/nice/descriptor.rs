@@ -62,5 +62,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     linux: Linux::Absent("Linux has no TCP Nice"),
+    low_priority: true,
     ..Descriptor::PLAIN
 };

@@ -158,5 +158,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     linux: Linux::Kernel(&[Form { name: "lp", module: "tcp_lp", ..Form::PLAIN }]),
+    low_priority: true,
     ..Descriptor::PLAIN
 };

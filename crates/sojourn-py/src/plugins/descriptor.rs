@@ -42,6 +42,7 @@ pub struct About {
     sources: Vec<String>,
     parameters: Vec<Declared>,
     presets: Vec<NamedSet>,
+    low_priority: bool,
     origin: String,
     content: String,
 }
@@ -89,6 +90,7 @@ pub fn descriptor(about: About) -> PyResult<&'static Descriptor> {
         sources: list(about.sources.into_iter().map(text).collect()),
         parameters,
         presets: list(presets),
+        low_priority: about.low_priority,
         linux: Linux::Absent("it is a plug-in, which no kernel has"),
         origin: Origin::Plugin { from: text(about.origin), content: text(about.content) },
         ..Descriptor::PLAIN

@@ -135,9 +135,13 @@ impl Sender {
     /// The control of connection `number`.
     fn control(&self, number: u32) -> Result<AnyControl, WireError> {
         let stream = Stream::new(self.flow.seed, &format!("flow.{}.control.{number}", self.flow.id));
-        AnyControl::build(&self.control, &self.options.path(), stream).map_err(|error| {
+        let mut control = AnyControl::build(&self.control, &self.options.path(), stream).map_err(|error| {
             WireError::input(format!("flow {}: control.{}: allowed is {}", self.flow.id, error.parameter, error.rule))
-        })
+        })?;
+        if let AnyControl::Custom(custom) = &mut control {
+            custom.belongs_to(format!("flow {}", self.flow.id));
+        }
+        Ok(control)
     }
 
     /// Replaces the connection by a fresh one.

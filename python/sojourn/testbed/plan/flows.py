@@ -84,8 +84,6 @@ class Flow:
             "id": self.id,
             "kind": self.kind,
             "port": self.port,
-            "control": self.control,
-            **({"plugin": self.plugin} if self.plugin else {}),
             "transport": self.table["transport"] if self.kind == "udp" else None,
             "traffic": self.table["traffic"],
             "start_s": self.start_s,
@@ -95,9 +93,18 @@ class Flow:
             "ecn": self.ecn and self.kind != "tcp",
             "seed": random.Random(f"{seed}.{self.id}").getrandbits(63),  # noqa: S311 (no secret)
         }
-        near = {"role": "send" if self.forward else "receive", "local": self.near, "peer": self.far}
-        far = {"role": "receive" if self.forward else "send", "local": self.far, "peer": self.near}
-        return {**both, **near}, {**both, **far}
+        near = self._end(both, self.near, self.far, sends=self.forward)
+        far = self._end(both, self.far, self.near, sends=not self.forward)
+        return near, far
+
+    def _end(self, both: dict[str, Any], local: str, peer: str, *, sends: bool) -> dict[str, Any]:
+        end = {**both, "role": "send" if sends else "receive", "local": local, "peer": peer}
+        if sends and self.plugin:
+            end["plugin"] = self.plugin
+        # The kernel asks its TCP for the control at both ends. Over UDP only the sender has one: the other host need
+        # not know it.
+        end["control"] = self.control if sends or self.kind != "udp" else None
+        return end
 
 
 def code_point(name: str | int) -> int:
