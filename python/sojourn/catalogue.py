@@ -39,6 +39,8 @@ class Entry(TypedDict):
     presets: list[Preset]
     holds: str | None
     class_parameters: list[Parameter]
+    low_priority: bool
+    """Whether it is a congestion control that means to give way to best effort."""
     linux: dict[str, Any]
     origin: dict[str, str] | None
     """Of a plug-in: the file or module it came `from` and a hash of its `content`; None for what is built in."""

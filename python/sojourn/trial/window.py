@@ -14,13 +14,14 @@ JOINING, JOINS_S = "newreno", 20
 DURATION_S = 40
 # The bandwidth-delay product of the lab's 10 Mbit/s and 40 ms.
 BUFFER_PACKETS = 34
+BIN_S = 0.1
 _BARS = "▁▂▃▄▅▆▇█"
 
 
 def window(name: str) -> "Result":
     """Run one flow of a control for 20 s alone and for 20 s beside a NewReno flow, under DropTail."""
     groups = {"mine": {"control": name}, JOINING: {"control": "newreno", "start": f"{JOINS_S} s"}}
-    return lab(droptail(BUFFER_PACKETS), groups, duration=f"{DURATION_S} s", warmup="0 s").run(series=0.1)
+    return lab(droptail(BUFFER_PACKETS), groups, duration=f"{DURATION_S} s", warmup="0 s").run(bin_s=BIN_S)
 
 
 def windows(result: "Result", group: str, places: int) -> "npt.NDArray[np.float64]":
