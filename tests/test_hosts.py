@@ -197,7 +197,9 @@ def test_a_control_of_ones_own_decides_over_udp(tmp_path: Path, fails_at: int) -
     lab = scenario("0.6 s", {"name": "mine", "control": "over-udp", "rtt": "20 ms"})
     with serving(Settings(limits=FEW), port):
         if fails_at:
-            with pytest.raises((TestbedError, sojourn.PluginError), match="over-udp, on_ack, at .* flow 0: .*enough of it"):
+            with pytest.raises(
+                (TestbedError, sojourn.PluginError), match="over-udp, on_ack, at .* flow 0: .*enough of it"
+            ):
                 ask(lab, Peer("127.0.0.1", port))
         else:
             record = json.loads(ask(lab, Peer("127.0.0.1", port)).record())
