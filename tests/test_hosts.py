@@ -198,7 +198,7 @@ def test_a_control_of_ones_own_decides_over_udp(tmp_path: Path, fails_at: int) -
     with serving(Settings(limits=FEW), port):
         if fails_at:
             with pytest.raises(
-                (TestbedError, sojourn.PluginError), match="over-udp, on_ack, at .* flow 0: .*enough of it"
+                (TestbedError, sojourn.PluginError), match=r"over-udp, on_ack, at .* flow 0: .*enough of it"
             ):
                 ask(lab, Peer("127.0.0.1", port))
         else:
