@@ -38,7 +38,7 @@ COLUMNS = {
         "rtt_ms",
         "one_way_delay_ms",
     ],
-    "packets": ["seed", "time_ns", "event", "group", "index", "kind", "seq", "size_bytes", "sojourn_ns"],
+    "packets": ["seed", "time_ns", "event", "group", "index", "kind", "seq", "size_bytes", "ecn", "dscp", "sojourn_ns"],
 }
 
 

@@ -39,7 +39,7 @@ def plan(**tables: Any) -> Plan:
         ({"backend": None}, r"backend: None is no name of a world; there is: sim, fluid, linux, hosts"),
         ({"shaper": "cbq"}, r"shaper: 'cbq'; allowed: 'htb' or 'tbf' or 'device'"),
         ({"backend": "sim", "shaper": "tbf"}, r'shaper needs backend = "linux"; the world here is .sim.'),
-        ({"keep": ["packets"]}, r"the world 'linux' keeps no packets; it keeps: series"),
+        ({"keep": ["transfers"]}, r"the world 'linux' keeps no transfers; it keeps: packets, series"),
         (
             {"axes": {"bottleneck.queue": ["blue"]}},
             r"bottleneck.queue.kind: the Linux kernel cannot have blue",
@@ -68,7 +68,7 @@ def test_a_failing_kernel_stops_the_sweep_and_what_was_done_is_kept(
 ) -> None:
     asked: list[int] = []
 
-    def run(scenario: Any, seeds: list[int], *_rest: Any, how: Any = None, jobs: int) -> Any:
+    def run(scenario: Any, seeds: list[int], *_rest: Any, jobs: int, **_named: Any) -> Any:
         flows = sojourn.Scenario(scenario).groups["tcp"]
         asked.append(flows)
         assert jobs == 1

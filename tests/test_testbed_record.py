@@ -142,7 +142,9 @@ def test_the_tables_have_the_columns_of_every_world(folder: Path) -> None:
     assert columns["departures"].tolist() == [1, 1, 0, 0, 0, 1, 0, 0, 0, 0]
     assert columns["drops"].tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     assert columns["queue_ms"][:2].tolist() == pytest.approx([0, 100])
-    with pytest.raises(ValueError, match="no table is called 'packets'"):
+    with pytest.raises(ValueError, match="no table is called 'transfers'"):
+        LinuxRun(1, seen, "host", 2.5).table("transfers")
+    with pytest.raises(ValueError, match="no packets were kept"):
         LinuxRun(1, seen, "host", 2.5).table("packets")
 
 

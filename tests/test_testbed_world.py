@@ -77,6 +77,24 @@ def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
 
 
 @pytest.mark.testbed
+def test_both_ends_see_what_is_simulated(virtual: str) -> None:
+    """Three trains through a queue with room for ten packets beside the one on the wire: of 15, the last 4 are lost."""
+    train = {"kind": "train", "count": 15, "every": "1 s", "repeat": 3}
+    limit = link("droptail", limit="10 packets")
+    given = scenario(bottleneck=limit, group=[{"name": "train", "rtt": "20 ms", "traffic": train}])
+    seen = []
+    for how in ({"backend": "linux", "kernel": virtual}, {}):
+        rows = given.run(packets=True, series=False, **how).packets.to_pylist()
+        sent, received = ([row for row in rows if row["event"] == event] for event in ("send", "receive"))
+        assert [round(row["time_ns"] / 1e9, 3) for row in sent] == [0] * 15 + [1] * 15 + [2] * 15
+        seen.append(([row["seq"] for row in received], [row["time_ns"] for row in received]))
+    (real, at), (simulated, when) = seen
+    assert real == simulated == [*range(11), *range(15, 26), *range(30, 41)]
+    # HTB hands a packet over when its transmission begins, 6 ms before a wire does.
+    assert np.subtract(when, at) == pytest.approx(6e6, abs=1e6)
+
+
+@pytest.mark.testbed
 @pytest.mark.parametrize("kind", ["cake", "fq_codel"])
 def test_a_connection_keeps_its_queue_over_timeouts(virtual: str, kind: str) -> None:
     # Sender and router are one kernel: a router of its own never sees the hash that a sender draws anew at timeouts.
@@ -189,8 +207,15 @@ def test_without_libutp_nothing_is_started(monkeypatch: pytest.MonkeyPatch, tmp_
     [
         (["--kernel", "uml"], "--kernel needs --backend linux"),
         (["--shaper", "tbf"], "--shaper needs --backend linux"),
-        (["--backend", "linux", "--out", "DIR", "--packets"], "the world 'linux' keeps no packets; it keeps: series"),
-        (["--backend", "linux", "--out", "DIR", "--probes"], "the world 'linux' keeps no probes; it keeps: series"),
+        (
+            ["--backend", "linux", "--out", "DIR", "--transfers"],
+            "the world 'linux' keeps no transfers; it keeps: packets,",
+        ),
+        (["--backend", "linux", "--out", "DIR", "--pcap"], "--pcap writes runs of the world sim; found linux"),
+        (
+            ["--backend", "linux", "--out", "DIR", "--probes"],
+            "the world 'linux' keeps no probes; it keeps: packets, series",
+        ),
         (["--backend", "linux"], "--set group.tcp.transport.preset=linux"),
     ],
 )

@@ -165,7 +165,7 @@ class Scenario:
         series, bin_s
             Whether to keep time series, and the width of their bins in seconds.
         packets
-            Whether to keep one row for each packet at the bottleneck.
+            Whether to keep rows for each packet: at the bottleneck, and where it is sent and received.
         probes
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
         transfers
@@ -259,9 +259,9 @@ def _check_rows(scenario: _native.Scenario, bin_s: float, rows_each: int) -> Non
 
 
 def _check_packets(scenario: _native.Scenario) -> None:
-    """Refuse packet rows that would fill the memory: each full packet that the bottleneck carries makes two."""
+    """Refuse packet rows that would fill the memory: each full packet that the bottleneck carries makes four."""
     (mbps,) = scenario.capacity_mbps(scenario.duration_s)
-    rows = 2 * mbps * 1e6 / 8 / FULL_PACKET_BYTES * scenario.duration_s * scenario.runs
+    rows = 4 * mbps * 1e6 / 8 / FULL_PACKET_BYTES * scenario.duration_s * scenario.runs
     if rows > MAX_PACKET_ROWS:
         message = (
             f"this run has about {rows:.2g} rows of packets; at most {MAX_PACKET_ROWS:.2g}: take a shorter duration"

@@ -126,7 +126,7 @@ class Measured:
 
     @property
     def packets(self) -> "pa.Table":
-        """One row for each packet event at the bottleneck; needs `run(packets=True)`."""
+        """One row for each packet event at the bottleneck and at both ends of a flow; needs `run(packets=True)`."""
         return self.table("packets")
 
     @property

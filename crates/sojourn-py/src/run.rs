@@ -128,6 +128,8 @@ fn packet_columns<'py>(py: Python<'py>, scenario: &Scenario, log: &PacketLog) ->
         coded(py, "kind", rows().map(|row| kind_code(row.packet.body.kind)), KINDS),
         plain(py, "seq", rows().map(|row| u64::from(row.packet.body.number))),
         plain(py, "size_bytes", rows().map(|row| row.packet.bytes)),
+        coded(py, "ecn", rows().map(|row| row.packet.ecn as u8), ECN),
+        plain(py, "dscp", rows().map(|row| row.packet.dscp.number())),
         plain(py, "sojourn_ns", rows().map(|row| row.sojourn.as_nanos())),
     ]
 }
@@ -159,6 +161,9 @@ fn flow_places(scenario: &Scenario) -> Vec<(u32, u32)> {
 }
 
 const KINDS: [&str; 8] = ["data", "ack", "syn", "syn-ack", "datagram", "request", "probe", "echo"];
+
+/// ECN fields in the order of their discriminants.
+const ECN: [&str; 4] = ["not-ect", "ect1", "ect0", "ce"];
 
 fn kind_code(kind: SegmentKind) -> u8 {
     match kind {

@@ -1,8 +1,8 @@
 //! Makes a [`Scenario`] from checked values.
 
 use crate::fields::{Fields, Item, as_rate, as_span};
-use crate::{Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
-use crate::{Pace, Padding, Reach, Sizes, Traffic, Video, Voip, Web};
+use crate::{Bucket, Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
+use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
@@ -42,8 +42,14 @@ fn link(fields: &Fields) -> Link {
         loss: fields.number("loss").expect(CHECKED),
         noise: params("noise"),
         protection: params("protection"),
+        policer: fields.table("policer").map(bucket),
+        shaper: fields.table("shaper").map(bucket),
         queue: params("queue").expect(CHECKED),
     }
+}
+
+fn bucket(fields: &Fields) -> Bucket {
+    Bucket { rate: fields.rate("rate").expect(CHECKED), burst_bytes: fields.bytes("burst").expect(CHECKED) }
 }
 
 fn capacity(fields: &Fields) -> Capacity {
@@ -131,6 +137,7 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
             rate: fields.rate("rate").expect(CHECKED),
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
         },
+        "train" => Traffic::Train(train(fields)),
         "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
         "video" => Traffic::Video(video(fields)),
         "transfers" => Traffic::Transfers {
@@ -141,6 +148,16 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         "padding" | "adaptive-padding" => Traffic::Padding(padding(fields)),
         "web" => Traffic::Web(web(fields, group)),
         other => unreachable!("no traffic is called {other}"),
+    }
+}
+
+fn train(fields: &Fields) -> Train {
+    Train {
+        count: fields.integer("count").expect(CHECKED) as u32,
+        packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
+        spacing: span(fields, "spacing"),
+        every: fields.span("every"),
+        repeat: fields.integer("repeat").map(|trains| trains as u32),
     }
 }
 

@@ -117,6 +117,14 @@ fn link(link: &Link, mut fields: Fields) -> Fields {
         fields.put("jitter", Item::Table(described));
     }
     fields.put("loss", number(link.loss));
+    for (key, bucket) in [("policer", link.policer), ("shaper", link.shaper)] {
+        if let Some(bucket) = bucket {
+            let mut table = new_table(fields.section, key);
+            table.put("rate", rate_item(bucket.rate));
+            table.put("burst", Item::Bytes(bucket.burst_bytes));
+            fields.put(key, Item::Table(table));
+        }
+    }
     fields.put("queue", params(&link.queue));
     fields
 }
@@ -224,6 +232,19 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             let mut fields = kind("cbr");
             fields.put("rate", rate_item(*rate));
             fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
+            fields
+        }
+        Traffic::Train(train) => {
+            let mut fields = kind("train");
+            fields.put("count", integer(u64::from(train.count)));
+            fields.put("packet", Item::Bytes(u64::from(train.packet_bytes)));
+            fields.put("spacing", span(train.spacing));
+            if let Some(every) = train.every {
+                fields.put("every", span(every));
+            }
+            if let Some(repeat) = train.repeat {
+                fields.put("repeat", integer(u64::from(repeat)));
+            }
             fields
         }
         Traffic::Voip(voip) => {

@@ -43,5 +43,5 @@ pub use ready::{Ready, ready};
 pub use reference::reference_markdown;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
-pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Video, Voip, Web};
-pub use types::{Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace};
+pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
+pub use types::{Bucket, Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace};

@@ -95,7 +95,11 @@ fn section(page: &mut String, section: &'static Section, title: &str, done: &mut
 
 fn inner(page: &mut String, key: &'static Key, done: &mut Vec<&'static str>) {
     match &key.form {
-        Form::Table(inner) => section(page, inner, &format!("`[{}]`", inner.name), done),
+        // A policer of one link is like that of another.
+        Form::Table(inner) if !done.contains(&inner.name) => {
+            done.push(inner.name);
+            section(page, inner, &format!("`[{}]`", inner.name), done);
+        }
         Form::Tables(inner) => section(page, inner, &format!("`[[{}]]`", inner.name), done),
         Form::Select(choice) if !done.contains(&key.name) => {
             done.push(key.name);

@@ -26,6 +26,8 @@ pub enum Traffic {
         /// Bytes of a packet on the wire.
         packet_bytes: u32,
     },
+    /// Trains of packets at exact times, whatever happens to them.
+    Train(Train),
     /// One direction of a call.
     Voip(Voip),
     /// Adaptive streaming.
@@ -54,11 +56,27 @@ impl Traffic {
             Traffic::Bulk { .. }
             | Traffic::OnOff { .. }
             | Traffic::Cbr { .. }
+            | Traffic::Train(_)
             | Traffic::Voip(_)
             | Traffic::Video(_)
             | Traffic::Padding(_) => 1,
         }
     }
+}
+
+/// Trains of packets of one size, each packet at its own exact time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Train {
+    /// Packets of a train; at least one.
+    pub count: u32,
+    /// Bytes of a packet on the wire.
+    pub packet_bytes: u32,
+    /// From one packet of a train to the next.
+    pub spacing: Span,
+    /// From the start of a train to that of the next; one train alone where absent.
+    pub every: Option<Span>,
+    /// How many trains there are; trains without end where absent.
+    pub repeat: Option<u32>,
 }
 
 /// Pages of a browser, one after the other.

@@ -46,6 +46,7 @@ impl Link {
     pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
         let rate = self.capacity.mean_rate();
         let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+        let rate = self.shaper.map_or(rate, |shaper| shaper.slowed(rate));
         LinkProperties { rate, delay: self.latency(), packet_bytes }
     }
 
@@ -80,6 +81,7 @@ impl Group {
     pub fn packet_bytes(&self) -> u32 {
         match &self.traffic {
             Traffic::Cbr { packet_bytes, .. } => *packet_bytes,
+            Traffic::Train(train) => train.packet_bytes,
             Traffic::Voip(voip) => voip.packet_bytes(),
             Traffic::Padding(padding) => padding.packet_bytes,
             Traffic::Bulk { .. }
@@ -113,8 +115,28 @@ pub struct Link {
     pub noise: Option<Params>,
     /// What is done against it.
     pub protection: Option<Params>,
+    /// What drops packets beyond its rate before they reach the queue.
+    pub policer: Option<Bucket>,
+    /// What keeps packets in the queue so that no more than its rate leaves.
+    pub shaper: Option<Bucket>,
     /// The queue discipline.
     pub queue: Params,
+}
+
+/// A token bucket, which counts bytes as IP sees them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bucket {
+    /// How fast tokens come.
+    pub rate: Rate,
+    /// How many it holds, in bytes; it is full at the start.
+    pub burst_bytes: u64,
+}
+
+impl Bucket {
+    /// The rate that is left of `rate` in the long run.
+    fn slowed(&self, rate: Rate) -> Rate {
+        if self.rate.bits_per_second() < rate.bits_per_second() { self.rate } else { rate }
+    }
 }
 
 /// How fast a link sends.

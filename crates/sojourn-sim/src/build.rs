@@ -12,16 +12,17 @@ use crate::packets::PacketLog;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
+use crate::tokens::Tokens;
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
-    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Voip,
+    self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
 use sojourn_traffic::voip::Call;
-use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings};
+use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
 use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
@@ -118,9 +119,11 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         "so many connections need more memory than there is"
     );
     let transfers = wanted.transfers.then(Vec::new);
+    let ends = wanted.packets.then(PacketLog::default);
     World {
         now: Time::ZERO,
         events: 0,
+        ends,
         transfers,
         agenda,
         links,
@@ -162,6 +165,8 @@ impl Builder<'_> {
         };
         let mut link = Link::new(direction, queue, service);
         link.framing = spec.framing();
+        link.policer = spec.policer.map(Tokens::new);
+        link.shaper = spec.shaper.map(Tokens::new);
         link.grants = spec.medium().map(Grants::new);
         if let Some(noise) = spec.noise() {
             let random = self.stream(&format!("link.{name}.noise"));
@@ -330,6 +335,10 @@ impl Builder<'_> {
             Traffic::Cbr { rate, packet_bytes } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
+            Traffic::Train(train) => {
+                let trains = Spacing::Trains(Trains::new(train));
+                return Endpoints::Datagrams(Datagrams::new(trains, train.packet_bytes));
+            }
             Traffic::Padding(padding) => return Endpoints::Padding(Box::new(Padding::new(padding))),
             Traffic::Voip(voip) => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes()));
@@ -437,7 +446,9 @@ const DATAGRAM_HEADER_BYTES: u32 = 28;
 /// Header bytes of every packet of `group`.
 pub fn header_bytes(group: &Group, options: &Options) -> u32 {
     match &group.traffic {
-        Traffic::Cbr { packet_bytes, .. } => DATAGRAM_HEADER_BYTES.min(*packet_bytes),
+        Traffic::Cbr { packet_bytes, .. } | Traffic::Train(Train { packet_bytes, .. }) => {
+            DATAGRAM_HEADER_BYTES.min(*packet_bytes)
+        }
         Traffic::Voip(_) => Voip::HEADER_BYTES,
         Traffic::Padding(_) => DATAGRAM_HEADER_BYTES,
         Traffic::Bulk { .. }

@@ -26,6 +26,7 @@ mod series;
 mod session;
 mod summary;
 mod times;
+mod tokens;
 mod world;
 
 pub use build::named_links;

@@ -8,6 +8,7 @@ use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
+use crate::tokens::Tokens;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
@@ -48,6 +49,10 @@ pub struct Link {
     service: Service,
     /// When its packets may be sent, where they wait for grants.
     pub grants: Option<Grants>,
+    /// What drops packets before the queue, where anything does.
+    pub policer: Option<Tokens>,
+    /// What keeps packets in the queue, where anything does.
+    pub shaper: Option<Tokens>,
     /// Impulse noise, where it may do harm.
     pub noise: Option<Box<NoisyWire>>,
     on_wire: Option<Packet>,
@@ -154,6 +159,8 @@ impl Link {
             framing: None,
             service,
             grants: None,
+            policer: None,
+            shaper: None,
             noise: None,
             on_wire: None,
             wire_bytes: 0,
@@ -177,10 +184,16 @@ impl Link {
 
     /// A packet arrives at the queue.
     #[inline]
-    pub fn arrive(&mut self, packet: Packet, flows: &mut [Flow], now: Time) {
+    pub fn arrive(&mut self, mut packet: Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Arrival, &packet, now);
+        }
+        if let Some(policer) = &mut self.policer
+            && !policer.admit(packet.bytes, now)
+        {
+            packet.enqueued = now;
+            return self.police(&packet, flows, now);
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
@@ -190,6 +203,16 @@ impl Link {
             grants.follow(self.queue.packets(), now);
         }
         self.meter.totals.arrivals += 1;
+    }
+
+    /// The policer drops a packet that has arrived: no class of the queue has seen it.
+    fn police(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
+        self.meter.totals.arrivals += 1;
+        self.meter.totals.drops += 1;
+        flows[packet.flow as usize].counts.on_drop(packet);
+        if let Some(log) = &mut self.log {
+            log.add(PacketEvent::Drop, packet, now);
+        }
     }
 
     /// An arrival has been dealt with: what waits now has waited.
@@ -208,6 +231,12 @@ impl Link {
                 return granted;
             }
         }
+        if let Some(shaper) = &mut self.shaper {
+            let free_at = shaper.free_at(now);
+            if free_at > now {
+                return free_at;
+            }
+        }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
         self.on_wire = self.queue.dequeue(now, &mut sink);
@@ -218,6 +247,9 @@ impl Link {
         if let Some(grants) = &mut self.grants {
             grants.take();
             grants.follow(self.queue.packets(), now);
+        }
+        if let Some(shaper) = &mut self.shaper {
+            shaper.spend(packet.bytes, now);
         }
         let sojourn = now.since(packet.enqueued);
         self.meter.departed(sojourn);

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 pub struct Wanted {
     /// Time series with bins of this length.
     pub bin: Option<Span>,
-    /// A row per packet at the bottleneck.
+    /// Rows of packets at the bottleneck and at both ends of their way.
     pub packets: bool,
     /// In the time series, what disciplines and controls show of themselves.
     pub probes: bool,

@@ -3,6 +3,7 @@
 use crate::build::{BOTTLENECK, build};
 use crate::clock::Stopwatch;
 use crate::fuse::Events;
+use crate::packets::PacketLog;
 use crate::runs::{Monitor, Outcome, Stopped, Wanted};
 use crate::series::{Recorder, Series};
 use crate::summary::record;
@@ -91,9 +92,16 @@ impl<S: Borrow<Scenario>> Session<S> {
         Ok(Outcome {
             record,
             series: self.take_series(),
-            packets: self.world.links[BOTTLENECK].log.take(),
+            packets: self.take_packets(),
             transfers: self.world.transfers.take(),
         })
+    }
+
+    /// The rows of packets, where they were wanted.
+    fn take_packets(&mut self) -> Option<PacketLog> {
+        let mut packets = self.world.links[BOTTLENECK].log.take()?;
+        packets.merge(self.world.ends.take()?);
+        Some(packets)
     }
 
     /// Processes events up to `until`, ending bins on the way.

@@ -6,6 +6,7 @@ use crate::build::Dialer;
 use crate::flow::{Endpoints, FIRST_PORT, Flow, Request};
 use crate::line::{LineEnd, Lines};
 use crate::link::Link;
+use crate::packets::PacketLog;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
 use sojourn_core::{Span, Time};
@@ -34,6 +35,8 @@ pub struct World {
     pub entrances: [Option<usize>; 2],
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
+    /// Rows of packets at both ends, where they are wanted.
+    pub ends: Option<PacketLog>,
     /// A row for each transfer, where they are wanted.
     pub transfers: Option<Vec<TransferRow>>,
     /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
@@ -301,11 +304,14 @@ impl World {
     /// The receivers get the packets that have reached them by `last`; their answers travel on in the same places.
     fn answer_all(&mut self, line: usize, last: Time) {
         let LineEnd::Answered(back) = self.lines.end(line) else { return };
-        let World { lines, flows, events, .. } = self;
+        let World { lines, flows, events, ends, .. } = self;
         lines.visit(line, |exit, packet| {
             let arrival = exit - back;
             if arrival <= last && !packet.body.kind.travels_back() {
                 *events += 1;
+                if let Some(log) = ends {
+                    log.add_received(packet, arrival);
+                }
                 packet.body = flows[packet.flow as usize].answer(packet, arrival).ack.expect(AT_ONCE);
             }
             arrival <= last
@@ -321,6 +327,9 @@ impl World {
             return self.on_answer(index, &packet.body);
         }
         self.events += 1;
+        if let Some(log) = &mut self.ends {
+            log.add_received(packet, self.now - back);
+        }
         let arrival = self.flows[index].answer(packet, self.now - back);
         // Read where it was written: what has just been written in pieces must not be moved as a whole.
         self.on_answer(index, arrival.ack.as_ref().expect(AT_ONCE));
@@ -340,6 +349,9 @@ impl World {
     fn deliver(&mut self, packet: Packet) {
         let index = packet.flow as usize;
         self.flows[index].counts.left += 1;
+        if let Some(log) = &mut self.ends {
+            log.add_received(&packet, self.now);
+        }
         if self.flows[index].is_past(&packet) {
             return;
         }
@@ -587,6 +599,9 @@ impl World {
     fn transmit(&mut self, index: usize) {
         while let Some(packet) = self.next_packet(index) {
             let flow = &self.flows[index];
+            if let Some(log) = &mut self.ends {
+                log.add_sent(&packet, self.now);
+            }
             match flow.access {
                 Some(line) => self.enter_line(line, packet, self.now),
                 None => self.enter(flow.direction, packet),

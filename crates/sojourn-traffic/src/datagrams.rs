@@ -1,6 +1,6 @@
-//! Packets at a constant rate, whatever happens to them.
+//! Packets at a constant rate or at exact times, whatever happens to them.
 
-use super::Action;
+use super::{Action, Trains};
 use sojourn_core::{Serializer, Span, Time};
 
 /// A source of packets of one size.
@@ -19,6 +19,8 @@ pub enum Spacing {
     Rate(Serializer),
     /// So much time.
     Every(Span),
+    /// What trains say.
+    Trains(Trains),
 }
 
 impl Datagrams {
@@ -44,7 +46,12 @@ impl Datagrams {
         self.next = match action {
             Action::Nothing => return,
             Action::Pause => Time::NEVER,
-            Action::Endless => now,
+            Action::Endless => {
+                if let Spacing::Trains(trains) = &mut self.spacing {
+                    trains.begin(now);
+                }
+                now
+            }
             Action::Supply { .. } | Action::Connect { .. } | Action::Fetch(_) => {
                 unreachable!("datagrams come at a rate, not in transfers")
             }
@@ -57,11 +64,11 @@ impl Datagrams {
         if self.next > now {
             return None;
         }
-        self.next = now
-            + match &mut self.spacing {
-                Spacing::Rate(serializer) => serializer.transmit(self.packet_bytes),
-                Spacing::Every(span) => *span,
-            };
+        self.next = match &mut self.spacing {
+            Spacing::Rate(serializer) => now + serializer.transmit(self.packet_bytes),
+            Spacing::Every(span) => now + *span,
+            Spacing::Trains(trains) => trains.after_packet(),
+        };
         self.number += 1;
         Some(self.number - 1)
     }

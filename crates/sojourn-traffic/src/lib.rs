@@ -16,6 +16,7 @@ pub mod e_model;
 mod on_off;
 mod padding;
 mod sizes;
+mod train;
 mod transfers;
 pub mod video;
 pub mod voip;
@@ -23,6 +24,7 @@ mod web;
 
 pub use datagrams::{Datagrams, Spacing};
 pub use padding::Padding;
+pub use train::Trains;
 
 use bulk::Bulk;
 use on_off::OnOff;
@@ -178,7 +180,7 @@ pub struct Surroundings {
 fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Stream) -> AnyActivity {
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
-        Traffic::Cbr { .. } | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
+        Traffic::Cbr { .. } | Traffic::Train(_) | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
         Traffic::OnOff { on, off, fresh } => AnyActivity::OnOff(OnOff::new(*on, *off, *fresh, stream("on-off"))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),

@@ -1,4 +1,4 @@
-//! Datagrams that nobody acknowledges: at a constant rate, the packets of a call, or padding.
+//! Datagrams that nobody acknowledges: at a constant rate, in trains, the packets of a call, or padding.
 //!
 //! A datagram carries the plan's token (64 bits) where there is one, its number (32 bits) and when it was sent (64 bits,
 //! nanoseconds of CLOCK_MONOTONIC), little-endian, and zeros up to its size; a shorter one as much of this as fits. A
@@ -22,7 +22,7 @@ use crate::tables;
 use socket2::{Socket, Type};
 use sojourn_core::{Serializer, Span, Time};
 use sojourn_scenario::Traffic;
-use sojourn_traffic::{Action, Application, Datagrams, Padding, Spacing};
+use sojourn_traffic::{Action, Application, Datagrams, Padding, Spacing, Trains};
 use std::io::{Error, ErrorKind};
 use std::net::SocketAddrV4;
 
@@ -42,6 +42,9 @@ impl Source {
         match traffic {
             Traffic::Cbr { rate, packet_bytes } => {
                 Source::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes))
+            }
+            Traffic::Train(train) => {
+                Source::Datagrams(Datagrams::new(Spacing::Trains(Trains::new(train)), train.packet_bytes))
             }
             Traffic::Voip(voip) => Source::Datagrams(Datagrams::new(Spacing::Every(voip.frame), voip.packet_bytes())),
             Traffic::Padding(padding) => Source::Padding(Box::new(Padding::new(padding))),

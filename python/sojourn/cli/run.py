@@ -14,6 +14,7 @@ from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, read
 from sojourn.worlds import Wanted, choose
+from sojourn.worlds.registry import SIM
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
-@click.option("--packets", is_flag=True, help="Add one row for each packet at the bottleneck to --out.")
+@click.option(
+    "--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received."
+)
 @click.option("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
 @click.option("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
@@ -73,6 +76,8 @@ def run(  # noqa: PLR0913 (one for each option)
     _check_places({"--packets": packets, "--pcap": pcap, "--transfers": transfers}, out)
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
+    if pcap and backend != SIM:
+        raise input_error(f"--pcap writes runs of the world {SIM}; found {backend}", key="--pcap", found=backend)
     bin_s = _native.seconds("--bin", bin_text)
     wanted = Wanted(
         bin_s if out is not None or plot is not None else None,

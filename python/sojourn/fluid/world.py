@@ -183,7 +183,7 @@ def model(scenario: Record) -> Model:
     for key in ("reverse", "hop"):
         if key in scenario:
             raise _refused(key, "a further link", "the bottleneck alone")
-    for key in ("framing", "medium", "jitter", "loss", "noise", "protection"):
+    for key in ("framing", "medium", "jitter", "loss", "noise", "protection", "policer", "shaper"):
         if link.get(key):
             raise _refused(f"bottleneck.{key}", link[key], "a link without it")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}

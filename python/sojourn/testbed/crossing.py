@@ -20,6 +20,8 @@ class Crossing:
     source: Any
     """The sender's address as a number."""
     destination: Any
+    tos: Any
+    """The byte with code point and ECN field that a packet came with."""
     capable: Any
     """Whether a packet came as one that can be marked."""
     marked: Any
@@ -38,10 +40,11 @@ class Crossing:
 def crossing(before: Path, after: Path, toward: tuple[int, int]) -> Crossing:
     """Lay the capture before a queue beside the one behind it.
 
-    `toward` holds network and mask of the receivers' addresses: what goes the other way is none of this queue's.
+    `toward` holds network and mask of the receivers' addresses: what goes the other way is none of this queue's. A
+    capture holds one direction of its interface only.
     """
     front, back = (read_capture(path) for path in (before, after))
-    fates = match(_toward(front.only(outgoing=False), toward), _toward(back.only(outgoing=True), toward))
+    fates = match(_toward(front, toward), _toward(back, toward))
     rows = fates.arrived
     entered_s = (rows["time_ns"].astype(np.int64) - front.start_ns) / 1e9
     left_s = np.where(fates.passed, (fates.left_ns - front.start_ns) / 1e9, np.nan)
@@ -51,6 +54,7 @@ def crossing(before: Path, after: Path, toward: tuple[int, int]) -> Crossing:
         rows["bytes"].astype(np.int64),
         rows["source"],
         rows["destination"],
+        rows["tos"],
         (rows["tos"] & ECN_BITS) != 0,
         fates.marked,
         _overtaken(rows, fates.passed),

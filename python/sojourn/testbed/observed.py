@@ -11,7 +11,7 @@ import numpy as np
 from sojourn.record import Record
 from sojourn.testbed.crossing import Crossing, crossing
 from sojourn.testbed.errors import JobError
-from sojourn.testbed.plan import PROBE, Job
+from sojourn.testbed.plan import PROBE, RECEIVED, SENT, Job
 from sojourn.testbed.plan.flows import Flow
 
 NEAR, FAR = "10.0.0.0/9", "10.128.0.0/9"
@@ -26,6 +26,8 @@ class Observed:
     report: Record
     crossings: dict[str, Crossing]
     """What crossed each link's queue."""
+    ends: Crossing | None = None
+    """What crossed the whole path towards the far side, where that was captured."""
 
     @classmethod
     def read(cls, folder: Path, job: Job) -> "Observed":
@@ -42,7 +44,9 @@ class Observed:
             for key, (before, after, side) in _SIDES.items()
             if key in report.queues
         }
-        return cls(job, report, crossings).checked()
+        sent, received = (folder / f"{name}.pkts" for _, _, name in (SENT, RECEIVED))
+        ends = crossing(sent, received, _network(FAR)) if sent.exists() else None
+        return cls(job, report, crossings, ends).checked()
 
     def checked(self) -> "Observed":
         """Return it; raises JobError where a flow did not do what the plan says."""
@@ -121,9 +125,9 @@ class Observed:
         """Return a counter of a link's queue at the start and at the end of each bin."""
         return np.array(self.report.queues[link][name], dtype=np.float64)
 
-    def of(self, flow: Flow) -> Any:
-        """Return which packets at its main link are a flow's data."""
-        at = self._at(flow)
+    def of(self, flow: Flow, at: Crossing | None = None) -> Any:
+        """Return which packets at its main link, or at another place, are a flow's data."""
+        at = self._at(flow) if at is None else at
         return None if at is None else (at.source == _number(flow.source)) & (at.destination == _number(flow.sink))
 
     def main_link(self, flow: Flow) -> str:

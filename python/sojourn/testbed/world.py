@@ -16,6 +16,7 @@ from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.kernels import AUTO, Kernel, choose
 from sojourn.testbed.kernels.job import PLAN
 from sojourn.testbed.observed import Observed
+from sojourn.testbed.packets import packet_rows
 from sojourn.testbed.places import work_folder
 from sojourn.testbed.plan.check import UTP, Fit, fit
 from sojourn.testbed.plan.shaping import Shaper
@@ -49,8 +50,12 @@ class LinuxRun:
         return self._record
 
     def table(self, name: str) -> list[Column]:
-        """Return the columns of table "queue" or "flows", as a simulated run does."""
-        tables: dict[str, Callable[[Observed], list[Column]]] = {"queue": series.queue, "flows": series.flows}
+        """Return the columns of table "queue", "flows" or "packets", as a simulated run does."""
+        tables: dict[str, Callable[[Observed], list[Column]]] = {
+            "queue": series.queue,
+            "flows": series.flows,
+            "packets": packet_rows,
+        }
         if name not in tables:
             raise ValueError(f"no table is called {name!r}")
         return tables[name](self.seen)
@@ -83,8 +88,10 @@ def run(
     progress: Callable[[float], None] | None,
     how: How,
     jobs: int | None = None,
+    *,
+    packets: bool = False,
 ) -> list[LinuxRun]:
-    """Run a scenario on a Linux kernel, once for each seed.
+    """Run a scenario on a Linux kernel, once for each seed; `packets` keeps those that both ends saw.
 
     Raises InputError where the scenario holds something that Linux does not have, TestbedError where the kernel or
     the machine fails.
@@ -94,7 +101,7 @@ def run(
     _check_programs(fit(resolved))
     kernel = _Timed(choose(how.kernel))
     shaping = plan.shaping.How(how.shaper, kernel.virtual_time)
-    planned = [plan.job(resolved, seed, shaping, bin_s=bin_s or DEFAULT_BIN_S) for seed in seeds]
+    planned = [plan.job(resolved, seed, shaping, bin_s=bin_s or DEFAULT_BIN_S, ends=packets) for seed in seeds]
     with work_folder() as place:
         folders = {place / f"seed-{seed}": one for seed, one in zip(seeds, planned, strict=True)}
         for folder, one in folders.items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sojourn import _native
-from sojourn.data.rows import SERIES
+from sojourn.data.rows import PACKETS, SERIES
 from sojourn.worlds.options import option
 from sojourn.worlds.sim import packets
 from sojourn.worlds.world import Progress, Wanted, World
@@ -35,7 +35,7 @@ class Linux(World[LinuxOptions]):
 
     name = "linux"
     summary = "a real Linux kernel: its TCP and its queue disciplines, in namespaces or user-mode Linux"
-    keeps = frozenset({SERIES})
+    keeps = frozenset({SERIES, PACKETS})
     options = LinuxOptions
     parallel = True
 
@@ -64,7 +64,8 @@ class Linux(World[LinuxOptions]):
         """Run a kernel for each seed, as many side by side as there are processors and memory for."""
         from sojourn.testbed import world
 
-        return world.run(scenario, seeds, wanted.bin_s, progress, world.How(options.kernel, options.shaper), jobs=jobs)
+        how = world.How(options.kernel, options.shaper)
+        return world.run(scenario, seeds, wanted.bin_s, progress, how, jobs=jobs, packets=wanted.packets)
 
 
 WORLD = Linux()

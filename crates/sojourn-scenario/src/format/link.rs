@@ -94,6 +94,20 @@ static LINK: Section = Section {
             example: "{ kind = \"interleaving\", delay = \"8 ms\" }",
         },
         Key {
+            name: "policer",
+            form: Form::Table(&POLICER),
+            presence: Presence::Optional("no policer"),
+            description: "what drops, before the queue, packets beyond a rate and a burst",
+            example: "{ rate = \"8 Mbit/s\", burst = \"50 kB\" }",
+        },
+        Key {
+            name: "shaper",
+            form: Form::Table(&SHAPER),
+            presence: Presence::Optional("the link sends whatever its rate allows"),
+            description: "what keeps packets in the queue so that no more than a rate and a burst leaves",
+            example: "{ rate = \"8 Mbit/s\", burst = \"500 kB\" }",
+        },
+        Key {
             name: "queue",
             form: Form::Algorithm(&QUEUES),
             presence: Presence::Default("droptail"),
@@ -103,6 +117,41 @@ static LINK: Section = Section {
     ],
     base: None,
     one_of: &["rate", "trace"],
+};
+
+static POLICER: Section = Section {
+    name: "policer",
+    description: "A token bucket that drops a packet for which it has too few tokens, as tc's `police` does; a packet larger than \
+                  the burst never passes. It is full at the start, and counts bytes as IP sees them.",
+    own: &[BUCKET_RATE, BUCKET_BURST],
+    base: None,
+    one_of: &[],
+};
+
+static SHAPER: Section = Section {
+    name: "shaper",
+    description: "A token bucket that lets packets go, at the link's own rate, while it has tokens; the last one may leave it in debt, \
+                  as with tc's `htb`, since nobody looks into a queue ahead of it. It is full at the start, and counts \
+                  bytes as IP sees them.",
+    own: &[BUCKET_RATE, BUCKET_BURST],
+    base: None,
+    one_of: &[],
+};
+
+const BUCKET_RATE: Key = Key {
+    name: "rate",
+    form: Form::Value(Kind::Rate),
+    presence: Presence::Required,
+    description: "how fast tokens come, and so what passes in the long run",
+    example: "8 Mbit/s",
+};
+
+const BUCKET_BURST: Key = Key {
+    name: "burst",
+    form: Form::Bytes { min: 1, max: 1_000_000_000_000 },
+    presence: Presence::Required,
+    description: "how many bytes of tokens it holds, and so what may pass at once",
+    example: "50 kB",
 };
 
 const fn beside_rate(meaning: &'static str) -> Presence {

@@ -7,10 +7,10 @@ use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
 /// Kinds of traffic that do not respond to congestion, and so have no control.
-pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "voip", "padding", "adaptive-padding"];
+pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "train", "voip", "padding", "adaptive-padding"];
 
 pub(super) static TRAFFIC: Select = Select {
-    kinds: &[&BULK, &ON_OFF, &CBR, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
+    kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
     short: None,
 };
 
@@ -84,6 +84,55 @@ static CBR: Section = Section {
             presence: Presence::Default("1500 B"),
             description: "size of a packet on the wire",
             example: "200 B",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static TRAIN: Section = Section {
+    name: "train",
+    description: "trains of packets of one size at exact times, whatever happens to them, as probes of a path send them; has no \
+                  congestion control",
+    own: &[
+        Key {
+            name: "count",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
+            presence: Presence::Required,
+            description: "packets of a train",
+            example: "6",
+        },
+        Key {
+            name: "packet",
+            form: Form::Bytes { min: 40, max: 65_535 },
+            presence: Presence::Default("1500 B"),
+            description: "size of a packet on the wire",
+            example: "150 B",
+        },
+        Key {
+            name: "spacing",
+            form: Form::Value(MOMENT),
+            presence: Presence::Default("0 s"),
+            description: "from one packet of a train to the next; with zero they are sent back to back",
+            example: "1 ms",
+        },
+        Key {
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_micros(1), max: LONGEST }),
+            presence: Presence::Optional("one train alone"),
+            description: "from the start of a train to that of the next",
+            example: "250 ms",
+        },
+        Key {
+            name: "repeat",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000_000 }),
+            presence: Presence::OptionalBeside {
+                key: "every",
+                meaning: "trains until the flow stops",
+                reason: "a train is repeated at an interval",
+            },
+            description: "how many trains there are",
+            example: "8",
         },
     ],
     base: None,

@@ -1,6 +1,7 @@
 //! Rules of links.
 
 use super::groups::{is_unresponsive, parameter_error, unwise};
+use super::size::slower;
 use super::traffic::steady;
 use super::{access, element_path};
 use crate::build::mean_rate;
@@ -61,11 +62,23 @@ fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_
         reporter.warning(link.origin_of("loss"), &join(path, "loss"), found, "hardly anything gets through");
     }
     access::check(link, path, reporter);
+    policer(link, path, packet_bytes, reporter);
     let Some(chosen) = link.chosen("queue") else { return };
     let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
     let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
+    let rate = link.table("shaper").and_then(|shaper| shaper.rate("rate")).map_or(rate, |shaped| slower(shaped, rate));
     let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes };
     queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
+}
+
+/// A policer whose bucket holds less than a packet passes none of that size.
+fn policer(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_>) {
+    let Some(policer) = link.table("policer") else { return };
+    if let Some(burst) = policer.bytes("burst").filter(|&burst| burst < u64::from(packet_bytes)) {
+        let found = format!("a burst of {burst} B with packets of {packet_bytes} B");
+        let path = join(&join(path, "policer"), "burst");
+        reporter.warning(policer.origin_of("burst"), &path, found, "none of these packets passes");
+    }
 }
 
 /// Builds a discipline once, to see whether its parameters fit together, after all that it holds; `false` where one of

@@ -101,6 +101,7 @@ fn at_once(traffic: &Fields, group: &Fields) -> Option<(&'static str, f64)> {
     }
 }
 
-fn slower(one: Rate, other: Rate) -> Rate {
+/// The lower of two rates.
+pub(super) fn slower(one: Rate, other: Rate) -> Rate {
     if one.bits_per_second() < other.bits_per_second() { one } else { other }
 }

@@ -26,6 +26,12 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
             let packet_bytes = traffic.bytes("packet")? as f64;
             Some(Steady { packet_bytes, per_second: traffic.rate("rate")?.bytes_per_second() / packet_bytes })
         }
+        "train" => {
+            // Of one train alone all packets count, as if it came each second.
+            let every = traffic.span("every").unwrap_or(Span::from_secs(1));
+            let per_second = traffic.integer("count")? as f64 / every.as_secs_f64();
+            Some(Steady { packet_bytes: traffic.bytes("packet")? as f64, per_second })
+        }
         "voip" => {
             let voip = voip(traffic)?;
             Some(Steady { packet_bytes: f64::from(voip.packet_bytes()), per_second: 1.0 / voip.frame.as_secs_f64() })
@@ -73,6 +79,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
                 bounds(traffic, group, &path, reporter);
                 arrivals(scenario, group, traffic, &path, reporter);
             }
+            "train" => trains(traffic, &path, reporter),
             "padding" => bursts(traffic, &path, reporter),
             "web" => bounds(traffic, group, &path, reporter),
             _ => {}
@@ -111,6 +118,21 @@ fn bursts(padding: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         let found = Fault::new(format!("{packets} at {rate} packets/s, which take {length}"));
         let allowed = format!("bursts that end within {every}, when the next one begins");
         reporter.error(padding.origin_of("burst"), &join(path, "burst"), found, allowed);
+    }
+}
+
+/// A train ends before the next begins.
+fn trains(train: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(every), Some(count), Some(spacing)) =
+        (train.span("every"), train.integer("count"), train.span("spacing"))
+    else {
+        return;
+    };
+    let length_s = (count - 1) as f64 * spacing.as_secs_f64();
+    if length_s >= every.as_secs_f64() {
+        let found =
+            Fault::new(format!("\"{every}\" with trains of {count} packets {spacing} apart, {length_s:.6} s long"));
+        reporter.error(train.origin_of("every"), &join(path, "every"), found, "more than a train's length");
     }
 }
 

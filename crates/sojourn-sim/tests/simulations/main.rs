@@ -11,6 +11,7 @@ mod instruments;
 mod ledbat;
 mod links;
 mod padding;
+mod probing;
 mod random;
 mod session;
 mod traffic;

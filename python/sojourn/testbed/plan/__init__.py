@@ -30,8 +30,11 @@ class Job:
     """Links at whose queues nobody stands."""
 
 
-def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1) -> Job:
-    """Plan one run of a resolved scenario; raises InputError where Linux cannot have it."""
+def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1, ends: bool = False) -> Job:
+    """Plan one run of a resolved scenario, with captures at both ends of the path where `ends` asks for them.
+
+    Raises InputError where Linux cannot have it.
+    """
     said = fit(scenario)
     all_flows = flows(scenario, seed, said.how)
     plan = {
@@ -41,7 +44,7 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1)
         "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
         "ip": topology.addresses(list(paths(scenario).values())),
         "tc": _tc(scenario, said, how, all_flows),
-        "endpoints": _endpoints(scenario, seed, all_flows, bin_s),
+        "endpoints": _endpoints(scenario, seed, all_flows, bin_s, ends=ends),
         "watched": _watched(scenario),
         "modules": sorted({*said.modules, "sch_netem", "sch_tbf" if how.shaper == "tbf" else "sch_htb"}),
         "duration_s": seconds(scenario["duration"]),
@@ -71,25 +74,40 @@ def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow])
     }
 
 
-def _endpoints(scenario: Mapping[str, Any], seed: int, all_flows: list[Flow], bin_s: float) -> dict[str, Any]:
+SENT, RECEIVED = ("snd0", "out", "sent"), ("rcv0", "in", "received")
+"""The captures at both ends: device, direction and name."""
+
+
+def _endpoints(
+    scenario: Mapping[str, Any], seed: int, all_flows: list[Flow], bin_s: float, *, ends: bool
+) -> dict[str, Any]:
     run = {"duration_s": seconds(scenario["duration"]), "bin_s": bin_s}
-    ends = [flow.ends(seed) for flow in all_flows]
+    of_flows = [flow.ends(seed) for flow in all_flows]
     peer = probe(next(iter(paths(scenario).values())), scenario)
     ping = {"id": PROBE, "peer": peer, "interval_s": PROBE_INTERVAL_S, "start_s": -BASE_S}
     captures = [("rtr0", "in", "before"), ("rtr1", "out", "after")]
     if "reverse" in scenario:
         captures += [("rtr1", "in", "reverse_before"), ("rtr0", "out", "reverse_after")]
     return {
-        "snd": {**run, "flows": [one for one, _ in ends], "pings": [ping]},
-        "rtr": {
+        "snd": {
             **run,
-            "captures": [
-                {"interface": device, "direction": direction, "file": f"{name}.pkts"}
-                for device, direction, name in captures
-            ],
+            "flows": [one for one, _ in of_flows],
+            "pings": [ping],
+            **({"captures": _captures(SENT)} if ends else {}),
         },
-        "rcv": {**run, "flows": [other for _, other in ends]},
+        "rtr": {**run, "captures": _captures(*captures)},
+        "rcv": {
+            **run,
+            "flows": [other for _, other in of_flows],
+            **({"captures": _captures(RECEIVED)} if ends else {}),
+        },
     }
+
+
+def _captures(*captures: tuple[str, str, str]) -> list[dict[str, str]]:
+    return [
+        {"interface": device, "direction": direction, "file": f"{name}.pkts"} for device, direction, name in captures
+    ]
 
 
 def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:

@@ -13,7 +13,7 @@ from sojourn.testbed.plan.shaping import MOST_DELAYS
 
 _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
-_DATAGRAMS = ("cbr", "voip", "padding")
+_DATAGRAMS = ("cbr", "train", "voip", "padding")
 _UTP_TRAFFIC = ("bulk",)
 _TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "plugins", "bottleneck", "reverse", "hop", "group")
 _LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
