@@ -76,7 +76,17 @@ class _Part:
             pairs = [(cell, found) for cell in cells for found in matching(cell.at, there, other)]
         placed = {key: _for_place(tables.get(key), at) for key in ("paper", "value") if key in tables or key == "paper"}
         asked = Asked({**tables, **placed}, chosen.unit(means), pairs)
-        return cls(cells, asked, said.judge(cells, asked), said.words(asked))
+        judged, words, often = said.judge(cells, asked), said.words(asked), tables.get("often")
+        if often is None:
+            return cls(cells, asked, judged, words)
+        return cls(cells, asked, _places(judged), f"{words}; at more than {100 * often:g} % of the points")
+
+    @property
+    def agrees(self) -> bool:
+        """Return whether it holds at all points, or at as many as `often` asks."""
+        held = sum(one.holds for one in self.judged)
+        often = self.asked.tables.get("often")
+        return held == len(self.judged) if often is None else held > often * len(self.judged)
 
     @property
     def paper(self) -> str:
@@ -116,11 +126,8 @@ def _for_place(given: Any, at: At) -> Any:
 
 def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes) -> Check:
     judged = [one for part in parts for one in part.judged]
-    often = tables.get("often")
-    if often is not None:
-        judged = _places(judged)
     wrong = [one.at for one in judged if not one.holds]
-    agrees = None if not judged else not wrong if often is None else len(judged) - len(wrong) > often * len(judged)
+    agrees = None if not judged else all(part.agrees for part in parts)
     text = str(tables["text"]).format(**{axis: _shown(value) for axis, value in at.items()})
     measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
     if len(judged) > 1:
@@ -134,7 +141,7 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
         measured=measured,
         agrees=agrees,
         note=_reason(tables, wrong, at) if agrees is False else str(tables.get("note", "")),
-        tolerance="; ".join(dict.fromkeys(filter(None, [*(part.tolerance for part in parts), _often_words(often)]))),
+        tolerance="; ".join(dict.fromkeys(part.tolerance for part in parts if part.tolerance)),
         name=", ".join([str(tables.get("name", "")), *map(_shown, at.values() if "name" in tables else [])]),
         held=len(judged) - len(wrong),
         points=len(judged),
@@ -150,10 +157,6 @@ def _places(judged: Sequence[Judged]) -> list[Judged]:
         key = tuple(one.at.items())
         found[key] = min(found.get(key, one), one, key=lambda some: some.margin)
     return list(found.values())
-
-
-def _often_words(often: float | None) -> str:
-    return "" if often is None else f"at more than {100 * often:g} % of the points"
 
 
 def _held(judged: Sequence[Judged], wrong: Sequence[At]) -> str:

@@ -1,5 +1,6 @@
 """Figures as data: lines, bars or points of a study's numbers, in panels, with their 95 % intervals."""
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,9 +23,12 @@ KEYS = (
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
 _MARKERS = "soDv^P*X"
+_STYLES = ("-", "--", ":")
 _WIDTH = 0.8
-_MOST_LETTERS = 40
-"""On an axis of names; where there are more, the names are turned."""
+_MOST_LETTERS = 90
+"""On axes of names side by side, with two for each gap; where there are more, the names are turned."""
+_MOST_DECADES = 2.5
+"""Of a logarithmic axis that has numbers at 2 and 5 too."""
 _WHISKER = ("whislo", "q1", "med", "q3", "whishi")
 
 
@@ -67,10 +71,15 @@ class Panel:
 
     def look(self, name: str) -> dict[str, Any]:
         """Return colour and marker of a value, the same in all figures of the study."""
-        from sojourn.figures.style import family
+        from sojourn.figures.style import FAMILIES, family
 
         position = self.position(name)
-        return {"color": family(position), "marker": _MARKERS[position % len(_MARKERS)], "markersize": 3.5}
+        return {
+            "color": family(position),
+            "linestyle": _STYLES[position // len(FAMILIES) % len(_STYLES)],
+            "marker": _MARKERS[position % len(_MARKERS)],
+            "markersize": 3.5,
+        }
 
     def position(self, name: str) -> int:
         """Return the place of a value on its axis."""
@@ -114,17 +123,19 @@ def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str
 
 
 def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> Iterator[Panel]:
-    """Yield a panel for each entry of `panels`, and of those one for each value of the axis `each`."""
+    """Yield a panel for each entry of `panels`, and of those one for each value of the axes `each`."""
     for given in tables.get("panels", [{}]):
         whole = {**tables, **given}
-        axis = whole.get("each")
-        if not axis:
+        each = [whole["each"]] if isinstance(whole.get("each"), str) else whole.get("each", [])
+        if not each:
             yield Panel(whole, axes, means)
             continue
-        for value in dict.fromkeys(cell.at[axis] for cell in Selection.of({**whole, "steps": []}).cells(means)):
-            named = place({axis: value}, [axis], axes)
-            title = f"{whole['title']}, {named}" if whole.get("title") else named
-            yield Panel({**whole, "where": {**whole.get("where", {}), axis: value}, "title": title}, axes, means)
+        there = [[cell.at[axis] for axis in each] for cell in Selection.of({**whole, "steps": []}).cells(means)]
+        for values in itertools.product(*map(dict.fromkeys, zip(*there, strict=True))):
+            if list(values) in there:
+                at = dict(zip(each, values, strict=True))
+                title = ", ".join(filter(None, [whole.get("title"), place(at, each, axes)]))
+                yield Panel({**whole, "where": {**whole.get("where", {}), **at}, "title": title}, axes, means)
 
 
 def _line(panel: Panel, axes: "Axes") -> None:
@@ -187,8 +198,12 @@ def _tell_places(axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
         return
-    crowded = sum(max(map(len, name.split("\n"))) for name in names) > _MOST_LETTERS
-    axes.set_xticks(range(len(names)), names, rotation=35 if crowded else 0)
+    place_of_axes = axes.get_subplotspec()
+    side_by_side = 1 if place_of_axes is None else place_of_axes.get_gridspec().ncols
+    if sum(2 + max(map(len, name.split("\n"))) for name in names) > _MOST_LETTERS / side_by_side:
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(range(len(names)), names)
 
 
 def _dots(panel: Panel, axes: "Axes") -> None:
@@ -268,6 +283,7 @@ def _points(panel: Panel, axes: "Axes") -> None:
     there = {tuple(cell.at.items()): cell for cell in other.cells(panel.means)}
     most = 0.0
     for name, line in panel.by(across.cells(panel.means)).items():
+        style = "-" if len(line) > 1 and panel.tables.get("joined", True) else "none"
         up = [there[tuple(cell.at.items())].number for cell in line]
         axes.errorbar(
             [cell.number.mean for cell in line],
@@ -275,10 +291,9 @@ def _points(panel: Panel, axes: "Axes") -> None:
             xerr=[cell.number.half for cell in line],
             yerr=[number.half for number in up],
             linewidth=0.6,
-            linestyle="-" if len(line) > 1 and panel.tables.get("joined", True) else "none",
             elinewidth=0.6,
             label=name,
-            **panel.look(name),
+            **panel.look(name) | {"linestyle": style},
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
     least = 1.0 if panel.tables.get("log") else 0.0
@@ -319,7 +334,7 @@ def _finish(panel: Panel, axes: "Axes") -> None:
     elif tables.get("kind", "line") == "line":
         axes.set_ylim(bottom=0)
     if "range" in tables:
-        axes.set_ylim(*tables["range"])
+        (axes.set_xlim if lying else axes.set_ylim)(*tables["range"])
 
 
 def _logarithmic(axes: "Axes", *, lying: bool) -> None:
@@ -329,10 +344,11 @@ def _logarithmic(axes: "Axes", *, lying: bool) -> None:
 
 
 def _tell_powers(axis: "Axis") -> None:
-    """Write plain numbers at 1, 2, 5, 10 of a logarithmic axis."""
+    """Write plain numbers at 1, 2, 5, 10 of a logarithmic axis, or at 1, 10, 100 of a long one."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < low * 10**_MOST_DECADES else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

@@ -26,7 +26,11 @@ KEYS = (
     *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer", "defaults"),
     *("sets", "units", "axes", "sweep", "item"),
 )
-ITEM_KEYS = ("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "figure", "needs_kernel")
+ITEM_KEYS = (
+    *("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "shown", "figure"),
+    "needs_kernel",
+)
+SHOWN = {"relation": "shown"}
 _SET = "@"
 
 
@@ -174,8 +178,9 @@ class StudyFolder:
         return list(found)
 
     def claims(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the claims of an item, with what study and item say for all of them."""
-        return self._completed(item, "claim", claims.KEYS)
+        """Return the claims of an item, then what it only shows, with what study and item say for all of them."""
+        shown = [{**one, **SHOWN} for one in self._completed(item, "shown", claims.KEYS)]
+        return [*self._completed(item, "claim", claims.KEYS), *shown]
 
     def figures(self, item: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the figures of an item in the same way."""

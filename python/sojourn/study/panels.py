@@ -41,9 +41,14 @@ def panels(
                 list(handles.values()),
                 list(handles),
                 loc="outside lower center",
-                ncols=min(len(handles), _MOST_IN_A_ROW),
+                ncols=min(len(handles), _MOST_IN_A_ROW, int(PAGE_WIDTH_IN / _entry_in(max(map(len, handles))))),
             )
     return figure
+
+
+def _entry_in(letters: int) -> float:
+    """Return about how wide an entry of the legend is."""
+    return 0.5 + 0.06 * letters
 
 
 def half(axes: "Axes") -> None:
