@@ -272,6 +272,24 @@ def test_whiskers_and_tables_show_every_number() -> None:
     assert axes.get_xticklabels()[0].get_text() == "DropTail\n1 Mbit/s"
 
 
+def test_panels_may_be_those_of_several_axes() -> None:
+    tables = {"name": "one", "caption": "", "kind": "dots", "sweep": "grid", "metric": ["share"], "x": "metric"}
+    drawn = draw({**tables, "each": ["rate", "queue"], "columns": 2, "group": "tcp"}, means(), AXES)
+    named = [axes.get_title() for axes in drawn.axes]
+    assert named == ["1 Mbit/s, DropTail", "1 Mbit/s, RED", "10 Mbit/s, DropTail", "10 Mbit/s, RED"]
+
+
+def test_values_are_shown_after_the_claims(tmp_path: Path) -> None:
+    place = make(tmp_path / "mine")
+    text = place.read_text(encoding="utf-8").replace(
+        "found = [", 'shown = [{ text = "shares", sweep = "capacity", metric = "share" }]\nfound = ['
+    )
+    place.write_text(text, encoding="utf-8")
+    study = StudyFolder.load(tmp_path / "mine")
+    claims = study.claims(study.tables["item"][0])
+    assert [one["relation"] for one in claims] == ["below", "at most", "shown"]
+
+
 def test_panels_may_stand_in_several_rows() -> None:
     tables = {"name": "one", "caption": "", "sweep": "grid", "metric": "share", "x": "rate", "each": "queue"}
     whole = draw({**tables, "columns": 1, "logx": True, "group": "tcp"}, means(), AXES)
