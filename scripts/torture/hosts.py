@@ -1,23 +1,38 @@
-"""Kill -9 while two hosts run: the asking side, the agent, or any process of theirs, up to after the end."""
+"""Two hosts: kill -9 of the asking side, the agent, or any process of theirs, and the same run once more."""
 
-import os
-import random
-import signal
-import subprocess
-import sys
+import shutil
 import time
-from contextlib import ExitStack, suppress
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scripts.torture import place
+from scripts.torture.killing import (
+    chance,
+    command,
+    differences,
+    form,
+    kill,
+    start,
+    temporary,
+    unended,
+    usual_s,
+    whole,
+)
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
 
 LAB = """
 name = "torture"
 duration = "1 s"
 [bottleneck]
 rate = "1 Mbit/s"
-queue = {kind = "droptail", limit = "50 packets"}
+queue = {kind = "droptail", preset = "linux", limit = "50 packets"}
 [reverse]
 rate = "1 Mbit/s"
-queue = {kind = "droptail", limit = "50 packets"}
+queue = {kind = "droptail", preset = "linux", limit = "50 packets"}
 [[group]]
 name = "background"
 control = "ledbat"
@@ -28,75 +43,62 @@ control = "ledbat"
 rtt = "20 ms"
 direction = "reverse"
 """
-_PORT = 21_340
-_LONGEST_S = 8.0
-_PATIENCE_S = 60.0
+_LOOPBACK, _PORT = "127.0.0.1", 21_340
+_SECRET = "a secret of the two hosts"  # noqa: S105 (of a test)
 
 
 def torture(point: float, folder: Path) -> list[str]:
-    """Kill one process of a run at a part of its usual duration; return what is wrong afterwards."""
-    place = folder / f"{point:.4f}"
-    place.mkdir()
-    with ExitStack() as undo:
-        problem = _point(place, _LONGEST_S * point, random.Random(point), undo)  # noqa: S311 (which process is no secret)
-    return [] if problem is None else [problem]
-
-
-def _point(folder: Path, after_s: float, chance: random.Random, undo: ExitStack) -> str | None:
-    (folder / "tmp").mkdir()
+    """Kill one process of a run over loopback, the agent's ones too, and run it again."""
     (folder / "lab.toml").write_text(LAB, encoding="utf-8")
-    agent = _start(folder, undo, "agent", "--port", str(_PORT))
-    if agent.stderr is None or "listening" not in agent.stderr.readline():
-        return "the agent does not start"
-    asking = _start(folder, undo, "run", "lab.toml", *_to())
-    time.sleep(after_s)
-    victims = sorted(_processes(folder))
-    if victims:
-        with suppress(ProcessLookupError):
-            os.kill(chance.choice(victims), signal.SIGKILL)
-    # Whichever it was, the run ends by itself, well or not, and the agent is there unless it was the one.
+    words = asking(_LOOPBACK)
+    with agent(_LOOPBACK, folder):
+        took_s = usual_s((*words, "--out", "whole"), folder)
+    with agent(_LOOPBACK, folder) as process:
+        run = start([*words, "--out", "killed"], folder)
+        time.sleep(point * took_s)
+        kill([chance(point).choice(sorted(place.processes()))])
+        wrong = unended(run)
+        # An agent whose peer was killed is there for the next one.
+        spare = [process.pid] if process.poll() is None else []
+        wrong += place.left(folder / "none", spare=spare)
+        if spare:
+            wrong += _again(words, folder)
+    wrong += place.left(temporary(folder))
+    if not spare:
+        with agent(_LOOPBACK, folder):
+            wrong += _again(words, folder)
+        wrong += place.left(temporary(folder))
+    return wrong
+
+
+def _again(words: list[str], folder: Path) -> list[str]:
+    """Run it again; what is there of the killed run is replaced."""
+    killed = folder / "killed"
+    wrong = differences(form(folder / "whole"), form(killed)) if killed.exists() else []
+    wrong += whole([*words, "--out", "killed", "--force"], folder)
+    wrong += differences(form(folder / "whole"), form(killed)) if killed.exists() else ["there is no result"]
+    shutil.rmtree(killed, ignore_errors=True)
+    return wrong
+
+
+def asking(address: str, *more: str, network: str | None = None) -> list[str]:
+    """Return the words of a run with the agent at an address."""
+    to = ("--backend", "hosts", "--peer", f"{address}:{_PORT}", "--secret-file", "secret")
+    return command("run", "lab.toml", *to, *more, network=network)
+
+
+@contextmanager
+def agent(address: str, folder: Path, network: str | None = None) -> "Iterator[subprocess.Popen[str]]":
+    """Have an agent, unless somebody kills it."""
+    secret = folder / "secret"
+    secret.write_text(_SECRET, encoding="utf-8")
+    secret.chmod(0o600)
+    words = ("agent", "--listen", address, "--port", _PORT, "--secret-file", "secret")
+    process = start(command(*words, network=network), folder)
     try:
-        asking.communicate(timeout=_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        return "the asking side goes on"
-    if agent.poll() is None:
-        again = _start(folder, undo, "run", "lab.toml", *_to())
-        _, told = again.communicate(timeout=_PATIENCE_S)
-        if again.returncode:
-            return f"the next run fails: {told.strip()}"
-        agent.terminate()
-    agent.communicate(timeout=_PATIENCE_S)
-    until = time.monotonic() + _PATIENCE_S
-    while (left := _processes(folder) or list((folder / "tmp").iterdir())) and time.monotonic() < until:
-        time.sleep(0.05)
-    return f"left: {left}" if left else None
-
-
-def _to() -> tuple[str, ...]:
-    return ("--backend", "hosts", "--peer", f"127.0.0.1:{_PORT}", "--json")
-
-
-def _start(folder: Path, undo: ExitStack, *words: str) -> "subprocess.Popen[str]":
-    environment = {**os.environ, "TMPDIR": str(folder / "tmp")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "sojourn", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-        cwd=folder,
-    )
-    undo.callback(process.communicate)
-    undo.callback(process.kill)
-    return process
-
-
-def _processes(folder: Path) -> list[int]:
-    """Return all processes that have this folder for their temporary files."""
-    mark, found = f"TMPDIR={folder / 'tmp'}\0".encode(), []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            with suppress(OSError):
-                if mark in (entry / "environ").read_bytes() and (entry / "cmdline").read_bytes():
-                    found.append(int(entry.name))
-    return found
+        if process.stderr is None or "listening" not in (said := process.stderr.readline()):
+            raise RuntimeError(f"the agent does not start: {said}")
+        yield process
+    finally:
+        process.terminate()
+        process.communicate()

@@ -1,48 +1,74 @@
-"""A run on a kernel that is killed leaves no process and no folder, and the next one has a whole result."""
+"""Kernels: a sweep in virtual time goes on with the same bytes; a run in real time with a result of the same form."""
 
 import functools
-import os
 import shutil
 from pathlib import Path
 
-from scripts.torture.killing import command, duration_s, kill
+from scripts.torture import place
+from scripts.torture.killing import FailedError, command, differences, form, kill_one, temporary, usual_s, whole
+from scripts.torture.sweep import torture_sweep
 
-from sojourn.testbed.errors import TestbedError
-from sojourn.testbed.kernels import choose
+from sojourn.testbed.kernels import kernels
+
+# A sweep takes the best kernel that there is, which is the one in virtual time.
+_VIRTUAL = "uml-virtual"
+_REAL = ("host", "uml")
+_SETTINGS = {
+    "duration": '"2 s"',
+    "bottleneck.queue": '{ kind = "droptail", preset = "linux", limit = "50 packets" }',
+    "group.download.control.preset": '"linux"',
+    "group.download.transport.preset": '"linux"',
+}
+SWEEP = f"""
+base = "first"
+backend = "linux"
+keep = ["series"]
+set = {{ {", ".join(f'"{key}" = {value}' for key, value in _SETTINGS.items())} }}
+
+[axes]
+"bottleneck.rate" = ["1 Mbit/s", "2 Mbit/s", "4 Mbit/s"]
+"""
 
 
-def _words(folder: Path) -> list[str]:
-    settings = ["duration=2 s", "group.download.control.preset=linux", "group.download.transport.preset=linux"]
-    sets = [word for one in settings for word in ("--set", one)]
-    return command("run", "first", *sets, "--backend", "linux", "--out", folder / "result", "--force")
+def torture_virtual(point: float, folder: Path) -> list[str]:
+    """Kill a sweep on a kernel whose time is virtual, and let it go on."""
+    return torture_sweep(SWEEP, point, folder) if _there(_VIRTUAL) else []
+
+
+def torture_real(point: float, folder: Path) -> list[str]:
+    """Kill a run on a kernel whose time is real, and run it again."""
+    found = _real(folder)
+    if found is None:
+        return []
+    words, took_s = found
+    wrong = kill_one([*words, "--out", "killed"], folder, point * took_s, point)
+    wrong += place.left(folder / "none")
+    killed = folder / "killed"
+    if killed.exists():
+        wrong += differences(form(folder / "whole"), form(killed))
+    wrong += whole([*words, "--out", "killed", "--force"], folder)
+    wrong += place.left(temporary(folder))
+    wrong += differences(form(folder / "whole"), form(killed))
+    shutil.rmtree(killed, ignore_errors=True)
+    return wrong
 
 
 @functools.cache
-def _usual_s(folder: Path) -> float | None:
-    """Return how long a run takes; None where there is no kernel to run on."""
-    try:
-        choose("auto")
-    except TestbedError as error:
-        print(f"kernel: left out: {error}")
-        return None
-    os.environ["TMPDIR"] = str(_place(folder))
-    return duration_s(_words(folder))
+def _real(folder: Path) -> tuple[list[str], float] | None:
+    """Return the run on the first kernel that can do it, and how long it takes."""
+    sets = [word for key, value in _SETTINGS.items() for word in ("--set", f"{key}={value}")]
+    for kernel in filter(_there, _REAL):
+        words = command("run", "first", *sets, "--backend", "linux", "--kernel", kernel)
+        try:
+            return words, usual_s((*words, "--out", "whole"), folder)
+        except FailedError as error:
+            print(f"kernel {kernel}: left out: {error}")
+    return None
 
 
-def _place(folder: Path) -> Path:
-    place = folder / "temporary"
-    place.mkdir(exist_ok=True)
-    return place
-
-
-def torture(point: float, folder: Path) -> list[str]:
-    """Kill a run once; its folder of temporary files is empty afterwards, and its result whole or not there."""
-    usual_s = _usual_s(folder)
-    if usual_s is None:
-        return []
-    shutil.rmtree(folder / "result", ignore_errors=True)
-    wrong = kill(_words(folder), point * usual_s, "kernel", {"TMPDIR": str(_place(folder))})
-    wrong += [f"{path.name} is left" for path in _place(folder).iterdir()]
-    if (folder / "result").exists() and not (folder / "result" / "record.json").exists():
-        wrong.append("the result is half there")
-    return wrong
+@functools.cache
+def _there(name: str) -> bool:
+    lacks = kernels()[name].missing()
+    if lacks:
+        print(f"kernel {name}: left out: {', '.join(one.what for one in lacks)} is missing")
+    return not lacks

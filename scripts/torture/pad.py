@@ -1,11 +1,13 @@
-"""Padding that is killed sends nothing more, and leaves no half-written file."""
+"""Padding that is killed sends nothing more and leaves no half-written file; the next session is a whole one."""
 
+import json
 import socket
 import threading
 import time
 from pathlib import Path
 
-from scripts.torture.killing import command, kill
+from scripts.torture import place
+from scripts.torture.killing import command, kill_one, temporary, whole
 
 _DURATION_S = 4.0
 _BEGINNING_S = 1.0
@@ -30,15 +32,23 @@ class _Echo:
 
 
 def torture(point: float, folder: Path) -> list[str]:
-    """Kill a session once."""
+    """Kill a session once, and have a short one afterwards."""
     echo, data = _Echo(), folder / "data.json"
-    times = ("--duration", f"{_DURATION_S} s", "--before", "1 s")
-    words = command("pad", "127.0.0.1", "--udp-echo", echo.port, *times, "--data", data)
-    wrong = kill(words, _BEGINNING_S + point * _DURATION_S, "pad")
+    words = command("pad", "127.0.0.1", "--udp-echo", echo.port, "--before", "1 s", "--data", "data.json")
+    wrong = kill_one([*words, "--duration", f"{_DURATION_S} s"], folder, _BEGINNING_S + point * _DURATION_S, point)
     time.sleep(_ON_ITS_WAY_S)
     answered = echo.answered
     time.sleep(_WATCHED_S)
     if echo.answered != answered:
         wrong.append(f"{echo.answered - answered} datagrams came after the end")
-    wrong += [f"{path.name} is left" for path in folder.iterdir()]
-    return wrong
+    wrong += place.left(temporary(folder))
+    # One that ended before it was to be killed has written all.
+    if data.exists():
+        json.loads(data.read_bytes())
+        data.unlink()
+    wrong += whole([*words, "--duration", "2 s"], folder)
+    if not data.exists() or echo.answered == answered:
+        return [*wrong, "the next session does nothing"]
+    json.loads(data.read_bytes())
+    data.unlink()
+    return wrong + place.left(temporary(folder))

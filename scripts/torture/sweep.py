@@ -1,10 +1,10 @@
 """A sweep that is killed goes on with the same command, and has the bytes of one that was not."""
 
-import functools
 import shutil
 from pathlib import Path
 
-from scripts.torture.killing import command, content, duration_s, kill
+from scripts.torture import place
+from scripts.torture.killing import command, content, differences, kill_one, temporary, usual_s, whole
 
 SWEEP = """
 base = "first"
@@ -17,22 +17,21 @@ set = { duration = "20 s" }
 """
 
 
-@functools.cache
-def _whole(folder: Path) -> tuple[dict[str, bytes], float]:
-    (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
-    took_s = duration_s(command("sweep", folder / "sweep.toml", "--out", folder / "whole"))
-    return content(folder / "whole"), took_s
-
-
 def torture(point: float, folder: Path) -> list[str]:
+    """Kill a sweep in the simulator once, and let it go on."""
+    return torture_sweep(SWEEP, point, folder)
+
+
+def torture_sweep(text: str, point: float, folder: Path) -> list[str]:
     """Kill a sweep once, and let it go on."""
-    expected, took_s = _whole(folder)
-    words = command("sweep", folder / "sweep.toml", "--out", folder / "killed")
-    left = kill(words, point * took_s, "sweep")
-    duration_s(words)
-    found = content(folder / "killed")
-    shutil.rmtree(folder / "killed")
-    return [
-        *left,
-        *(f"{name} differs" for name in sorted(expected.keys() | found) if expected.get(name) != found.get(name)),
-    ]
+    (folder / "sweep.toml").write_text(text, encoding="utf-8")
+    took_s = usual_s(tuple(command("sweep", "sweep.toml", "--out", "whole")), folder)
+    words = command("sweep", "sweep.toml", "--out", "killed")
+    wrong = kill_one(words, folder, point * took_s, point)
+    # A killed kernel's folder is removed by the next kernel run at the latest.
+    wrong += place.left(folder / "none")
+    wrong += whole(words, folder)
+    wrong += place.left(temporary(folder))
+    wrong += differences(content(folder / "whole"), content(folder / "killed"))
+    shutil.rmtree(folder / "killed", ignore_errors=True)
+    return wrong
