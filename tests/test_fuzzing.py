@@ -1,9 +1,11 @@
 """What reads files, on any bytes: refused in words, or read as something that can be used.
 
-The parsers of the Rust side have bodies of their own in crates/sojourn-fuzz, and what the hosts say to each other is in
-test_hosts_protocol.
+The parsers of the Rust side have bodies of their own in crates/sojourn-fuzz. Those of the Python side are in
+fuzz_targets; here they are led through the seeds in fuzz/corpus and through damaged copies of these. What the hosts say
+to each other, step by step, is in test_hosts_protocol.
 """
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,71 @@ import pytest
 from benchmarks.kernel import recording
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import fuzz_targets
 from tests.conftest import SMALL
 
 from sojourn import InputError, Plan
 from sojourn.testbed.captures import HEADER_BYTES, MAGIC, ROW, CaptureError, match, read_capture
 
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+
+
+SEEDS = [
+    pytest.param(target, file, id=f"{target}-{file.name}")
+    for target in fuzz_targets.TARGETS
+    for folder in fuzz_targets.corpora(target)
+    for file in sorted(folder.iterdir())
+]
+
+
+def test_every_target_has_seeds_of_which_one_is_sound() -> None:
+    for target in fuzz_targets.TARGETS:
+        names = [file.name for folder in fuzz_targets.corpora(target) for file in folder.iterdir()]
+        assert "sound" in names, target
+        assert len(names) > 5, target
+
+
+@pytest.mark.parametrize(("target", "file"), SEEDS)
+def test_a_seed_is_refused_or_can_be_used(target: str, file: Path) -> None:
+    fuzz_targets.TARGETS[target](file.read_bytes())
+
+
+@pytest.mark.parametrize("target", fuzz_targets.TARGETS)
+def test_a_sound_seed_can_be_used(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bodies take sound bytes: else all that they try would be refused, and nothing tested."""
+
+    def use(use: Callable[[], Any], *_refusals: type[Exception]) -> None:
+        use()
+
+    monkeypatch.setattr(fuzz_targets, "_tried", use)
+    fuzz_targets.TARGETS[target](fuzz_targets.corpora(target)[0].joinpath("sound").read_bytes())
+
+
+@pytest.mark.parametrize("target", fuzz_targets.TARGETS)
+def test_damaged_seeds_are_refused_or_can_be_used(target: str) -> None:
+    chance = random.Random(target)
+    seeds = [file.read_bytes() for folder in fuzz_targets.corpora(target) for file in sorted(folder.iterdir())]
+    # As a rule the sound one: of others little is read.
+    seeds += [fuzz_targets.corpora(target)[0].joinpath("sound").read_bytes()] * len(seeds)
+    for _ in range(40):
+        fuzz_targets.TARGETS[target](damaged(chance.choice(seeds), chance))
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Change, drop or repeat a few bytes, or put others in."""
+    found = bytearray(data or b"x")
+    for _ in range(chance.randint(1, 4)):
+        place = chance.randrange(len(found) or 1)
+        match chance.randrange(4):
+            case 0:
+                found[place : place + 1] = bytes([chance.randrange(256)])
+            case 1:
+                del found[place : place + chance.randint(1, 9)]
+            case 2:
+                found[place:place] = found[place : place + chance.randint(1, 99)]
+            case _:
+                found[place:place] = chance.choice([b"{}", b"[]", b'"', b"1e999", b"-", b"null", b"[" * 2000, b"../"])
+    return bytes(found)
 
 
 def _tried(read: Callable[[Path], Any], file: Path, refusal: type[Exception]) -> tuple[Any, str]:

@@ -183,6 +183,13 @@ def test_what_goes_beyond_the_limits_is_refused(flows: list[Any], keys: dict[str
         admit(*flows, **keys)
 
 
+@pytest.mark.parametrize("rate", ["1e999 Mbit/s", "-5 Mbit/s", "0 bit/s", "5 B", "x"])
+def test_a_rate_that_is_none_is_told(rate: str) -> None:
+    # An infinite one ended the agent's session without a word; one below zero left others more than the limit.
+    with pytest.raises(ProtocolError, match="traffic has no rate"):
+        admit(cbr(rate), flow(direction="reverse"))
+
+
 def test_what_is_received_and_what_is_allowed_goes() -> None:
     tcp = flow(kind="tcp", control="cubic")
     assert admit(tcp)["flows"][0]["control"] == "cubic"

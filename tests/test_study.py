@@ -465,6 +465,25 @@ def test_a_wrong_study_says_where(wrong: tuple[str, str], said: str, tmp_path: P
     assert said in done.err
 
 
+def test_a_study_writes_only_where_the_command_says(tmp_path: Path, command: Command) -> None:
+    """Names of items, figures and sweeps become names of files: none may lead elsewhere."""
+    make(tmp_path / "in" / "mine")
+    file = tmp_path / "in" / "mine" / "study.toml"
+    sound = file.read_text(encoding="utf-8")
+    for wrong in (
+        sound.replace('name = "priority"', 'name = "../../../priority"'),
+        sound.replace('name = "share"', 'name = "../../../../share"'),
+        sound.replace("[sweep.capacity]", '[sweep.capacity]\nname = "../../../capacity"'),
+        sound.replace("[sweep.capacity]", '[sweep."../../../capacity"]'),
+    ):
+        assert wrong != sound
+        file.write_text(wrong.replace("20 s", "0.2 s"), encoding="utf-8")
+        done = command("study", "run", file.parent, "--out", tmp_path / "in" / "out" / "results")
+        assert done.code == 2
+        assert "allowed: a name of letters, digits" in done.err
+        assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
 def test_what_is_no_study_is_refused(tmp_path: Path, command: Command) -> None:
     done = command("paper", str(tmp_path), "--out", tmp_path / "out")
     assert done.code == 2

@@ -377,10 +377,12 @@ def read_parquet(
     where: Mapping[str, Any] | None = None,
     *,
     needs: Sequence[str] = (),
+    lists: Sequence[str] = (),
 ) -> "pa.Table":
     """Return the rows of some Parquet files, one after the other.
 
-    Only the `columns` named are read, and only rows that hold certain values are kept. Raises InputError for a file
+    Only the `columns` named are read, and only rows that hold certain values are kept; those in `lists` may hold lists
+    of single values. Raises InputError for a file
     that is none, lacks a column of these or of `needs`, or unpacks to more than memory can be expected to hold:
     `MAX_FILE_CELLS` in a file, `MAX_TABLE_CELLS` in all where every row is kept, `MAX_TEXT_BYTES` in a column of texts.
     """
@@ -388,7 +390,7 @@ def read_parquet(
 
     cells, tables = 0, []
     for file in files:
-        table, read = _parquet_table(file, columns, where, needs)
+        table, read = _parquet_table(file, columns, where, needs, lists)
         cells = read if where else cells + read
         _check_cells(file, cells, MAX_TABLE_CELLS)
         tables.append(table)
@@ -399,7 +401,11 @@ def read_parquet(
 
 
 def _parquet_table(
-    file: Path, columns: Sequence[str] | None, where: Mapping[str, Any] | None, needs: Sequence[str]
+    file: Path,
+    columns: Sequence[str] | None,
+    where: Mapping[str, Any] | None,
+    needs: Sequence[str],
+    lists: Sequence[str],
 ) -> "tuple[pa.Table, int]":
     """Return what is wanted of one file, and how many cells were unpacked for it."""
     import pyarrow as pa
@@ -411,7 +417,7 @@ def _parquet_table(
         with _bounded_memory(), pq.ParquetFile(file, thrift_string_size_limit=_MAX_FOOTER_BYTES) as opened:
             schema, rows = opened.schema_arrow, opened.metadata.num_rows
         wanted = schema.names if columns is None else list(dict.fromkeys([*columns, *(where or ())]))
-        _check_columns(file, schema, dict.fromkeys([*needs, *wanted]))
+        _check_columns(file, schema, dict.fromkeys([*needs, *wanted]), lists)
         _check_cells(file, rows * len(wanted), MAX_FILE_CELLS)
         # As dictionaries, however often a long text occurs it is in memory once, until its length is known.
         texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
@@ -451,14 +457,16 @@ def _bounded_memory(cells: int = 0) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def _check_columns(file: Path, schema: "pa.Schema", wanted: Iterable[str]) -> None:
+def _check_columns(file: Path, schema: "pa.Schema", wanted: Iterable[str], lists: Sequence[str]) -> None:
     import pyarrow as pa
 
     for name in wanted:
         if schema.names.count(name) != 1:
             message = f"has no column {name!r}" if name not in schema.names else f"has several columns {name!r}"
             raise input_error(message, file=str(file), found=name)
-        if pa.types.is_nested(schema.field(name).type):
+        kind = schema.field(name).type
+        plain = kind.value_type if name in lists and pa.types.is_list(kind) else kind
+        if pa.types.is_nested(plain):
             raise input_error(f"has lists or tables in column {shown(name)}; allowed: single values", file=str(file))
 
 

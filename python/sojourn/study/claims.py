@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.reading import input_error, unknown_name
+from sojourn.reading import input_error, shown, unknown_name
 from sojourn.study.means import At, Cell, Means, is_in
 from sojourn.study.model import Check
 from sojourn.study.relations import Asked, Judged, relation
 from sojourn.study.select import GROUP, METRIC, SWEEP, Selection, matching
 from sojourn.study.units import Unit
+from sojourn.study.words import fill
 
 KEYS = (
     *("name", "text", "each", "paper", "says", "why", "note", "parts", "main"),
@@ -99,7 +100,7 @@ class _Part:
         unit, here = self.asked.unit, _words(self.cells, self.asked.unit, axes)
         there = list({id(other): other for _, other in self.asked.pairs}.values())
         text = f"{here} against {_words(there, unit, axes)}" if there else here
-        return str(self.asked.tables.get("measured", "{}")).format(f"{text} {unit.name}".strip())
+        return str(self.asked.tables.get("measured", "{}")).replace("{}", f"{text} {unit.name}".strip())
 
 
 def _at_place(tables: Mapping[str, Any], at: At) -> dict[str, Any]:
@@ -128,7 +129,10 @@ def _check(tables: Mapping[str, Any], at: At, parts: Sequence[_Part], axes: Axes
     judged = [one for part in parts for one in part.judged]
     wrong = [one.at for one in judged if not one.holds]
     agrees = None if not judged else all(part.agrees for part in parts)
-    text = str(tables["text"]).format(**{axis: _shown(value) for axis, value in at.items()})
+    try:
+        text = fill(str(tables["text"]), {axis: _shown(value) for axis, value in at.items()})
+    except KeyError as error:
+        raise unknown_name(f"{shown(tables['text'])}: `each` has no axis", error.args[0], list(at)) from None
     measured = "; ".join(dict.fromkeys(part.measured(axes) for part in parts))
     if len(judged) > 1:
         measured = f"{_held(judged, wrong)}{_exceptions(wrong, [one.at for one in judged], at, axes)}; {measured}"
@@ -216,8 +220,8 @@ def _varied(places: Sequence[At]) -> list[str]:
 def place(at: At, names: Sequence[str], axes: Axes) -> str:
     """Return coordinates in words, as the axes' labels have them."""
     return ", ".join(
-        str(axes.get(axis, {}).get("label", "{}" if isinstance(at[axis], str) else f"{axis} {{}}")).format(
-            _shown(at[axis])
+        str(axes.get(axis, {}).get("label", "{}" if isinstance(at[axis], str) else f"{axis} {{}}")).replace(
+            "{}", _shown(at[axis])
         )
         for axis in names
         if axis in at

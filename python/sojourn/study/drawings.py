@@ -334,7 +334,12 @@ def _finish(panel: Panel, axes: "Axes") -> None:
     elif tables.get("kind", "line") == "line":
         axes.set_ylim(bottom=0)
     if "range" in tables:
-        (axes.set_xlim if lying else axes.set_ylim)(*tables["range"])
+        low, high = tables["range"]
+        if not low < high or (tables.get("log") and low <= 0):
+            allowed = "two rising numbers above zero" if tables.get("log") else "two rising numbers"
+            message = f"{tables['name']}: range: found {low:g} to {high:g}; allowed: {allowed}"
+            raise input_error(message, key="range", allowed=allowed)
+        (axes.set_xlim if lying else axes.set_ylim)(low, high)
 
 
 def _logarithmic(axes: "Axes", *, lying: bool) -> None:

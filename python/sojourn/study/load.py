@@ -1,5 +1,7 @@
 """Reads a study: a folder with `study.toml` and, where tables will not do, `study.py`."""
 
+import contextlib
+import dataclasses
 import functools
 import importlib.util
 import os
@@ -9,16 +11,20 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from sojourn import _native
 from sojourn.data.dataset import Dataset
-from sojourn.reading import input_error, read_toml, unknown_name
+from sojourn.faults import MAX_SHOWN
+from sojourn.reading import input_error, printable, read_toml, shown, unknown_name
 from sojourn.study import claims, drawings
 from sojourn.study import means as reduced
+from sojourn.study.kinds import check_kinds
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
 from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
 from sojourn.study.sweeps import sweep_tables
 from sojourn.study.units import Unit
+from sojourn.study.words import fill
 from sojourn.sweep.plan import Plan
 
 CODE, DATA = "study.py", "data"
@@ -53,7 +59,9 @@ class StudyFolder:
                 f"holds no study: there is no {FILE}; `sojourn study new DIR` makes one", file=str(folder)
             )
         tables = read_toml(file)
-        found = cls(place, _with_sets(tables, tables.get("sets", {})))
+        sets = tables.get("sets", {})
+        found = cls(place, _with_sets(tables, sets if isinstance(sets, Mapping) else {}))
+        check_kinds(found.tables, str(file))
         found.check_names(str(file))
         return found
 
@@ -66,8 +74,16 @@ class StudyFolder:
         names = [item.get("name") for item in self.tables["item"]]
         for item in self.tables["item"]:
             _known(item, ITEM_KEYS, f"{file}: no key of an item is called")
-            if not isinstance(item.get("name"), str) or names.count(item["name"]) > 1:
-                raise input_error(f"item: {item.get('name')!r}; allowed: a name of its own", file=file, key="item")
+            if "name" not in item or names.count(item["name"]) > 1:
+                found = shown(item.get("name"))
+                raise input_error(f"item: found {found}; allowed: a name of its own", file=file, key="item")
+            for kind, needed in (("claim", "text"), ("figure", "name"), ("figure", "caption")):
+                for one in item.get(kind, []):
+                    if needed not in one:
+                        where = f"{kind} of item {shown(item['name'])}"
+                        raise input_error(f"{where}: {needed}: nothing; allowed: a text", file=file, key=needed)
+        for unit in self.tables.get("units", {}).values():
+            _known(unit, [field.name for field in dataclasses.fields(Unit)], f"{file}: no key of a unit is called")
 
     @functools.cached_property
     def module(self) -> ModuleType | None:
@@ -193,7 +209,8 @@ class StudyFolder:
     def checks(self, item: Mapping[str, Any], means: Means) -> Iterator[Check]:
         """Yield what became of an item's claims: those of the table, then those of `study.py`."""
         for tables in self.claims(item):
-            yield from claims.checks(tables, means, self.axes)
+            with _told(f"the claim {shown(tables['text'])}"):
+                yield from list(claims.checks(tables, means, self.axes))
         for mark, function in marked(self.module, "claim"):
             if mark.names[0] == item["name"]:
                 yield from _judged(mark.settings, function(means))
@@ -205,7 +222,8 @@ class StudyFolder:
         """Return what an item finds in means."""
         found = Findings(checks=list(self.checks(item, means)))
         for tables in self.figures(item):
-            found.show(tables["name"], drawings.draw(tables, means, self.axes), tables["caption"])
+            with _told(f"the figure {shown(tables['name'])}"):
+                found.show(tables["name"], drawings.draw(tables, means, self.axes), tables["caption"])
         for mark, function in marked(self.module, "figure"):
             if mark.names[0] == item["name"]:
                 found.show(mark.names[1], function(means), mark.settings["caption"])
@@ -254,10 +272,26 @@ def chosen(given: Any, found: Sequence[Check]) -> str:
         holds = all(by[name].agrees is not False for name in asked)
         if holds is ("unless" not in one):
             try:
-                return str(one["text"]).format_map({name: check.measured for name, check in by.items()})
+                return fill(str(one.get("text", "")), {name: check.measured for name, check in by.items()})
             except KeyError as error:
-                raise unknown_name(f"{one['text']!r}: no claim is called", error.args[0], list(by)) from None
+                raise unknown_name(f"{shown(one['text'])}: no claim is called", error.args[0], list(by)) from None
     return ""
+
+
+@contextlib.contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Raise InputError where the tables of a claim or a figure ask for what these numbers do not have.
+
+    Tables may combine anything with anything: an order with a value that the axis lacks, the largest of one.
+    """
+    try:
+        yield
+    except _native.InputError:
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        kind = type(error).__name__
+        message = f"{what} does not fit the numbers that it names ({kind}: {printable(str(error))[:MAX_SHOWN]})"
+        raise input_error(message) from error
 
 
 def _of(held: int, points: int) -> str:
@@ -270,7 +304,7 @@ def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iter
         held, points = outcome.points or (int(bool(outcome.holds)), int(outcome.holds is not None))
         why = outcome.why or said["why"] or "Open."
         yield Check(
-            claim=said["text"].format(**outcome.at),
+            claim=fill(said["text"], outcome.at),
             paper=outcome.paper or said["paper"],
             measured=outcome.measured,
             agrees=outcome.holds,

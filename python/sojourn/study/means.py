@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.data.metrics import find
 from sojourn.data.rows import ERROR, GROUP, GROUPS, POINT, RUNS, SEED
-from sojourn.reading import input_error, unknown_name
+from sojourn.reading import input_error, read_parquet, unknown_name
 from sojourn.store import whole_file
 from sojourn.study.numbers import Number
 from sojourn.study.units import Unit, unit_of
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 NO_GROUP = ""
 """The group of what belongs to a link or to a whole run."""
-_KEY = ("group", "metric", "n", "mean", "sd", "values")
+_VALUES = "values"
+_NEEDED = ("group", "metric", "n", "mean", "sd")
+_KEY = (*_NEEDED, _VALUES)
 
 At = dict[str, Any]
 
@@ -193,19 +195,23 @@ _PARTS = {"n": "runs", "mean": "mean", "sd": "sd"}
 
 
 def read(folder: Path, names: Iterable[str]) -> dict[str, Reduced]:
-    """Return the means of those sweeps that the folder has."""
-    import pyarrow.parquet as pq
+    """Return the means of those sweeps that the folder has; raises InputError for a file that holds something else."""
+    return {name: _read(path) for name in names if (path := folder / f"{name}.parquet").exists()}
 
-    found = {}
-    for name in names:
-        path = folder / f"{name}.parquet"
-        if not path.is_file():
-            continue
-        table = pq.read_table(path)
-        axes = tuple(column for column in table.column_names if column not in _KEY)
-        reduced = Reduced(axes)
-        for row in table.to_pylist():
-            number = Number(row["mean"], row["sd"], row["n"], tuple(row.get("values", ())))
-            reduced.add({axis: row[axis] for axis in axes}, row["group"], row["metric"], number)
-        found[name] = reduced
-    return found
+
+def _read(path: Path) -> Reduced:
+    table = read_parquet([path], needs=_NEEDED, lists=[_VALUES])
+    axes = tuple(column for column in table.column_names if column not in _KEY)
+    reduced = Reduced(axes)
+    for row in table.to_pylist():
+        number = Number(row["mean"], row["sd"], row["n"], tuple(row.get(_VALUES) or ()))
+        texts = (row["group"], row["metric"])
+        if not (all(isinstance(one, str) for one in texts) and _is_right(number)):
+            raise input_error("holds no means of a study; was it changed by hand?", file=str(path))
+        reduced.add({axis: row[axis] for axis in axes}, *texts, number)
+    return reduced
+
+
+def _is_right(number: Number) -> bool:
+    numbers = (number.mean, number.sd, *number.values, number.runs)
+    return all(isinstance(one, int | float) for one in numbers) and isinstance(number.runs, int) and number.runs >= 0

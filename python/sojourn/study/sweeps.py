@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from sojourn.reading import input_error, unknown_name
+from sojourn.reading import input_error, shown, unknown_name
 from sojourn.sweep import plan as plans
 from sojourn.sweep.axis import AxisError, values
 from sojourn.worlds.registry import OWN, SIM, options_of
@@ -55,10 +55,12 @@ def _axis(key: str, known: Mapping[str, Any], wanted: Any) -> Any:
     if "levels" in known:
         levels = known["levels"]
         chosen = list(levels) if wanted is True else wanted
+        if not isinstance(chosen, list):
+            raise input_error(f"{key}: found {shown(chosen)}; allowed: true, or a list of levels", key=key)
         for level in chosen:
-            if level not in levels:
+            if str(level) not in levels:
                 raise unknown_name(f"{key}: there is no", str(level), list(levels))
-        return {level: levels[level] for level in chosen}
+        return {str(level): levels[str(level)] for level in chosen}
     if "values" not in known:
         raise input_error(f"axes: {key} has neither; allowed: 'values' or 'levels'", key=key)
     chosen = known["values"] if wanted is True else wanted

@@ -4,6 +4,7 @@ Of a request only what is named here reaches the plan. Addresses and ports are n
 addresses of the control connection, and flow number i is received at the port `first_port` + i.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -95,7 +96,7 @@ def _fixed_bps(flow: dict[str, Any]) -> float:
         return 0.0
     rate = _native.quantity(str(traffic.get("rate")))
     size = _native.quantity(str(traffic.get("packet", "1500 B")))
-    if rate is None or rate[1] != "bit/s" or size is None or size[1] != "B":
+    if rate is None or rate[1] != "bit/s" or size is None or size[1] != "B" or not 0 < rate[0] < math.inf:
         raise ProtocolError(f"run: flow {flow['id']}: traffic has no rate")
     # A datagram carries its number and time, whatever its size is said to be.
     if size[0] < _LEAST_DATAGRAM_BYTES:
