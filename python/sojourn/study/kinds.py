@@ -229,7 +229,7 @@ _STUDY = _keys(
         "pictures": _each(_LINE),
         "answer": _each(_SENTENCE),
         "defaults": _TABLE,
-        "sets": _named(_each(_SCALAR)),
+        "sets": _TABLE,
         "units": _named(_keys(_UNIT)),
         "axes": _named(_keys(_AXIS)),
         "sweep": _named(_keys(_SWEEP), _FILE),
