@@ -167,7 +167,7 @@ _PANEL: dict[str, Rule] = {
     "name": _FILE,
     "caption": _TEXT,
     "kind": _LINE,
-    "each": _or(_each(_LINE, 0), _LINE, list),
+    "each": _NAMES,
     "title": _TEXT,
     "height_in": _one(
         f"inches, up to {_MAX_HEIGHT_IN}", lambda value: _is_number(value) and 0 < value <= _MAX_HEIGHT_IN
