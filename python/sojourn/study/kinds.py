@@ -162,6 +162,7 @@ _PART: dict[str, Rule] = {
     "order": _each(_SCALAR),
     "which": _SCALAR,
 }
+_CLAIM = _keys({**_PART, "parts": _each(_keys(_PART))})
 _PANEL: dict[str, Rule] = {
     **_SELECTION,
     "name": _FILE,
@@ -194,7 +195,8 @@ _ITEM: dict[str, Rule] = {
     "sweeps": _each(_LINE),
     "found": _or(_each(_SENTENCE), _TEXT, list),
     "text": _TEXT,
-    "claim": _each(_keys({**_PART, "parts": _each(_keys(_PART))})),
+    "claim": _each(_CLAIM),
+    "shown": _each(_CLAIM),
     "figure": _each(_keys({**_PANEL, "panels": _each(_keys(_PANEL), _MAX_PANELS)})),
     "needs_kernel": _FLAG,
 }
