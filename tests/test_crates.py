@@ -1,4 +1,4 @@
-"""The crates that others can use: what their manifests must say, and a crate outside the workspace that uses them."""
+"""The crates that others can use: what their manifests must say, and a crate outside the tree that uses them."""
 
 import subprocess
 import tomllib
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EXAMPLE = ROOT / "examples" / "rust-plugin" / "Cargo.toml"
 MANIFESTS = {path.parent.name: tomllib.loads(path.read_text()) for path in ROOT.glob("crates/*/Cargo.toml")}
 PUBLIC = sorted(name for name, manifest in MANIFESTS.items() if manifest["package"].get("publish") is True)
 WORKSPACE = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
@@ -35,9 +34,28 @@ def test_a_public_crate_can_be_packed(name):
         assert stated["version"] == WORKSPACE["package"]["version"], f"{other}: one version for all"
 
 
-def test_a_crate_outside_the_workspace_adds_a_control_and_a_discipline():
-    cargo = ["cargo", "test", "--quiet", "--locked", "--manifest-path", EXAMPLE]
-    done = subprocess.run(
-        [*cargo, "--target-dir", ROOT / "target" / "examples"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
+@pytest.mark.parametrize("kind", ["control", "discipline"])
+def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = command("new", kind, "my-own", "--rust")
+    assert made.code == 0, made.err
+    # Cargo takes what the lock file of the tree names, and nothing from a network.
+    common = ["--quiet", "--offline", "--target-dir", ROOT / "target" / "examples"]
+    for words in (["test", *common], ["run", *common, "--", "scenario.toml"]):
+        done = subprocess.run(["cargo", *words], cwd=tmp_path / "my-own", capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr + done.stdout
+    assert "of the goodput" in done.stdout
+    again = command("new", kind, "my-own", "--rust")
+    assert (again.code, "it exists" in again.err) == (2, True)
+
+
+def test_where_the_crates_are_has_to_be_right(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lost = command("new", "control", "my-own", "--rust", "--crates", str(tmp_path))
+    assert lost.code == 2
+    assert "--crates" in lost.err
+    assert not (tmp_path / "my-own").exists()
+    address = "https://git.example/sojourn.git"
+    assert command("new", "control", "my-own", "--rust", "--crates", address).code == 0
+    dependencies = tomllib.loads((tmp_path / "my-own" / "Cargo.toml").read_text())["dependencies"]
+    assert dependencies["sojourn-sim"] == {"git": address}

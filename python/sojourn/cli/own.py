@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent.parent / "templates"
 KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue"}
 BROKEN = 1
+CRATES = tuple(f"sojourn-{part}" for part in ("core", "congestion", "queue", "scenario", "sim"))
 WINDOW_PLACES = 80
 
 
@@ -24,14 +25,25 @@ WINDOW_PLACES = 80
     examples="""
     sojourn new control mine
     sojourn new discipline mine-too
+    sojourn new control mine --rust
     """,
 )
 @click.argument("kind", type=click.Choice(list(KEYS)))
 @click.argument("name")
-def new(kind: str, name: str) -> None:
-    """Make NAME.py, a commented control or discipline that runs at once, and a test beside it."""
+@click.option("--rust", is_flag=True, help="Make a Rust crate in a folder NAME, with the engine inside.")
+@click.option(
+    "--crates", metavar="DIR|URL", help="With --rust: Sojourn's folder `crates`, or its Git address.  [default: found]"
+)
+def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
+    """Make NAME.py, a commented control or discipline that runs at once, and a test beside it.
+
+    With --rust it is a crate that runs scenarios by itself: as fast as a built-in algorithm, and without Python.
+    """
     if not name.replace("-", "_").isidentifier():
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
+    if rust:
+        _new_crate(kind, name, crates)
+        return
     file = Path(f"{name.replace('-', '_')}.py")
     test = Path(f"test_{file.name}")
     for path in (file, test):
@@ -41,6 +53,49 @@ def new(kind: str, name: str) -> None:
     file.write_text(_filled(f"{kind}.template", words), encoding="utf-8")
     test.write_text(_filled("test_plugin.template", words), encoding="utf-8")
     click.echo(f"{file} and {test}. Next: sojourn try {file}")
+
+
+def _new_crate(kind: str, name: str, crates: str | None) -> None:
+    folder = Path(name)
+    if folder.exists():
+        raise input_error("it exists", file=name, allowed="another name, or another folder")
+    source = _crates(crates)
+    dependencies = "\n".join(
+        f'{crate} = {{ git = "{source}" }}' if isinstance(source, str) else f'{crate} = {{ path = "{source / crate}" }}'
+        for crate in CRATES
+    )
+    words = {
+        "DEPENDENCIES": dependencies,
+        "PARAMETER": {"control": "group.mine.control.keep", "discipline": "bottleneck.queue.longest"}[kind],
+        "CRATE": name.lower(),
+        "KIND": kind,
+        "NAME": name,
+    }
+    files = {
+        "Cargo.toml": "Cargo",
+        "scenario.toml": f"{kind}.toml",
+        "src/main.rs": "main",
+        f"src/{kind}.rs": kind,
+    }
+    (folder / "src").mkdir(parents=True)
+    for file, template in files.items():
+        (folder / file).write_text(_filled(f"rust/{template}.template", words), encoding="utf-8")
+    lock = None if isinstance(source, str) else source.parent / "Cargo.lock"
+    if lock is not None and lock.exists():
+        # The versions that Sojourn was tested with.
+        (folder / lock.name).write_bytes(lock.read_bytes())
+    click.echo(f"{folder}. Next: cd {folder}; cargo test; cargo run --release -- scenario.toml")
+
+
+def _crates(given: str | None) -> Path | str:
+    """Return where the engine's crates are: a folder, or a Git address."""
+    if given is not None and "://" in given:
+        return given
+    folder = (Path(given) if given else Path(__file__).parents[3] / "crates").resolve()
+    if not all((folder / crate / "Cargo.toml").is_file() for crate in CRATES):
+        allowed = "--crates with the folder `crates` of a copy of Sojourn's sources, or their Git address"
+        raise input_error("the engine's crates are not there", key="--crates", found=str(folder), allowed=allowed)
+    return folder
 
 
 def _filled(template: str, words: dict[str, str]) -> str:
