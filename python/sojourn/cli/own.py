@@ -94,7 +94,8 @@ def _crates(given: str | None) -> Path | str:
     folder = (Path(given) if given else Path(__file__).parents[3] / "crates").resolve()
     if not all((folder / crate / "Cargo.toml").is_file() for crate in CRATES):
         allowed = "--crates with the folder `crates` of a copy of Sojourn's sources, or their Git address"
-        raise input_error("the engine's crates are not there", key="--crates", found=str(folder), allowed=allowed)
+        message = f"the engine's crates are not in {folder}; allowed: {allowed}"
+        raise input_error(message, key="--crates", found=str(folder), allowed=allowed)
     return folder
 
 
