@@ -11,7 +11,7 @@ from sojourn.reading import unknown_name
 from sojourn.report import NO_VALUE, Grid, Shown
 
 BEST, BEYOND_CHANCE = "*", "≠"
-_QUEUE = "bottleneck_queue_ms_mean"
+QUEUE = "bottleneck_queue_ms_mean"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def tabulated(comparison: Differences, names: Sequence[str] | None = None) -> Ta
     """
     columns = comparison.columns if names is None else [one for name in names for one in _named(comparison, name)]
     shown = [column for column in columns if names is not None or _differs(comparison, column)] or columns
-    best = {column.shown.metric: _best(comparison, column) for column in shown}
+    best = {column.shown.metric: best_of(comparison, column) for column in shown}
     rows = [
         [variant, *(_cell(comparison, variant, column, best[column.shown.metric]) for column in shown)]
         for variant in comparison.order
@@ -72,19 +72,41 @@ def answer(comparison: Differences) -> str:
     return _shortest_queue(comparison) if purpose is None else _best_for(comparison, purpose)
 
 
-def _best_for(comparison: Differences, purpose: Purpose) -> str:
+def headline(comparison: Differences) -> str:
+    """Return the finding as a title."""
+    purpose = comparison.purpose or purposes.usual(comparison.scenarios)
+    if purpose is None:
+        return _shortest_queue(comparison).partition(":")[0]
+    reached = _reached(comparison, purpose)
+    if len(set(reached.values())) < 2:  # noqa: PLR2004 (one value is no difference)
+        return f"The variants are equally good for {purpose.name}"
+    winners = _winners(purpose, reached)
+    return f"{_listed(winners)} {'is' if len(winners) == 1 else 'are'} best for {purpose.name}"
+
+
+def _reached(comparison: Differences, purpose: Purpose) -> dict[str, float]:
+    """Return what each variant reaches, without those that have no value."""
     groups = purpose.groups(comparison.scenarios)
     own = [name for name in comparison.results if name not in comparison.beside]
-    reached = {name: value for name in own if (value := purpose.value(comparison.results[name], groups)) is not None}
+    return {name: value for name in own if (value := purpose.value(comparison.results[name], groups)) is not None}
+
+
+def _winners(purpose: Purpose, reached: dict[str, float]) -> list[str]:
+    best = (purpose.column.best or min)(reached.values())
+    return [name for name, value in reached.items() if value == best]
+
+
+def _best_for(comparison: Differences, purpose: Purpose) -> str:
+    reached = _reached(comparison, purpose)
     if not reached:
         return f"No variant has a value for {purpose.name}."
-    best = (purpose.column.best or min)(reached.values())
-    if len(set(reached.values())) == 1:
+    winners = _winners(purpose, reached)
+    best = reached[winners[0]]
+    if len(winners) == len(reached):
         return f"The variants are equally good for {purpose.name}: {_said(purpose, best)} in each."
-    winners = [name for name, value in reached.items() if value == best]
     others = [
         f"{name} {_number(purpose, value)}"
-        for name, value in sorted(reached.items(), key=lambda one: (one[1] - best) ** 2)
+        for name, value in sorted(reached.items(), key=lambda one: abs(one[1] - best))
         if name not in winners
     ]
     verb = "is" if len(winners) == 1 else "are"
@@ -92,9 +114,9 @@ def _best_for(comparison: Differences, purpose: Purpose) -> str:
 
 
 def _shortest_queue(comparison: Differences) -> str:
-    shown = Shown("", _QUEUE)
+    shown = Shown("", QUEUE)
     own = [name for name in comparison.results if name not in comparison.beside]
-    means = {name: mean for name in own if (mean := comparison.mean(name, _QUEUE)) is not None}
+    means = {name: mean for name in own if (mean := comparison.mean(name, QUEUE)) is not None}
     if not means:
         return "No variant has a queue."
     best = min(means, key=lambda name: means[name])
@@ -153,7 +175,7 @@ def _differs(comparison: Differences, column: Column) -> bool:
     return len({column.shown.cell(result.summary.get(metric)) for result in comparison.results.values()}) > 1
 
 
-def _best(comparison: Differences, column: Column) -> str | None:
+def best_of(comparison: Differences, column: Column) -> str | None:
     """Return the best mean of a column as it is shown; None where no end is better or all variants are alike."""
     means = {
         name: mean for name in comparison.results if (mean := comparison.mean(name, column.shown.metric)) is not None

@@ -1,15 +1,27 @@
 """Variants of a scenario side by side, run with the same seeds."""
 
+import csv
+import io
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sojourn import compared, purposes
 from sojourn.api import Scenario
 from sojourn.differences import Differences
+from sojourn.pages import PAGE, Page, of_comparison, write
 from sojourn.reading import input_error
 from sojourn.report import Grid, grid_html
+from sojourn.store import check_directory, dump_json, whole_directory
 from sojourn.worlds.world import Progress
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NAME = "comparison"
+"""Of the files of a folder that holds one."""
+MARKS = (f"{NAME}.json",)
 KERNEL = "linux"
 """The world whose results `kernel_runs` puts beside."""
 
@@ -25,6 +37,38 @@ class Comparison(Differences):
     def grid(self, names: Sequence[str] | None = None) -> Grid:
         """Tabulate one row for each variant; `sojourn.compared.tabulated` says what is shown."""
         return compared.tabulated(self, names).grid
+
+    def plot(self) -> "Figure":
+        """Draw the first metrics of all variants as a matplotlib figure."""
+        return of_comparison.figure(self)
+
+    def page(self, command: str = "") -> Page:
+        """Return the page of the comparison, which `sojourn.pages.write` writes; `command` is what makes it again."""
+        return of_comparison.page(self, command)
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False, command: str = "") -> Path:
+        """Write the page, its figure (SVG) and all numbers (CSV, JSON) into a folder, and return the page's path.
+
+        Raises InputError where the folder holds something, unless it is an old comparison and `force` is set.
+        """
+        target = check_directory(directory, force=force, marks=MARKS)
+        with whole_directory(target) as place:
+            write(self.page(command), place / PAGE)
+            from sojourn.figures import save_figure
+
+            save_figure(self.plot(), place / f"{NAME}.svg")
+            (place / f"{NAME}.json").write_text(dump_json(self.rows()), encoding="utf-8")
+            (place / f"{NAME}.csv").write_text(self.csv(), encoding="utf-8")
+        return target / PAGE
+
+    def csv(self, names: Sequence[str] | None = None) -> str:
+        """Return `rows` as comma-separated values."""
+        rows = self.rows(names)
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
 
     def __repr__(self) -> str:
         others = ", ".join(name for name in self.results if name != self.reference)

@@ -62,11 +62,15 @@ class Differences:
         return paired(own, other)
 
     def rows(self, names: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Return one row for each variant and metric: its mean, and its difference from the reference."""
+        """Return one row for each variant and metric: its mean, and its difference from the reference.
+
+        What a variant or the reference does not measure is None.
+        """
         rows: list[dict[str, Any]] = []
         for variant, result in self.results.items():
             for metric in result.summary if names is None else names:
-                difference = self.difference(variant, metric) if metric in result.summary else NOTHING
+                known = all(metric in self.results[one].summary for one in (variant, self.reference_of(variant)))
+                difference = self.difference(variant, metric) if known else NOTHING
                 low, high = difference["ci95"] or (None, None)
                 mean = result.summary[metric]["mean"] if metric in result.summary else None
                 row = {"variant": variant, "metric": metric, "mean": mean, "difference": difference["mean"]}

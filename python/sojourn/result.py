@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.figure import Figure
 
+    from sojourn.pages.model import Page
     from sojourn.tables import Column, TableName
 
 
@@ -112,6 +113,12 @@ class Result(Measured):
         from sojourn.store import save
 
         return save(self, directory, force=force, pcap=pcap)
+
+    def page(self, command: str = "") -> "Page":
+        """Return the page of the runs, which `sojourn.pages.write` writes; `command` is what makes it again."""
+        from sojourn.pages.of_run import page
+
+        return page(self, command)
 
     def __repr__(self) -> str:
         kept = f", kept: {', '.join(self.kept)}" if self.kept else ""

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -51,8 +51,13 @@ def _are_runs(value: Any) -> bool:
 _DOCUMENT = {"version": lambda value: isinstance(value, str), "runs": _are_runs}
 
 
-def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
-    """Return where a result may be written, or raise InputError: only an old result is ever replaced."""
+def check_directory(
+    directory: str | os.PathLike[str], *, force: bool, marks: Sequence[str] = (RECORD, SCENARIO)
+) -> Path:
+    """Return where a result may be written, or raise InputError: only an old result is ever replaced.
+
+    `marks` are the files by which an old one is known.
+    """
     target = Path(directory).resolve()
     name = str(directory)
     if Path.cwd().is_relative_to(target):
@@ -65,7 +70,7 @@ def check_directory(directory: str | os.PathLike[str], *, force: bool) -> Path:
     if any(target.iterdir()):
         if not force:
             raise input_error("is not empty; --force (force=True) replaces an old result", file=name)
-        if not (target / RECORD).is_file() or not (target / SCENARIO).is_file():
+        if not all((target / mark).is_file() for mark in marks):
             raise input_error("is not empty and holds no result; it is left alone", file=name)
     return target
 
@@ -81,7 +86,7 @@ def check_writable(directory: Path, name: str) -> None:
 def save(result: "Measured", directory: str | os.PathLike[str], *, force: bool, pcap: bool) -> Path:
     """Write a result: record.json, scenario.toml, a Parquet file for each table that was kept, captures."""
     target = check_directory(directory, force=force)
-    with _whole_directory(target) as place:
+    with whole_directory(target) as place:
         (place / RECORD).write_text(dump_json(result.document()), encoding="utf-8")
         (place / SCENARIO).write_text(result.to_toml(relative_to=target), encoding="utf-8")
         for name in result.kept:
@@ -108,7 +113,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _whole_directory(target: Path) -> Iterator[Path]:
+def whole_directory(target: Path) -> Iterator[Path]:
+    """Give a new directory beside `target` to write into; move it into place when all went well, else remove it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:

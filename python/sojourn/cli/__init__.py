@@ -73,7 +73,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code."""
     try:
         with speaking(TERMINAL):
-            code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False)
+            code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False, obj=list(arguments))
         sys.stdout.flush()
     except InputError as error:
         return _complain(str(error), INPUT_WRONG)

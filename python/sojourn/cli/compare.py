@@ -1,5 +1,8 @@
 """The command `compare`."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from sojourn import purposes
@@ -7,8 +10,12 @@ from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.plugins import plugin_options
+from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP
+
+if TYPE_CHECKING:
+    from sojourn.comparison import Comparison
 
 _FORMS = ("table", "markdown", "csv", "json")
 
@@ -20,6 +27,7 @@ _FORMS = ("table", "markdown", "csv", "json")
     sojourn compare voip-under-load --queue fq_codel --control cubic,ledbat --runs 20
     sojourn compare cake-lower-effort --variant le:group.background.dscp=le --variant be:group.background.dscp=default
     sojourn compare my-link.toml --queue droptail,codel --metric voip_mos,share --format markdown > table.md
+    sojourn compare my-link.toml --queue droptail,codel --page queues.html
     sojourn compare my-link.toml --queue droptail,codel --kernel
     """,
 )
@@ -38,6 +46,10 @@ _FORMS = ("table", "markdown", "csv", "json")
 @click.option(
     "--kernel-runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs on the kernel."
 )
+@click.option("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
+@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
+@click.option("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
+@click.option("--force", is_flag=True, help="Let --out replace an old comparison.")
 @click.option("--format", "form", type=click.Choice(_FORMS), default="table", show_default=True, help="How to print.")
 def compare(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -52,6 +64,10 @@ def compare(  # noqa: PLR0913 (one for each option)
     root: str | None,
     kernel: bool,
     kernel_runs: int,
+    page: str | None,
+    plot: str | None,
+    out: str | None,
+    force: bool,
     form: str,
 ) -> None:
     """Compare variants of a scenario, run with the same seeds: one row for each variant.
@@ -60,26 +76,30 @@ def compare(  # noqa: PLR0913 (one for each option)
     the scenario has keeps its parameters there; any other one has its defaults.
     """
     from sojourn import comparison
-    from sojourn.compared import tabulated
     from sojourn.variants import variants
 
+    _check_targets(page, plot, out, force=force)
     scenario = Scenario.load(source, overrides, root=root)
     made = variants(scenario, queues=_split(queues), controls=_split(controls), own=own)
     with progress(scenario.name) as update:
         found = comparison.compare(
             made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
         )
-    table = tabulated(found, _split(metrics) or None)
-    if form in {"json", "csv"}:
-        shown = table.columns if metrics else found.columns
-        rows = found.rows([column.shown.metric for column in shown])
-        if form == "json":
-            render.print_json(rows)
-        else:
-            render.print_csv(list(rows[0]), [list(row.values()) for row in rows])
-        return
+    _write(found, page, plot, out, force=force)
+    _print(found, _split(metrics) or None, form)
+
+
+def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:
+    from sojourn.compared import tabulated
+
+    table = tabulated(found, metrics)
+    shown = [column.shown.metric for column in (found.columns if metrics is None else table.columns)]
     notes = table.notes(found)
-    if form == "markdown":
+    if form == "json":
+        render.print_json(found.rows(shown))
+    elif form == "csv":
+        click.echo(found.csv(shown), nl=False)
+    elif form == "markdown":
         from tabulate import tabulate
 
         click.echo(tabulate(table.grid.rows, headers=table.grid.headers, tablefmt="github", disable_numparse=True))
@@ -88,6 +108,32 @@ def compare(  # noqa: PLR0913 (one for each option)
         click.echo(f"{found.answer}\n")
         render.print_grid(table.grid)
         click.echo("\n" + "\n".join(notes))
+
+
+def _check_targets(page: str | None, plot: str | None, out: str | None, *, force: bool) -> None:
+    """Refuse what cannot be written before any time is spent."""
+    if page is not None:
+        check_file("--page", Path(page))
+    if plot is not None:
+        check_picture("--plot", Path(plot))
+    if out is not None:
+        from sojourn.comparison import MARKS
+        from sojourn.store import check_directory
+
+        check_directory(out, force=force, marks=MARKS)
+
+
+def _write(found: "Comparison", page: str | None, plot: str | None, out: str | None, *, force: bool) -> None:
+    if page is not None:
+        from sojourn.pages import write
+
+        write(found.page(command_line()), Path(page))
+    if plot is not None:
+        from sojourn.figures import save_figure
+
+        save_figure(found.plot(), Path(plot))
+    if out is not None:
+        found.save(out, force=force, command=command_line())
 
 
 def _split(names: str | None) -> list[str]:

@@ -1,7 +1,10 @@
 """What several commands take: files to write at their end, refused before any time is spent, and conditions."""
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
+
+import click
 
 from sojourn.reading import input_error
 
@@ -37,3 +40,9 @@ def conditions(texts: Iterable[str]) -> dict[str, str]:
             raise input_error(f"--where {text}: COLUMN=VALUE, such as group=tcp", key="--where", found=text)
         found[name] = value
     return found
+
+
+def command_line() -> str:
+    """Return the command that is run, as somebody types it to run it again."""
+    words = click.get_current_context().find_root().obj or []
+    return shlex.join(["sojourn", *words])

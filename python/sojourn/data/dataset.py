@@ -217,6 +217,26 @@ class Dataset:
         """Names of the axes."""
         return list(self.description["axes"])
 
+    @property
+    def name(self) -> str:
+        """Name of the sweep."""
+        return str(self.description["name"])
+
+    @property
+    def points(self) -> int:
+        """Number of points."""
+        return int(self.description["points"])
+
+    @property
+    def seeds(self) -> int:
+        """Number of runs at each point."""
+        return int(self.description["seeds"])
+
+    @property
+    def base(self) -> str:
+        """The scenario of all points, without what the axes change, as TOML."""
+        return (self.folder / BASE).read_text(encoding="utf-8")
+
     def table(
         self, name: str = RUNS, *, columns: Sequence[str] | None = None, where: Mapping[str, Any] | None = None
     ) -> "pa.Table":

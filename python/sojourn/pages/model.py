@@ -1,0 +1,136 @@
+"""What a page is made of: the answer first, then one figure, a short table, folds, and how to repeat it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.report import NO_VALUE, Grid
+
+MOST_ROWS = 10
+"""Rows of a table that is shown unfolded."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table."""
+
+    text: str
+    value: float | None = None
+    """What the column is sorted by; None sorts by the text."""
+    tone: str = ""
+    """`yes` or `no` for a verdict, `best` for the best value of a column."""
+
+    @classmethod
+    def of(cls, value: object) -> "Cell":
+        """Return the cell of a value: a number with four digits, a text as it is.
+
+        >>> Cell.of(0.123456).text, Cell.of(7), Cell.of("red").value
+        ('0.1235', Cell(text='7', value=7.0, tone=''), None)
+        """
+        if value is None:
+            return cls(NO_VALUE)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return cls(str(value))
+        return cls(str(value) if isinstance(value, int) else f"{value:.4g}", float(value))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose columns can be sorted where the browser runs scripts."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    caption: str = ""
+    """What it shows, for those who do not see the page; also the name of the file that it is saved as."""
+
+    @classmethod
+    def of_grid(cls, grid: Grid, caption: str = "") -> "Table":
+        """Return a table of text as a page has it: what begins with a number is sorted by it."""
+        return cls(grid.headers, [[_from_text(text) for text in row] for row in grid.rows], caption)
+
+    @property
+    def numeric(self) -> list[bool]:
+        """For each column, whether it holds numbers."""
+        columns = [list(column) for column in zip(*self.rows, strict=True)]
+        return [
+            any(cell.value is not None for cell in column)
+            and all(cell.value is not None or cell.text == NO_VALUE for cell in column)
+            for column in columns
+        ] or [False] * len(self.columns)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, drawn once for wide screens and once for narrow ones."""
+
+    wide: str
+    """SVG."""
+    narrow: str
+    """SVG."""
+    alt: str
+    finding: str
+    """What the reader should see in it."""
+    caption: str = ""
+    """What was run."""
+    name: str = "figure"
+    """Of the file that it is saved as."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A part of the page that is closed at first."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+    code: str = ""
+    name: str = ""
+    """Where links lead to."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A number that stands for a finding."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class File:
+    """A text to copy, such as a scenario."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page."""
+
+    title: str
+    """The finding, or what was run."""
+    kicker: str
+    """What the page is of, in a line above the title."""
+    lead: Sequence[str] = ()
+    """The answer, in paragraphs of a few sentences."""
+    tiles: Sequence[Tile] = ()
+    pictures: Sequence[Picture] = ()
+    heading: str = ""
+    """The question that the table answers."""
+    table: Table | None = None
+    notes: Sequence[str] = ()
+    """What a reader of the table must know."""
+    folds: Sequence[Fold] = ()
+    command: str = ""
+    """What makes the page again."""
+    files: Sequence[File] = ()
+
+
+def _from_text(text: str) -> Cell:
+    number = text.split(" ", maxsplit=1)[0].replace(",", "")
+    try:
+        value = float(number)
+    except ValueError:
+        return Cell(text)
+    return Cell(text, value, "best" if "*" in text else "")

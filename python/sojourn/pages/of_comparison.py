@@ -1,0 +1,114 @@
+"""The figure and the page of a comparison."""
+
+from typing import TYPE_CHECKING
+
+from sojourn import compared, purposes
+from sojourn.data.statistics import Statistic
+from sojourn.differences import Differences
+from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Table, Tile
+from sojourn.pages.pictures import picture
+from sojourn.report import NO_VALUE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sojourn.figures.variants import Panel
+    from sojourn.purposes import Column
+
+_MOST_PANELS = 4
+_FINDING = "Each dot is the mean of a variant, and each bar its 95 % interval; squares are the best."
+
+
+def page(comparison: Differences, command: str = "") -> Page:
+    """Return the page of a comparison; `command` makes it again."""
+    table = compared.tabulated(comparison)
+    first = comparison.results[comparison.reference]
+    record = first.runs[0]
+    shown = Table.of_grid(table.grid, "Variants")
+    folds = [_everything(comparison)]
+    if len(shown.rows) > MOST_ROWS:
+        folds.insert(0, Fold("All variants", tables=[shown]))
+    return Page(
+        title=compared.headline(comparison),
+        kicker=f"Comparison of {len(comparison.results)} variants of {first.name}, {len(first.runs)} run(s) of "
+        f"{record['duration_s']:g} s each",
+        lead=[compared.answer(comparison)],
+        tiles=_tiles(comparison),
+        pictures=[picture(figure(comparison), _FINDING, f"{first.name}, {len(first.runs)} run(s).", name="comparison")],
+        heading="What does each variant do?",
+        table=shown,
+        notes=table.notes(comparison),
+        folds=folds,
+        command=command,
+        files=[File(f"Scenario of {name}", result.to_toml()) for name, result in comparison.results.items()],
+    )
+
+
+def figure(comparison: Differences) -> "Figure":
+    """Draw the main columns of the comparison's table."""
+    from sojourn.figures.variants import variants
+
+    return variants(comparison.order, [_panel(comparison, column) for column in _main(comparison)])
+
+
+def _main(comparison: Differences) -> "list[Column]":
+    """Return the columns that stand for the comparison: those that decide, background's share, then the queue."""
+    columns = compared.tabulated(comparison).columns
+    decides = comparison.purpose or purposes.usual(comparison.scenarios)
+    about = [] if decides is None else decides.groups(comparison.scenarios)
+    background = purposes.PURPOSES["background"].groups(comparison.scenarios)
+
+    def rank(column: "Column") -> int:
+        shares = column.shown.metric.startswith("share.")
+        is_about = column.group in about and (shares or not column.shown.metric.startswith("goodput"))
+        ranks = (is_about, shares and column.group in background, column.shown.metric == compared.QUEUE, shares)
+        return ranks.index(True) if True in ranks else len(ranks)
+
+    return sorted(columns, key=rank)[:_MOST_PANELS]
+
+
+def _panel(comparison: Differences, column: "Column") -> "Panel":
+    from sojourn.figures.variants import Panel
+
+    metric, scale = column.shown.metric, column.shown.scale
+    found = {
+        name: _scaled(result.summary[metric], scale)
+        for name, result in comparison.results.items()
+        if metric in result.summary
+    }
+    best = compared.best_of(comparison, column)
+    winners = [
+        name
+        for name in found
+        if (mean := comparison.mean(name, metric)) is not None and column.shown.number(mean) == best
+    ]
+    return Panel(column.shown.label.replace(": ", ":\n", 1), found, winners)
+
+
+def _scaled(statistic: Statistic, scale: float) -> Statistic:
+    mean, ends = statistic["mean"], statistic["ci95"]
+    return {
+        **statistic,
+        "mean": None if mean is None else mean * scale,
+        "ci95": None if ends is None else (ends[0] * scale, ends[1] * scale),
+    }
+
+
+def _tiles(comparison: Differences) -> list[Tile]:
+    """Return the main metrics of the best variant beside those of the reference."""
+    best = next(name for name in comparison.order if name not in comparison.beside)
+    tiles = []
+    for column in _main(comparison):
+        metric = column.shown.metric
+        means = [comparison.mean(name, metric) for name in dict.fromkeys((comparison.reference, best))]
+        values = [column.shown.number(mean) for mean in means if mean is not None]
+        arrow = comparison.reference if best == comparison.reference else f"{comparison.reference} → {best}"
+        tiles.append(Tile(" → ".join(values) or NO_VALUE, f"{column.shown.label}, {arrow}"))
+    return tiles
+
+
+def _everything(comparison: Differences) -> Fold:
+    names = ("variant", "metric", "mean", "difference", "ci95_low", "ci95_high", "n")
+    rows = [[Cell.of(row[name]) for name in names] for row in comparison.rows() if row["mean"] is not None]
+    words = "Differences are from the reference, with the ends of their 95 % intervals."
+    return Fold(f"All {len(rows)} numbers", [words], tables=[Table(names, rows, "All metrics of all variants")])

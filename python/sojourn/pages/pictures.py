@@ -1,0 +1,66 @@
+"""Figures of Matplotlib as SVG inside a page: wide, and laid out anew for narrow screens."""
+
+import io
+import pickle
+import re
+from typing import TYPE_CHECKING
+
+from sojourn.figures.style import CAPACITY, INK, styled
+from sojourn.pages.model import Picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NARROW_IN = 3.5
+_NARROW_PANEL_IN = 2.3
+_NARROW_LEGEND_COLUMNS = 2
+_TIP = "tip:"
+# A page in the dark has another ink, and no paper of its own.
+_COLOURS = {INK: "var(--ink)", INK.lower(): "var(--ink)", CAPACITY: "var(--line)", CAPACITY.lower(): "var(--line)"}
+
+
+def picture(figure: "Figure", finding: str, caption: str = "", *, alt: str = "", name: str = "figure") -> Picture:
+    """Return a figure as a page shows it; `alt` is said where the figure cannot be seen, else the finding."""
+    return Picture(svg(figure, name), svg(narrowed(figure), f"{name}-narrow"), alt or finding, finding, caption, name)
+
+
+def svg(figure: "Figure", name: str) -> str:
+    """Return a figure as an SVG element in the page's colours, whose ids are its own in the page."""
+    buffer = io.StringIO()
+    with styled():
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    text = buffer.getvalue()
+    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for colour, variable in _COLOURS.items():
+        text = text.replace(colour, variable)
+    text = re.sub(rf'<g id="{_TIP}([^"]*)">', r"<g><title>\1</title>", text)
+    prefix = re.sub(r"\W+", "-", name)
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    # The page sets the width; the height follows from the view box.
+    return re.sub(
+        r'(<svg[^>]*?) height="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1), count=1
+    )
+
+
+def tip(text: str) -> str:
+    """Return the gid of an artist over which a browser shows a text."""
+    return f"{_TIP}{text}"
+
+
+def narrowed(figure: "Figure") -> "Figure":
+    """Return a copy whose panels stand one below the other where they stood side by side."""
+    copy: Figure = pickle.loads(pickle.dumps(figure))  # noqa: S301 (what was pickled on the same line)
+    panels = [axes for axes in copy.axes if axes.get_subplotspec() is not None]
+    height = figure.get_size_inches()[1]
+    grid = panels[0].get_gridspec() if panels else None
+    if grid is not None and grid.nrows == 1 and all(axes.get_gridspec() is grid for axes in panels):
+        with styled():
+            below = copy.add_gridspec(len(panels), 1)
+        for axes, place in zip(panels, below, strict=True):
+            axes.set_subplotspec(place)
+            axes.tick_params(labelleft=True, labelbottom=True)
+        height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
+    for legend in copy.legends:
+        legend._ncols = min(_NARROW_LEGEND_COLUMNS, legend._ncols)  # noqa: SLF001 (a legend has no setter for it)
+    copy.set_size_inches(NARROW_IN, height)
+    return copy
