@@ -29,6 +29,7 @@ FLOORS = (
     ("purposes",),
     ("differences",),
     ("compared",),
+    ("pages",),
     ("api",),
     ("variants",),
     ("campaign", "comparison", "lab", "pad", "study", "papers", "studies", "trial"),

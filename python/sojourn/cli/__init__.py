@@ -15,6 +15,7 @@ from sojourn.cli.compare import compare
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
 from sojourn.cli.lab import lab
+from sojourn.cli.open import open_
 from sojourn.cli.own import new, try_
 from sojourn.cli.pad import pad
 from sojourn.cli.plot import plot
@@ -54,6 +55,7 @@ for command in (
     sweep,
     stats,
     plot,
+    open_,
     paper,
     study,
     new,

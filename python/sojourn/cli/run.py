@@ -9,7 +9,7 @@ from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import check_picture
+from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, read
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     sojourn run my-link.toml --set bottleneck.queue.kind=red --set "bottleneck.rate=4 Mbit/s"
     sojourn run my-link.toml --out results/my-link --packets --pcap
     sojourn run cellular --plot delay.pdf
+    sojourn run my-link.toml --runs 10 --page my-link.html
     sojourn run controlled-delay --probes --plot controller.pdf
     sojourn run my-link.toml --backend linux --runs 3
     sojourn run my-link.toml --backend hosts --peer 192.0.2.7 --secret-file secret
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @click.option("--force", is_flag=True, help="Let --out replace an old result.")
 @click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
+@click.option("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
 @click.option(
     "--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received."
 )
@@ -65,6 +67,7 @@ def run(  # noqa: PLR0913 (one for each option)
     out: str | None,
     force: bool,
     plot: str | None,
+    page: str | None,
     packets: bool,
     transfers: bool,
     probes: bool,
@@ -80,13 +83,13 @@ def run(  # noqa: PLR0913 (one for each option)
         raise input_error(f"--pcap writes runs of the world {SIM}; found {backend}", key="--pcap", found=backend)
     bin_s = _native.seconds("--bin", bin_text)
     wanted = Wanted(
-        bin_s if out is not None or plot is not None else None,
+        bin_s if any(target is not None for target in (out, plot, page)) else None,
         probes=probes,
         packets=packets or pcap,
         transfers=transfers,
     )
     chosen = choose(backend, options, wanted.keep)
-    _check_targets(out, plot, force=force)
+    _check_targets(out, plot, page, force=force)
     counts = {"seed": seed, "runs": runs}
     numbers = [f"{key}={value}" for key, value in counts.items() if value is not None]
     native = read(source, [*overrides, *numbers], root)
@@ -111,6 +114,10 @@ def run(  # noqa: PLR0913 (one for each option)
         result.save(out, force=force, pcap=pcap)
     if plot is not None:
         _draw(result, Path(plot))
+    if page is not None:
+        from sojourn.pages import write
+
+        write(result.page(command_line()), Path(page))
     if as_json:
         render.print_json(result.document())
     else:
@@ -132,7 +139,7 @@ def _list_steps(steps: list[str]) -> None:
         click.echo("a run changes nothing on this machine", err=True)
 
 
-def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
+def _check_targets(out: str | None, plot: str | None, page: str | None, *, force: bool) -> None:
     """Refuse what cannot be written before any time is spent."""
     if out is not None:
         from sojourn.store import check_directory
@@ -140,6 +147,8 @@ def _check_targets(out: str | None, plot: str | None, *, force: bool) -> None:
         check_directory(out, force=force)
     if plot is not None:
         check_picture("--plot", Path(plot))
+    if page is not None:
+        check_file("--page", Path(page))
 
 
 def _draw(result: "Result", path: Path) -> None:

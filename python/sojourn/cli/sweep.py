@@ -73,7 +73,7 @@ def sweep(
 
             run_cluster(plan, dataset, cluster, report)
     failed = dataset.failures()
-    click.echo(f"{plan.runs} runs at {plan.points} points: {out}")
+    click.echo(f"{plan.runs} runs at {plan.points} points: {out}; `sojourn open {out}` shows them")
     if failed:
         click.echo(f"{failed} of them failed: see the column `error`", err=True)
     print_alike(dataset)

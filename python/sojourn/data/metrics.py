@@ -176,3 +176,23 @@ def label(column: str) -> str:
     if metric is None or not metric.unit:
         return column
     return f"{column} [{'%' if metric.percent else metric.unit}]"
+
+
+def title(column: str) -> str:
+    """Return what a figure's axis says: in words where the column is a metric, with its unit.
+
+    >>> title("bottleneck_queue_ms_p99"), title("share.tcp"), title("bottleneck.rate_mbps"), title("case")
+    ('sojourn time in the queue: 99th percentile [ms]', 'share [%], tcp', 'bottleneck.rate [Mbit/s]', 'case')
+    """
+    metric = find(column)
+    if metric is None:
+        name, _, unit = column.rpartition("_")
+        return f"{name} [{_UNITS[unit]}]" if name and unit in _UNITS else column
+    _, _, group = column.partition(".")
+    words = metric.name.replace("_", " ") if metric.percent else metric.meaning
+    unit = "%" if metric.percent else metric.unit
+    return f"{words}{f' [{unit}]' if unit else ''}{f', {group}' if group else ''}"
+
+
+_UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "packets": "packets", "bytes": "bytes"}
+"""What the names of columns of quantities end in."""

@@ -197,7 +197,7 @@ def _heatmap(figure: Figure, shown: View) -> None:
     for row, column in np.argwhere(np.isfinite(means)):
         colour = "white" if means[row, column] < middle else INK
         axes.text(column, row, f"{means[row, column]:.3g}", ha="center", va="center", color=colour)
-    figure.colorbar(image, label=metrics.label(shown.y[0]))
+    figure.colorbar(image, label=metrics.title(shown.y[0]))
 
 
 def _scatter(figure: Figure, shown: View) -> None:
@@ -266,8 +266,8 @@ _NEED_SEVERAL = {"parallel": 2, "kiviat": 3}
 
 def _axes(figure: Figure, x: str, y: str) -> Axes:
     axes: Axes = figure.subplots()
-    axes.set_xlabel(metrics.label(x))
-    axes.set_ylabel(metrics.label(y))
+    axes.set_xlabel(metrics.title(x))
+    axes.set_ylabel(metrics.title(y))
     return axes
 
 

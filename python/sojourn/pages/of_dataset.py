@@ -11,6 +11,8 @@ from sojourn.report import Shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
+
     from sojourn.data.dataset import Dataset
 
 _QUEUE = Shown("queue [ms]", "bottleneck_queue_ms_mean")
@@ -50,7 +52,8 @@ def _points(axes: "Sequence[str]", lines: "Sequence[Line]") -> Table:
         rows.setdefault(tuple(line[axis] for axis in axes), {})[shown.metric] = _cell(shown, line)
     nothing = Cell.of(None)
     body = [
-        [*map(Cell.of, key), *(found.get(one.metric, nothing) for one in (_QUEUE, _USED))] for key, found in rows.items()
+        [*map(Cell.of, key), *(found.get(one.metric, nothing) for one in (_QUEUE, _USED))]
+        for key, found in rows.items()
     ]
     return Table([*axes, _QUEUE.label, _USED.label], body, "Points of the sweep")
 
@@ -89,7 +92,10 @@ def _tiles(lines: "Sequence[Line]") -> list[Tile]:
         for which, line in zip(("shortest", "longest"), (queues[0], queues[-1]) if queues else (), strict=False)
     ]
     ends = (("lowest", min), ("highest", max)) if used else ()
-    return [*found, *(Tile(f"{_USED.number(end(used))} %", f"{which} utilization of all points") for which, end in ends)]
+    return [
+        *found,
+        *(Tile(f"{_USED.number(end(used))} %", f"{which} utilization of all points") for which, end in ends),
+    ]
 
 
 def _pictures(dataset: "Dataset") -> list[Picture]:
@@ -106,20 +112,20 @@ def _pictures(dataset: "Dataset") -> list[Picture]:
     if numbers[x] is None and values[x] > _MOST_TICKS:
         return []
     kind = "bars" if numbers[x] is None else "line"
-    by = max(others, key=lambda axis: values[axis], default=None)
+    by = max(others, key=lambda axis: (numbers[axis] is None, values[axis]), default=None)
     figure = draw(kind, view(dataset, numbers[x] or x, [_QUEUE.metric], by))
     finding = f"How the mean queueing delay changes with {x}" + (f", for each {by}." if by else ".")
     return [picture(figure, finding, "Means over runs, with their 95 % intervals.", name=dataset.name)]
 
 
-def _numeric(runs: Any, axis: str) -> str | None:
+def _numeric(runs: "pa.Table", axis: str) -> str | None:
     """Return the column with an axis' numbers: itself, or the one with a unit beside it."""
     import pyarrow as pa
 
     for name in (axis, *(one for one in runs.column_names if one.startswith(f"{axis}_"))):
         kind = runs.schema.field(name).type
         if pa.types.is_floating(kind) or pa.types.is_integer(kind):
-            return name
+            return str(name)
     return None
 
 
@@ -128,4 +134,6 @@ def _described(dataset: "Dataset") -> Fold:
     names = columns(lines)
     rows = [[Cell.of(line.get(name)) for name in names] for line in lines]
     words = "Shares and rates are fractions here, from 0 to 1, as in the dataset. n counts runs."
-    return Fold(f"All {len(rows)} means", [words], tables=[Table([metrics.label(name) for name in names], rows, "Means")])
+    return Fold(
+        f"All {len(rows)} means", [words], tables=[Table([metrics.label(name) for name in names], rows, "Means")]
+    )

@@ -3,10 +3,12 @@
 import io
 import pickle
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn.figures.style import CAPACITY, INK, styled
 from sojourn.pages.model import Picture
+from sojourn.store import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,6 +24,19 @@ _COLOURS = {INK: "var(--ink)", INK.lower(): "var(--ink)", CAPACITY: "var(--line)
 def picture(figure: "Figure", finding: str, caption: str = "", *, alt: str = "", name: str = "figure") -> Picture:
     """Return a figure as a page shows it; `alt` is said where the figure cannot be seen, else the finding."""
     return Picture(svg(figure, name), svg(narrowed(figure), f"{name}-narrow"), alt or finding, finding, caption, name)
+
+
+def save(figure: "Figure", folder: Path, name: str) -> None:
+    """Write a figure as a page shows it, so that the page can be made again without drawing."""
+    drawn = picture(figure, "", name=name)
+    for path, text in zip(paths(folder, name), (drawn.wide, drawn.narrow), strict=True):
+        with whole_file(path) as place:
+            place.write_text(text, encoding="utf-8")
+
+
+def paths(folder: Path, name: str) -> tuple[Path, Path]:
+    """Return where `save` writes the figure for wide screens, and that for narrow ones."""
+    return folder / f"{name}.svg", folder / f"{name}-narrow.svg"
 
 
 def svg(figure: "Figure", name: str) -> str:
@@ -56,11 +71,11 @@ def narrowed(figure: "Figure") -> "Figure":
     if grid is not None and grid.nrows == 1 and all(axes.get_gridspec() is grid for axes in panels):
         with styled():
             below = copy.add_gridspec(len(panels), 1)
-        for axes, place in zip(panels, below, strict=True):
-            axes.set_subplotspec(place)
+        for row, axes in enumerate(panels):
+            axes.set_subplotspec(below[row, 0])
             axes.tick_params(labelleft=True, labelbottom=True)
         height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
     for legend in copy.legends:
-        legend._ncols = min(_NARROW_LEGEND_COLUMNS, legend._ncols)  # noqa: SLF001 (a legend has no setter for it)
+        legend.set_ncols(_NARROW_LEGEND_COLUMNS)
     copy.set_size_inches(NARROW_IN, height)
     return copy

@@ -5,7 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from sojourn.study.page import SHORT
+from sojourn.study.short import SHORT
 
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 

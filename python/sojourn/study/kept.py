@@ -10,6 +10,7 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.figures import save_figure
+from sojourn.pages import pictures
 from sojourn.reading import read_table
 from sojourn.store import dump_json, whole_file
 from sojourn.study.kinds import is_file_name
@@ -19,12 +20,13 @@ FOUND = "found.json"
 
 
 def write_item(folder: Path, study: Study, item: Item, found: Findings) -> None:
-    """Write an item's figures (PNG and PDF), tables (CSV) and what it found (JSON) into its folder."""
+    """Write an item's figures (PNG, PDF, SVG), tables (CSV) and what it found (JSON) into its folder."""
     place = folder / item.name
     place.mkdir(parents=True, exist_ok=True)
     for name, figure in found.figures.items():
         for suffix in (".png", ".pdf"):
             save_figure(figure, place / f"{name}{suffix}")
+        pictures.save(figure, place, name)
     for table in found.tables:
         with whole_file(place / f"{table.name}.csv") as path:
             path.write_text(csv_text(table), encoding="utf-8")

@@ -29,7 +29,7 @@ from sojourn.sweep.plan import Plan
 
 CODE, DATA = "study.py", "data"
 KEYS = (
-    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "answer", "defaults"),
+    *("name", "title", "source", "base", "seeds", "metrics", "pictures", "finding", "answer", "defaults"),
     *("sets", "units", "axes", "sweep", "item"),
 )
 ITEM_KEYS = (
@@ -124,7 +124,9 @@ class StudyFolder:
             for one in self.tables["item"]
         ]
         pictures = [(item, name) for item, _, name in (one.partition("/") for one in self.tables.get("pictures", []))]
-        return Study(self.name, self.tables["title"], self.tables["source"], items, self._summary, pictures)
+        return Study(
+            self.name, self.tables["title"], self.tables["source"], items, self._summary, pictures, self._headline
+        )
 
     # Sweeps and what they measured.
 
@@ -241,6 +243,10 @@ class StudyFolder:
             shown = number.times(unit.scale)
             rows.append((*at.values(), group, metric, unit.name, shown.mean, shown.sd, shown.runs))
         return Table(name, f"Means of {name}", (*one.axes, "group", "metric", "unit", "mean", "sd", "n"), tuple(rows))
+
+    def _headline(self, findings: dict[str, Findings]) -> str:
+        """Return the finding in one sentence, chosen by what became of the claims."""
+        return chosen(self.tables.get("finding", ""), [check for found in findings.values() for check in found.checks])
 
     def _summary(self, findings: dict[str, Findings]) -> str:
         """Return the answer in a few sentences, chosen by what became of the claims."""

@@ -99,3 +99,5 @@ class Study:
     """What of the paper holds and what does not, in a few sentences, from what its items found."""
     pictures: Sequence[tuple[str, str]] = ()
     """The figures, by item and name, that stand for the study where there is no room for all."""
+    headline: "Callable[[dict[str, Findings]], str] | None" = None
+    """The finding in one sentence without a full stop, as the title of its page; empty where it is the study's."""

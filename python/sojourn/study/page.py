@@ -1,195 +1,155 @@
-"""Writes what a study found: one page that collects all items, and a summary."""
+"""The page of a study: what was found, how it was compared, and every item."""
 
-import base64
-import html
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from sojourn import _native
-from sojourn.store import whole_file
-from sojourn.study.model import Check, Findings, Item, Study, Table
+from sojourn import _native, pages
+from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile
+from sojourn.study import model
+from sojourn.study.model import Check, Findings, Item, Study
+from sojourn.study.short import sentence
 
-PAGE = "index.html"
-SHORT = "summary.md"
-_WORDS = {True: "yes", False: "no", None: "-"}
-_STYLE = """
-:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --yes: #00694c; --no: #a83f00; }
-@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #181818; --line: #555; --yes: #4cc9a0;
-  --no: #ff9d5c; } }
-body { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, sans-serif; margin: 0 auto;
-  max-width: 62rem; padding: 1rem; }
-h1, h2 { line-height: 1.2; } h2 { border-top: 1px solid var(--line); margin-top: 2.5rem; padding-top: 1rem; }
-img { background: #fff; display: block; height: auto; min-width: 36rem; width: 100%; }
-figure { margin: 1rem 0; overflow-x: auto; } figcaption, .setting { font-size: .9rem; opacity: .85; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .88rem; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.yes { color: var(--yes); font-weight: 600; } .no { color: var(--no); font-weight: 600; }
-details { margin: .8rem 0; } summary { cursor: pointer; }
-"""
+_MOST_IN_LEAD = 10
+_TONES = {True: "yes", False: "no", None: ""}
+_CHECKS = ("Claim", "Source", "Measured", "Tolerance", "Holds", "Why not, or what is open")
 
 
 def write_page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
-    """Write the page that collects items that the folder keeps: one file, which needs no network and fits a phone."""
+    """Write the page of all items that the folder keeps."""
+    return pages.write(page(folder, study, findings), folder / pages.PAGE)
+
+
+def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
+    """Return the page of a study from what its folder keeps."""
     items = [item for item in study.items if item.name in findings]
-    body = [
-        f"<h1>{_text(study.title)}</h1>",
-        f"<p>{_text(study.source)}. Repeated with Sojourn {_native.__version__}.</p>",
-        _summary(study, findings),
-        *(_item(folder, item, findings[item.name]) for item in items),
-        f"<h2>Repeat it</h2><pre>sojourn paper {_text(study.name)} --out DIR</pre>",
+    everything = [(item, check) for item in items for check in findings[item.name].checks]
+    checks = [check for _, check in everything]
+    summary = "" if study.summary is None else study.summary(dict(findings))
+    headline = "" if study.headline is None else study.headline(dict(findings))
+    leading = _leading(everything)
+    shown = _chosen(study, findings)
+    folds = [_fold(folder, item, findings[item.name], shown) for item in items]
+    if len(checks) > len(leading):
+        rows = [[Cell(item.title), *_row(check)] for item, check in everything]
+        table = Table(("Item", *_CHECKS), rows, f"All checks of {study.name}")
+        folds.insert(0, Fold(f"All {len(checks)} checks", [sentence(checks)], tables=[table]))
+    folds += [
+        Fold(f"Data of {item.title}", tables=[_data(table) for table in findings[item.name].tables])
+        for item in items
+        if findings[item.name].tables
     ]
-    text = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{_text(study.title)}</title><style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
+    return Page(
+        title=headline or study.title,
+        kicker=f"{study.source}{f': {study.title}' if headline else ''}. Repeated with Sojourn {_native.__version__}.",
+        lead=[paragraph for paragraph in summary.split("\n\n") if paragraph.strip()],
+        tiles=_tiles(checks),
+        pictures=[_picture(folder / place, name, findings[place].captions[name]) for place, name in shown],
+        heading="Does it hold?",
+        table=Table(_CHECKS[:-1], [_row(check)[:-1] for _, check in leading], "Main claims") if leading else None,
+        notes=[sentence(checks)] if checks else [],
+        folds=folds,
+        command=f"sojourn paper {study.name} --out DIR",
     )
-    target = folder / PAGE
-    with whole_file(target) as path:
-        path.write_text(text, encoding="utf-8")
-    return target
 
 
 def counts(checks: Sequence[Check]) -> str:
-    """Return how many of the checks agree.
+    """Return at how many points the checks hold, over what the source claims; values that are only shown stand apart.
 
-    >>> counts([Check("a", "1", "1", True), Check("b", "1", "2", False, "Open."), Check("c", "1", "2", None)])
-    '1 of 2 agree, 1 only shown'
+    >>> held = Check("a", "", "", False, "Open.", held=421, points=430)
+    >>> counts([held, Check("b", "1", "1", True), Check("c", "1", "2", None)])
+    'holds at 422 of 431 points (1 of 2 checks without exception); 1 value only shown'
+    >>> counts([Check("b", "1", "1", True)])
+    'holds at the only point'
     """
     judged = [check for check in checks if check.agrees is not None]
     shown = len(checks) - len(judged)
-    text = f"{sum(bool(check.agrees) for check in judged)} of {len(judged)} agree"
-    return f"{text}, {shown} only shown" if shown else text
-
-
-def sentence(checks: Sequence[Check]) -> str:
-    """Return the same as a sentence.
-
-    >>> sentence([Check("a", "1", "1", True), Check("b", "1", "2", False, "Open."), Check("c", "1", "2", None)])
-    '1 of 2 checks agree. 1 further value is shown without a verdict.'
-    """
-    judged = [check for check in checks if check.agrees is not None]
-    shown = len(checks) - len(judged)
-    text = f"{sum(bool(check.agrees) for check in judged)} of {len(judged)} checks agree."
-    if not shown:
+    held, points = sum(map(_held, judged)), sum(max(check.points, 1) for check in judged)
+    text = f"{shown} {'value' if shown == 1 else 'values'} only shown"
+    if not judged:
         return text
-    return f"{text} {shown} further {'value is' if shown == 1 else 'values are'} shown without a verdict."
-
-
-def _summary(study: Study, findings: Mapping[str, Findings]) -> str:
-    lines = []
-    for item in study.items:
-        if item.name in findings:
-            checks = findings[item.name].checks
-            link = f'<a href="#{item.name}">{_text(item.title)}</a>'
-            lines.append((link, _text(counts(checks) if checks else "-"), _text(findings[item.name].verdict)))
-    everything = [check for found in findings.values() for check in found.checks]
-    rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in line)}</tr>" for line in lines)
-    words = "" if study.summary is None else _paragraphs(study.summary(dict(findings)))
-    return (
-        f"{words}<p><strong>{_text(sentence(everything))}</strong></p>"
-        f'<div class="wide"><table><tr><th>Item</th><th>Checks</th><th>Found</th></tr>{rows}</table></div>'
+    where = (
+        f"{held} of {points} points" if held < points else ("the only point" if points == 1 else f"all {points} points")
     )
+    sound = sum(bool(check.agrees) for check in judged)
+    exceptions = "" if held == points else f" ({sound} of {len(judged)} checks without exception)"
+    return f"holds at {where}{exceptions}{f'; {text}' if shown else ''}"
 
 
-def _item(folder: Path, item: Item, found: Findings) -> str:
-    parts = [f'<h2 id="{item.name}">{_text(item.title)}</h2><p class="setting">{_text(item.setting)}</p>']
-    parts += [_figure(folder / item.name / f"{name}.png", caption) for name, caption in found.captions.items()]
-    parts.append(_paragraphs(f"{found.verdict}\n\n{found.text}"))
-    if found.checks:
-        parts.append(_checks(found.checks))
-    parts += [_data(table) for table in found.tables]
-    return "\n".join(parts)
+def verdict(check: Check) -> str:
+    """Return whether a check holds, in words.
 
-
-def _figure(image: Path, caption: str) -> str:
-    data = base64.b64encode(image.read_bytes()).decode()
-    tag = f'<img alt="{_text(caption)}" src="data:image/png;base64,{data}">'
-    return f"<figure>{tag}<figcaption>{_text(caption)}</figcaption></figure>"
-
-
-def _checks(checks: Sequence[Check]) -> str:
-    rows = "".join(
-        f"<tr><td>{_text(check.claim)}</td><td>{_text(check.paper)}</td><td>{_text(check.measured)}</td>"
-        f"<td>{_text(check.tolerance)}</td>"
-        f'<td class="{_WORDS[check.agrees]}">{_WORDS[check.agrees]}</td><td>{_text(check.note)}</td></tr>'
-        for check in checks
-    )
-    head = "<tr><th>Claim</th><th>Paper</th><th>Measured</th><th>Tolerance</th><th>Agrees?</th><th></th></tr>"
-    return f'<div class="wide"><table>{head}{rows}</table></div>'
-
-
-def _data(table: Table) -> str:
-    head = "".join(f"<th>{_text(column)}</th>" for column in table.columns)
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
-    return (
-        f"<details><summary>{_text(table.caption)}</summary>"
-        f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div></details>'
-    )
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return f"<td>{_text('-' if value is None else str(value))}</td>"
-    text = str(value) if isinstance(value, int) else f"{value:.4g}"
-    return f'<td class="number">{text}</td>'
-
-
-def _paragraphs(text: str) -> str:
-    return "".join(f"<p>{_text(paragraph)}</p>" for paragraph in text.split("\n\n") if paragraph.strip())
-
-
-def _text(text: str) -> str:
-    return html.escape(text)
-
-
-def write_short(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Path:
-    """Write the summary, some pictures and the checks as Markdown, for the pages of docs/papers."""
-    command = f"sojourn paper {study.name} --out DIR"
-    parts = [
-        f"# {study.title}",
-        f"<!-- Written by `{command}` and `python -m sojourn.papers {study.name} DIR docs/papers`. Do not edit. -->",
-        f"{study.source}. Repeated with `{command}`, whose page has all figures and data.",
-    ]
-    if study.summary is not None:
-        parts.append(study.summary(dict(findings)))
-    everything = [check for found in findings.values() for check in found.checks]
-    parts.append(f"**{sentence(everything)}** Numbers are means over runs and their standard deviation.")
-    for item in study.items:
-        if item.name in findings:
-            parts += _short_item(
-                item, findings[item.name], [name for place, name in study.pictures if place == item.name]
-            )
-    target = folder / SHORT
-    with whole_file(target) as path:
-        path.write_text("\n\n".join(part for part in parts if part) + "\n", encoding="utf-8")
-    return target
-
-
-def _short_item(item: Item, found: Findings, pictures: Sequence[str]) -> list[str]:
-    images = [f"![{found.captions[name]}]({item.name}/{name}.png)" for name in pictures if name in found.captions]
-    table = [markdown_checks(found.checks)] if found.checks else []
-    return [f"## {item.title}", f"*{item.setting}.*", found.verdict, *images, found.text, *table]
-
-
-def markdown_checks(checks: Sequence[Check]) -> str:
-    """Return checks as a Markdown table.
-
-    >>> print(markdown_checks([Check("a", "1", "2", False, "why")]))
-    | Claim | Paper | Measured | Tolerance | Agrees | |
-    |---|---|---|---|---|---|
-    | a | 1 | 2 | | no | why |
+    >>> verdict(Check("a", "", "", False, "Open.", held=421, points=430)), verdict(Check("b", "1", "2", None))
+    ('at 421 of 430 points', 'only shown')
     """
-    rows = (
-        (check.claim, check.paper, check.measured, check.tolerance, _WORDS[check.agrees], check.note)
-        for check in checks
+    if check.agrees is None:
+        return "only shown"
+    if check.agrees:
+        return "yes"
+    return f"at {check.held} of {check.points} points" if check.points > 1 else "no"
+
+
+def _held(check: Check) -> int:
+    return check.held if check.points else int(bool(check.agrees))
+
+
+def _row(check: Check) -> list[Cell]:
+    holds = Cell(verdict(check), tone=_TONES[check.agrees])
+    return [Cell(check.claim), Cell(check.paper), Cell(check.measured), Cell(check.tolerance), holds, Cell(check.note)]
+
+
+def _leading(everything: Sequence[tuple[Item, Check]]) -> list[tuple[Item, Check]]:
+    """Return the claims that the study is about, and the first of each item that has none of these."""
+    main = [one for one in everything if one[1].main and one[1].agrees is not None]
+    there = {item.name for item, _ in main}
+    for one in everything:
+        if one[1].agrees is not None and one[0].name not in there:
+            main.append(one)
+            there.add(one[0].name)
+    chosen = main[:_MOST_IN_LEAD]
+    return [one for one in everything if any(one is other for other in chosen)]
+
+
+def _tiles(checks: Sequence[Check]) -> list[Tile]:
+    judged = [check for check in checks if check.agrees is not None]
+    if not judged:
+        return []
+    main = [check for check in judged if check.main]
+    found = []
+    if main:
+        held, points = sum(map(_held, main)), sum(max(check.points, 1) for check in main)
+        found.append(Tile(f"{held} of {points}", "points at which the main claim holds"))
+    found.append(Tile(f"{sum(bool(check.agrees) for check in judged)} of {len(judged)}", "checks without exception"))
+    shown = len(checks) - len(judged)
+    return [*found, Tile(str(shown), "further values, shown without a verdict")] if shown else found
+
+
+def _chosen(study: Study, findings: Mapping[str, Findings]) -> list[tuple[str, str]]:
+    """Return item and name of the figure that stands for the study, where the folder has it."""
+    known = [(place, name) for place, name in study.pictures if place in findings and name in findings[place].captions]
+    return known[:1]
+
+
+def _picture(place: Path, name: str, caption: str) -> Picture:
+    wide, narrow = (path.read_text(encoding="utf-8") for path in pages.pictures.paths(place, name))
+    finding, _, rest = caption.partition(". ")
+    return Picture(wide, narrow, caption, f"{finding}." if rest else finding, rest, name)
+
+
+def _fold(folder: Path, item: Item, found: Findings, above: Sequence[tuple[str, str]]) -> Fold:
+    """Return an item, without the figure that stands above already."""
+    parts = [item.setting, found.verdict, *found.text.split("\n\n")]
+    return Fold(
+        item.title,
+        [part for part in parts if part.strip()],
+        [
+            _picture(folder / item.name, name, caption)
+            for name, caption in found.captions.items()
+            if (item.name, name) not in above
+        ],
+        [Table(_CHECKS, [_row(check) for check in found.checks], f"Checks of {item.title}")] if found.checks else [],
+        name=item.name,
     )
-    lines = [f"| {' | '.join(map(_escaped, row))} |".replace("|  |", "| |") for row in rows]
-    return "\n".join(("| Claim | Paper | Measured | Tolerance | Agrees | |", "|---|---|---|---|---|---|", *lines))
 
 
-def _escaped(cell: str) -> str:
-    return cell.replace("|", "\\|")
+def _data(table: model.Table) -> Table:
+    return Table(table.columns, [[Cell.of(value) for value in row] for row in table.rows], table.caption)

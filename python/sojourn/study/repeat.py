@@ -9,7 +9,8 @@ from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Effort, Lab
 from sojourn.study.model import Findings, Item, Study
-from sojourn.study.page import write_page, write_short
+from sojourn.study.page import write_page
+from sojourn.study.short import write_short
 from sojourn.testbed.errors import NotInstalledError
 
 

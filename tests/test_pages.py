@@ -1,0 +1,238 @@
+"""The pages that the tool writes: whole in one file, read in a real browser at three widths, without faults by axe."""
+
+import importlib.util
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from matplotlib.figure import Figure
+from tests.conftest import Command
+
+import sojourn
+from sojourn import pages
+from sojourn.pages import Cell, Fold, Page, Table, Tile, pictures
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from playwright.sync_api import Page as Tab
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+WIDTHS = (360, 768, 1600)
+SHOTS = Path(__file__).parent.parent / "target" / "pages"
+"""Where screenshots are left to be looked at."""
+SHORT = ("--set", "duration=20 s", "--runs", 3)
+KINDS = ("run", "comparison", "sweep", "study")
+
+needs_browser = [
+    pytest.mark.filterwarnings("default"),
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium"),
+    *(
+        pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"no {package}")
+        for package in ("playwright", "axe_playwright_python")
+    ),
+]
+
+SWEEP = """
+base = "motivating-red"
+seeds = 2
+[set]
+duration = "5 s"
+[axes]
+"bottleneck.rate" = ["4 Mbit/s", "10 Mbit/s"]
+[cases]
+"DropTail" = { "bottleneck.queue" = "droptail" }
+"RED" = { }
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Write a page of each kind."""
+    from sojourn.cli import run_command_line
+    from sojourn.study.find import find_folder
+    from sojourn.study.kept import read_items, write_item
+    from sojourn.study.page import write_page
+
+    folder = tmp_path_factory.mktemp("pages")
+    (folder / "sweep.toml").write_text(SWEEP, encoding="utf-8")
+    run, comparison = folder / "run.html", folder / "comparison.html"
+    words = ["compare", "backups-beside-calls", "--queue", "droptail,fq_codel,cake", "--for", "calls", "--page"]
+    for line in (
+        ["run", "voip-under-load", *SHORT, "--page", run],
+        [*words, comparison, *SHORT],
+        ["sweep", folder / "sweep.toml", "--out", folder / "sweep"],
+        ["open", folder / "sweep", "--no-browser"],
+    ):
+        assert run_command_line(list(map(str, line))) == 0
+    study = find_folder("fluid")
+    made, means = study.study(), study.replayed()
+    # One with claims and a figure; drawing them all takes long.
+    item, tables = next(
+        both
+        for both in zip(made.items, study.tables["item"], strict=True)
+        if both[1].get("claim") and both[1].get("figure")
+    )
+    write_item(folder / "fluid", made, item, study.findings(tables, means))
+    page = write_page(folder / "fluid", made, read_items(folder / "fluid", made))
+    return {"run": run, "comparison": comparison, "sweep": folder / "sweep" / pages.PAGE, "study": page}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_page_is_one_file_that_asks_for_nothing(written: dict[str, Path], kind: str) -> None:
+    text = written[kind].read_text(encoding="utf-8")
+    assert not re.search(r"(?:src|href)=\"(?!#)", text)
+    assert not re.search(r"@import|<link|https?://(?!www\.w3\.org/)", text)
+    assert re.search(r"<h1>[^<]+</h1>", text)
+    assert "Repeat it" in text
+    assert "sojourn " in text
+    # Each id is there once, and each reference leads to one of them.
+    ids = re.findall(r'\bid="([^"]*)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]*)', text)) <= set(ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_that_is_open_has_at_most_ten_rows(written: dict[str, Path], kind: str) -> None:
+    text = written[kind].read_text(encoding="utf-8")
+    (body,) = re.findall(r"<tbody>(.*?)</tbody>", text[: text.index("<details")], re.DOTALL)
+    assert 1 <= body.count("<tr>") <= 10
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def opened(browser: "Browser", path: Path, width: int, *, dark: bool = False) -> "Tab":
+    tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
+    faults: list[str] = []
+    tab.on("pageerror", lambda error: faults.append(str(error)))
+    tab.goto(path.as_uri())
+    assert faults == []
+    return tab
+
+
+@pytest.mark.parametrize("kind", KINDS)
+class TestInABrowser:
+    pytestmark = needs_browser
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_a_page_fits_its_width(self, browser: "Browser", written: dict[str, Path], kind: str, width: int) -> None:
+        tab = opened(browser, written[kind], width)
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        tab.screenshot(path=SHOTS / f"{kind}-{width}.png", full_page=True)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        # One drawing of each figure is seen: the one laid out for the width.
+        seen = tab.locator("main > figure > .wide" if width > 640 else "main > figure > .narrow")
+        assert all(seen.nth(place).is_visible() for place in range(seen.count()))
+        assert tab.locator("main > figure svg:visible").count() == seen.count()
+        tab.close()
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_axe_finds_no_fault(self, browser: "Browser", written: dict[str, Path], kind: str, dark: bool) -> None:
+        from axe_playwright_python.sync_playwright import Axe
+
+        tab = opened(browser, written[kind], 1280, dark=dark)
+        found = Axe().run(tab)
+        assert found.violations_count == 0, found.generate_report()
+        tab.close()
+
+
+def small() -> Page:
+    rows = [[Cell(f"<{name}>"), Cell.of(value)] for name, value in (("b", 10), ("a", 9), ("c", 100))]
+    many = Table(["name", "value"], [[Cell(str(place)), Cell.of(place)] for place in range(12)], "Many")
+    return Page(
+        "A & B",
+        "of a test",
+        tiles=[Tile("1", "one")],
+        heading="How much?",
+        table=Table(["name", "value"], rows),
+        folds=[Fold("All", tables=[many], name="all")],
+        command="sojourn run x",
+    )
+
+
+def test_what_others_wrote_is_text() -> None:
+    text = pages.render(small())
+    assert "<h1>A &amp; B</h1>" in text
+    assert "&lt;b&gt;" in text
+
+
+class TestWithScript:
+    pytestmark = needs_browser
+
+    def test_columns_sort_by_number_and_by_name(self, browser: "Browser", tmp_path: Path) -> None:
+        tab = opened(browser, pages.write(small(), tmp_path / "page.html"), 768)
+        column = tab.locator("main > .scroll tbody tr td:first-child")
+        assert column.all_text_contents() == ["<b>", "<a>", "<c>"]
+        tab.get_by_role("button", name="value").first.click()
+        assert column.all_text_contents() == ["<a>", "<b>", "<c>"]
+        tab.get_by_role("button", name="value").first.click()
+        assert column.all_text_contents() == ["<c>", "<b>", "<a>"]
+        tab.get_by_role("button", name="name").first.click()
+        assert column.all_text_contents() == ["<a>", "<b>", "<c>"]
+
+    def test_long_tables_filter_and_links_open_folds(self, browser: "Browser", tmp_path: Path) -> None:
+        tab = browser.new_page()
+        tab.goto(pages.write(small(), tmp_path / "page.html").as_uri() + "#all")
+        tab.get_by_label("Filter rows of: Many").fill("11")
+        assert tab.locator("#all tbody tr:visible").count() == 1
+
+    def test_without_script_all_is_there(self, browser: "Browser", written: dict[str, Path]) -> None:
+        context = browser.new_context(java_script_enabled=False)
+        tab = context.new_page()
+        tab.goto(written["comparison"].as_uri())
+        assert tab.locator("button").count() == 0
+        assert tab.locator("figure svg:visible").count() == 1
+        tab.locator("summary").first.click()
+        assert tab.locator("details table").first.is_visible()
+
+
+def test_panels_stand_below_each_other_on_narrow_screens() -> None:
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    for axes in figure.subplots(1, 3):
+        axes.plot([1, 2])
+    narrow = pictures.narrowed(figure)
+    narrow.draw_without_rendering()
+    bottoms = [axes.get_position().y0 for axes in narrow.axes]
+    assert bottoms == sorted(bottoms, reverse=True)
+    assert bottoms[0] > bottoms[1] + 0.1
+    assert narrow.get_figwidth() < figure.get_figwidth()
+
+
+def test_open_makes_the_page_of_a_run(command: Command, tmp_path: Path) -> None:
+    assert command("run", "motivating-red", *SHORT, "--out", tmp_path / "run").code == 0
+    outcome = command("open", tmp_path / "run", "--no-browser")
+    assert outcome.out.strip() == str(tmp_path / "run" / "index.html")
+    assert "motivating-red" in (tmp_path / "run" / "index.html").read_text(encoding="utf-8")
+    (tmp_path / "other").mkdir()
+    refused = command("open", tmp_path / "other", "--no-browser")
+    assert refused.code == 2
+    assert "holds no run, sweep, comparison or study" in refused.err
+
+
+def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:
+    words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--out", tmp_path / "both")
+    assert command(*words).code == 0
+    names = {path.name for path in (tmp_path / "both").iterdir()}
+    assert names == {"index.html", "comparison.svg", "comparison.csv", "comparison.json"}
+    assert command(*words).code == 2
+    assert command(*words, "--force").code == 0
+    assert command("open", tmp_path / "both", "--no-browser").code == 0
+
+
+def test_the_page_in_python(tmp_path: Path) -> None:
+    base = sojourn.Scenario.load("voip-under-load", {"duration": "5 s"})
+    found = sojourn.compare({"droptail": base, "codel": base.with_(queue="codel")}, runs=2, purpose="calls")
+    assert "codel" in found.page().title
+    assert pages.write(found.page(), tmp_path / "page.html").is_file()
+    assert base.run().page().pictures
+    assert not base.run(series=False).page().pictures
