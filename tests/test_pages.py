@@ -230,7 +230,7 @@ def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:
 
 
 def test_the_page_in_python(tmp_path: Path) -> None:
-    base = sojourn.Scenario.load("voip-under-load", {"duration": "5 s"})
+    base = sojourn.Scenario.load("voip-under-load", {"duration": "15 s"})
     found = sojourn.compare({"droptail": base, "codel": base.with_(queue="codel")}, runs=2, purpose="calls")
     assert "codel" in found.page().title
     assert pages.write(found.page(), tmp_path / "page.html").is_file()

@@ -8,7 +8,7 @@ from sojourn.pages.model import Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
 
 if TYPE_CHECKING:
-    from sojourn.result import Result
+    from sojourn.measured import Measured
 
 _TILES = (
     report.Shown("utilization of the bottleneck", "bottleneck_utilization", 100, 1),
@@ -18,7 +18,7 @@ _TILES = (
 )
 
 
-def page(result: "Result", command: str = "") -> Page:
+def page(result: "Measured", command: str = "") -> Page:
     """Return the page of a result; `command` makes it again. A figure needs the time series."""
     return Page(
         title=_finding(result),
@@ -38,7 +38,7 @@ def page(result: "Result", command: str = "") -> Page:
     )
 
 
-def _finding(result: "Result") -> str:
+def _finding(result: "Measured") -> str:
     queue = result.summary["bottleneck_queue_ms_mean"]["mean"]
     if queue is None:
         return f"No packet waited at the bottleneck of {result.name}"
@@ -47,7 +47,7 @@ def _finding(result: "Result") -> str:
     return f"Packets wait {shown} ms in the mean, and the link is used to {100 * used:.1f} %"
 
 
-def _lead(result: "Result") -> list[str]:
+def _lead(result: "Measured") -> list[str]:
     """Return one sentence for each thing that a user notices: calls, pages, shares."""
     sentences = []
     for group in result.groups:
@@ -65,26 +65,28 @@ def _lead(result: "Result") -> list[str]:
     return [" ".join(sentences)] if sentences else []
 
 
-def _mean(result: "Result", metric: str) -> float | None:
+def _mean(result: "Measured", metric: str) -> float | None:
     found = result.summary.get(metric)
     return None if found is None else found["mean"]
 
 
-def _tile(result: "Result", shown: report.Shown) -> Tile:
+def _tile(result: "Measured", shown: report.Shown) -> Tile:
     unit = "%" if shown.scale != 1.0 else "ms"
     mean = _mean(result, shown.metric)
     return Tile(report.NO_VALUE if mean is None else f"{shown.number(mean)} {unit}", shown.label)
 
 
-def _pictures(result: "Result") -> list[Picture]:
+def _pictures(result: "Measured") -> list[Picture]:
     if result.bin_s is None:
         return []
+    from sojourn.figures import timeline
+
     caption = f"{result.name}, seed {result.runs[0].seed}. Grey is what the link could carry."
     words = "Queueing delay of the bottleneck above, throughput of each group below, over time."
-    return [picture(result.plot(), words, caption, name=result.name)]
+    return [picture(timeline(result), words, caption, name=result.name)]
 
 
-def _everything(result: "Result") -> Fold:
+def _everything(result: "Measured") -> Fold:
     rows = [
         [
             Cell(metrics.label(name)),

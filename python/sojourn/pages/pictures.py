@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sojourn.figures.style import CAPACITY, INK, styled
 from sojourn.pages.model import Picture
 from sojourn.store import whole_file
 
@@ -17,8 +16,6 @@ NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
 _NARROW_LEGEND_COLUMNS = 2
 _TIP = "tip:"
-# A page in the dark has another ink, and no paper of its own.
-_COLOURS = {INK: "var(--ink)", INK.lower(): "var(--ink)", CAPACITY: "var(--line)", CAPACITY.lower(): "var(--line)"}
 
 
 def picture(figure: "Figure", finding: str, caption: str = "", *, alt: str = "", name: str = "figure") -> Picture:
@@ -41,13 +38,16 @@ def paths(folder: Path, name: str) -> tuple[Path, Path]:
 
 def svg(figure: "Figure", name: str) -> str:
     """Return a figure as an SVG element in the page's colours, whose ids are its own in the page."""
+    from sojourn.figures.style import CAPACITY, INK, styled
+
     buffer = io.StringIO()
     with styled():
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    for colour, variable in _COLOURS.items():
-        text = text.replace(colour, variable)
+    # A page in the dark has another ink.
+    for colour, variable in ((INK, "var(--ink)"), (CAPACITY, "var(--line)")):
+        text = text.replace(colour, variable).replace(colour.lower(), variable)
     text = re.sub(rf'<g id="{_TIP}([^"]*)">', r"<g><title>\1</title>", text)
     prefix = re.sub(r"\W+", "-", name)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
@@ -64,6 +64,8 @@ def tip(text: str) -> str:
 
 def narrowed(figure: "Figure") -> "Figure":
     """Return a copy whose panels stand one below the other where they stood side by side."""
+    from sojourn.figures.style import styled
+
     copy: Figure = pickle.loads(pickle.dumps(figure))  # noqa: S301 (what was pickled on the same line)
     panels = [axes for axes in copy.axes if axes.get_subplotspec() is not None]
     height = figure.get_size_inches()[1]
