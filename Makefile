@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak test-testbed bench validate conformance fuzz torture audit crates lint docs figures clean build lock tools
+.PHONY: demo test web soak busy test-testbed bench validate conformance fuzz torture audit crates lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -31,6 +31,11 @@ web: tools
 SOAK_S ?= 600
 soak: build $(TEST)
 	$(BIN)/python -m tests.soak $(SOAK_S)
+
+# Tests in real time, RUNS times beside eight busy loops: none may depend on an idle machine.
+RUNS ?= 5
+busy: build $(TEST)
+	scripts/busy $(RUNS)
 
 # What needs a real kernel: skipped, each with its reason, where there is none.
 test-testbed: build $(TEST)
@@ -66,7 +71,7 @@ conformance: build
 	$(BIN)/python -m benchmarks.conformance --strict
 	$(BIN)/python -m benchmarks.senders --strict
 
-# Any bytes for every parser and state machine, SECONDS for each (60): fuzz/README.md.
+# Any bytes for all that is read, in Rust and in Python, SECONDS for each target (60): fuzz/README.md.
 fuzz:
 	scripts/fuzz $(SECONDS)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.conftest import PATIENCE_S
 
+pytestmark = pytest.mark.real_time
+
 Start = Callable[..., "subprocess.Popen[str]"]
 
 # Far longer than any test waits for it.

@@ -21,7 +21,7 @@ from sojourn.sweep.local import Status, run_local
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.real_time, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture

@@ -29,6 +29,8 @@ from sojourn.testbed.hosts.handshake import PEER, Exchange
 from sojourn.testbed.hosts.line import GoneError, Line
 from sojourn.testbed.hosts.world import Peer
 
+pytestmark = pytest.mark.real_time
+
 SECRET = b"sixteen bytes or more"
 UDP = {"name": "background", "control": "ledbat", "rtt": "20 ms"}
 # Beside UDP it needs no privilege; pings do.

@@ -56,7 +56,11 @@ def why_not() -> str | None:
     return None
 
 
-pytestmark = [pytest.mark.testbed, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.testbed,
+    pytest.mark.skipif(why_not() is not None, reason=why_not() or ""),
+]
 
 
 def ip(*words: str, check: bool = True) -> None:

@@ -21,6 +21,8 @@ from sojourn.testbed.errors import TestbedError
 from sojourn.testbed.hosts import shape, shaping
 from sojourn.testbed.inside.namespace import CommandError
 
+pytestmark = pytest.mark.real_time
+
 OWN, PEER = "10.8.1.1", "10.8.1.2"
 RATE_BPS = 4_000_000
 LINK = {"rate": "4 Mbit/s", "queue": {"kind": "droptail", "preset": "linux", "limit": "100 packets"}}

@@ -21,6 +21,8 @@ from sojourn.pad.screen import document, read, sparkline, status, summary
 from sojourn.pad.session import Record, Session
 from sojourn.pad.settings import Limits, Settings
 
+pytestmark = pytest.mark.real_time
+
 LARGE_PPS = 800e3 / 8 / 1500
 BASE_S = 0.02
 

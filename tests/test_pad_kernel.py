@@ -8,7 +8,7 @@ from sojourn.pad.lab import Case, outcome, run
 from sojourn.testbed.errors import NotInstalledError
 from sojourn.testbed.kernels import Kernel, kernels
 
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.real_time, pytest.mark.testbed]
 
 # What TCP's headers leave of 800 kbit/s.
 GOODPUT_BPS = 800e3 * 1448 / 1500

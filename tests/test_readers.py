@@ -321,6 +321,54 @@ def test_a_sweep_reads_only_below_its_root(command: Command, rooms: Path, base: 
     assert command("sweep", file, "--out", rooms / "results", "--root", rooms).code == 0
 
 
+OUTSIDE = {
+    "above": "../link.trace",
+    "absolute": "{above}/link.trace",
+    "link": "leads-out.trace",
+    "link to a folder": "leads-up/link.trace",
+    "there and back": "sub/../../link.trace",
+}
+
+
+@pytest.mark.parametrize("trace", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize("where", ["scenario", "set", "axis", "case"])
+def test_no_trace_outside_the_root_is_read(command: Command, rooms: Path, trace: str, where: str) -> None:
+    """The same file is read without a root: nothing but the confinement refuses it."""
+    (rooms / "leads-out.trace").symlink_to(rooms.parent / "link.trace")
+    (rooms / "leads-up").symlink_to(rooms.parent)
+    (rooms / "sub").mkdir()
+    name = json.dumps(trace.format(above=rooms.parent))
+    if where == "scenario":
+        file = rooms / "scenario.toml"
+        file.write_text(SMALL.replace('rate = "10 Mbit/s"', f"trace = {name}"), encoding="utf-8")
+        words: list[object] = ["check", file]
+    else:
+        file = rooms / "sweep.toml"
+        given = {
+            "set": f"set = {{ duration = '0.1 s', 'bottleneck.trace' = {name} }}",
+            "axis": f"set = {{ duration = '0.1 s' }}\naxes.'bottleneck.trace' = ['link.trace', {name}]",
+            "case": f"set = {{ duration = '0.1 s' }}\ncases.one = {{ 'bottleneck.trace' = {name} }}",
+        }[where]
+        file.write_text(f"base = 'base.toml'\n{given}\n", encoding="utf-8")
+        words = ["sweep", file, "--out", rooms / "out"]
+    said = command(*words, "--root", rooms)
+    assert said.code == 2
+    assert "lies outside the folder that may be read" in said.err
+    assert not (rooms / "out").exists()
+    assert command(*words).code == 0
+
+
+@pytest.mark.parametrize("name", ["../plugin.py", "leads-out.py"])
+def test_no_plugin_outside_the_root_is_read(command: Command, rooms: Path, name: str) -> None:
+    (rooms.parent / "plugin.py").write_text("", encoding="utf-8")
+    (rooms / "leads-out.py").symlink_to(rooms.parent / "plugin.py")
+    file = rooms / "scenario.toml"
+    file.write_text(f"plugins = [{json.dumps(name)}]\n{SMALL}", encoding="utf-8")
+    said = refused(command, "run", file, "--allow-plugins", "--root", rooms)
+    assert "lies outside the folder that may be read" in said
+    assert "lies outside" not in command("run", file, "--allow-plugins").err
+
+
 def test_an_error_shows_next_to_nothing_of_a_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / "shadow").write_text("root:$y$j9T$precious\x1b[31m\n", encoding="ascii")
     said = refused(command, "run", "first", "--set", f"bottleneck={{trace='{tmp_path / 'shadow'}'}}")

@@ -29,7 +29,11 @@ def why_not():
     return None
 
 
-pytestmark = [pytest.mark.testbed, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [
+    pytest.mark.real_time,
+    pytest.mark.testbed,
+    pytest.mark.skipif(why_not() is not None, reason=why_not() or ""),
+]
 
 
 def ip(*words, check=True):

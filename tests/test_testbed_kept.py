@@ -11,6 +11,8 @@ from tests.conftest import PATIENCE_S, wait_for
 
 from sojourn.testbed.kept import CONSOLE, Kept
 
+pytestmark = pytest.mark.real_time
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

@@ -30,7 +30,7 @@ from sojourn.testbed.kernels import Kernel, kernels
 from sojourn.testbed.places import cache_folder
 
 NOBODY = 65534
-pytestmark = pytest.mark.testbed
+pytestmark = [pytest.mark.real_time, pytest.mark.testbed]
 JOBS = "testbed_jobs"
 REPOSITORY = Path(__file__).parents[1]
 

@@ -13,6 +13,8 @@ from sojourn.testbed import pool
 from sojourn.testbed.errors import JobError, StoppedError
 from sojourn.testbed.kernels import Progress
 
+pytestmark = pytest.mark.real_time
+
 
 def folders(count: int) -> list[Path]:
     return [Path(f"job-{number}") for number in range(count)]

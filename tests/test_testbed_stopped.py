@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
+pytestmark = pytest.mark.real_time
+
 STOPPED_S = 1.5
 # Whatever the machine does: what is sent within a window was due in it, or up to 10 ms before it.
 WINDOW_NS, LATE_NS = 40_000_000, 10_000_000

@@ -13,6 +13,8 @@ from sojourn.testbed import utp
 from sojourn.testbed.errors import BuildError, NotInstalledError
 from sojourn.testbed.utp import Flow, UtpError
 
+pytestmark = pytest.mark.real_time
+
 ENTRY = {"id": 3, "role": "send", "kind": "utp", "local": "10.0.1.1", "peer": "10.0.2.1", "port": 7000}
 PLAN = {"start_at_s": 100.0, "duration_s": 60, "bin_s": 0.5}
 

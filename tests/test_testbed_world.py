@@ -16,6 +16,8 @@ from sojourn.testbed.inside.job import explained
 from sojourn.testbed.kernels import kernels
 from sojourn.testbed.plan.flows import Flow
 
+pytestmark = pytest.mark.real_time
+
 TCP = {"name": "tcp", "control": "newreno", "rtt": "20 ms", "transport": "linux"}
 
 
