@@ -78,7 +78,8 @@ def _index(document: Document) -> list[str]:
             Segment by segment against its TCP: [another one](validation/sender-conformance.md),
             written by the same command. Whole scenarios on a real kernel beside the same in simulation:
             [the last part of the testbed's study](papers/gong-testbed.md#the-kernel-beside-the-simulator),
-            by `sojourn paper gong-testbed`."""),
+            by `sojourn paper gong-testbed`. How often `sojourn detect` names the queue of a real kernel:
+            [its page](validation/detector.md), written by `python -m benchmarks.detector`."""),
         paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
             in each simulator; or one claim of a source about a table. Of those that fail, the page says why. "Noise":
             these runs cannot decide. "Explained": by the peer's source with numbers that fit, or by an experiment.

@@ -33,7 +33,7 @@ FLOORS = (
     ("pages.of_comparison",),
     ("api",),
     ("variants",),
-    ("campaign", "comparison", "lab", "pad", "study", "papers", "studies", "trial"),
+    ("campaign", "comparison", "detect", "lab", "pad", "study", "papers", "studies", "trial"),
     ("cli",),
     ("demo",),
     ("__main__",),

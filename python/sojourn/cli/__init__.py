@@ -12,6 +12,7 @@ import click
 from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.agent import agent
 from sojourn.cli.compare import compare
+from sojourn.cli.detect import detect
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
 from sojourn.cli.lab import lab
@@ -51,6 +52,7 @@ def cli() -> None:
 for command in (
     run,
     compare,
+    detect,
     lab,
     sweep,
     stats,

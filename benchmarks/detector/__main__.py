@@ -1,0 +1,25 @@
+"""`python -m benchmarks.detector --kernel 36 --sim 360`: probe what is missing, and write the page on it."""
+
+import argparse
+
+from benchmarks.detector.collect import RESULTS, collect
+from benchmarks.detector.page import write
+from sojourn.detect.model import load_model
+
+KERNEL, SIM = RESULTS / "kernel.jsonl", RESULTS / "sim.jsonl"
+
+
+def main() -> None:
+    """Collect what is missing, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernel", type=int, default=0, metavar="N", help="probes on the kernel in virtual time")
+    parser.add_argument("--sim", type=int, default=0, metavar="N", help="the same cases in the simulation")
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    collect(given.kernel, {"backend": "linux", "kernel": "uml-virtual"}, KERNEL, given.jobs)
+    collect(given.sim, {"backend": "sim"}, SIM, given.jobs)
+    write(KERNEL, SIM, load_model())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Probe the cases on a kernel in virtual time, and keep what the two ends logged as features: one line of JSON each."""
+
+import json
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.detector.cases import Case, cases
+from sojourn.detect.answer import fair_queueing
+from sojourn.detect.plan import FULL, SMALL
+from sojourn.detect.probe import over, probe
+
+RESULTS = Path(__file__).parents[1] / "results" / "detector"
+
+
+def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
+    """Return the features of one probe and its conditions; or why there are none."""
+    began = time.monotonic()
+    about = {
+        "number": case.number,
+        "name": case.name,
+        "queue": case.queue,
+        "rate_mbps": case.rate_mbps,
+        "rtt_ms": case.rtt_ms,
+        "others_share": case.others_share,
+        "world": how.get("kernel", how["backend"]),
+    }
+    try:
+        seen = probe(over(case.path, case.number + 1, **how))
+    except Exception as error:  # a failed probe is a result
+        return {**about, "error": f"{type(error).__name__}: {error}"}
+    trains = seen.logs.get("load", {})
+    values = {name: None if np.isnan(value) else value for name, value in seen.features.items()}
+    return {
+        **about,
+        "features": values,
+        "fair_queueing": fair_queueing(seen),
+        "train_bytes": int(sum(trains[name].size_bytes.sum() for name in (FULL, SMALL) if name in trains)),
+        "sent_bytes": seen.sent_bytes,
+        "active_s": seen.active_s,
+        "wall_s": round(time.monotonic() - began, 1),
+    }
+
+
+def collect(count: int, how: dict[str, Any], file: Path, jobs: int = 2) -> None:
+    """Probe the first `count` cases that the file does not hold yet, and add them to it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = {json.loads(line)["number"] for line in file.read_text().splitlines()} if file.exists() else set()
+    left = [case for case in cases(count, how["backend"]) if case.number not in known]
+    with ProcessPoolExecutor(jobs) as pool, file.open("a", encoding="utf-8") as out:
+        for found in pool.map(observe, left, [how] * len(left)):
+            out.write(json.dumps(found, sort_keys=True) + "\n")
+            out.flush()
+            print(found["number"], found["name"], found.get("error", found.get("wall_s")), file=sys.stderr, flush=True)

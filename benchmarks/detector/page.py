@@ -1,0 +1,307 @@
+"""The page on the detector: what the shipped model says of the probes that were kept."""
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.detector.cases import NEW
+from sojourn.detect.answer import DECIDED
+from sojourn.detect.draw import FAMILIES
+from sojourn.detect.features import NAMES
+from sojourn.detect.model import Judgement, Model
+
+PAGE = Path(__file__).parents[2] / "docs" / "validation" / "detector.md"
+_BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.97, 1.0001)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A probe of the test and what the model says of it."""
+
+    about: dict[str, Any]
+    judged: Judgement
+    loaded: Judgement
+    """What it says of the same probe after the load, before the overload."""
+
+    @property
+    def name(self) -> str:
+        """What the queue is."""
+        return str(self.about["name"])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether no queue of its kind was in training."""
+        return self.name in NEW
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether `sojourn detect` would have ended after the load."""
+        return self.loaded.names[self.loaded.best] >= DECIDED and not self.loaded.is_new
+
+    @property
+    def right(self) -> bool:
+        """Whether the name is right."""
+        return self.judged.best == self.name
+
+    @property
+    def right_family(self) -> bool:
+        """Whether the family is right."""
+        return self.judged.family == FAMILIES.get(self.name, _FAMILY_OF_NEW.get(self.name))
+
+
+_FAMILY_OF_NEW = {"choke": "FIFO with AQM", "fq_pie": "fair queueing with AQM"}
+
+
+def judge(file: Path, model: Model) -> tuple[list[Seen], list[dict[str, Any]]]:
+    """Return the probes of a file with what the model says, and those that failed."""
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    failed = [row for row in rows if "features" not in row]
+    whole = [row for row in rows if "features" in row]
+    seen = []
+    for row in whole:
+        values = {name: float("nan") if row["features"][name] is None else row["features"][name] for name in NAMES}
+        sent_overload = row["features"]["over_rate"] is not None
+        loaded = {name: float("nan") if name.startswith("over_") else value for name, value in values.items()}
+        seen.append(Seen(row, model.judge(values, whole=sent_overload), model.judge(loaded, whole=False)))
+    return seen, failed
+
+
+def write(kernel: Path, sim: Path, model: Model) -> None:
+    """Write the page."""
+    real, failed = judge(kernel, model)
+    simulated, _ = judge(sim, model)
+    known, new = _split(real)
+    about = model.provenance
+    parts = [
+        "# Does `sojourn detect` name the right queue?",
+        "<!-- Written by `python -m benchmarks.detector`. Do not edit by hand. -->",
+        _opening(known, new),
+        _targets(known, new, real),
+        "## Which queues of a kernel are taken for which?",
+        _confusion(real),
+        "## What went wrong on the kernel?",
+        _failures(real, failed),
+        "## How far can the probabilities be trusted?",
+        (
+            f"Probes of a kernel ({len(known)}) and of the simulation ({len(_split(simulated)[0])}) whose discipline "
+            "was in training. A probability is right where as many answers are right as it says."
+        ),
+        _reliability(known, _split(simulated)[0]),
+        (
+            "Expected calibration error: "
+            f"{_ece(known):.1%} on the kernel, {_ece(_split(simulated)[0]):.1%} in the simulation."
+        ),
+        "## How many answers are left when only sure ones count?",
+        _abstention(known, _split(simulated)[0]),
+        "## Where is it good, and where not?",
+        (
+            "Probes of the simulation, whose links and parameters are not those of the training. The lowest and "
+            "the highest rates lie beyond those of the training "
+            f"({about['rates_mbps'][0]:g} to {about['rates_mbps'][1]:g} Mbit/s)."
+        ),
+        _by("rate in Mbit/s", simulated, "rate_mbps", (0.6, 0.8, 2, 5, 12, 40, 100, 150)),
+        _by("base RTT in ms", simulated, "rtt_ms", (2, 10, 40, 100, 300)),
+        _by("other traffic, share of the rate", simulated, "others_share", (0, 0.05, 0.15, 0.25, 0.35)),
+        "## What does an answer cost?",
+        _cost(real),
+        _early(_split(real)[0], _split(simulated)[0]),
+        "## How was this measured?",
+        _method(about, real, simulated),
+    ]
+    PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _split(seen: Sequence[Seen]) -> tuple[list[Seen], list[Seen]]:
+    return [one for one in seen if not one.is_new], [one for one in seen if one.is_new]
+
+
+def _share(values: Sequence[bool]) -> str:
+    return f"{sum(values)} of {len(values)} ({np.mean(values):.0%})" if values else "none"
+
+
+def _opening(known: Sequence[Seen], new: Sequence[Seen]) -> str:
+    names = _share([one.right for one in known])
+    families = _share([one.right_family for one in known])
+    trains = _share([one.about["fair_queueing"] == _takes_turns(one.name) for one in [*known, *new]])
+    rest = sum(one.judged.is_new for one in new)
+    return (
+        f"On queues of a real Linux kernel, with a classifier trained in simulation only, the detector names the "
+        f"discipline in {names} probes and its family in {families}. Trains of packets alone tell whether flows take "
+        f"turns in {trains} probes. Two disciplines were kept out of training. "
+        f"Of their {len(new)} probes {rest} were called unknown. "
+        "The kernel's probes are few, so each share is uncertain by several percentage points."
+    )
+
+
+def _takes_turns(name: str) -> bool:
+    return name in {"sfq", "fq_codel", "cake", "fq_pie", "drr"}
+
+
+def _targets(known: Sequence[Seen], new: Sequence[Seen], real: Sequence[Seen]) -> str:
+    correct = [one.about["fair_queueing"] == _takes_turns(one.name) for one in real]
+    rows = [
+        ("family", "at least 99 %", _share([one.right_family for one in known])),
+        ("seven names", "at least 95 %", _share([one.right for one in known])),
+        ("two best names", "at least 97 %", _share([_in_best(one, 2) for one in known])),
+        ("fair queueing from trains alone", "at least 98 %", _share(correct)),
+        ("unknown, AUROC", "at least 0.95", f"{_auroc(known, new):.2f}"),
+        ("expected calibration error", "at most 3 %", f"{_ece(known):.1%}"),
+    ]
+    return _table(("What", "Wanted", "Reached on the kernel"), rows)
+
+
+def _in_best(one: Seen, count: int) -> bool:
+    order = sorted(one.judged.names, key=lambda name: -one.judged.names[name])
+    return one.name in order[:count]
+
+
+def _auroc(known: Sequence[Seen], new: Sequence[Seen]) -> float:
+    if not known or not new:
+        return float("nan")
+    pairs = [(other.judged.novelty, one.judged.novelty) for one in known for other in new]
+    return float(np.mean([(high > low) + 0.5 * (high == low) for high, low in pairs]))
+
+
+def _confusion(seen: Sequence[Seen]) -> str:
+    names = list(dict.fromkeys(one.name for one in seen))
+    said = [name for name in FAMILIES if any(one.judged.best == name for one in seen)]
+    rows = []
+    for name in names:
+        own = [one for one in seen if one.name == name]
+        counts = [sum(one.judged.best == other for one in own) for other in said]
+        new = " (not in training)" if name in NEW else ""
+        rows.append((f"{name}{new}", *(str(count) if count else "" for count in counts)))
+    return _table(("queue", *(f"said {name}" for name in said)), rows)
+
+
+def _failures(seen: Sequence[Seen], failed: Sequence[dict[str, Any]]) -> str:
+    rows = []
+    for one in seen:
+        if one.right or one.is_new:
+            continue
+        about, judged = one.about, one.judged
+        rows.append(
+            (
+                one.name,
+                f"{about['rate_mbps']:g}",
+                f"{about['rtt_ms']:g}",
+                f"{about['others_share']:.0%}",
+                f"{judged.best} ({judged.names[judged.best]:.0%})",
+                f"{judged.names[one.name]:.0%}",
+                "yes" if one.right_family else "no",
+            )
+        )
+    heads = ("queue", "Mbit/s", "RTT in ms", "other traffic", "said", "probability of the true name", "family right")
+    text = _table(heads, rows) if rows else "Every name was right."
+    if failed:
+        text += f"\n\n{len(failed)} probes failed: {failed[0]['error']}"
+    return text
+
+
+def _reliability(*worlds: Sequence[Seen]) -> str:
+    rows = []
+    for low, high in itertools.pairwise(_BINS):
+        cells = []
+        for world in worlds:
+            own = [one for one in world if low <= one.judged.names[one.judged.best] < high]
+            mean = np.mean([one.judged.names[one.judged.best] for one in own]) if own else float("nan")
+            cells += [
+                str(len(own)),
+                f"{mean:.0%}" if own else "",
+                f"{np.mean([o.right for o in own]):.0%}" if own else "",
+            ]
+        rows.append((f"{low:.0%} to {min(high, 1):.0%}", *cells))
+    heads = ("probability", "kernel: probes", "mean said", "right", "simulation: probes", "mean said", "right")
+    return _table(heads, rows)
+
+
+def _ece(seen: Sequence[Seen]) -> float:
+    """Return the mean difference between probability and share of right answers, in ten equal bins of probability."""
+    if not seen:
+        return float("nan")
+    said = np.array([one.judged.names[one.judged.best] for one in seen])
+    right = np.array([one.right for one in seen], dtype=float)
+    places = np.minimum((said * 10).astype(int), 9)
+    return float(
+        sum(abs(said[places == place].sum() - right[places == place].sum()) for place in range(10)) / len(seen)
+    )
+
+
+def _abstention(*worlds: Sequence[Seen]) -> str:
+    rows = []
+    for limit in (0.0, 0.5, 0.8, 0.9, 0.95, 0.99):
+        cells = []
+        for world in worlds:
+            own = [one for one in world if one.judged.names[one.judged.best] >= limit]
+            cells += [f"{len(own) / max(1, len(world)):.0%}", f"{np.mean([o.right for o in own]):.1%}" if own else ""]
+        rows.append((f"{limit:.0%}", *cells))
+    return _table(("least probability", "kernel: answered", "right", "simulation: answered", "right"), rows)
+
+
+def _by(title: str, seen: Sequence[Seen], key: str, edges: Sequence[float]) -> str:
+    known, _ = _split(seen)
+    rows = []
+    for low, high in itertools.pairwise(edges):
+        own = [one for one in known if low <= one.about[key] < high]
+        if own:
+            shares = [f"{np.mean([of(one) for one in own]):.0%}" for of in (_right_family, _right)]
+            rows.append((f"{low:g} to {high:g}", str(len(own)), *shares))
+    return _table((title, "probes", "family right", "name right"), rows)
+
+
+def _right(one: Seen) -> bool:
+    return one.right
+
+
+def _right_family(one: Seen) -> bool:
+    return one.right_family
+
+
+def _cost(seen: Sequence[Seen]) -> str:
+    def middle(of: Callable[[Seen], float]) -> str:
+        return f"{np.median([of(one) for one in seen]):.3g}" if seen else "none"
+
+    return _table(
+        ("Median over the kernel's probes", ""),
+        [
+            ("bytes sent, MB", middle(lambda one: one.about["sent_bytes"] / 1e6)),
+            ("of these by trains, kB", middle(lambda one: one.about["train_bytes"] / 1e3)),
+            ("seconds of packets", middle(lambda one: one.about["active_s"])),
+        ],
+    )
+
+
+def _early(*worlds: Sequence[Seen]) -> str:
+    rows = []
+    for name, world in zip(("kernel", "simulation"), worlds, strict=True):
+        early = [one for one in world if one.ends_early]
+        right = [one.loaded.best == one.name for one in early]
+        answers = [one.loaded.best == one.name if one.ends_early else one.right for one in world]
+        rows.append((name, _share([one.ends_early for one in world]), _share(right), _share(answers)))
+    heads = ("Probes of", "end after the load, 10 s", "of these right", "all right, ended early or not")
+    return _table(heads, rows)
+
+
+def _method(about: Any, real: Sequence[Seen], simulated: Sequence[Seen]) -> str:
+    rates = sorted(one.about["rate_mbps"] for one in real) or [float("nan")]
+    return (
+        f"The classifier saw {about['probes']} simulated probes (seed {about['seed']}, scikit-learn "
+        f"{about['scikit_learn']}) and no probe of a kernel. The features were chosen before any kernel was probed, "
+        "but for one probe of CoDel, by which the log of a kernel's two ends was checked. Nothing was changed after a "
+        "classifier had been judged on these probes. "
+        f"{len(real)} probes crossed disciplines of Linux 6.1 in user-mode Linux with virtual time, at "
+        f"{rates[0]:.1f} to {rates[-1]:.1f} Mbit/s. {len(simulated)} more were simulated with the same parameter sets "
+        "at other rates. The detector saw only when its packets were sent and received.\n\n"
+        "To repeat it: `python -m benchmarks.detector --kernel 36 --sim 360`. The features of all probes are kept in "
+        "`benchmarks/results/detector/`, so that the page can be written again for another model without a kernel."
+    )
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

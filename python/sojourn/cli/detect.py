@@ -1,0 +1,180 @@
+"""The commands of `detect`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sojourn import _native
+from sojourn.cli import render
+from sojourn.cli.examples import ExampleCommand, ExampleGroup
+from sojourn.cli.worlds import WorldCommand
+from sojourn.processors import usable_processors
+from sojourn.progress import progress
+from sojourn.reading import ROOT_HELP, input_error, read
+from sojourn.record import Record
+from sojourn.worlds import choose
+
+if TYPE_CHECKING:
+    from sojourn.detect.answer import Answer
+
+_PATH = "path"
+
+
+class _Detect(ExampleGroup):
+    """A group whose first word may be a scenario: then it is about a path."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `path` before what is no command."""
+        named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named or not args else [_PATH, *args])
+
+
+@click.group(
+    cls=_Detect,
+    examples="""
+    sojourn detect my-link.toml                            # the queue of a scenario's bottleneck, from its two ends
+    sojourn detect my-link.toml --dry-run                  # seconds and bytes, and nothing is sent
+    sojourn detect my-link.toml --backend linux            # the same against a real kernel's queue
+    sojourn detect train --out model.npz                   # train the classifier again
+    """,
+)
+def detect() -> None:
+    """Tell which queue is at a bottleneck, from what two hosts see of probe packets between them."""
+
+
+@detect.command(
+    _PATH,
+    cls=WorldCommand,
+    examples="""
+    sojourn detect my-link.toml
+    sojourn detect my-link.toml --set bottleneck.queue.kind=fq_codel --json
+    sojourn detect my-link.toml --budget "20 MB"
+    """,
+)
+@click.argument("source", metavar="FILE|READY-NAME")
+@click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
+@click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
+@click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
+@click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def path(  # noqa: PLR0913 (one for each option)
+    source: str,
+    backend: str,
+    dry_run: bool,
+    budget: str,
+    model: Path | None,
+    seed: int,
+    overrides: tuple[str, ...],
+    root: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Name the queue of a scenario's bottleneck from what both ends of a probe log.
+
+    The groups of the scenario are other traffic. Nothing that happens at the bottleneck itself is looked at.
+    """
+    from sojourn.detect.answer import answer, decided
+    from sojourn.detect.model import ModelError, load_model
+    from sojourn.detect.plan import Path as ProbedPath
+    from sojourn.detect.probe import BudgetError, estimate, over, probe
+    from sojourn.worlds import Wanted
+
+    if backend == "hosts":
+        raise input_error("detect runs over the worlds sim and linux; found hosts", key="--backend", found=backend)
+    chosen = choose(backend, options, Wanted(None, packets=True).keep)
+    native = read(source, list(overrides), root)
+    (mbps,) = native.capacity_mbps(native.duration_s)
+    click.echo(_estimate(estimate(mbps * 1e6), mbps), err=True)
+    if dry_run:
+        return
+    try:
+        known = load_model(model)
+    except ModelError as error:
+        raise input_error(f"--model: {error}", key="--model", found=str(model)) from None
+    given = {key: value for key, value in options.items() if value is not None}
+    send = over(ProbedPath.of(Record.parse(native.to_json())), seed, backend=chosen.world.name, **given)
+    try:
+        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known))
+    except BudgetError as error:
+        raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
+    found = answer(seen, known)
+    if as_json:
+        render.print_json(found.document())
+    else:
+        click.echo(_text(found))
+
+
+@detect.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn detect train --out model.npz
+    sojourn detect train --probes 220 --jobs 1 --out small.npz
+    """,
+)
+@click.option(
+    "--probes", type=click.IntRange(min=110), default=2640, show_default=True, metavar="N", help="Their number."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Of all that is drawn."
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Where the model goes (.npz)."
+)
+def train(probes: int, seed: int, jobs: int | None, out: Path) -> None:
+    """Simulate probes over paths drawn at random, and train the classifier; needs the extra `detect`.
+
+    The same number and seed give the same bytes.
+    """
+    try:
+        import sklearn  # noqa: F401 (asked before minutes are spent)
+    except ImportError:
+        raise input_error('training needs scikit-learn: pip install "sojourn[detect]"') from None
+    if out.suffix != ".npz":
+        raise input_error(f"--out: found {out}; allowed: a name that ends in .npz", key="--out", found=str(out))
+    from sojourn.detect.training import collect, write
+
+    with progress("probing") as update:
+        rows, names = collect(probes, seed, jobs or usable_processors(), update)
+    about = write(out, rows, names, seed)
+    click.echo(f"{out}: {about['probes']} probes, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
+
+
+def _bytes(text: str) -> float:
+    found = _native.quantity(text)
+    if found is None or found[1] != "B":
+        raise input_error(f'--budget: found {text}; allowed: a size, such as "20 MB"', key="--budget", found=text)
+    return float(found[0])
+
+
+def _estimate(cost: Any, mbps: float) -> str:
+    return (
+        f"a whole probe takes up to {cost['seconds']:.0f} s and sends up to {cost['bytes'] / 1e6:.3g} MB "
+        f"at {mbps:.3g} Mbit/s, never more than {cost['bps'] / 1e6:.3g} Mbit/s; it ends early where the answer is clear"
+    )
+
+
+def _text(found: "Answer") -> str:
+    lines = [found.verdict, ""]
+    facts = [
+        ("rate that lasts", found.rate_mbps, "Mbit/s"),
+        ("delay of a thin flow under load (95 %)", found.delay_ms, "ms"),
+        ("deepest queue", found.deepest_ms, "ms"),
+    ]
+    lines += [f"  {name:<40} {value:.4g} {unit}" for name, value, unit in facts if value is not None]
+    if not found.dropped and found.deepest_ms is not None:
+        lines.append(f"  {'no drop and no mark up to':<40} {found.deepest_ms:.4g} ms of queue")
+    if found.fair_queueing is not None:
+        lines.append(f"  {'fair queueing, from trains alone':<40} {'yes' if found.fair_queueing else 'no'}")
+    lines += [f"  {name:<40} {value:.4g}" for name, value in found.parameters.items()]
+    lines.append(f"  {'sent':<40} {found.sent_bytes / 1e6:.3g} MB in {found.active_s:.0f} s")
+    if found.judgement is not None:
+        likely = sorted(found.judgement.names.items(), key=lambda item: -item[1])[:4]
+        lines += ["", "Probabilities", *(f"  {name:<40} {share:.1%}" for name, share in likely)]
+        lines += [f"  {'with ' + words:<40} {' or '.join(names)}" for words, names in found.judgement.sets.items()]
+    if found.evidence:
+        lines += ["", "Evidence", *(f"  {sentence}" for sentence in found.evidence)]
+    return "\n".join(lines)

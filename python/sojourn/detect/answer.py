@@ -1,0 +1,269 @@
+"""From a probe to an answer: what the queue is, how sure that is, why, and when nothing can be said."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sojourn.detect.features import dispersion_bps, lasting_rate
+from sojourn.detect.log import EMPTY, FlowLog
+from sojourn.detect.model import Judgement, Model
+from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, THIN
+from sojourn.detect.probe import Probed
+
+SURE = 0.8
+"""A name is said only with this probability; else the family, where that has it."""
+DECIDED = 0.97
+"""A probe ends after the load where a name has this probability and is like what was trained."""
+# Below this nothing waited: in ms, and in full packets.
+_LEAST_QUEUE_MS, _LEAST_QUEUE_PACKETS = 1.0, 3.0
+# A rate that differs by more than this between the halves of the load has changed.
+_CHANGE = 0.5
+_FEW_PACKETS = 50
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What can be said of a queue."""
+
+    verdict: str
+    """One sentence."""
+    cannot: str | None = None
+    """Why nothing can be said, where that is so."""
+    judgement: Judgement | None = None
+    rate_mbps: float | None = None
+    """The rate that lasts, as IP packets."""
+    delay_ms: float | None = None
+    """The 95th percentile of the thin flow's waiting time beside a greedy flow."""
+    deepest_ms: float | None = None
+    """The longest wait that any packet had."""
+    dropped: bool = False
+    """Whether the queue dropped or marked anything at all."""
+    fair_queueing: bool | None = None
+    """What the trains alone say."""
+    evidence: tuple[str, ...] = ()
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    sent_bytes: int = 0
+    active_s: float = 0.0
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        judged = self.judgement
+        said: dict[str, Any] = {
+            "verdict": self.verdict,
+            "cannot": self.cannot,
+            "name": None if judged is None else judged.best,
+            "family": None if judged is None else judged.family,
+            "names": {} if judged is None else _sorted(judged.names),
+            "families": {} if judged is None else _sorted(judged.families),
+            "sets": {} if judged is None else {key: list(names) for key, names in judged.sets.items()},
+            "novelty": None if judged is None else judged.novelty,
+        }
+        keys = ("rate_mbps", "delay_ms", "deepest_ms", "dropped", "fair_queueing", "sent_bytes", "active_s")
+        return {
+            **said,
+            **{key: getattr(self, key) for key in keys},
+            "parameters": dict(self.parameters),
+            "evidence": list(self.evidence),
+        }
+
+
+def answer(seen: Probed, model: Model) -> Answer:
+    """Return what a probe says; never a name where the path does not let one be known."""
+    cannot = _cannot(seen)
+    load = seen.logs.get("load", {})
+    rate = lasting_rate(load) if load else float("nan")
+    common: dict[str, Any] = {
+        "rate_mbps": rate / 1e6 if rate > 0 else None,
+        "delay_ms": _known(_wait_ms(load.get(THIN, EMPTY), 0.95)),
+        "deepest_ms": _known(_deepest_ms(seen)),
+        "dropped": _signals(seen),
+        "fair_queueing": fair_queueing(seen),
+        "sent_bytes": seen.sent_bytes,
+        "active_s": seen.active_s,
+    }
+    if cannot is not None:
+        return Answer(f"cannot say, because {cannot}", cannot, **common)
+    judged = model.judge(seen.features, whole="overload" in seen.logs)
+    return Answer(
+        _verdict(judged), None, judged, evidence=evidence(seen), parameters=parameters(seen, judged), **common
+    )
+
+
+def decided(model: Model) -> Any:
+    """Return what says, after the load, whether more packets would change the answer."""
+
+    def enough(seen: Probed) -> bool:
+        if _cannot(seen) is not None:
+            return True
+        judged = model.judge(seen.features, whole=False)
+        return judged.names[judged.best] >= DECIDED and not judged.is_new
+
+    return enough
+
+
+def fair_queueing(seen: Probed) -> bool | None:
+    """Return whether flows take turns, from the trains alone; None where they do not tell.
+
+    Beside N greedy flows a train's packets leave N + 1 packet times apart where flows take turns, and back to back
+    where they do not. At least half of the competitor's packets must come between: the limit is 1.5 packet times.
+    """
+    full = seen.logs.get("load", {}).get(FULL, EMPTY)
+    greedy = seen.logs.get("load", {}).get(GREEDY, EMPTY)
+    if not seen.rate_bps > 0 or not len(greedy.sent_s):
+        return None
+    begin_s = float(greedy.sent_s[0])
+    length_s = float(greedy.sent_s[-1]) - begin_s
+    loaded = dispersion_bps(full.between(begin_s + 0.3 * length_s, np.inf), FULL_COUNT, FULL_BYTES)
+    return bool(seen.rate_bps / loaded > 1.5) if loaded > 0 else None  # noqa: PLR2004
+
+
+def _cannot(seen: Probed) -> str | None:
+    """Return why no answer can be given, where that is so."""
+    if not any(len(flow.sent_s) for log in seen.logs.values() for flow in log.values()):
+        return "nothing was sent"
+    if not seen.rate_bps > 0:
+        lost = seen.logs["find"].get(FULL, EMPTY).lost
+        return f"{np.mean(lost):.0%} of the first trains were lost, so that the rate of the path is not known"
+    load = seen.logs.get("load", {})
+    greedy = load.get(GREEDY, EMPTY)
+    if len(greedy.sent_s) < _FEW_PACKETS or greedy.lost.all():
+        return "the greedy flow got hardly anything through"
+    packet_ms = FULL_BYTES * 8e3 / seen.rate_bps
+    deepest = _deepest_ms(seen)
+    if not _signals(seen) and deepest < max(_LEAST_QUEUE_MS, _LEAST_QUEUE_PACKETS * packet_ms):
+        return f"no queue was seen: no packet waited longer than {deepest:.2g} ms, and none was dropped or marked"
+    change = _change(load)
+    if change is not None:
+        return f"the rate of the path changed during the probe, by a factor of {change:.1f}"
+    return None
+
+
+def _change(load: Mapping[str, FlowLog]) -> float | None:
+    """Return by what the rate at which trains leave changed during the load, where it did."""
+    full = load.get(FULL, EMPTY)
+    whole = len(full.sent_s) // FULL_COUNT * FULL_COUNT
+    if whole < 4 * FULL_COUNT:
+        return None
+    half = whole // 2 // FULL_COUNT * FULL_COUNT
+    # The fastest trains of each half met no turns of other flows, or the same number of them.
+    rates = [_fastest(full, slice(FULL_COUNT, half)), _fastest(full, slice(half, whole))]
+    change = max(rates) / min(rates) if min(rates) > 0 else float("nan")
+    greedy = load.get(GREEDY, EMPTY)
+    thirds = _throughput(greedy)
+    moved = max(thirds) / min(thirds) if min(thirds) > 0 else float("inf")
+    return change if change > 1 / _CHANGE and moved > 1 / _CHANGE and _cause_is_rate(change, moved) else None
+
+
+def _cause_is_rate(change: float, moved: float) -> bool:
+    return bool(abs(np.log(change / moved)) < np.log(2))
+
+
+def _fastest(full: FlowLog, rows: slice) -> float:
+    arrivals = full.received_s[rows].reshape(-1, FULL_COUNT)
+    gaps = np.diff(arrivals, axis=1)
+    known = gaps[~np.isnan(gaps)]
+    known = known[known > 0]
+    return float(FULL_BYTES * 8 / np.quantile(known, 0.2)) if len(known) else float("nan")
+
+
+def _throughput(flow: FlowLog) -> list[float]:
+    """Return the bytes that arrived in the last two quarters of a flow's life."""
+    begin_s, end_s = float(flow.sent_s[0]), float(flow.sent_s[-1])
+    base_s = float(np.nanmin(flow.delay_s))
+    edges = base_s + begin_s + (end_s - begin_s) * np.array([0.25, 0.6, 1.0])
+    arrived = ~flow.lost
+    sums, _ = np.histogram(flow.received_s[arrived], edges, weights=flow.size_bytes[arrived])
+    return [float(value / width) for value, width in zip(sums, np.diff(edges), strict=True)]
+
+
+def _verdict(judged: Judgement) -> str:
+    share, family_share = judged.names[judged.best], judged.families[judged.family]
+    if judged.is_new:
+        return (
+            f"unknown, most like {judged.best} ({judged.family}, {family_share:.0%}): "
+            f"it is less like the queues of the training than 95 % of those (novelty {judged.novelty:.2f})"
+        )
+    if share >= SURE:
+        return f"{judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
+    set_ = " or ".join(judged.sets["99 %"])
+    if family_share >= SURE:
+        return f"{judged.family} ({family_share:.0%}), most like {judged.best} ({share:.0%}); with 99 % it is {set_}"
+    return f"not sure: {judged.best} ({share:.0%}) or another; with 99 % it is {set_}"
+
+
+def evidence(seen: Probed) -> tuple[str, ...]:
+    """Return what was seen and what it means, a sentence each."""
+    values = seen.features
+    said = []
+
+    def note(name: str, sentence: str) -> None:
+        if not np.isnan(values[name]):
+            said.append(sentence.format(values[name]))
+
+    isolated = values["load_thin_to_greedy"] < 0.3  # noqa: PLR2004
+    meaning = "flows are isolated from each other" if isolated else "both share one queue"
+    note("load_thin_to_greedy", "The thin flow waited {:.2f} times as long as the greedy one: " + meaning + ".")
+    turns = fair_queueing(seen)
+    if turns is not None:
+        how = "apart, so flows take turns" if turns else "as one, so flows do not take turns"
+        said.append(f"Trains of {FULL_COUNT} packets beside the greedy flow left {how}.")
+    fairly = values["over_isolation"] > 0.1  # noqa: PLR2004
+    meaning = "the queue takes what is too much from the larger flow" if fairly else "the queue drops all flows alike"
+    note("over_isolation", "The larger flow of the overload lost {:.0%} more than the smaller one: " + meaning + ".")
+    if not np.isnan(values["over_first_loss_s"]):
+        first = 10 ** values["over_first_loss_s"]
+        long = f"for {first:.2f} s" if first < 99 else "at all"  # noqa: PLR2004
+        said.append(f"The overload was not answered by a drop {long}.")
+    marks = 10 ** values["load_marks"] if not np.isnan(values["load_marks"]) else 0.0
+    if marks > 1e-4:  # noqa: PLR2004
+        said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")
+    return tuple(said)
+
+
+def parameters(seen: Probed, judged: Judgement) -> dict[str, float]:
+    """Return what can be read of the queue's parameters, for the most probable name."""
+    load, over = seen.logs.get("load", {}), seen.logs.get("overload", {})
+    found: dict[str, float] = {}
+    rate = lasting_rate(load)
+    if judged.best in ("droptail", "shaper") and _signals(seen) and rate > 0:
+        found["buffer_ms"] = _deepest_ms(seen)
+        found["buffer_packets"] = _deepest_ms(seen) / 1e3 * rate / 8 / FULL_BYTES
+    if judged.best == "pie":
+        found["target_ms"] = _late_wait_ms(over.get(LARGE, EMPTY)) if over else _late_wait_ms(load.get(GREEDY, EMPTY))
+    if judged.best in ("policer", "shaper"):
+        found["rate_mbps"] = rate / 1e6
+    return {name: round(value, 3) for name, value in found.items() if not np.isnan(value)}
+
+
+def _signals(seen: Probed) -> bool:
+    own = [log.get(name, EMPTY) for log in seen.logs.values() for name in (GREEDY, LARGE, LESS)]
+    return any(bool(flow.lost.any() or flow.marked.any()) for flow in own)
+
+
+def _wait_ms(flow: FlowLog, fraction: float) -> float:
+    delay = flow.delay_s[~flow.lost]
+    return float(np.quantile(delay, fraction) - delay.min()) * 1e3 if len(delay) else float("nan")
+
+
+def _late_wait_ms(flow: FlowLog) -> float:
+    delay = flow.delay_s
+    late = delay[len(delay) // 2 :]
+    late = late[~np.isnan(late)]
+    return float(np.median(late) - np.nanmin(delay)) * 1e3 if len(late) else float("nan")
+
+
+def _deepest_ms(seen: Probed) -> float:
+    flows = [log.get(name, EMPTY) for log in seen.logs.values() for name in (GREEDY, LARGE, LESS)]
+    waits = [_wait_ms(flow, 0.999) for flow in flows if len(flow.sent_s)]
+    known = [wait for wait in waits if not np.isnan(wait)]
+    return max(known, default=float("nan"))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _sorted(shares: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(shares.items(), key=lambda item: -item[1]))

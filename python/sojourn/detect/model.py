@@ -1,0 +1,215 @@
+"""The classifier as plain arrays: a forest of decision trees, calibration, prediction sets and a measure of novelty.
+
+It is trained by scikit-learn (`sojourn.detect.training`) and needs nothing but numpy to be used.
+"""
+
+import json
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sojourn.detect.draw import FAMILIES
+from sojourn.detect.features import NAMES
+
+MISSING = -1000.0
+"""What stands for a feature that was not seen: below every value."""
+STAGES = ("load", "full")
+"""A model for probes that ended after the load, and one for whole ones."""
+FORMAT = 1
+NEIGHBOURS = 5
+_SHARE_STEPS = 255
+_LEAST = 0.002
+
+Array = NDArray[Any]
+
+
+class ModelError(ValueError):
+    """A file is no model that this version can use."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the classifier says of a probe."""
+
+    names: Mapping[str, float]
+    """Probability of each name."""
+    families: Mapping[str, float]
+    """Probability of each family."""
+    sets: Mapping[str, tuple[str, ...]]
+    """Names that hold the true one with a probability of 95 % and of 99 %, by these words."""
+    novelty: float
+    """How unlike all training probes it is: 1 is what 95 % of those do not exceed."""
+
+    @property
+    def best(self) -> str:
+        """The most probable name."""
+        return max(self.names, key=lambda name: self.names[name])
+
+    @property
+    def family(self) -> str:
+        """The most probable family."""
+        return max(self.families, key=lambda name: self.families[name])
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is like no queue of the training."""
+        return self.novelty > 1
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees, and what makes probabilities of their votes."""
+
+    classes: Sequence[str]
+    arrays: Mapping[str, Array]
+
+    def votes(self, rows: Array) -> Array:
+        """Return the mean shares of the classes in the leaves that each row of features ends in."""
+        of = self.arrays
+        values = np.where(np.isnan(rows), MISSING, rows).astype(np.float32)
+        total = np.zeros((len(values), len(self.classes)))
+        for place, row in enumerate(values):
+            nodes = of["roots"].astype(np.int64)
+            while True:
+                feature = of["feature"][nodes]
+                inner = feature >= 0
+                if not inner.any():
+                    break
+                goes_left = row[feature] <= of["threshold"][nodes]
+                nodes = np.where(inner, np.where(goes_left, of["left"][nodes], of["right"][nodes]), nodes)
+            shares = of["shares"][of["left"][nodes]].astype(np.float64)
+            total[place] = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
+        return total
+
+    def probabilities(self, rows: Array) -> Array:
+        """Return calibrated probabilities of the classes."""
+        return calibrated(self.votes(rows), self.arrays["calibration"])
+
+    def novelty(self, row: Array) -> float:
+        """Return how unlike all training probes a row of features is; above 1 it is like none."""
+        of = self.arrays
+        (votes,) = self.votes(row[None])
+        named = int(votes.argmax())
+        own = of["reference"][of["labels"] == named].astype(np.float64)
+        distances = np.sqrt(((own - scaled(row[None], of["scale"])) ** 2).sum(axis=1))
+        distance = np.sort(distances)[:NEIGHBOURS].mean() / of["usual"][named]
+        return float(oddness(votes.max(), distance, of["quantiles"]) / of["limits"][0])
+
+
+def oddness(largest: Array, distance: Array, quantiles: Array) -> Array:
+    """Return the sum of two ranks among the training probes: of doubt, and of the distance to those of the same name.
+
+    Parameters
+    ----------
+    largest
+        The largest share of the votes.
+    distance
+        The mean distance to the nearest training probes of that name, over what is usual among them.
+    quantiles
+        Equidistant quantiles of 1 - `largest` and of `distance` over the training probes.
+    """
+    ranks = np.linspace(0, 1, quantiles.shape[1])
+    doubt, far = (np.interp(value, of, ranks) for value, of in zip((1 - largest, distance), quantiles, strict=True))
+    # Beyond all training probes a distance goes on counting.
+    beyond = np.maximum(0, distance / quantiles[1, -1] - 1)
+    result: Array = doubt + far + beyond
+    return result
+
+
+def scaled(rows: Array, scale: Array) -> Array:
+    """Return features moved and stretched by `scale` (median, spread, weight), bounded so that none rules alone."""
+    middle, spread, weight = scale
+    known = np.where(np.isnan(rows), middle - 3 * spread, rows)
+    result: Array = np.clip((known - middle) / spread, -4, 4) * weight
+    return result
+
+
+def calibrated(votes: Array, calibration: Array) -> Array:
+    """Return probabilities from votes: a monotonous curve for each class, then normalised.
+
+    `calibration` holds for each class its curve at equidistant votes from 0 to 1.
+    """
+    at = np.linspace(0, 1, calibration.shape[1])
+    columns = [np.interp(votes[:, place], at, curve) for place, curve in enumerate(calibration)]
+    raw = np.clip(np.stack(columns, axis=1), _LEAST, 1)
+    result: Array = raw / raw.sum(axis=1, keepdims=True)
+    return result
+
+
+@dataclass(frozen=True)
+class Model:
+    """The forests of a file and where they come from."""
+
+    forests: Mapping[str, Forest]
+    provenance: Mapping[str, Any]
+
+    def judge(self, features: Mapping[str, float], *, whole: bool) -> Judgement:
+        """Return what the features of a probe, whole or ended after the load, say."""
+        forest = self.forests["full" if whole else "load"]
+        row = np.array([features[name] for name in NAMES])
+        (shares,) = forest.probabilities(row[None])
+        names = {name: float(share) for name, share in zip(forest.classes, shares, strict=True)}
+        families: dict[str, float] = {}
+        for name, share in names.items():
+            families[FAMILIES[name]] = families.get(FAMILIES[name], 0.0) + share
+        _, *limits = forest.arrays["limits"]
+        best = max(names, key=lambda name: names[name])
+        sets = {
+            words: tuple(name for name, share in names.items() if 1 - share <= limit or name == best)
+            for words, limit in zip(("95 %", "99 %"), limits, strict=True)
+        }
+        return Judgement(names, families, sets, forest.novelty(row))
+
+
+def save(path: Path, forests: Mapping[str, Forest], provenance: Mapping[str, Any]) -> None:
+    """Write a model file: the same model always gives the same bytes."""
+    arrays = {f"{stage}.{name}": array for stage, forest in forests.items() for name, array in forest.arrays.items()}
+    classes = {stage: list(forest.classes) for stage, forest in forests.items()}
+    about = json.dumps({"format": FORMAT, "classes": classes, "features": NAMES, **provenance}, sort_keys=True)
+    content: dict[str, Any] = {"about": np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
+    np.savez_compressed(path, **content)
+
+
+def _content(file: Any) -> dict[str, Array]:
+    """Return the arrays of an open file by name; none where it is no such file."""
+    try:
+        with np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
+    except (ValueError, EOFError, AttributeError, zipfile.BadZipFile):
+        return {}
+
+
+def load_model(path: Path | None = None) -> Model:
+    """Read a model file, or the one that comes with the package.
+
+    Raises
+    ------
+    ModelError
+        The file is none, or of another version of the features.
+    OSError
+        It cannot be read.
+    """
+    place = resources.files("sojourn.detect") / "model.npz" if path is None else path
+    with place.open("rb") as file:
+        content = _content(file)
+        if "about" not in content:
+            raise ModelError(f"{place}: found no model of a detector; `sojourn detect train` makes one")
+        about = json.loads(content["about"].tobytes().decode())
+        if about.get("format") != FORMAT or tuple(about.get("features", ())) != NAMES:
+            raise ModelError(
+                f"{place}: found other features than this version has; `sojourn detect train` makes it anew"
+            )
+        forests = {
+            stage: Forest(
+                classes,
+                {name.removeprefix(f"{stage}."): content[name] for name in content if name.startswith(f"{stage}.")},
+            )
+            for stage, classes in about["classes"].items()
+        }
+    return Model(forests, about)

@@ -1,0 +1,158 @@
+"""The probe: what is sent when, how many bytes that makes, and the scenario that sends it.
+
+A probe has three stages, each a scenario of its own, since each needs what the one before has found:
+
+- `find`: a few trains on the path as it is. Their dispersion tells the rate.
+- `load`: a thin stream and trains beside one greedy flow (CUBIC with ECN). It tells the delay under load, whether flows
+  are isolated from each other, and the rate that lasts.
+- `overload`: two flows of datagrams, together `OVERLOAD` times that rate, and the thin stream. They do not answer to
+  drops, so that what drops is seen by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+OVERLOAD = 1.2
+"""The most that a probe sends, in parts of the rate found."""
+LARGE_SHARE, SMALL_SHARE = 0.75, 0.45
+"""What the two flows of the overload send, in parts of the rate found."""
+LONGEST_S = 30.0
+"""The longest that the packets of a probe may take."""
+FULL_BYTES, SMALL_BYTES, THIN_BYTES = 1500, 150, 64
+FULL_COUNT, SMALL_COUNT = 6, 8
+THIN_EVERY_S = 0.02
+THIN, FULL, SMALL, GREEDY, LARGE, LESS = (
+    f"probe-{name}" for name in ("thin", "full", "small", "greedy", "large", "less")
+)
+PROBES = (THIN, FULL, SMALL, GREEDY, LARGE, LESS)
+_TAIL_S = 1.0
+# Trains take at most this share of the rate.
+_TRAIN_SHARE = 0.05
+_TRAIN_EVERY_S = 0.25
+_QUIET_S = 1.0
+_LEAST_BPS = 1e4
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A part of the probe that is sent in one piece."""
+
+    name: str
+    active_s: float
+    """How long packets are sent."""
+    settle_s: float
+    """How long after that packets may still arrive."""
+    groups: list[dict[str, Any]] = field(repr=False)
+    payload: Mapping[str, float] = field(repr=False)
+    """Bytes that each flow sends, or may send."""
+    overload_bps: float = 0.0
+    """What the flows of the overload send together, bit/s; 0 where there are none."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the scenario."""
+        return self.active_s + self.settle_s
+
+    @property
+    def size_bytes(self) -> float:
+        """Most bytes that the stage sends."""
+        return sum(self.payload.values())
+
+    def scenario(self, path: "Path", seed: int) -> dict[str, Any]:
+        """Return the tables of a scenario that sends this over a path."""
+        return {
+            "name": f"detect-{self.name}",
+            "duration": f"{self.duration_s:.6f} s",
+            "seed": seed,
+            **path.links,
+            "group": [*(self._own(group, path) for group in self.groups), *path.others],
+        }
+
+    @staticmethod
+    def _own(group: Mapping[str, Any], path: "Path") -> dict[str, Any]:
+        control = {"control": path.control} if "control" in group else {}
+        return {**group, "rtt": path.rtt, **control}
+
+
+@dataclass(frozen=True)
+class Path:
+    """What the probe crosses: links with their queues, a base round-trip time, and other traffic."""
+
+    links: Mapping[str, Any]
+    """The tables `bottleneck`, and where they are there `reverse` and `hop`."""
+    rtt: str
+    others: Sequence[Mapping[str, Any]] = ()
+    control: str | Mapping[str, Any] = "cubic"
+    """The congestion control of the greedy flow."""
+
+    @classmethod
+    def of(cls, resolved: Mapping[str, Any]) -> "Path":
+        """Return the path of a resolved scenario: its groups are other traffic, the first of them has the base RTT."""
+        rtt = resolved["group"][0]["rtt"]
+        links = {key: resolved[key] for key in ("bottleneck", "reverse", "hop") if resolved.get(key)}
+        return cls(links, rtt if isinstance(rtt, str) else rtt[0], resolved["group"])
+
+
+def find() -> Stage:
+    """Return the stage that finds the rate: four trains within a second."""
+    groups = [_train(FULL, FULL_COUNT, FULL_BYTES, 0.05, _TRAIN_EVERY_S, 4)]
+    return Stage("find", 1.0, 1.0, groups, {FULL: 4 * FULL_COUNT * FULL_BYTES})
+
+
+def load(rate_bps: float, active_s: float = 9.0) -> Stage:
+    """Return the stage with one greedy flow on a path of this rate; the first second is quiet but for trains."""
+    rate = max(rate_bps, _LEAST_BPS)
+    every_s = max(_TRAIN_EVERY_S, (FULL_COUNT * FULL_BYTES + SMALL_COUNT * SMALL_BYTES) * 8 / rate / _TRAIN_SHARE)
+    trains = max(2, int((active_s - 0.2) / every_s))
+    groups = [
+        _thin(active_s),
+        _train(FULL, FULL_COUNT, FULL_BYTES, 0.1, every_s, trains),
+        _train(SMALL, SMALL_COUNT, SMALL_BYTES, 0.1 + every_s / 2, every_s, trains),
+        {
+            "name": GREEDY,
+            "control": "cubic",
+            "transport": {"preset": "linux", "ecn": True},
+            "start": f"{_QUIET_S} s",
+            "stop": f"{active_s} s",
+        },
+    ]
+    sizes = {
+        THIN: active_s / THIN_EVERY_S * THIN_BYTES,
+        FULL: float(trains * FULL_COUNT * FULL_BYTES),
+        SMALL: float(trains * SMALL_COUNT * SMALL_BYTES),
+        GREEDY: rate / 8 * (active_s - _QUIET_S),
+    }
+    return Stage("load", active_s, _TAIL_S, groups, sizes)
+
+
+def overload(rate_bps: float, active_s: float = 8.0) -> Stage:
+    """Return the stage with more than a path of this rate can carry, after a quiet second; the dose is its length."""
+    rate = max(rate_bps, _LEAST_BPS)
+    sending_s = active_s - _QUIET_S
+    groups = [_thin(active_s)]
+    for name, share in ((LARGE, LARGE_SHARE), (LESS, SMALL_SHARE)):
+        traffic = {"kind": "cbr", "rate": f"{round(rate * share)} bit/s", "packet": f"{FULL_BYTES} B"}
+        groups.append({"name": name, "traffic": traffic, "start": f"{_QUIET_S} s", "stop": f"{active_s} s"})
+    sizes = {
+        THIN: active_s / THIN_EVERY_S * THIN_BYTES,
+        LARGE: rate * LARGE_SHARE / 8 * sending_s,
+        LESS: rate * SMALL_SHARE / 8 * sending_s,
+    }
+    return Stage("overload", active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
+
+
+def _thin(active_s: float) -> dict[str, Any]:
+    traffic = {"kind": "train", "count": 1, "packet": f"{THIN_BYTES} B", "every": f"{THIN_EVERY_S} s"}
+    return {"name": THIN, "traffic": traffic, "stop": f"{active_s} s"}
+
+
+def _train(name: str, count: int, size: int, start_s: float, every_s: float, repeat: int) -> dict[str, Any]:
+    traffic = {
+        "kind": "train",
+        "count": count,
+        "packet": f"{size} B",
+        "every": f"{every_s:.9f} s",
+        "repeat": repeat,
+    }
+    return {"name": name, "traffic": traffic, "start": f"{start_s:.9f} s"}

@@ -1,0 +1,189 @@
+"""Training the classifier: probes over paths drawn at random, in the simulation only, and a forest of scikit-learn.
+
+scikit-learn is needed here and nowhere else: it is the extra `detect`.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sojourn import _native
+from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, draw
+from sojourn.detect.features import NAMES, vector
+from sojourn.detect.model import MISSING, NEIGHBOURS, STAGES, Array, Forest, calibrated, oddness, save, scaled
+from sojourn.detect.probe import disturbed, over, probe
+
+TREES = 200
+# Points of a calibration curve.
+_CURVE = 101
+_CLASSES = tuple(FAMILIES)
+_OVERLOAD = [name.startswith("over_") for name in NAMES]
+Progress = Callable[[float], None]
+
+
+def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
+    """Return features, name and conditions of the training probe with a number."""
+    random = np.random.default_rng([seed, place])
+    drawn = draw(_CLASSES[place % len(_CLASSES)], random)
+    send = disturbed(over(drawn.path, int(random.integers(1 << 31))), drawn.skew_ppm, drawn.noise_s, random)
+    seen = probe(send)
+    conditions = {"rate_mbps": drawn.rate_mbps, "rtt_ms": drawn.rtt_ms, "sent_bytes": float(seen.sent_bytes)}
+    return vector(seen.features), drawn.name, conditions
+
+
+def _observe_pair(pair: tuple[int, int]) -> tuple[Array, str, dict[str, float]]:
+    return observe(*pair)
+
+
+def collect(size: int, seed: int, jobs: int, progress: Progress | None = None) -> tuple[Array, Array]:
+    """Return features and names of `size` training probes; the same whatever `jobs` is."""
+    rows, names = [], []
+    with ProcessPoolExecutor(jobs) as pool:
+        for row, name, _ in pool.map(_observe_pair, ((place, seed) for place in range(size)), chunksize=4):
+            rows.append(row)
+            names.append(name)
+            if progress is not None:
+                progress(len(rows) / size)
+    return np.array(rows), np.array(names)
+
+
+def train(rows: Array, names: Array, seed: int) -> dict[str, Forest]:
+    """Return the forests for probes that ended after the load and for whole ones."""
+    usable = ~np.isnan(rows).all(axis=1)
+    rows, names = rows[usable], names[usable]
+    forests = {}
+    for stage in STAGES:
+        seen = rows.copy()
+        if stage == "load":
+            seen[:, _OVERLOAD] = np.nan
+        forests[stage] = _forest(seen, names, seed)
+    return forests
+
+
+def _forest(rows: Array, names: Array, seed: int) -> Forest:
+    from sklearn.ensemble import RandomForestClassifier
+
+    chosen = RandomForestClassifier(
+        TREES, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=seed, class_weight="balanced"
+    )
+    chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
+    classes = [str(name) for name in chosen.classes_]
+    votes = chosen.oob_decision_function_
+    calibration = _calibration(votes, names, classes)
+    shares = calibrated(votes, calibration)
+    scores = 1 - shares[np.arange(len(names)), np.searchsorted(classes, names)]
+    scale = _scale(rows, chosen.feature_importances_)
+    reference = scaled(rows, scale).astype(np.float16)
+    labels = np.searchsorted(classes, names)
+    usual, quantiles, limit = _novelty(reference, labels, votes)
+    arrays = {
+        **_flat(chosen),
+        "calibration": calibration.astype(np.float32),
+        "scale": scale,
+        "reference": reference,
+        "labels": labels.astype(np.uint8),
+        "usual": usual,
+        "quantiles": quantiles,
+        "limits": np.array([limit, *(_conformal(scores, level) for level in (0.95, 0.99))]),
+    }
+    return Forest(classes, arrays)
+
+
+def _flat(chosen: Any) -> dict[str, Array]:
+    """Lay all trees behind each other; the `left` of a leaf is the number of its shares."""
+    feature, threshold, left, right, shares, roots = [], [], [], [], [], []
+    nodes = leaves = 0
+    for estimator in chosen.estimators_:
+        tree = estimator.tree_
+        is_leaf = tree.children_left < 0
+        roots.append(nodes)
+        feature.append(np.where(is_leaf, -1, tree.feature))
+        threshold.append(np.where(is_leaf, 0.0, tree.threshold))
+        numbers = leaves + np.cumsum(is_leaf) - 1
+        left.append(np.where(is_leaf, numbers, tree.children_left + nodes))
+        right.append(np.where(is_leaf, 0, tree.children_right + nodes))
+        shares.append(tree.value[is_leaf, 0])
+        nodes += tree.node_count
+        leaves += int(is_leaf.sum())
+    of_leaves = np.concatenate(shares)
+    of_leaves = of_leaves / of_leaves.sum(axis=1, keepdims=True)
+    return {
+        "roots": np.array(roots, dtype=np.int32),
+        "feature": np.concatenate(feature).astype(np.int16),
+        "threshold": np.concatenate(threshold),
+        "left": np.concatenate(left).astype(np.int32),
+        "right": np.concatenate(right).astype(np.int32),
+        "shares": np.round(of_leaves * 255).astype(np.uint8),
+    }
+
+
+def _calibration(votes: Array, names: Array, classes: list[str]) -> Array:
+    """Return for each class the isotonic curve from votes to frequencies; the trees had not seen the probes."""
+    from sklearn.isotonic import IsotonicRegression
+
+    at = np.linspace(0, 1, _CURVE)
+    curves = []
+    for place, name in enumerate(classes):
+        fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(votes[:, place], names == name)
+        curves.append(fitted.predict(at))
+    return np.array(curves)
+
+
+def _conformal(scores: Array, level: float) -> float:
+    """Return the score that a share `level` of new probes does not exceed (split conformal prediction)."""
+    rank = min(len(scores) - 1, int(np.ceil((len(scores) + 1) * level)) - 1)
+    return float(np.sort(scores)[rank])
+
+
+def _scale(rows: Array, importance: Array) -> Array:
+    """Return the median, the spread and the weight of each feature: what the forest finds important counts more."""
+    seen = np.where(np.isnan(rows).all(axis=0), 0.0, rows)
+    middle = np.nanmedian(seen, axis=0)
+    spread = (np.nanpercentile(seen, 84, axis=0) - np.nanpercentile(seen, 16, axis=0)) / 2
+    return np.stack([middle, np.where(spread > 0, spread, 1.0), np.sqrt(importance)])
+
+
+def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Array, float]:
+    """Return the usual distances in each class, quantiles of doubt and distance, and the limit of what is new."""
+    distances = np.empty(len(labels))
+    usual = np.empty(votes.shape[1])
+    for label in range(votes.shape[1]):
+        own = labels == label
+        places = reference[own].astype(np.float64)
+        squares = (places**2).sum(axis=1)
+        apart = np.sqrt(np.maximum(squares[:, None] + squares[None] - 2 * places @ places.T, 0))
+        # The nearest is the probe itself.
+        near = np.sort(apart, axis=1)[:, 1 : NEIGHBOURS + 1].mean(axis=1)
+        usual[label] = np.median(near)
+        distances[own] = near / usual[label]
+    at = np.linspace(0, 1, _CURVE)
+    largest = votes.max(axis=1)
+    quantiles = np.stack([np.quantile(1 - largest, at), np.quantile(distances, at)])
+    return usual, quantiles, float(np.quantile(oddness(largest, distances, quantiles), 0.95))
+
+
+def write(path: Path, rows: Array, names: Array, seed: int) -> Mapping[str, Any]:
+    """Train, write a model file, and return its provenance."""
+    import sklearn
+
+    forests = train(rows, names, seed)
+    provenance = {
+        "sojourn": _native.__version__,
+        "scikit_learn": sklearn.__version__,
+        "probes": len(rows),
+        "seed": seed,
+        "rates_mbps": RATES_MBPS,
+        "rtts_ms": RTTS_MS,
+        "left_out": LEFT_OUT,
+        "world": "sim",
+        "data_sha256": hashlib.sha256(
+            np.nan_to_num(rows, nan=MISSING).tobytes() + json.dumps(names.tolist()).encode()
+        ).hexdigest(),
+    }
+    save(path, forests, provenance)
+    return provenance

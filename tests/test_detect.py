@@ -1,0 +1,233 @@
+"""The detector: what both ends log, what the trains tell, and that it says nothing where nothing can be known."""
+
+import json
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sojourn
+from sojourn import api
+from sojourn.detect import plan
+from sojourn.detect.answer import answer, fair_queueing
+from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
+from sojourn.detect.features import NAMES, REASONS, vector
+from sojourn.detect.log import FlowLog, of_table
+from sojourn.detect.model import Forest, calibrated, load_model
+from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, Path
+from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
+
+
+def path(queue: Any, rate: str = "10 Mbit/s", **link: Any) -> Path:
+    return Path({"bottleneck": {"rate": rate, "queue": queue, **link}}, "40 ms")
+
+
+def test_the_log_is_what_happened() -> None:
+    scenario = api.scenario(plan.load(5e6).scenario(path({"kind": "droptail", "limit": "20 packets"}, "5 Mbit/s"), 1))
+    result = scenario.run(series=False, packets=True)
+    log = of_table(result.packets)
+    record = result.runs[0]
+    flow = log[GREEDY]
+    drops = sum(one.drops for one in record.flows if one.group == GREEDY)
+    assert flow.lost.sum() == drops > 0
+    # Half of the RTT, a packet's own time, and the queue.
+    assert np.nanmin(flow.delay_s) >= 0.02 + 1500 * 8 / 5e6 - 1e-9
+    assert np.nanmax(flow.delay_s) <= 0.02 + 21.2 * 1500 * 8 / 5e6
+    assert (np.diff(flow.sent_s) >= 0).all()
+
+
+def test_what_was_still_on_its_way_is_not_lost() -> None:
+    buffer = path({"kind": "droptail", "limit": "5000 packets"}, "2 Mbit/s")
+    seen = probe(over(buffer, 1))
+    assert not any(flow.lost.any() for log in seen.logs.values() for flow in log.values())
+
+
+@pytest.mark.parametrize("rate", [1.0, 12.5, 80.0])
+def test_trains_tell_the_rate(rate: float) -> None:
+    stage = plan.find()
+    log = over(path("droptail", f"{rate} Mbit/s"), 1)(stage)
+    assert len(log[FULL].sent_s) == 24
+    seen = Probed()
+    seen.add(stage, log)
+    from sojourn.detect.features import find_rate
+
+    assert find_rate(seen.logs["find"]) == pytest.approx(rate * 1e6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("queue", "turns"),
+    [
+        ("droptail", False),
+        ("codel", False),
+        ("pie", False),
+        ("red", False),
+        ("fq_codel", True),
+        ("sfq", True),
+        ("cake", True),
+    ],
+)
+@pytest.mark.parametrize("rate", ["4 Mbit/s", "40 Mbit/s"])
+def test_trains_alone_tell_fair_queueing(queue: str, rate: str, turns: bool) -> None:
+    seen = probe(over(path(queue, rate), 3), decided=lambda _seen: True)
+    assert fair_queueing(seen) is turns
+
+
+def test_a_probe_keeps_its_bounds() -> None:
+    seen = probe(over(path({"kind": "droptail", "limit": "5000 packets"}), 1))
+    assert seen.active_s <= LONGEST_S
+    cost = estimate(seen.rate_bps)
+    assert seen.sent_bytes <= cost["bytes"] * 1.02
+    assert cost["bps"] == pytest.approx(seen.rate_bps * OVERLOAD)
+
+
+def test_a_budget_is_kept_before_anything_is_sent() -> None:
+    asked = []
+
+    def send(stage: plan.Stage) -> dict[str, FlowLog]:
+        asked.append(stage.name)
+        return dict(over(path("droptail"), 1)(stage))
+
+    with pytest.raises(BudgetError, match=r"'load' sends up to .* MB; .* of the budget are left"):
+        probe(send, budget_bytes=1e6)
+    assert asked == ["find"]
+
+
+def test_every_feature_has_a_reason_and_a_place() -> None:
+    values = probe(over(path("codel"), 1)).features
+    assert tuple(values) == NAMES == tuple(REASONS)
+    assert len(vector(values)) == len(NAMES)
+    assert not np.isinf(vector(values)).any()
+    assert set(Probed().features.values()) != set()
+    assert np.isnan(vector(Probed().features)).all()
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_drawn_paths_can_be_run(name: str) -> None:
+    for number in range(3):
+        drawn = draw(name, np.random.default_rng([5, number]))
+        assert api.scenario(plan.find().scenario(drawn.path, 1)).duration_s > 0
+    assert name not in LEFT_OUT
+
+
+@pytest.mark.parametrize("name", ["droptail", "codel", "pie", "red", "fq_codel", "sfq", "cake"])
+def test_the_names_of_linux_defaults(name: str) -> None:
+    table = {
+        "red": {"preset": "linux", "limit": "150000 B", "min": "15000 B", "max": "45000 B", "max_p": 0.05},
+        "droptail": {"limit": "100 packets"},
+        "cake": {},
+    }.get(name, {"preset": "linux"})
+    found = answer(probe(over(path({"kind": name, **table}), 11)), load_model())
+    assert found.cannot is None
+    assert found.judgement is not None
+    assert found.judgement.best == name, found.judgement.names
+    assert found.document()["name"] == name
+    assert sum(found.judgement.names.values()) == pytest.approx(1)
+    assert name in found.judgement.sets["95 %"]
+
+
+def test_a_path_that_loses_everything_has_no_name() -> None:
+    found = answer(probe(over(path("codel", loss=1.0), 1)), load_model())
+    assert found.judgement is None
+    assert (
+        found.verdict
+        == "cannot say, because 100% of the first trains were lost, so that the rate of the path is not known"
+    )
+
+
+def test_a_path_without_a_queue_has_no_name() -> None:
+    """Nothing waits behind a sender that is slower than the link."""
+    sent = np.arange(0, 9, 0.01)
+    calm = FlowLog(sent, sent + 0.02, np.full(len(sent), 1500), np.zeros(len(sent), dtype=bool))
+    trains = np.repeat(np.arange(4) * 0.25, 6)
+    spread = FlowLog(
+        trains, trains + 0.02 + np.tile(np.arange(6), 4) * 1e-4, np.full(24, 1500), np.zeros(24, dtype=bool)
+    )
+    seen = Probed(1.2e8)
+    seen.add(plan.find(), {FULL: spread})
+    seen.add(plan.load(1.2e8), {GREEDY: calm, FULL: spread})
+    found = answer(seen, load_model())
+    assert found.judgement is None
+    assert "no queue was seen" in found.verdict
+
+
+def test_a_path_whose_rate_changes_has_no_name(tmp_path: File) -> None:
+    # 12 Mbit/s for five seconds, then 3 Mbit/s.
+    times = [*range(1, 5001), *range(5004, 12_001, 4)]
+    (tmp_path / "change.trace").write_text("\n".join(map(str, times)), encoding="utf-8")
+
+    def send(stage: plan.Stage) -> Any:
+        tables = stage.scenario(path({"kind": "droptail", "limit": "50 packets"}), 1)
+        tables["bottleneck"].pop("rate", None)
+        tables["bottleneck"] = {"trace": "change.trace", "queue": {"kind": "droptail", "limit": "50 packets"}}
+        return of_table(sojourn.scenario(tables, base_dir=tmp_path).run(series=False, packets=True).packets)
+
+    found = answer(probe(send), load_model())
+    assert found.judgement is None
+    assert "rate of the path changed" in found.verdict
+
+
+def test_calibration_keeps_probabilities() -> None:
+    curves = np.stack([np.linspace(0, 1, 11) ** 2, np.linspace(0, 1, 11)])
+    shares = calibrated(np.array([[0.9, 0.1], [0.5, 0.5]]), curves)
+    assert shares.sum(axis=1) == pytest.approx([1, 1])
+    assert shares[1, 0] == pytest.approx(0.25 / 0.75)
+
+
+def test_a_forest_by_hand() -> None:
+    """One tree: the first feature at most 2 is 'a', else 3 of 4 'b'; what was not seen is below every value."""
+    arrays = {
+        "roots": np.array([0]),
+        "feature": np.array([0, -1, -1]),
+        "threshold": np.array([2.0, 0, 0]),
+        "left": np.array([1, 0, 1]),
+        "right": np.array([2, 0, 0]),
+        "shares": np.array([[255, 0], [64, 191]], dtype=np.uint8),
+    }
+    votes = Forest(["a", "b"], arrays).votes(np.array([[2.0], [2.1], [np.nan]]))
+    assert votes == pytest.approx(np.array([[1, 0], [64 / 255, 191 / 255], [1, 0]]))
+
+
+def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    from sojourn.detect.training import train, write
+
+    random = np.random.default_rng(1)
+    names = np.array(["codel", "pie", "sfq"] * 60)
+    rows = random.normal(size=(180, len(NAMES))) + np.arange(180)[:, None] % 3
+    rows[::7, 5] = np.nan
+    first, second = tmp_path / "a.npz", tmp_path / "b.npz"
+    write(first, rows, names, 3)
+    write(second, rows, names, 3)
+    assert first.read_bytes() == second.read_bytes()
+    model = load_model(first)
+    assert model.provenance["probes"] == 180
+    assert model.provenance["scikit_learn"]
+    chosen = ensemble.RandomForestClassifier(
+        200, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=3, class_weight="balanced"
+    )
+    chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
+    said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
+    assert train(rows, names, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
+
+
+def test_a_file_that_is_no_model_is_refused(command: Any, tmp_path: File) -> None:
+    for content in (b"", b"no model", b"PK\x03\x04"):
+        (tmp_path / "model.npz").write_bytes(content)
+        done = command("detect", "first", "--model", tmp_path / "model.npz")
+        assert done.code == 2
+        assert "found no model of a detector" in done.err
+
+
+def test_the_command(command: Any) -> None:
+    done = command("detect", "first", "--dry-run")
+    assert done.code == 0
+    assert "a whole probe takes up to" in done.err
+    assert done.out == ""
+    done = command("detect", "first", "--json", "--set", "bottleneck.queue.kind=fq_codel")
+    found = json.loads(done.out)
+    assert found["fair_queueing"] is True
+    assert found["family"] == "fair queueing with AQM"
+    done = command("detect", "first", "--budget", "1 MB")
+    assert done.code == 2
+    assert "--budget allows more" in done.err
