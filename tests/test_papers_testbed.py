@@ -1,137 +1,118 @@
 """The testbed's study: what needs no kernel, and that it says so where there is none."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import Command
 
-import sojourn
-from sojourn.papers.measures import label
-from sojourn.papers.testbed import GONG_TESTBED, scan, tables, today
-from sojourn.papers.testbed.reasons import CHANCE, KNOWN, OPEN, reason
-from sojourn.papers.testbed.world import (
-    CONTROLS,
-    FIFO,
-    FIVE,
-    KERNEL,
-    LEDBAT,
-    ONE,
-    QUEUES,
-    RUNS,
-    SIM,
-    Cell,
-    as_on_the_kernel,
-    base,
-    case,
-    simulate,
-)
+from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.numbers import Number
-from sojourn.sweep import Plan
 from sojourn.testbed.errors import Missing, NotInstalledError
 
+if TYPE_CHECKING:
+    from sojourn.data.dataset import Dataset
+    from sojourn.sweep.plan import Plan, Point
 
-def number(mean: float, sd: float = 0.0, runs: int = 3) -> Number:
-    return Number(mean, sd, runs)
+STUDY = find_folder("gong-testbed")
+PLANS = STUDY.plans()
+CODE: Any = STUDY.module
 
 
-def test_every_case_is_one_that_linux_can_have() -> None:
-    cases: dict[str, Any] = {name: case(queue, CONTROLS[LEDBAT], 1) for name, queue in QUEUES.items()}
-    cases |= {label(key): changes for key, changes in today.cases().items()}
-    plan = Plan.of({"base": base(KERNEL), "backend": "linux", "cases": cases})
-    assert plan.points == len(QUEUES) + len(today.cases())
+def points(sweep: str) -> "list[Point]":
+    return [PLANS[sweep].point(index) for index in range(PLANS[sweep].points)]
 
 
 def test_dctcp_is_only_where_a_queue_marks() -> None:
-    cases = today.cases()
-    low = {name for name, _ in cases}
-    assert low == set(today.LOW)
-    assert {name for control, name in cases if control == today.DCTCP} == set(today.NAMES) - {FIFO, "DRR"}
-    for (control, name), changes in cases.items():
-        asked = control == today.DCTCP and name in {"CoDel", "PIE", "CHOKe"}
-        assert ("ecn" in changes["bottleneck.queue"]) == asked
-        assert ("group.background.transport" in changes) == (control == today.DCTCP)
+    kernel, simulated = points("today-dctcp-kernel"), points("today-dctcp-sim")
+    assert {one.coordinates["queue"] for one in kernel} == {"CoDel", "FQ-CoDel", "PIE", "CAKE", "CHOKe", "CAKE, marked"}
+    for one in kernel:
+        asked = one.coordinates["queue"] in {"CoDel", "PIE", "CHOKe"}
+        assert (one.changes.get("bottleneck.queue.ecn") is True) == asked
+        assert one.changes["group.background.transport"]["ecn"] is True
+    for one in simulated:
+        asked = one.coordinates["queue"] in {"CoDel", "PIE", "CHOKe"}
+        assert ("ecn" in one.changes["bottleneck.queue"]) == asked
+
+
+def simulated(sweep: str, **at: str) -> dict[str, Any]:
+    return next(one.changes for one in points(sweep) if all(one.coordinates[axis] == at[axis] for axis in at))
 
 
 def test_what_the_kernel_has_of_itself_is_simulated() -> None:
-    def told(control: Any, queue: Mapping[str, Any] = QUEUES[FIFO]) -> tuple[Any, dict[str, Any]]:
-        changes = as_on_the_kernel(case(queue, control, 5))
-        return changes.get("group.background.transport"), changes["bottleneck.queue"]
+    def transport(sweep: str, **at: str) -> Any:
+        tcp, background, ping = simulated(sweep, **at)["group"]
+        assert (tcp["name"], background["name"], ping["name"]) == ("tcp", "background", "ping")
+        assert tcp["transport"] == {"preset": "linux", "timer_tick": "10 ms"}
+        return background["transport"]
 
-    # Programs bring their timers; TCP's are in the base.
-    assert told(CONTROLS[LEDBAT]) == ("libutp", QUEUES[FIFO])
-    assert told("ledbat")[0] == "linux"
-    assert told({"kind": "vegas", "preset": "linux"})[0] is None
-    assert [group["transport"] for group in base(SIM)["group"][:2]] == [{"preset": "linux", "timer_tick": "10 ms"}] * 2
-    assert [group["transport"] for group in base(KERNEL)["group"]] == ["linux"] * 2
-    dctcp = as_on_the_kernel(today.cases()[today.DCTCP, "CAKE"])["group.background.transport"]
+    # Programs bring their timers; TCP's wait for the kernel's ticks.
+    assert transport("table3-sim", control="LEDBAT", queue="FIFO") == "libutp"
+    assert transport("today-sim", control="LEDBAT, RFC 6817") == "linux"
+    assert transport("today-sim", control="Vegas") == {"preset": "linux", "timer_tick": "10 ms"}
+    dctcp = transport("today-dctcp-sim", queue="CAKE")
     assert (dctcp["timer_tick"], dctcp["ecn"]) == ("10 ms", True)
     # Two ticks of 10 ms and one more; two frames with their headers.
-    pie = told("ledbat", today.DISCIPLINES["PIE"])[1]
+    pie = simulated("today-sim", queue="PIE")["bottleneck.queue"]
     assert (pie["update"], pie["mean_packet"]) == ("30 ms", 1514)
     # A limit for each of ten flows.
-    drr = told("ledbat", today.DISCIPLINES["DRR"])[1]
+    drr = simulated("today-sim", queue="DRR")["bottleneck.queue"]
     assert (drr["kind"], drr["depth"], drr["limit"]) == ("sfq", 127, "1270 packets")
+    assert simulated("today-sim", queue="CAKE, marked")["group"][1]["dscp"] == "le"
 
 
-def test_the_cells_are_those_of_the_paper() -> None:
-    assert len(tables.TABLE_3) == 12
-    assert len(tables.TABLE_4) == 2
-    assert tables.TABLE_3["LEDBAT", "RED", ONE] == (1.7, 9.5)
-    assert tables.TABLE_3["TCP-LP", "FIFO", FIVE] == (50.8, 7870.6)
-    assert set(scan.STARVED.values()) == {0.017, 0.975}
+def test_a_simulation_has_the_start_times_of_a_run_on_the_kernel() -> None:
+    starts = [one.changes["group"][0]["start"] for one in points("table4-sim") if one.coordinates["flows"] == "5+5"]
+    assert len(starts) == 3
+    assert len({tuple(one) for one in starts}) == 3
+    assert all(len(one) == 5 for one in starts)
 
 
 def test_a_simulated_ping_is_a_flow_that_has_no_part_in_the_share(tmp_path: Path) -> None:
     lab = Lab(tmp_path, 1, overrides={"seeds": 1, "set": {"duration": "5 s"}})
-    (found,) = simulate(lab, "one", {("x",): case(QUEUES[FIFO], CONTROLS[LEDBAT], 1)}).values()
-    assert 0 < found.share.mean < 1
-    assert found.ping_ms.mean > 0
-    assert len(found.shares) == RUNS
-    assert len(base(SIM)["group"]) == len(base(KERNEL)["group"]) + 1
+    plan: Plan = lab.plan("table4-sim", STUDY.plan("table4-sim"), STUDY.folder)
+    dataset: Dataset = lab.run(plan)
+    found = {(at["flows"], metric): number for at, _, metric, number in CODE.cells(plan, dataset)}
+    assert 0 < found["1+1", "share"].mean < 1
+    assert found["1+1", "ping_ms"].mean > 0
+    # Runs with the start times of three runs are runs of one cell.
+    assert found["5+5", "share"].runs == 3
 
 
-def test_only_reds_that_tc_takes_are_scanned() -> None:
-    reds = scan.reds()
-    # tc asks for burst + 1 - min / avpkt of at least 1.
-    assert not [words for words in reds if " burst 1 " in words]
-    assert len(reds) == 5 * 5 * 4 * 2 * 4
-    for queue in list(reds.values())[::97]:
-        assert sojourn.scenario(base(SIM, bottleneck={"rate": "500 kbit/s", "queue": queue}))
-
-
-def test_the_nearest_are_different_ones() -> None:
-    def found(beside_ledbat: float) -> dict[str, Cell]:
-        none = number(1.0)
-        shares = {"LEDBAT": beside_ledbat, "TCP-LP": 0.5}
-        return {low: Cell(number(share), none, none, none, (share,)) for low, share in shares.items()}
-
-    chosen = scan.nearest(
-        {"far": found(0.9), "near": found(0.1), "twin": found(0.1), "next": found(0.2), "last": found(0.8)}
-    )
-    assert chosen == ["near", "next", "last"]
+def test_all_reds_are_ones_that_tc_takes() -> None:
+    plan = PLANS["red-sim"]
+    assert plan.points == 2 * 5 * 5 * 4 * 2 * 4 * 3
+    for index in range(0, plan.points, 97):
+        assert plan.scenario(plan.point(index))
 
 
 def test_delays_are_alike_within_a_quarter_or_5_ms() -> None:
-    assert tables.near(6.9, 2.0)
-    assert not tables.near(7.1, 2.0)
-    assert tables.near(75.0, 100.0)
-    assert not tables.near(126.0, 100.0)
+    share = Number(50.0, 0.0, 3)
+
+    def alike(kernel_ms: float, simulated_ms: float) -> bool:
+        pair = CODE.Pair("LEDBAT", "5+5", (share, Number(kernel_ms, 0.0, 3)), (share, Number(simulated_ms, 0.0, 3)))
+        return bool(pair.agrees)
+
+    assert alike(2.0, 6.9)
+    assert not alike(2.0, 7.1)
+    assert alike(100.0, 75.0)
+    assert not alike(100.0, 126.0)
 
 
 def test_a_difference_is_chance_known_or_open() -> None:
-    wide, narrow = number(0.47, 0.07), number(0.47, 0.001)
-    other = number(0.56, 0.001)
-    assert reason(("today", "TCP-LP", "CoDel"), [(other, wide)])[0] == CHANCE
-    assert reason(("today", "TCP-LP", "CoDel"), [(other, narrow)]) == (OPEN, "Open.")
-    # One of two metrics is enough.
-    assert reason(("today", "TCP-LP", "CoDel"), [(other, wide), (other, narrow)])[0] == OPEN
-    assert reason(("today", "DCTCP", "CAKE"), [(other, narrow)])[0] == KNOWN
+    delay = Number(100.0, 0.0, 3)
+
+    def reason(kernel: Number, simulated: Number, control: str = "TCP-LP", queue: str = "CoDel") -> str:
+        return str(CODE.Pair(control, "5+5", (kernel, delay), (simulated, delay)).reason(queue)).split(".")[0]
+
+    wide, narrow, other = Number(47.0, 7.0, 3), Number(47.0, 0.1, 3), Number(56.0, 0.1, 3)
+    assert reason(other, wide).startswith("May be chance")
+    assert reason(other, narrow) == "Open"
+    assert reason(other, narrow, "DCTCP", "CAKE") == "Explained"
     # The kernel's own spread counts, however narrow the simulation's is.
-    assert reason(("today", "CDG", "CAKE"), [(number(0.56, 0.08), number(0.47, 0.001, 30))])[0] == CHANCE
+    assert reason(Number(56.0, 8.0, 3), Number(47.0, 0.1, 30), "CDG", "CAKE").startswith("May be chance")
 
 
 @pytest.fixture
@@ -156,8 +137,8 @@ def test_all_papers_leave_out_the_study_without_a_kernel(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = Study("other", "Other", "Nobody", [Item("one", "One", "none", lambda _lab: Findings(verdict="Found."))])
-    monkeypatch.setattr("sojourn.papers.studies.STUDIES", (GONG_TESTBED, other))
+    monkeypatch.setattr("sojourn.study.find.studies", lambda: [STUDY.study(), other])
     done = command("paper", "all", "--out", tmp_path)
-    assert done.code == 0
+    assert done.code == 0, done.err
     assert "gong-testbed: skipped: the kernel uml needs" in done.err
     assert (tmp_path / "other" / "index.html").is_file()

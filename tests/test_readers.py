@@ -374,3 +374,57 @@ def test_an_error_shows_next_to_nothing_of_a_file(command: Command, tmp_path: Pa
     said = refused(command, "run", "first", "--set", f"bottleneck={{trace='{tmp_path / 'shadow'}'}}")
     assert "'root'..." in said.replace('"', "'")
     assert "$y" not in said
+
+
+BOM = "\ufeff"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_sweep_or_study(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(BOM + SMALL, encoding="utf-8")
+    sweep = 'base = "base.toml"\n[set]\nduration = "0.2 s"\n[axes]\n"group.tcp.flows" = [1, 2]\n'
+    (tmp_path / "sweep.toml").write_text(BOM + sweep, encoding="utf-8")
+    done = command("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "out")
+    assert done.code == 0, done.err
+    assert command("study", "new", tmp_path / "mine").code == 0
+    study = tmp_path / "mine" / "study.toml"
+    study.write_text(BOM + study.read_text(encoding="utf-8"), encoding="utf-8")
+    assert "no verdicts are kept" in command("study", "check", tmp_path / "mine").err
+
+
+def test_a_half_written_description_loses_nothing(command: Command, dataset: Path, tmp_path: Path) -> None:
+    parts = {path: path.read_bytes() for path in dataset.rglob("*.parquet")}
+    file = dataset / "sweep.json"
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert "sweep.json" in refused(command, "stats", dataset)
+    (tmp_path / "base.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [1, 2]\n', encoding="utf-8")
+    assert "sweep.json" in refused(command, "sweep", tmp_path / "sweep.toml", "--out", dataset)
+    assert {path: path.read_bytes() for path in dataset.rglob("*.parquet")} == parts
+
+
+@pytest.mark.parametrize("words", [("sweep", "sweep.toml"), ("study", "run", "mine"), ("study", "new")])
+def test_a_read_only_folder_is_named(
+    command: Command, tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text('base = "base.toml"\n[axes]\n"group.tcp.flows" = [1, 2]\n', encoding="utf-8")
+    assert command("study", "new", "mine").code == 0
+    (tmp_path / "locked").mkdir()
+    # Root may write anywhere, so that the answer of the system is put in its place.
+    monkeypatch.setattr("os.access", lambda _path, mode: not mode & os.W_OK)
+    out = ["--out", "locked/out"] if words[-1] != "new" else ["locked/mine"]
+    said = refused(command, *words, *out)
+    assert "locked" in said
+    assert "cannot be written" in said
+    assert list((tmp_path / "locked").iterdir()) == []
+
+
+def test_a_truncated_part_is_named(command: Command, dataset: Path) -> None:
+    file = part(dataset)
+    file.write_bytes(file.read_bytes()[:-100])
+    assert file.name in refused(command, "stats", dataset)
+    for query in ("--sql", "--metric"):
+        assert file.name in refused(
+            command, "stats", dataset, query, "select * from runs" if query == "--sql" else "share"
+        )

@@ -83,6 +83,64 @@ def test_axes_that_are_left_out_are_averaged_within_each_seed() -> None:
     assert line["sd"] == pytest.approx(math.sqrt(0.02))
 
 
+def test_differences_are_of_runs_with_the_same_seed() -> None:
+    (line,) = describe(TABLES, ["rate"], ["bottleneck_utilization"], against={"rate": "1"}).lines
+    # 0.2 - 0.5 and 0.4 - 0.7; the third run has no partner, since it failed.
+    assert (line["rate"], line["n"]) == ("4", 2)
+    assert line["mean"] == pytest.approx(-0.3)
+    assert line["ci95_high"] == pytest.approx(-0.3)
+    assert "cov" not in line
+    shares = describe(TABLES, None, ["share"], where={"group": "tcp"}, against={"rate": "4"})
+    assert [(one["rate"], one["group"], one["n"], one["mean"]) for one in shares.lines] == [
+        ("1", "tcp", 2, pytest.approx(0.3))
+    ]
+    assert shares.notes == ["differences from rate = 4, of runs with the same seed; n counts seeds"]
+    groups = describe(TABLES, None, ["share"], where={"rate": "1"}, against={"group": "udp"}).lines
+    assert [(one["group"], one["n"], one["mean"]) for one in groups] == [("tcp", 3, pytest.approx(0.4))]
+
+
+@pytest.mark.parametrize(
+    ("by", "against", "said"),
+    [
+        (None, {"rate": "2"}, "no row has rate = 2; there is: 1, 4"),
+        (["group"], {"rate": "1"}, "not told apart by it; add it to --by"),
+        (None, {"rat": "1"}, "not told apart by it"),
+    ],
+)
+def test_what_cannot_be_compared(by: list[str] | None, against: dict[str, str], said: str) -> None:
+    with pytest.raises(sojourn.InputError, match=said):
+        describe(TABLES, by, ["share"], against=against)
+
+
+def test_the_command_compares_seed_by_seed(finished: Path, command: Command) -> None:
+    words = ("--metric", "share", "--where", "group=tcp", "--against", "bottleneck.rate=1 Mbit/s", "--format", "json")
+    printed = command("stats", finished, *words)
+    (line,) = json.loads(printed.out)
+    assert (line["bottleneck.rate"], line["n"]) == ("4 Mbit/s", 3)
+    assert "of runs with the same seed" in printed.err
+    shares = {
+        (row["bottleneck.rate"], row["seed"]): row["share"]
+        for row in Dataset.open(finished).table("groups").to_pylist()
+        if row["group"] == "tcp"
+    }
+    gaps = [shares["4 Mbit/s", seed] - shares["1 Mbit/s", seed] for seed in (1, 2, 3)]
+    assert math.isclose(line["mean"], sum(gaps) / 3)
+    assert "--against share: COLUMN=VALUE" in command("stats", finished, "--against", "share").err
+
+
+def test_a_result_has_the_tables_of_a_dataset(finished: Path) -> None:
+    dataset = Dataset.open(finished)
+    result = sojourn.Scenario.load(finished / "base.toml", {"bottleneck.rate": "1 Mbit/s"}).run(runs=3)
+    for name in ("runs", "groups", "links"):
+        here, there = result.table(name), dataset.table(name)
+        own = [column for column in there.column_names if not column.startswith("bottleneck.rate")]
+        assert here.column_names == own
+        assert here.to_pylist() == there.select(own).to_pylist()[: len(here)]
+        assert here.schema.field(own[-1]).metadata == there.schema.field(own[-1]).metadata
+    with pytest.raises(ValueError, match="every result has runs, groups, links"):
+        result.table("packets")
+
+
 def test_a_run_without_a_value_leaves_no_mean() -> None:
     lines = describe(TABLES, ["rate"], ["fct_ms_mean"], where={"group": "tcp"}).lines
     assert lines[0] == {"rate": "1", "metric": "fct_ms_mean", "unit": "ms", "n": 2, "missing": 1}

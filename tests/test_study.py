@@ -384,6 +384,28 @@ def test_a_changed_claim_is_noticed(kept: Path, study: Path, tmp_path: Path, com
     assert differences(StudyFolder.load(changed))
 
 
+def test_an_outside_study_of_thirty_lines_works_from_another_folder(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = (Path(__file__).parents[1] / "docs" / "guide" / "studies.md").read_text(encoding="utf-8")
+    text = guide.split("```toml\n# codel/study.toml\n", 1)[1].split("```", 1)[0]
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert len(lines) <= 30
+    folder = tmp_path / "theirs" / "codel"
+    folder.mkdir(parents=True)
+    (folder / "study.toml").write_text(text.replace("20 s", "5 s"), encoding="utf-8")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    done = command("paper", "../theirs/codel", "--out", "out")
+    assert done.code == 0, done.err
+    page = Path("out/index.html").read_text(encoding="utf-8")
+    assert "TCP has less under CoDel than under DropTail" in page
+    assert command("study", "run", "../theirs/codel", "--out", "out", "--keep").code == 0
+    assert command("study", "check", "../theirs/codel").code == 0
+    # Its dataset is one like any other.
+    assert command("stats", "out/data/queues", "--metric", "share", "--by", "queue,group").code == 0
+
+
 CODE = """
 from sojourn.study import Number, Outcome, changes, claim, figure, measure
 

@@ -3,7 +3,7 @@
 import functools
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from sojourn import _native
 from sojourn.data.statistics import Statistic, summarize
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sojourn.tables import Run, TableName
+    from sojourn.tables import MeasuredName, Run, TableName
     from sojourn.worlds.world import Wanted
 
 
@@ -134,13 +134,21 @@ class Measured:
         """One row for each transfer that ended: its size and times; needs `run(transfers=True)`."""
         return self.table("transfers")
 
-    def table(self, name: "TableName") -> "pa.Table":
-        """Return a table by its name as an Arrow table."""
-        from sojourn.tables import arrow_table
+    def table(self, name: "TableName | MeasuredName") -> "pa.Table":
+        """Return a table by its name as an Arrow table.
 
+        `runs`, `groups` and `links` (and `classes` and `sizes`) have one row for each run, and one for each group and
+        link of it, with the columns of a dataset; the others are those in `kept`.
+        """
+        from sojourn.data.schema import of_records
+        from sojourn.tables import MeasuredName, arrow_table
+
+        if name in get_args(MeasuredName):
+            return of_records(name, self.runs)
         if name not in self.kept:
             raise ValueError(
-                f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`"
+                f"no table {name!r} was kept: see `series`, `probes`, `packets` and `transfers` of `Scenario.run`; "
+                f"every result has {', '.join(get_args(MeasuredName))}"
             )
         if name not in self._tables:
             self._tables[name] = arrow_table(self._native_runs, name)

@@ -262,7 +262,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Return the tables of a TOML file of plain values (`check_plain`), or raise InputError."""
     name, text = str(path), read_text(path)
     try:
-        tables = tomllib.loads(text)
+        # Some editors begin a file with a byte order mark.
+        tables = tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
         raise input_error(f"not TOML: {printable(str(error))}", file=name) from None
     except RecursionError:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sojourn.pages.model import Page
-    from sojourn.tables import Column, TableName
+    from sojourn.tables import Column, MeasuredName, TableName
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,19 @@ class Result(Measured):
             self._wanted,
         )
 
-    def to_pandas(self, name: "TableName | None" = None) -> "pd.DataFrame":
+    def to_pandas(self, name: "TableName | MeasuredName | None" = None) -> "pd.DataFrame":
         """Return a table, or without a name the summary, as a pandas data frame; pandas must be installed."""
         frame: pd.DataFrame = self._arrow(name).to_pandas()
         return frame
 
-    def to_polars(self, name: "TableName | None" = None) -> "pl.DataFrame":
+    def to_polars(self, name: "TableName | MeasuredName | None" = None) -> "pl.DataFrame":
         """Return a table, or without a name the summary, as a Polars data frame; Polars must be installed."""
         import polars as pl
 
         frame: pl.DataFrame = pl.from_arrow(self._arrow(name))
         return frame
 
-    def _arrow(self, name: "TableName | None") -> "pa.Table":
+    def _arrow(self, name: "TableName | MeasuredName | None") -> "pa.Table":
         from sojourn.tables import summary_table
 
         return summary_table(self.summary) if name is None else self.table(name)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
 
+MeasuredName = Literal["runs", "groups", "links", "classes", "sizes"]
+"""Tables that every result has, of its records: the same as those of a dataset."""
+
 Column = tuple[str, str, bytes, list[str] | None]
 """Name, type in numpy's notation, values in memory order, and what the values are codes of, if they are."""
 

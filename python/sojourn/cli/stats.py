@@ -24,6 +24,7 @@ _DIGITS = ".5g"
     sojourn stats results/capacity-and-buffer --by bottleneck.rate,group --metric share --format markdown
     sojourn stats results/capacity-and-buffer --bootstrap 1000 --format csv > shares.csv
     sojourn stats results/capacity-and-buffer --by bottleneck.rate --metric share --where group=tcp
+    sojourn stats results/queues --metric share --where group=tcp --against case=DropTail
     sojourn stats results/capacity-and-buffer --sql "select point, avg(share) from groups group by point"
     """,
 )
@@ -31,6 +32,12 @@ _DIGITS = ".5g"
 @click.option("--by", metavar="COLUMNS", help="Columns whose values tell the lines apart.  [default: axes and group]")
 @click.option("--metric", "metrics", metavar="COLUMNS", help="Columns to describe.  [default: the usual ones]")
 @click.option("--where", multiple=True, metavar="COLUMN=VALUE", help="Describe only rows with this value.")
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="COLUMN=VALUE",
+    help="Describe differences from the lines with this value, of runs with the same seed.",
+)
 @click.option("--bootstrap", type=click.IntRange(min=0), default=0, metavar="N", help="Add intervals of N resamples.")
 @click.option(
     "--format",
@@ -46,6 +53,7 @@ def stats(
     by: str | None,
     metrics: str | None,
     where: tuple[str, ...],
+    against: tuple[str, ...],
     bootstrap: int,
     form: str,
     sql: str | None,
@@ -60,7 +68,13 @@ def stats(
     if sql is not None:
         _print(dataset.sql(sql).to_pylist(), form)
         return
-    found = dataset.describe(_split(by), _split(metrics), where=conditions(where), resamples=bootstrap)
+    found = dataset.describe(
+        _split(by),
+        _split(metrics),
+        where=conditions(where),
+        against=conditions(against, "--against"),
+        resamples=bootstrap,
+    )
     _print(found.lines, form)
     for note in found.notes:
         click.echo(f"note: {note}", err=True)

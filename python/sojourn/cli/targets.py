@@ -27,8 +27,8 @@ def check_file(option: str, path: Path) -> None:
     check_writable(path.parent, str(path))
 
 
-def conditions(texts: Iterable[str]) -> dict[str, str]:
-    """Return the columns and values of `--where` options.
+def conditions(texts: Iterable[str], option: str = "--where") -> dict[str, str]:
+    """Return the columns and values of `--where` options, or of others like them.
 
     >>> conditions(["group=tcp"])
     {'group': 'tcp'}
@@ -37,7 +37,7 @@ def conditions(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise input_error(f"--where {text}: COLUMN=VALUE, such as group=tcp", key="--where", found=text)
+            raise input_error(f"{option} {text}: COLUMN=VALUE, such as group=tcp", key=option, found=text)
         found[name] = value
     return found
 

@@ -271,14 +271,17 @@ class Dataset:
         metrics: Sequence[str] | None = None,
         *,
         where: Mapping[str, str] | None = None,
+        against: Mapping[str, str] | None = None,
         resamples: int = 0,
     ) -> Description:
         """Return statistics of metrics for each combination of the columns `by`, and sentences on how they were made.
 
         By default `by` holds all axes and, for metrics of groups, the group. Over axes that `by` leaves out values are
-        averaged within each seed first; groups are never mixed. Raises InputError.
+        averaged within each seed first; groups are never mixed. With `against`, such as `{"queue": "droptail"}`, lines
+        are of differences: by how much a metric is larger than with these values, in runs with the same seed. Raises
+        InputError.
         """
-        return describe(self.measured(), by, metrics, where=where, resamples=resamples)
+        return describe(self.measured(), by, metrics, where=where, against=against, resamples=resamples)
 
     def stats(
         self,
@@ -286,10 +289,11 @@ class Dataset:
         metrics: Sequence[str] | None = None,
         *,
         where: Mapping[str, str] | None = None,
+        against: Mapping[str, str] | None = None,
         resamples: int = 0,
     ) -> list[dict[str, Any]]:
         """Return the lines of `describe`: mean, spread, intervals and quantiles, each with its n."""
-        return self.describe(by, metrics, where=where, resamples=resamples).lines
+        return self.describe(by, metrics, where=where, against=against, resamples=resamples).lines
 
     def measured(self) -> Tables:
         """Return the tables that hold metrics."""

@@ -15,6 +15,8 @@ from sojourn.reading import input_error, unknown_name
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_NOT_OF_DIFFERENCES = ("cov", "jain")
+"""What a line has of values and not of their differences."""
 METRICS = ("share", "goodput_mbps", "bottleneck_utilization", "bottleneck_queue_ms_mean", "bottleneck_drop_rate")
 Key = tuple[Any, ...]
 
@@ -81,23 +83,52 @@ def describe(
     metrics: Sequence[str] | None = None,
     *,
     where: Mapping[str, str] | None = None,
+    against: Mapping[str, str] | None = None,
     resamples: int = 0,
 ) -> Description:
     """Return a line for each metric and each combination of the columns `by`, in the order of the plan.
 
-    Without `by` these are all axes and, for metrics of groups, the group. Raises InputError where there is no such
-    column, or the lines would mix groups.
+    Without `by` these are all axes and, for metrics of groups, the group. With `against` a line tells by how much the
+    metric is larger than where columns have these values, in runs with the same seed. Raises InputError where there is
+    no such column, or the lines would mix groups.
     """
     found = Description()
     lines: dict[Key, list[dict[str, Any]]] = {}
     given = None if by is None else list(dict.fromkeys(by))
     for metric in dict.fromkeys(METRICS if metrics is None else metrics):
         chosen = _default_by(tables, metric) if given is None else given
-        for key, values in _lines_of(tables, chosen, metric, where or {}, found.notes).items():
-            one = {**dict(zip(chosen, key, strict=True)), **statistics.line(metric, values, resamples=resamples)}
+        cells = _lines_of(tables, chosen, metric, where or {}, found.notes)
+        if against:
+            cells = _differences(tables, cells, chosen, against)
+        for key, cell in cells.items():
+            one = {**dict(zip(chosen, key, strict=True)), **statistics.line(metric, cell.values, resamples=resamples)}
+            if against:
+                one = {name: value for name, value in one.items() if name not in _NOT_OF_DIFFERENCES}
             place = tuple(one.get(name) for name in tables.axes) if given is None else key
             lines.setdefault(place, []).append(one)
+    if against:
+        where_text = ", ".join(f"{name} = {value}" for name, value in against.items())
+        found.notes.append(f"differences from {where_text}, of runs with the same seed; n counts seeds")
     found.lines = [one for together in lines.values() for one in together]
+    return found
+
+
+def _differences(
+    tables: Tables, cells: "dict[Key, Cell]", by: Sequence[str], against: Mapping[str, str]
+) -> "dict[Key, Cell]":
+    """Return by how much each line is above the one beside it where columns have other values, seed by seed."""
+    for name in against:
+        if name not in by:
+            raise input_error(f"--against {name}: the lines are not told apart by it; add it to --by", key=name)
+    wanted = {name: typed(tables.holding([name], {}), name, value) for name, value in against.items()}
+    found = {}
+    for key, cell in cells.items():
+        at = dict(zip(by, key, strict=True))
+        other = cells.get(tuple({**at, **wanted}.values()))
+        if other is not None and other is not cell:
+            found[key] = Cell(statistics.differences(cell.by_seed, other.by_seed), cell.varied)
+    if not found:
+        raise input_error(f"--against: no line is beside one with {dict(against)}", key="--against")
     return found
 
 
@@ -107,7 +138,7 @@ def _default_by(tables: Tables, metric: str) -> list[str]:
 
 def _lines_of(
     tables: Tables, by: Sequence[str], metric: str, where: Mapping[str, str], notes: list[str]
-) -> dict[Key, list[float | None]]:
+) -> "dict[Key, Cell]":
     """Return the values of a metric, one for each seed, by the values of the columns `by`; add to the notes."""
     table = tables.holding([metric, *by], where)
     refuse_no_number(table, metric)
@@ -121,7 +152,7 @@ def _lines_of(
         note = f"averaged over {', '.join(pooled)} within each seed first; n counts seeds"
         if note not in notes:
             notes.append(note)
-    return {key: cell.values for key, cell in cells.items()}
+    return cells
 
 
 def refuse_no_number(table: "pa.Table", name: str) -> None:
@@ -150,10 +181,14 @@ def refuse_mixed_groups(tables: Tables, metric: str, by: Sequence[str], rows: "p
 class Cell:
     """The values of a metric that one line describes."""
 
-    values: list[float | None] = field(default_factory=list)
-    """One for each seed."""
+    by_seed: dict[int, float | None] = field(default_factory=dict)
     varied: frozenset[str] = frozenset()
     """The columns that differ between points averaged here."""
+
+    @property
+    def values(self) -> list[float | None]:
+        """One for each seed."""
+        return list(self.by_seed.values())
 
 
 def replicates(table: "pa.Table", by: Sequence[str], metric: str) -> dict[Key, Cell]:
@@ -171,7 +206,8 @@ def replicates(table: "pa.Table", by: Sequence[str], metric: str) -> dict[Key, C
         rows.setdefault(key, {}).setdefault(point, row)
     return {
         key: Cell(
-            [_average(at_points, len(rows[key])) for at_points in of_seeds.values()], _varied(table, rows[key].values())
+            {seed: _average(at_points, len(rows[key])) for seed, at_points in of_seeds.items()},
+            _varied(table, rows[key].values()),
         )
         for key, of_seeds in found.items()
     }
@@ -220,16 +256,22 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def _only(table: "pa.Table", name: str, value: str) -> "pa.Table":
+def typed(table: "pa.Table", name: str, value: str) -> Any:
+    """Return a value that is written as text as its column holds it; raises InputError where no row has it."""
     import pyarrow as pa
+
+    known = table[name].unique().to_pylist()
+    try:
+        found = pa.scalar(value).cast(table.schema.field(name).type).as_py()
+    except pa.ArrowInvalid:
+        found = None
+    if found is None or found not in known:
+        there = ", ".join(map(str, known))
+        raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=value, allowed=there)
+    return found
+
+
+def _only(table: "pa.Table", name: str, value: str) -> "pa.Table":
     import pyarrow.compute as pc
 
-    try:
-        wanted = pa.scalar(value).cast(table.schema.field(name).type)
-        chosen = table.filter(pc.equal(table[name], wanted))
-    except pa.ArrowInvalid:
-        chosen = table.slice(0, 0)
-    if len(chosen) == 0:
-        there = ", ".join(map(str, table[name].unique().to_pylist()))
-        raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=value, allowed=there)
-    return chosen
+    return table.filter(pc.equal(table[name], typed(table, name, value)))

@@ -24,6 +24,7 @@ from sojourn.data.rows import (
     SIZE,
     SIZES,
     Row,
+    of_run,
 )
 
 if TYPE_CHECKING:
@@ -145,6 +146,13 @@ class Schema:
         }
         texts, measured = own[name]
         return texts, _named(measured)
+
+
+def of_records(name: str, records: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Return a table of the records of one scenario's runs: what a sweep of a single point has."""
+    links = dict.fromkeys(link for record in records for link, _ in metrics.links(record))
+    rows = [row for record in records for row in of_run(0, record)[name]]
+    return Schema((), tuple(links)).table(name, rows, {0: {}})
 
 
 def _named(measured: Sequence[metrics.Metric]) -> list[tuple[str, metrics.Metric]]:

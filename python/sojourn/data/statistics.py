@@ -138,8 +138,17 @@ def paired(one: Mapping[int, float | None], other: Mapping[int, float | None]) -
     >>> paired({1: 5.0, 2: 7.0, 3: 9.0}, {1: 4.0, 2: 6.0, 4: 0.0})
     {'mean': 1.0, 'sd': 0.0, 'ci95': (1.0, 1.0), 'n': 2}
     """
-    pairs = [(one[seed], other[seed]) for seed in one if seed in other]
-    return statistic([None if here is None or there is None else here - there for here, there in pairs])
+    return statistic(list(differences(one, other).values()))
+
+
+def differences(one: Mapping[int, float | None], other: Mapping[int, float | None]) -> dict[int, float | None]:
+    """Return `one` minus `other` for each seed that both have; None where one of them has no value.
+
+    >>> differences({1: 5.0, 2: 7.0, 3: None}, {1: 4.0, 3: 6.0})
+    {1: 1.0, 3: None}
+    """
+    pairs = {seed: (one[seed], other[seed]) for seed in one if seed in other}
+    return {seed: None if here is None or there is None else here - there for seed, (here, there) in pairs.items()}
 
 
 def quantiles(values: Sequence[float]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from sojourn.reading import input_error, unknown_name
 from sojourn.study.claims import place
 from sojourn.study.means import Cell, Means
 from sojourn.study.relations import lines
-from sojourn.study.select import Selection
+from sojourn.study.select import Selection, matching
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -280,11 +280,11 @@ def _points(panel: Panel, axes: "Axes") -> None:
 
     across = panel.selection()
     other = across.elsewhere(panel.tables["against"])
-    there = {tuple(cell.at.items()): cell for cell in other.cells(panel.means)}
+    there = other.cells(panel.means)
     most = 0.0
     for name, line in panel.by(across.cells(panel.means)).items():
         style = "-" if len(line) > 1 and panel.tables.get("joined", True) else "none"
-        up = [there[tuple(cell.at.items())].number for cell in line]
+        up = [one.number for cell in line for one in matching(cell.at, there, panel.tables["against"], only=True)]
         axes.errorbar(
             [cell.number.mean for cell in line],
             [number.mean for number in up],
