@@ -25,7 +25,7 @@ def test_ctrl_c_ends_with_130_and_leaves_nothing(start: Start, small_file: Path,
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert out == ""
-    assert err.splitlines()[-1] == "sojourn: interrupted"
+    assert err.splitlines()[-1] == "error: interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
 
 

@@ -441,5 +441,5 @@ def test_who_is_told_to_end_leaves_whole_files(echo: Echo, tmp_path: Path, numbe
     assert wait_for(lambda: echo.answered > 10)
     process.send_signal(number)
     _, err = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, err) == (130, "sojourn: interrupted\n")
+    assert (process.returncode, err) == (130, "error: interrupted\n")
     assert json.loads(data.read_text(encoding="utf-8"))["probes"] > 10

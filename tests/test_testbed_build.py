@@ -158,7 +158,7 @@ def test_an_interrupted_build_leaves_no_kernel_and_goes_on(tree: Path, tmp_path:
         process.send_signal(2)
         _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert err.strip().endswith("sojourn: interrupted")
+    assert err.strip().endswith("error: interrupted")
     assert list((tmp_path / "tmp").iterdir()) == []
     assert built_kernel() is None
     (tree / "slow").unlink()
@@ -263,7 +263,7 @@ def test_the_command_that_fails_keeps_the_kernel_that_was_there(tree: Path, comm
     (tree / "broken").touch()
     outcome = command("testbed", "build-kernel", "--source", tree, "--force")
     assert outcome.code == 1
-    assert "sojourn: the run failed: make failed; its last lines:\n  one.c:1: error: it is broken\n" in outcome.err
+    assert "error: the run failed: make failed; its last lines:\n  one.c:1: error: it is broken\n" in outcome.err
     assert built_kernel() is not None
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import stat
+import sys
 import threading
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ _CELL_BYTES = 16
 _SPARE_BYTES = 3 << 30
 _READING = threading.Lock()
 
+STDIN = "-"
 Overrides = Mapping[str, Any] | Sequence[str]
 
 
@@ -93,10 +95,15 @@ class Source:
 def find(source: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> Source:
     """Read a scenario file, or take a ready scenario by its name.
 
-    A source that exists or is written like a path is a file; any other is the name of a ready scenario. What the
-    scenario names is read only in the folder `root`, where one is given.
+    `-` is standard input. A source that exists or is written like a path is a file; any other is the name of a ready
+    scenario. What the scenario names is read only in the folder `root`, where one is given.
     """
     confined = checked_root(root)
+    if source == STDIN:
+        text = sys.stdin.read(MAX_SCENARIO_BYTES + 1)
+        if len(text.encode()) > MAX_SCENARIO_BYTES:
+            raise input_error(f"more than {MAX_SCENARIO_BYTES} bytes; no scenario is that long", file="standard input")
+        return Source("standard input", text, "", root=confined, plugins=_plugins(text, Path(), confined))
     path = Path(source)
     names = [ready["name"] for ready in catalogue()["scenarios"]]
     if source in names and path.is_dir():

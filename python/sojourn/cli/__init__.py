@@ -3,7 +3,10 @@
 Exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
 """
 
+import contextlib
+import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +15,7 @@ import click
 from sojourn import InputError, Interrupted, __version__
 from sojourn.cli.agent import agent
 from sojourn.cli.compare import compare
+from sojourn.cli.completion import completion
 from sojourn.cli.detect import detect
 from sojourn.cli.examples import ExampleGroup
 from sojourn.cli.inspect import check, list_, schema, show
@@ -44,9 +48,14 @@ INTERRUPTED = 130
     sojourn show red
     """,
 )
-@click.version_option(__version__, prog_name="sojourn")
-def cli() -> None:
+@click.version_option(__version__, "-V", "--version", prog_name="sojourn")
+@click.option("--quiet", "-q", is_flag=True, help="Print no progress, notes and warnings.")
+@click.pass_context
+def cli(context: click.Context, quiet: bool) -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
+    if quiet:
+        # What comes to stderr then are errors, which are printed when the command is over.
+        context.with_resource(contextlib.redirect_stderr(io.StringIO()))
 
 
 for command in (
@@ -69,6 +78,7 @@ for command in (
     show,
     check,
     schema,
+    completion,
 ):
     cli.add_command(command)
 
@@ -80,25 +90,41 @@ def run_command_line(arguments: Sequence[str]) -> int:
             code = cli.main(list(arguments), prog_name="sojourn", standalone_mode=False, obj=list(arguments))
         sys.stdout.flush()
     except InputError as error:
-        return _complain(str(error), INPUT_WRONG)
+        return _complain(f"{error}{_hint(str(error), arguments)}", INPUT_WRONG)
     except click.ClickException as error:
-        error.show()
-        return INPUT_WRONG
+        return _complain(_worded(error), INPUT_WRONG)
     except (KeyboardInterrupt, click.Abort, Interrupted):
-        return _complain("sojourn: interrupted", INTERRUPTED)
+        return _complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
         _silence_stdout()
         return FAILED
     except (OSError, MemoryError, RuntimeError) as error:
         _silence_stdout()
-        return _complain(f"sojourn: the run failed: {error or type(error).__name__}", FAILED)
+        return _complain(f"the run failed: {error or type(error).__name__}", FAILED)
     return code if isinstance(code, int) else 0
 
 
 def _complain(message: str, code: int) -> int:
     # A message may quote what others wrote, down to the name of a file.
-    click.echo(printable(message), err=True)
+    click.echo(click.style("error:", fg="red", bold=True) + " " + printable(message), err=True)
     return code
+
+
+def _worded(error: click.ClickException) -> str:
+    """Return what is wrong with a command line, and the command that helps."""
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return message if context is None else f"{message}\n`{context.command_path} --help` says what is allowed"
+
+
+def _hint(message: str, arguments: Sequence[str]) -> str:
+    """Return what to type instead where a new kind got the parameters of the old one."""
+    if "does not have" not in message and "do not have" not in message:
+        return ""
+    kinds = [found for word in arguments if (found := re.fullmatch(r"(?:--set=)?(\S+)\.kind=(\w+)", word))]
+    return "".join(
+        f"\n--set {found[1]}={found[2]} replaces the whole table, with the defaults of {found[2]}" for found in kinds
+    )
 
 
 def _silence_stdout() -> None:

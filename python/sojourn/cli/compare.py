@@ -7,6 +7,7 @@ import click
 
 from sojourn import purposes
 from sojourn.api import Scenario
+from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.plugins import plugin_options
@@ -31,13 +32,19 @@ _FORMS = ("table", "markdown", "csv", "json")
     sojourn compare my-link.toml --queue droptail,codel --kernel
     """,
 )
-@click.argument("source", metavar="FILE|READY-NAME")
+@click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=completing.scenarios)
 @plugin_options
 @click.option("--queue", "queues", metavar="KIND,...", help="Queue disciplines of the bottleneck, with their defaults.")
 @click.option("--control", "controls", metavar="KIND,...", help="Congestion controls of the group that has one.")
 @click.option("--variant", "own", multiple=True, metavar="NAME:KEY=VALUE,...", help="A variant of your own.")
 @click.option("--for", "purpose", type=click.Choice(list(purposes.PURPOSES)), help="Sort by what matters for this.")
-@click.option("--metric", "metrics", metavar="NAMES", help="Show these metrics.  [default: by what the scenario has]")
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAMES",
+    shell_complete=completing.metrics,
+    help="Show these metrics.  [default: by what the scenario has]",
+)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key in all variants.")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Runs of each.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")

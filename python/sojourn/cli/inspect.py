@@ -1,13 +1,16 @@
 """Commands that look and run nothing: list, show, check, schema."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sojourn import _native, worlds
 from sojourn.catalogue import catalogue, entries
-from sojourn.cli import render
+from sojourn.cli import lookup, render
+from sojourn.cli.completion import everything, scenarios
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.plugins import plugin_options
 from sojourn.reading import ROOT_HELP, read, unknown_name
@@ -16,7 +19,10 @@ from sojourn.resolved import resolved_presets, sentences
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-LISTED = ["worlds", "queues", "controls", "media", "noises", "protections", "access", "presets", "scenarios"]
+LISTED = [
+    *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "presets"),
+    *("metrics", "scenarios"),
+]
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -24,17 +30,31 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
     "list",
     cls=ExampleCommand,
     examples="""
+    sojourn list
     sojourn list queues
-    sojourn list access
+    sojourn list metrics
     sojourn list scenarios --json
     """,
 )
-@click.argument("what", type=click.Choice(LISTED))
+@click.argument("what", type=click.Choice(LISTED), required=False)
 @json_option
 @plugin_options
-def list_(what: str, as_json: bool) -> None:
-    """List the worlds, or what a scenario can name: queues, controls, parts of links, presets, ready scenarios."""
-    rows = {"presets": _presets, "worlds": _worlds}.get(what, lambda: _named(what))()
+def list_(what: str | None, as_json: bool) -> None:
+    """List what there is: an overview, or all of a kind with what each one is."""
+    if what is None:
+        found = lookup.overview()
+        if as_json:
+            render.print_json(found)
+        else:
+            render.print_overview(found)
+        return
+    special = {
+        "presets": _presets,
+        "worlds": _worlds,
+        "traffic": lookup.traffic_rows,
+        "metrics": lookup.metric_rows,
+    }
+    rows = special.get(what, lambda: _named(what))()
     if as_json:
         render.print_json(rows)
     else:
@@ -75,49 +95,80 @@ def _presets() -> list[dict[str, str]]:
 @click.command(
     cls=ExampleCommand,
     examples="""
-    sojourn show red
+    sojourn show RED
     sojourn show ledbat --json
+    sojourn show voip
+    sojourn show metrics
     sojourn show adsl2+
     sojourn show motivating-red > my-scenario.toml
     """,
 )
-@click.argument("name")
+@click.argument("name", shell_complete=everything)
 @json_option
 @plugin_options
 def show(name: str, as_json: bool) -> None:
-    """Show what NAME is: an algorithm, an access line, or a ready scenario with every default written out.
+    """Show what NAME is: an algorithm, a kind of traffic, an access line, or a ready scenario with every default.
 
     For a queue discipline, a congestion control, a transport or a part of a link: what it does, its source, its
     parameters with their units and defaults, and its presets. For an access line: what it sets in both directions.
-    For a world: what it keeps, and its options.
+    For a world: what it keeps, and its options. `metrics` shows all numbers that runs measure. Names may be written as
+    papers do: RED, FQ-CoDel, Reno.
     """
-    found = [(kind, entry) for kind, entry in entries() if entry["name"] == name]
-    named = [worlds.find(name)] if name in worlds.OWN else []
-    lines = [profile for profile in catalogue()["access"] if profile["name"] == name]
-    if found or lines or named:
+    if name == "metrics":
+        rows = lookup.metric_rows()
         if as_json:
-            listed = [*found, *(("access", line) for line in lines)]
-            render.print_json([*map(_world_document, named), *({"is": kind, **entry} for kind, entry in listed)])
+            render.print_json(rows)
         else:
-            for kind, entry in found:
-                render.print_entry(kind, entry)
-            for line in lines:
-                render.print_profile(line)
-            for world in named:
-                render.print_world(_world_document(world))
-    elif any(scenario["name"] == name for scenario in catalogue()["scenarios"]):
-        ready = _native.load_ready(name)
-        if not as_json:
-            document = json.loads(ready.to_json())
-            for sentence in sentences(resolved_presets(document), document):
-                click.echo(f"# {sentence}")
-        click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
+            render.print_rows(rows)
+        return
+    names = known()
+    name = lookup.spelled_as_known(name, names)
+    if name not in names:
+        raise unknown_name("nothing is called", name, names)
+    ready = [scenario["name"] for scenario in catalogue()["scenarios"]]
+    parts = _parts(name)
+    if not parts and name in ready:
+        _show_scenario(name, as_json=as_json)
+    elif as_json:
+        render.print_json([document for document, _ in parts])
     else:
-        known = [entry["name"] for _, entry in entries()]
-        known += [profile["name"] for profile in catalogue()["access"]]
-        known += [scenario["name"] for scenario in catalogue()["scenarios"]]
-        known += worlds.OWN
-        raise unknown_name("nothing is called", name, known)
+        for _, shown in parts:
+            shown()
+
+
+def known() -> list[str]:
+    """Return every name that `show` takes."""
+    return [
+        *(entry["name"] for _, entry in entries()),
+        *(profile["name"] for profile in catalogue()["access"]),
+        *(kind["name"] for kind in lookup.traffic()),
+        *(scenario["name"] for scenario in catalogue()["scenarios"]),
+        *worlds.OWN,
+    ]
+
+
+def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:
+    """Return everything of a name that is no scenario: its document, and what prints it."""
+    found: list[tuple[Any, Callable[[], None]]] = []
+    if name in worlds.OWN:
+        document = _world_document(worlds.find(name))
+        found.append((document, partial(render.print_world, document)))
+    for kind, entry in entries():
+        if entry["name"] == name:
+            found.append(({"is": kind, **entry}, partial(render.print_entry, kind, entry)))
+    lines = [line for line in catalogue()["access"] if line["name"] == name]
+    found += [({"is": "access", **line}, partial(render.print_profile, line)) for line in lines]
+    found += [(one, partial(render.print_traffic, one)) for one in lookup.traffic() if one["name"] == name]
+    return found
+
+
+def _show_scenario(name: str, *, as_json: bool) -> None:
+    ready = _native.load_ready(name)
+    if not as_json:
+        document = json.loads(ready.to_json())
+        for sentence in sentences(resolved_presets(document), document):
+            click.echo(f"# {sentence}")
+    click.echo(ready.to_json() if as_json else ready.to_toml(), nl=as_json)
 
 
 @click.command(
@@ -127,7 +178,7 @@ def show(name: str, as_json: bool) -> None:
     sojourn check my-link.toml --backend linux
     """,
 )
-@click.argument("file", metavar="FILE|READY-NAME")
+@click.argument("file", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
 @click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @plugin_options

@@ -112,7 +112,7 @@ def pad(  # noqa: PLR0913 (the command's options)
         network.close()
     _finish(record, settings, plot, data)
     if code:
-        click.echo("sojourn: interrupted", err=True)
+        click.echo("error: interrupted", err=True)
     return code
 
 

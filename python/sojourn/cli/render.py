@@ -131,6 +131,30 @@ def print_profile(profile: Profile) -> None:
     )
 
 
+def print_traffic(kind: Mapping[str, Any]) -> None:
+    """Print a kind of traffic and its keys."""
+    from rich.console import Group
+    from rich.text import Text
+
+    keys = [
+        [name, NO_VALUE if key["default"] is None else str(key["default"]), key["description"]]
+        for name, key in kind["keys"].items()
+    ]
+    heading = Text(f"{kind['name']} (traffic)", style="bold")
+    _print(Group(heading, Text(kind["summary"]), *_section("Keys: default, meaning", keys)))
+
+
+def print_overview(found: Mapping[str, Sequence[str]]) -> None:
+    """Print the names of everything, by what they are."""
+    from rich.console import Group
+    from rich.text import Text
+
+    table = _bare_table()
+    for what, names in found.items():
+        table.add_row(what, str(len(names)), ", ".join(names))
+    _print(Group(table, Text(), Text("`sojourn list queues` says what each one is, `sojourn show NAME` all of it.")))
+
+
 def print_world(world: Mapping[str, Any]) -> None:
     """Print what a world keeps, and its options."""
     from rich.console import Group
@@ -172,18 +196,13 @@ def print_result(result: "Result") -> None:
 
     from sojourn.report import group_grid, interval_note, link_grid, presets_note, title
 
+    _print(Group(Text(title(result), style="bold"), Text()))
+    print_grid(link_grid(result))
+    _print(Text())
+    print_grid(group_grid(result))
     notes = [text for text in (interval_note(result), presets_note(result)) if text]
-    note = [Text(), *(Text(text, style="dim") for text in notes)] if notes else []
-    _print(
-        Group(
-            Text(title(result), style="bold"),
-            Text(),
-            _numbers_table(link_grid(result)),
-            Text(),
-            _numbers_table(group_grid(result)),
-            *note,
-        )
-    )
+    if notes:
+        _print(Group(Text(), *(Text(text, style="dim") for text in notes)))
 
 
 def print_grid(grid: "Grid") -> None:

@@ -8,6 +8,7 @@ import click
 from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
+from sojourn.cli.completion import scenarios
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     sojourn run my-link.toml --backend hosts --peer 192.0.2.7 --secret-file secret
     """,
 )
-@click.argument("source", metavar="FILE|READY-NAME")
+@click.argument("source", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
 @plugin_options
 @click.option("--dry-run", is_flag=True, help="Say what the world would do to this machine meanwhile, and end.")
 @click.option("--seed", type=int, metavar="N", help="Seed of the first run; later runs count on from it.")

@@ -304,7 +304,7 @@ class Dataset:
         try:
             import duckdb
         except ModuleNotFoundError:
-            raise input_error("SQL needs the package duckdb: pip install 'sojourn[sql]'", key="--sql") from None
+            raise input_error("SQL needs the package duckdb: pip install duckdb", key="--sql") from None
         with duckdb.connect() as connection:
             for name in self.tables:
                 connection.register(name, self.table(name))

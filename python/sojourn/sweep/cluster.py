@@ -127,7 +127,7 @@ def _local_cluster(address: str) -> "Iterator[LocalCluster]":
 
 
 def _lacks(package: str) -> _native.InputError:
-    return input_error(f"--cluster needs the package {package}: pip install 'sojourn[cluster]'", key="--cluster")
+    return input_error(f"--cluster needs the package {package}: pip install distributed cryptography", key="--cluster")
 
 
 def _without_keys(address: str) -> _native.InputError:

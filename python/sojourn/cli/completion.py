@@ -1,0 +1,63 @@
+"""The command `completion`, and what completes names."""
+
+from collections.abc import Callable
+
+import click
+from click.shell_completion import CompletionItem, get_completion_class
+
+from sojourn.cli.examples import ExampleCommand
+
+_SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command(
+    cls=ExampleCommand,
+    examples="""
+    sojourn completion bash >> ~/.bashrc
+    sojourn completion zsh >> ~/.zshrc
+    sojourn completion fish > ~/.config/fish/completions/sojourn.fish
+    """,
+)
+@click.argument("shell", type=click.Choice(_SHELLS))
+def completion(shell: str) -> None:
+    """Print what makes a shell complete commands, options and names; add it to the shell's start-up file."""
+    from sojourn.cli import cli
+
+    made = get_completion_class(shell)
+    if made is None:
+        raise click.UsageError(f"no completion for {shell}")
+    click.echo(made(cli, {}, "sojourn", "_SOJOURN_COMPLETE").source())
+
+
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def scenarios(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the names of ready scenarios, and files."""
+    del context, parameter
+    from sojourn.catalogue import catalogue
+
+    names = [
+        CompletionItem(one["name"], help=one["summary"])
+        for one in catalogue()["scenarios"]
+        if one["name"].startswith(begun)
+    ]
+    return [*names, CompletionItem(begun, type="file")]
+
+
+def everything(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete what `show` takes."""
+    del context, parameter
+    from sojourn.cli import inspect
+
+    return [CompletionItem(name) for name in inspect.known() if name.startswith(begun)]
+
+
+def metrics(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Complete the last of several metrics, separated by commas."""
+    del context, parameter
+    from sojourn.cli import lookup
+
+    done, comma, last = begun.rpartition(",")
+    names = [row["name"] for row in lookup.metric_rows() if row["name"].startswith(last)]
+    return [CompletionItem(f"{done}{comma}{name}") for name in names]

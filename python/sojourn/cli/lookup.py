@@ -1,0 +1,83 @@
+"""What `list` and `show` know besides algorithms: traffic and metrics, an overview, and other spellings of names."""
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sojourn import _native, worlds
+from sojourn.catalogue import catalogue
+from sojourn.data import metrics
+
+Row = dict[str, str]
+
+ALIASES = {"reno": "newreno", "tail_drop": "droptail", "fifo": "droptail", "pfifo": "droptail", "ledbat++": "ledbatpp"}
+"""Other names that people use; those that differ only in case, hyphens and blanks need none."""
+_OVERVIEW = ("queues", "controls", "transports", "media", "access")
+
+
+@functools.cache
+def traffic() -> Sequence[Mapping[str, Any]]:
+    """Return the kinds of traffic as the scenario's schema describes them."""
+    schema = json.loads(_native.schema())
+    given = schema["properties"]["group"]["items"]["properties"]["traffic"]["anyOf"]
+    return [
+        {
+            "is": "traffic",
+            "name": one["properties"]["kind"]["const"],
+            "summary": one["description"],
+            "keys": {
+                name: {"default": key.get("default"), "description": key.get("description", "")}
+                for name, key in one["properties"].items()
+                if name != "kind"
+            },
+        }
+        for one in given
+        if "properties" in one
+    ]
+
+
+def traffic_rows() -> list[Row]:
+    """Return a row for each kind of traffic."""
+    return [{"name": one["name"], "summary": one["summary"]} for one in traffic()]
+
+
+def metric_rows() -> list[Row]:
+    """Return a row for each metric: of groups, of links (with the link's name in front), of runs."""
+    named = [*((one.name, one) for one in metrics.GROUP), *((f"bottleneck_{one.name}", one) for one in metrics.LINK)]
+    return [
+        {"name": name, "unit": "%" if one.percent else one.unit, "summary": one.meaning}
+        for name, one in (*named, *((one.name, one) for one in metrics.RUN))
+    ]
+
+
+def overview() -> dict[str, list[str]]:
+    """Return the names of everything, in groups; `list GROUP` says more of each."""
+    known: Mapping[str, Any] = catalogue()
+    found = {what: [one["name"] for one in known[what]] for what in _OVERVIEW}
+    from sojourn.study.find import studies
+
+    return {
+        **found,
+        "traffic": [one["name"] for one in traffic()],
+        "worlds": list(worlds.names()),
+        "studies": [study.name for study in studies()],
+        "scenarios": [one["name"] for one in known["scenarios"]],
+    }
+
+
+def spelled_as_known(name: str, known: Sequence[str]) -> str:
+    """Return the known name that is meant: as it is, under another name, or written with other hyphens and letters.
+
+    >>> spelled_as_known("FQ-CoDel", ["fq_codel"]), spelled_as_known("reno", ["newreno"]), spelled_as_known("x", ["y"])
+    ('fq_codel', 'newreno', 'x')
+    """
+    if name in known:
+        return name
+    plain = _plain(name)
+    meant = ALIASES.get(plain, plain)
+    return next((one for one in known if _plain(one) == meant), name)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(" ", "_")

@@ -1,0 +1,95 @@
+"""The command line as a whole: an overview, names as people write them, errors, quiet, completion, standard input."""
+
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from conftest import SMALL, Command
+from sojourn.cli import cli
+
+
+def test_list_alone_is_an_overview(command: Command) -> None:
+    found = json.loads(command("list", "--json").out)
+    assert {"queues", "controls", "traffic", "worlds", "studies", "scenarios"} <= set(found)
+    out = command("list").out
+    assert all(what in out for what in found)
+    assert "fq_codel" in out
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"),
+    [
+        ("RED", "red (queue)"),
+        ("FQ-CoDel", "fq_codel (queue)"),
+        ("reno", "newreno (control)"),
+        ("LEDBAT++", "ledbatpp (control)"),
+        ("voip", "voip (traffic)"),
+        ("web", "web (traffic)"),
+    ],
+)
+def test_show_takes_names_as_people_write_them(command: Command, name: str, heading: str) -> None:
+    assert command("show", name).out.splitlines()[0] == heading
+
+
+def test_metrics_are_listed_and_shown_with_their_units(command: Command) -> None:
+    rows = {row["name"]: row for row in json.loads(command("list", "metrics", "--json").out)}
+    assert rows["voip_mos"]["unit"] == "1 to 4.5"
+    assert rows["share"]["unit"] == "%"
+    assert "bottleneck_queue_ms_p99" in command("show", "metrics").out
+
+
+def test_errors_say_that_they_are(command: Command) -> None:
+    assert command("run", "motivating-rd").err.startswith("error: no file and no ready scenario")
+    wrong = command("run", "motivating-red", "--run", "3")
+    assert wrong.code == 2
+    assert wrong.err.startswith("error: No such option")
+    assert "`sojourn run --help`" in wrong.err
+
+
+def test_a_new_kind_over_old_parameters_says_what_to_type(command: Command) -> None:
+    outcome = command("run", "voip-under-load", "--set", "bottleneck.queue.kind=cake")
+    assert outcome.code == 2
+    assert "--set bottleneck.queue=cake replaces the whole table" in outcome.err
+    assert command("run", "voip-under-load", "--set", "bottleneck.queue=cake").code == 0
+    assert "replaces" not in command("run", "voip-under-load", "--set", "bottleneck.queue.kind=cak").err
+
+
+def test_quiet_keeps_results_and_errors(command: Command) -> None:
+    loud = command("run", "cellular", "--set", "bottleneck.queue.limit=1 packets")
+    quiet = command("--quiet", "run", "cellular", "--set", "bottleneck.queue.limit=1 packets")
+    assert "warning:" in loud.err
+    assert (quiet.out, quiet.err) == (loud.out, "")
+    assert command("--quiet", "run", "nothing").err.startswith("error: ")
+
+
+def test_the_version_has_a_short_option(command: Command) -> None:
+    assert command("-V").out == command("--version").out
+
+
+def test_a_scenario_from_standard_input(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(SMALL))
+    assert command("run", "-").out.startswith("small:")
+    monkeypatch.setattr("sys.stdin", io.StringIO("duration = 1"))
+    assert command("check", "-").err.startswith("error: standard input:1: duration")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_printed_for_each_shell(command: Command, shell: str) -> None:
+    assert "_SOJOURN_COMPLETE" in command("completion", shell).out
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("sojourn run voip", "voip-under-load"),
+        ("sojourn show fq_c", "fq_codel"),
+        ("sojourn compare x --metric share,voip_m", "share,voip_mos"),
+        ("sojourn comp", "compare"),
+    ],
+)
+def test_names_are_completed(words: str, found: str) -> None:
+    environment = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_SOJOURN_COMPLETE": "bash_complete"}
+    outcome = CliRunner().invoke(cli, prog_name="sojourn", env=environment)
+    assert f"plain,{found}" in outcome.output.splitlines()
