@@ -21,12 +21,10 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(_SHELLS))
 def completion(shell: str) -> None:
     """Print what makes a shell complete commands, options and names; add it to the shell's start-up file."""
-    from sojourn.cli import cli
-
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"no completion for {shell}")
-    click.echo(made(cli, {}, "sojourn", "_SOJOURN_COMPLETE").source())
+    click.echo(made(click.get_current_context().find_root().command, {}, "sojourn", "_SOJOURN_COMPLETE").source())
 
 
 Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
@@ -48,9 +46,9 @@ def scenarios(context: click.Context, parameter: click.Parameter, begun: str) ->
 def everything(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete what `show` takes."""
     del context, parameter
-    from sojourn.cli import inspect
+    from sojourn.cli import lookup
 
-    return [CompletionItem(name) for name in inspect.known() if name.startswith(begun)]
+    return [CompletionItem(name) for name in lookup.known() if name.startswith(begun)]
 
 
 def metrics(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:

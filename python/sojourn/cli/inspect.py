@@ -121,7 +121,7 @@ def show(name: str, as_json: bool) -> None:
         else:
             render.print_rows(rows)
         return
-    names = known()
+    names = lookup.known()
     name = lookup.spelled_as_known(name, names)
     if name not in names:
         raise unknown_name("nothing is called", name, names)
@@ -136,17 +136,6 @@ def show(name: str, as_json: bool) -> None:
             shown()
 
 
-def known() -> list[str]:
-    """Return every name that `show` takes."""
-    return [
-        *(entry["name"] for _, entry in entries()),
-        *(profile["name"] for profile in catalogue()["access"]),
-        *(kind["name"] for kind in lookup.traffic()),
-        *(scenario["name"] for scenario in catalogue()["scenarios"]),
-        *worlds.OWN,
-    ]
-
-
 def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:
     """Return everything of a name that is no scenario: its document, and what prints it."""
     found: list[tuple[Any, Callable[[], None]]] = []
@@ -158,7 +147,8 @@ def _parts(name: str) -> list[tuple[Any, Callable[[], None]]]:
             found.append(({"is": kind, **entry}, partial(render.print_entry, kind, entry)))
     lines = [line for line in catalogue()["access"] if line["name"] == name]
     found += [({"is": "access", **line}, partial(render.print_profile, line)) for line in lines]
-    found += [(one, partial(render.print_traffic, one)) for one in lookup.traffic() if one["name"] == name]
+    if name not in [scenario["name"] for scenario in catalogue()["scenarios"]]:
+        found += [(one, partial(render.print_traffic, one)) for one in lookup.traffic() if one["name"] == name]
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn import _native, worlds
-from sojourn.catalogue import catalogue
+from sojourn.catalogue import catalogue, entries
 from sojourn.data import metrics
 
 Row = dict[str, str]
@@ -64,6 +64,17 @@ def overview() -> dict[str, list[str]]:
         "studies": [study.name for study in studies()],
         "scenarios": [one["name"] for one in known["scenarios"]],
     }
+
+
+def known() -> list[str]:
+    """Return every name that `show` takes."""
+    return [
+        *(entry["name"] for _, entry in entries()),
+        *(profile["name"] for profile in catalogue()["access"]),
+        *(kind["name"] for kind in traffic()),
+        *(scenario["name"] for scenario in catalogue()["scenarios"]),
+        *worlds.OWN,
+    ]
 
 
 def spelled_as_known(name: str, known: Sequence[str]) -> str:
