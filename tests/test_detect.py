@@ -126,6 +126,21 @@ def test_the_names_of_linux_defaults(name: str) -> None:
     assert name in found.judgement.sets["95 %"]
 
 
+def test_parameters_are_read() -> None:
+    """Within a factor of 1.5 of the truth; how far off they are in the median stands on the page of validation."""
+    queues: list[tuple[dict[str, Any], str, float]] = [
+        ({"kind": "droptail", "limit": "150 packets"}, "limit_packets", 150),
+        ({"kind": "pie", "preset": "linux", "target": "15 ms"}, "target_ms", 15),
+        ({"kind": "codel", "preset": "linux"}, "interval_ms", 100),
+    ]
+    for queue, parameter, truth in queues:
+        found = answer(probe(over(path(queue), 2)), load_model())
+        read = found.parameters[parameter]
+        assert read.low < read.value < read.high
+        assert truth / 1.5 < read.value < truth * 1.5, (queue, read)
+        assert found.document()["parameters"][parameter]["value"] == read.value
+
+
 def test_a_path_that_loses_everything_has_no_name() -> None:
     found = answer(probe(over(path("codel", loss=1.0), 1)), load_model())
     assert found.judgement is None
@@ -197,18 +212,23 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     rows = random.normal(size=(180, len(NAMES))) + np.arange(180)[:, None] % 3
     rows[::7, 5] = np.nan
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
-    write(first, rows, names, 3)
-    write(second, rows, names, 3)
+    known = [{"target_ms": 5.0 + place % 7} if name == "codel" else {} for place, name in enumerate(names)]
+    write(first, rows, names, known, 3)
+    write(second, rows, names, known, 3)
     assert first.read_bytes() == second.read_bytes()
     model = load_model(first)
     assert model.provenance["probes"] == 180
     assert model.provenance["scikit_learn"]
+    read = model.read("codel", dict(zip(NAMES, rows[0], strict=True)))["target_ms"]
+    assert 5 < read.value < 11
+    assert read.low < read.value < read.high
+    assert model.read("pie", dict(zip(NAMES, rows[0], strict=True))) == {}
     chosen = ensemble.RandomForestClassifier(
         200, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=3, class_weight="balanced"
     )
     chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
     said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
-    assert train(rows, names, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
+    assert train(rows, names, known, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
 
 
 def test_a_file_that_is_no_model_is_refused(command: Any, tmp_path: File) -> None:

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.detector --kernel 36 --sim 360`: probe what is missing, and write the page on it."""
+"""`python -m benchmarks.detector --kernel 54 --sim 360`: probe what is missing, and write the page on it."""
 
 import argparse
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.detector.cases import Case, cases
-from sojourn.detect.answer import fair_queueing
+from sojourn.detect.answer import answer, fair_queueing
+from sojourn.detect.model import load_model
 from sojourn.detect.plan import FULL, SMALL
 from sojourn.detect.probe import over, probe
 
@@ -39,6 +40,7 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
         **about,
         "features": values,
         "fair_queueing": fair_queueing(seen),
+        "cannot": answer(seen, load_model()).cannot,
         "train_bytes": int(sum(trains[name].size_bytes.sum() for name in (FULL, SMALL) if name in trains)),
         "sent_bytes": seen.sent_bytes,
         "active_s": seen.active_s,

@@ -138,8 +138,8 @@ def train(probes: int, seed: int, jobs: int | None, out: Path) -> None:
     from sojourn.detect.training import collect, write
 
     with progress("probing") as update:
-        rows, names = collect(probes, seed, jobs or usable_processors(), update)
-    about = write(out, rows, names, seed)
+        rows, names, known = collect(probes, seed, jobs or usable_processors(), update)
+    about = write(out, rows, names, known, seed)
     click.echo(f"{out}: {about['probes']} probes, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -169,7 +169,9 @@ def _text(found: "Answer") -> str:
         lines.append(f"  {'no drop and no mark up to':<40} {found.deepest_ms:.4g} ms of queue")
     if found.fair_queueing is not None:
         lines.append(f"  {'fair queueing, from trains alone':<40} {'yes' if found.fair_queueing else 'no'}")
-    lines += [f"  {name:<40} {value:.4g}" for name, value in found.parameters.items()]
+    lines += [
+        f"  {name:<40} {read.value:.3g} ({read.low:.3g} to {read.high:.3g})" for name, read in found.parameters.items()
+    ]
     lines.append(f"  {'sent':<40} {found.sent_bytes / 1e6:.3g} MB in {found.active_s:.0f} s")
     if found.judgement is not None:
         likely = sorted(found.judgement.names.items(), key=lambda item: -item[1])[:4]

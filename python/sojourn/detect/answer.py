@@ -1,14 +1,14 @@
 """From a probe to an answer: what the queue is, how sure that is, why, and when nothing can be said."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
 from sojourn.detect.features import dispersion_bps, lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog
-from sojourn.detect.model import Judgement, Model
+from sojourn.detect.model import Judgement, Model, Reading
 from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, THIN
 from sojourn.detect.probe import Probed
 
@@ -43,7 +43,8 @@ class Answer:
     fair_queueing: bool | None = None
     """What the trains alone say."""
     evidence: tuple[str, ...] = ()
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Reading] = field(default_factory=dict)
+    """Parameters of the most probable name, of a probe that was not ended early."""
     sent_bytes: int = 0
     active_s: float = 0.0
 
@@ -64,7 +65,7 @@ class Answer:
         return {
             **said,
             **{key: getattr(self, key) for key in keys},
-            "parameters": dict(self.parameters),
+            "parameters": {name: asdict(read) for name, read in self.parameters.items()},
             "evidence": list(self.evidence),
         }
 
@@ -85,10 +86,10 @@ def answer(seen: Probed, model: Model) -> Answer:
     }
     if cannot is not None:
         return Answer(f"cannot say, because {cannot}", cannot, **common)
-    judged = model.judge(seen.features, whole="overload" in seen.logs)
-    return Answer(
-        _verdict(judged), None, judged, evidence=evidence(seen), parameters=parameters(seen, judged), **common
-    )
+    whole = "overload" in seen.logs
+    judged = model.judge(seen.features, whole=whole)
+    read = model.read(judged.best, seen.features) if whole and not judged.is_new else {}
+    return Answer(_verdict(judged), None, judged, evidence=evidence(seen), parameters=read, **common)
 
 
 def decided(model: Model) -> Any:
@@ -222,21 +223,6 @@ def evidence(seen: Probed) -> tuple[str, ...]:
     return tuple(said)
 
 
-def parameters(seen: Probed, judged: Judgement) -> dict[str, float]:
-    """Return what can be read of the queue's parameters, for the most probable name."""
-    load, over = seen.logs.get("load", {}), seen.logs.get("overload", {})
-    found: dict[str, float] = {}
-    rate = lasting_rate(load)
-    if judged.best in ("droptail", "shaper") and _signals(seen) and rate > 0:
-        found["buffer_ms"] = _deepest_ms(seen)
-        found["buffer_packets"] = _deepest_ms(seen) / 1e3 * rate / 8 / FULL_BYTES
-    if judged.best == "pie":
-        found["target_ms"] = _late_wait_ms(over.get(LARGE, EMPTY)) if over else _late_wait_ms(load.get(GREEDY, EMPTY))
-    if judged.best in ("policer", "shaper"):
-        found["rate_mbps"] = rate / 1e6
-    return {name: round(value, 3) for name, value in found.items() if not np.isnan(value)}
-
-
 def _signals(seen: Probed) -> bool:
     own = [log.get(name, EMPTY) for log in seen.logs.values() for name in (GREEDY, LARGE, LESS)]
     return any(bool(flow.lost.any() or flow.marked.any()) for flow in own)
@@ -245,13 +231,6 @@ def _signals(seen: Probed) -> bool:
 def _wait_ms(flow: FlowLog, fraction: float) -> float:
     delay = flow.delay_s[~flow.lost]
     return float(np.quantile(delay, fraction) - delay.min()) * 1e3 if len(delay) else float("nan")
-
-
-def _late_wait_ms(flow: FlowLog) -> float:
-    delay = flow.delay_s
-    late = delay[len(delay) // 2 :]
-    late = late[~np.isnan(late)]
-    return float(np.median(late) - np.nanmin(delay)) * 1e3 if len(late) else float("nan")
 
 
 def _deepest_ms(seen: Probed) -> float:

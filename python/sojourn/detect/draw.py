@@ -3,7 +3,7 @@
 Nothing is tuned to a test: ranges are those of home and access links, and of the parameters that people set.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,31 @@ LEFT_OUT = ("choke", "fq_pie")
 
 # A kernel leaves slow start as it likes, and no simulation of it is exact.
 _CONTROLS: tuple[str | dict[str, Any], ...] = ("cubic", "cubic", {"kind": "cubic", "preset": "rfc"})
+
+
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "droptail": ("limit",),
+    "codel": ("target", "interval"),
+    "fq_codel": ("target", "interval"),
+    "pie": ("target",),
+    "red": ("min", "max", "max_p"),
+    "sfq": ("limit",),
+    "drr": ("limit",),
+    "hhf": ("limit",),
+    "cake": ("rtt",),
+}
+"""The parameters that are read from a probe, by the name of the queue."""
+_UNITS = {"ms": "_ms", "packets": "_packets", "B": "_bytes"}
+
+
+def truths(name: str, table: Mapping[str, Any]) -> dict[str, float]:
+    """Return the parameters in a queue's table that can be read from a probe, with their units in their names."""
+    found = {}
+    for key in PARAMETERS.get(name, ()):
+        if key in table:
+            number, _, unit = str(table[key]).partition(" ")
+            found[f"{key}{_UNITS.get(unit, '')}"] = float(number)
+    return found
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ STAGES = ("load", "full")
 """A model for probes that ended after the load, and one for whole ones."""
 FORMAT = 1
 NEIGHBOURS = 5
-_SHARE_STEPS = 255
+_READ = "read"
 _LEAST = 0.002
 
 Array = NDArray[Any]
@@ -63,6 +63,16 @@ class Judgement:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A parameter as it was read from a probe."""
+
+    value: float
+    low: float
+    high: float
+    """Bounds that hold four true values of five."""
+
+
+@dataclass(frozen=True)
 class Forest:
     """Trees, and what makes probabilities of their votes."""
 
@@ -75,17 +85,29 @@ class Forest:
         values = np.where(np.isnan(rows), MISSING, rows).astype(np.float32)
         total = np.zeros((len(values), len(self.classes)))
         for place, row in enumerate(values):
-            nodes = of["roots"].astype(np.int64)
-            while True:
-                feature = of["feature"][nodes]
-                inner = feature >= 0
-                if not inner.any():
-                    break
-                goes_left = row[feature] <= of["threshold"][nodes]
-                nodes = np.where(inner, np.where(goes_left, of["left"][nodes], of["right"][nodes]), nodes)
-            shares = of["shares"][of["left"][nodes]].astype(np.float64)
+            shares = of["shares"][self._leaves(row)].astype(np.float64)
             total[place] = (shares / shares.sum(axis=1, keepdims=True)).mean(axis=0)
         return total
+
+    def reading(self, row: Array) -> "Reading":
+        """Return the number that a row of features stands for, where the trees hold logarithms and not shares."""
+        value = np.where(np.isnan(row), MISSING, row).astype(np.float32)
+        middle = float(self.arrays["values"][self._leaves(value)].mean())
+        low, high = self.arrays["residuals"]
+        return Reading(float(np.exp(middle)), float(np.exp(middle + low)), float(np.exp(middle + high)))
+
+    def _leaves(self, row: Array) -> Array:
+        """Return the number of the leaf of each tree in which a row ends."""
+        of = self.arrays
+        nodes = of["roots"].astype(np.int64)
+        while True:
+            feature = of["feature"][nodes]
+            inner = feature >= 0
+            if not inner.any():
+                leaves: Array = of["left"][nodes]
+                return leaves
+            goes_left = row[feature] <= of["threshold"][nodes]
+            nodes = np.where(inner, np.where(goes_left, of["left"][nodes], of["right"][nodes]), nodes)
 
     def probabilities(self, rows: Array) -> Array:
         """Return calibrated probabilities of the classes."""
@@ -100,6 +122,11 @@ class Forest:
         distances = np.sqrt(((own - scaled(row[None], of["scale"])) ** 2).sum(axis=1))
         distance = np.sort(distances)[:NEIGHBOURS].mean() / of["usual"][named]
         return float(oddness(votes.max(), distance, of["quantiles"]) / of["limits"][0])
+
+
+def place_of(name: str, parameter: str) -> str:
+    """Return the key of the forest that reads a parameter."""
+    return f"{_READ}:{name}:{parameter}"
 
 
 def oddness(largest: Array, distance: Array, quantiles: Array) -> Array:
@@ -148,6 +175,16 @@ class Model:
 
     forests: Mapping[str, Forest]
     provenance: Mapping[str, Any]
+
+    def read(self, name: str, features: Mapping[str, float]) -> dict[str, Reading]:
+        """Return the parameters of a queue with this name, from the features of a whole probe."""
+        row = np.array([features[one] for one in NAMES])
+        prefix = f"{_READ}:{name}:"
+        return {
+            key.removeprefix(prefix): forest.reading(row)
+            for key, forest in self.forests.items()
+            if key.startswith(prefix)
+        }
 
     def judge(self, features: Mapping[str, float], *, whole: bool) -> Judgement:
         """Return what the features of a probe, whole or ended after the load, say."""

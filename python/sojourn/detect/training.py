@@ -5,7 +5,7 @@ scikit-learn is needed here and nowhere else: it is the extra `detect`.
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from sojourn import _native
-from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, draw
+from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, draw, truths
 from sojourn.detect.features import NAMES, vector
-from sojourn.detect.model import MISSING, NEIGHBOURS, STAGES, Array, Forest, calibrated, oddness, save, scaled
+from sojourn.detect.model import MISSING, NEIGHBOURS, STAGES, Array, Forest, calibrated, oddness, place_of, save, scaled
 from sojourn.detect.probe import disturbed, over, probe
 
 TREES = 200
+READERS = 60
+# A parameter is read where so many probes had it drawn.
+_FEW = 20
 # Points of a calibration curve.
 _CURVE = 101
 _CLASSES = tuple(FAMILIES)
@@ -27,42 +30,46 @@ Progress = Callable[[float], None]
 
 
 def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
-    """Return features, name and conditions of the training probe with a number."""
+    """Return features, name and parameters of the training probe with a number."""
     random = np.random.default_rng([seed, place])
     drawn = draw(_CLASSES[place % len(_CLASSES)], random)
     send = disturbed(over(drawn.path, int(random.integers(1 << 31))), drawn.skew_ppm, drawn.noise_s, random)
     seen = probe(send)
-    conditions = {"rate_mbps": drawn.rate_mbps, "rtt_ms": drawn.rtt_ms, "sent_bytes": float(seen.sent_bytes)}
-    return vector(seen.features), drawn.name, conditions
+    table = drawn.path.links["bottleneck"]["queue"]
+    return vector(seen.features), drawn.name, truths(drawn.name, table)
 
 
 def _observe_pair(pair: tuple[int, int]) -> tuple[Array, str, dict[str, float]]:
     return observe(*pair)
 
 
-def collect(size: int, seed: int, jobs: int, progress: Progress | None = None) -> tuple[Array, Array]:
-    """Return features and names of `size` training probes; the same whatever `jobs` is."""
-    rows, names = [], []
+def collect(
+    size: int, seed: int, jobs: int, progress: Progress | None = None
+) -> tuple[Array, Array, list[dict[str, float]]]:
+    """Return features, names and parameters of `size` training probes; the same whatever `jobs` is."""
+    rows, names, known = [], [], []
     with ProcessPoolExecutor(jobs) as pool:
-        for row, name, _ in pool.map(_observe_pair, ((place, seed) for place in range(size)), chunksize=4):
+        for row, name, of in pool.map(_observe_pair, ((place, seed) for place in range(size)), chunksize=4):
             rows.append(row)
             names.append(name)
+            known.append(of)
             if progress is not None:
                 progress(len(rows) / size)
-    return np.array(rows), np.array(names)
+    return np.array(rows), np.array(names), known
 
 
-def train(rows: Array, names: Array, seed: int) -> dict[str, Forest]:
-    """Return the forests for probes that ended after the load and for whole ones."""
-    usable = ~np.isnan(rows).all(axis=1)
+def train(rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> dict[str, Forest]:
+    """Return the forests for probes that ended after the load, for whole ones, and for parameters."""
+    usable: Array = np.asarray(~np.isnan(rows).all(axis=1))
     rows, names = rows[usable], names[usable]
+    known = [of for place, of in enumerate(known) if usable[place]]
     forests = {}
     for stage in STAGES:
         seen = rows.copy()
         if stage == "load":
             seen[:, _OVERLOAD] = np.nan
         forests[stage] = _forest(seen, names, seed)
-    return forests
+    return {**forests, **_readers(rows, names, known, seed)}
 
 
 def _forest(rows: Array, names: Array, seed: int) -> Forest:
@@ -81,8 +88,10 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
     reference = scaled(rows, scale).astype(np.float16)
     labels = np.searchsorted(classes, names)
     usual, quantiles, limit = _novelty(reference, labels, votes)
+    trees, counts = _flat(chosen)
     arrays = {
-        **_flat(chosen),
+        **trees,
+        "shares": np.round(counts / counts.sum(axis=1, keepdims=True) * 255).astype(np.uint8),
         "calibration": calibration.astype(np.float32),
         "scale": scale,
         "reference": reference,
@@ -94,8 +103,27 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
     return Forest(classes, arrays)
 
 
-def _flat(chosen: Any) -> dict[str, Array]:
-    """Lay all trees behind each other; the `left` of a leaf is the number of its shares."""
+def _readers(rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> dict[str, Forest]:
+    """Return the forests that read parameters, each trained on the probes of one name."""
+    from sklearn.ensemble import RandomForestRegressor
+
+    forests = {}
+    for name, parameter in sorted({(str(name), key) for name, of in zip(names, known, strict=True) for key in of}):
+        own = np.array([label == name and parameter in of for label, of in zip(names, known, strict=True)])
+        if own.sum() < _FEW:
+            continue
+        logs = np.log([of[parameter] for of, is_own in zip(known, own, strict=True) if is_own])
+        chosen = RandomForestRegressor(READERS, min_samples_leaf=3, max_features=0.4, oob_score=True, random_state=seed)
+        chosen.fit(np.where(np.isnan(rows[own]), MISSING, rows[own]).astype(np.float32), logs)
+        trees, means = _flat(chosen)
+        residuals = np.quantile(logs - chosen.oob_prediction_, (0.1, 0.9))
+        arrays = {**trees, "values": means[:, 0].astype(np.float32), "residuals": residuals}
+        forests[place_of(name, parameter)] = Forest((), arrays)
+    return forests
+
+
+def _flat(chosen: Any) -> tuple[dict[str, Array], Array]:
+    """Lay all trees behind each other, and what their leaves hold; the `left` of a leaf is its number."""
     feature, threshold, left, right, shares, roots = [], [], [], [], [], []
     nodes = leaves = 0
     for estimator in chosen.estimators_:
@@ -110,16 +138,14 @@ def _flat(chosen: Any) -> dict[str, Array]:
         shares.append(tree.value[is_leaf, 0])
         nodes += tree.node_count
         leaves += int(is_leaf.sum())
-    of_leaves = np.concatenate(shares)
-    of_leaves = of_leaves / of_leaves.sum(axis=1, keepdims=True)
-    return {
+    arrays: dict[str, Array] = {
         "roots": np.array(roots, dtype=np.int32),
         "feature": np.concatenate(feature).astype(np.int16),
         "threshold": np.concatenate(threshold),
         "left": np.concatenate(left).astype(np.int32),
         "right": np.concatenate(right).astype(np.int32),
-        "shares": np.round(of_leaves * 255).astype(np.uint8),
     }
+    return arrays, np.concatenate(shares)
 
 
 def _calibration(votes: Array, names: Array, classes: list[str]) -> Array:
@@ -167,11 +193,11 @@ def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Arra
     return usual, quantiles, float(np.quantile(oddness(largest, distances, quantiles), 0.95))
 
 
-def write(path: Path, rows: Array, names: Array, seed: int) -> Mapping[str, Any]:
+def write(path: Path, rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> Mapping[str, Any]:
     """Train, write a model file, and return its provenance."""
     import sklearn
 
-    forests = train(rows, names, seed)
+    forests = train(rows, names, known, seed)
     provenance = {
         "sojourn": _native.__version__,
         "scikit_learn": sklearn.__version__,
