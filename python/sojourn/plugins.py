@@ -93,6 +93,7 @@ def control(
     presets: Mapping[str, Mapping[str, Any]] | None = None,
     low_priority: bool = False,
     rate_samples: bool = False,
+    short_segments: bool = False,
     ecn: str = "optional",
 ) -> Callable[[_Class], _Class]:
     """Make a class the congestion control `name`.
@@ -103,7 +104,8 @@ def control(
     `def on_ack(self, now_ns, newly_acked, rtt_ns)`.
 
     `low_priority` says that it means to give way to best effort: `sojourn try` then checks that it does.
-    `rate_samples` asks for `ack.delivery_rate_pps`; `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
+    `rate_samples` asks for `ack.delivery_rate_pps`. With `short_segments` the attribute `segment_bytes` bounds the
+    payload of new segments; None is a full MSS. `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
     The same name can be taken again: scenarios that are read from then on have the new class.
 
     Raises InputError where the name is a built-in control's or a method is missing.
@@ -117,6 +119,7 @@ def control(
             on_ack=_arguments(cls.on_ack),  # type: ignore[attr-defined]
             on_congestion=_arguments(cls.on_congestion),  # type: ignore[attr-defined]
             rate_samples=rate_samples,
+            short_segments=short_segments,
             ecn=ecn,
             has=SimpleNamespace(
                 **{

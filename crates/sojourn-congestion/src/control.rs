@@ -79,6 +79,18 @@ pub trait Control {
         false
     }
 
+    /// Whether it ever sends segments with less payload than an MSS: only then is
+    /// [`segment_bytes`](Control::segment_bytes) looked at.
+    fn sends_short_segments(&self) -> bool {
+        false
+    }
+
+    /// The most payload bytes of the next new segment; an MSS where there is no such bound. Trains of segments small
+    /// enough for one quantum of a fair queue leave it together, whoever waits beside them.
+    fn segment_bytes(&self) -> Option<u32> {
+        None
+    }
+
     /// What it asks of the path's congestion marks.
     fn ecn(&self) -> EcnUse {
         EcnUse::Optional

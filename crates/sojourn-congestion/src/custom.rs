@@ -225,6 +225,14 @@ impl Control for Custom {
         self.inside.wants_rate_samples()
     }
 
+    fn sends_short_segments(&self) -> bool {
+        self.inside.sends_short_segments()
+    }
+
+    fn segment_bytes(&self) -> Option<u32> {
+        if self.failed { None } else { self.inside.segment_bytes() }
+    }
+
     fn ecn(&self) -> EcnUse {
         self.inside.ecn()
     }

@@ -193,6 +193,18 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.wants_rate_samples(),
                 }
             }
+            fn sends_short_segments(&self) -> bool {
+                match self {
+                    $(AnyControl::$name(control) => control.sends_short_segments()),+,
+                    AnyControl::Custom(control) => control.sends_short_segments(),
+                }
+            }
+            fn segment_bytes(&self) -> Option<u32> {
+                match self {
+                    $(AnyControl::$name(control) => control.segment_bytes()),+,
+                    AnyControl::Custom(control) => control.segment_bytes(),
+                }
+            }
             fn ecn(&self) -> EcnUse {
                 match self {
                     $(AnyControl::$name(control) => control.ecn()),+,

@@ -10,6 +10,7 @@ mod idle;
 mod reduction;
 mod repair;
 mod sending;
+mod short;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -24,6 +25,7 @@ use crate::segment::Segment;
 use idle::Idle;
 use reduction::Reduction;
 use sending::Jitter;
+use short::Short;
 use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
 use sojourn_core::{Span, Stream, Time};
 use undo::Undo;
@@ -113,6 +115,7 @@ pub struct Sender {
     timed_out_at: Option<u32>,
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
+    short: Option<Box<Short>>,
     window_limited: bool,
     idle: Idle,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
@@ -131,6 +134,7 @@ impl Sender {
     /// A sender that has nothing to send yet.
     pub fn new(options: &Options, control: AnyControl) -> Sender {
         let wants_rate = control.wants_rate_samples();
+        let short = control.sends_short_segments().then(Box::default);
         Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
@@ -165,6 +169,7 @@ impl Sender {
             timed_out_at: None,
             next_send_at: Time::ZERO,
             jitter: None,
+            short,
             window_limited: false,
             idle: Idle::new(options.idle, f64::from(options.initial_window)),
             ecn_recover: None,
@@ -191,6 +196,7 @@ impl Sender {
 
     /// The application has `bytes` bytes, and no more ever.
     pub fn supply(&mut self, bytes: u64) {
+        let bytes = bytes + self.sent_shortfall_bytes();
         let segments = bytes.div_ceil(u64::from(self.payload_bytes));
         self.end = segments as u32;
         self.last_payload_bytes = (bytes - (segments - 1) * u64::from(self.payload_bytes)) as u32;

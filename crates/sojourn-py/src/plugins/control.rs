@@ -191,6 +191,7 @@ pub struct Behaviour {
     on_ack: Vec<String>,
     on_congestion: Vec<String>,
     rate_samples: bool,
+    short_segments: bool,
     ecn: String,
     has: Has,
 }
@@ -209,6 +210,7 @@ struct Class {
     on_ack: Takes,
     on_congestion: Takes,
     rate_samples: bool,
+    short_segments: bool,
     ecn: EcnUse,
     has: Has,
 }
@@ -230,6 +232,7 @@ pub fn add_control(about: About, behaviour: Behaviour, make: Py<PyAny>) -> PyRes
         on_ack: Takes::new::<congestion::Ack>(behaviour.on_ack),
         on_congestion: Takes::new::<congestion::Congestion>(behaviour.on_congestion),
         rate_samples: behaviour.rate_samples,
+        short_segments: behaviour.short_segments,
         ecn,
         has: behaviour.has,
     });
@@ -259,6 +262,7 @@ struct PythonControl {
     window: f64,
     threshold: f64,
     pacing: Option<Rate>,
+    segment_bytes: Option<u32>,
     error: Option<String>,
 }
 
@@ -285,6 +289,7 @@ impl PythonControl {
             window: 0.0,
             threshold: f64::INFINITY,
             pacing: None,
+            segment_bytes: None,
             error: None,
         })
     }
@@ -306,6 +311,9 @@ impl PythonControl {
                 bits => bits.and_then(|bits| Rate::from_bits_per_second(bits as u64)),
             };
         }
+        if self.class.short_segments {
+            self.segment_bytes = plugin.getattr(intern!(py, "segment_bytes"))?.extract()?;
+        }
         Ok(())
     }
 
@@ -325,8 +333,9 @@ impl Clone for PythonControl {
             let copied = py.import("copy").and_then(|copy| copy.call_method1("deepcopy", (&self.plugin,)));
             let control = copied.and_then(|plugin| PythonControl::around(py, self.class.clone(), plugin.unbind()));
             let (window, threshold, pacing) = (self.window, self.threshold, self.pacing);
+            let segment_bytes = self.segment_bytes;
             match control {
-                Ok(control) => PythonControl { window, threshold, pacing, ..control },
+                Ok(control) => PythonControl { window, threshold, pacing, segment_bytes, ..control },
                 Err(error) => PythonControl {
                     class: self.class.clone(),
                     plugin: self.plugin.clone_ref(py),
@@ -401,6 +410,14 @@ impl Control for PythonControl {
 
     fn wants_rate_samples(&self) -> bool {
         self.class.rate_samples
+    }
+
+    fn sends_short_segments(&self) -> bool {
+        self.class.short_segments
+    }
+
+    fn segment_bytes(&self) -> Option<u32> {
+        self.segment_bytes
     }
 
     fn ecn(&self) -> EcnUse {

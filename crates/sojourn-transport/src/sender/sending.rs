@@ -34,7 +34,7 @@ impl Sender {
             return self.take_syn(now).then_some(Transmit::Syn);
         }
         let (number, retransmission) = self.poll_segment(now)?;
-        let payload_bytes = if number + 1 == self.end { self.last_payload_bytes } else { self.payload_bytes };
+        let payload_bytes = self.payload_of(number, retransmission);
         let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
         Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }

@@ -9,4 +9,5 @@ mod reduction;
 mod round_trips;
 mod sack;
 mod sending;
+mod short;
 mod timers;

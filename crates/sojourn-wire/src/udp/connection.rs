@@ -136,7 +136,8 @@ impl Connection {
 
     /// Payload bytes that the receiver has.
     pub fn acknowledged_bytes(&self) -> u64 {
-        (u64::from(self.acknowledged) * u64::from(self.options.payload_bytes)).min(self.supplied_bytes)
+        let whole = u64::from(self.acknowledged) * u64::from(self.options.payload_bytes);
+        (whole - self.sender.acknowledged_shortfall_bytes()).min(self.supplied_bytes)
     }
 
     /// Smoothed round-trip time; none before the first sample.
