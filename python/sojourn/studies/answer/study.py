@@ -1,0 +1,149 @@
+"""Places in the strip from three kinds of runs, changes over time, and the figure of the map."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from sojourn.data import strip
+from sojourn.data.dataset import Dataset
+from sojourn.data.rows import GROUPS, RUNS, SEED
+from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.study import Means, Number, changes, figure, measure
+from sojourn.sweep.plan import Plan
+
+_TOLD_PART = 0.95
+_SHOWN = {"rate_mbps": 20, "rtt_ms": 50}
+_ARRIVES_S, _LEAVES_S, _FIRST_S = 20.0, 40.0, 2.0
+_HEADERS = 1448 / 1500
+
+Row = tuple[dict[str, Any], str, str, Number]
+
+
+@changes("marked")
+def told(reader: str, rate_mbps: float) -> dict[str, Any]:
+    """Tell CAKE the rate that it shapes to: its tins have parts of it."""
+    return {"bottleneck.queue.bandwidth": f"{_TOLD_PART * rate_mbps:g} Mbit/s"} if reader == "CAKE, told" else {}
+
+
+@measure("places", of="map")
+def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each remedy of the map stands."""
+    yield from _places(plan, dataset)
+
+
+@measure("marked-places", of="marked")
+def marked_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each remedy with marks stands."""
+    yield from _places(plan, dataset)
+
+
+def _places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    runs = _records(plan, dataset)
+    for at in dict.fromkeys(place for place, _ in runs):
+        coordinates = dict(at)
+        by = {who: runs[at, who] for who in ("both", "best effort alone", "low priority alone")}
+        seeds = sorted(by["both"])
+        stands = [strip.place(*(by[who][seed] for who in by)) for seed in seeds]
+        alone = [_delay(by["best effort alone"][seed]) for seed in seeds]
+        for name, values in _columns(stands).items():
+            yield coordinates, "", name, Number.of(values)
+        yield coordinates, "", "possible", Number.of([float(delay < strip.BOUNDS.delay_ms) for delay in alone])
+
+
+def _columns(stands: list[strip.Place]) -> dict[str, list[float | None]]:
+    """Return the numbers of places by the names that the study gives them."""
+    names = {"share": "best_effort"}
+    found: dict[str, list[float | None]] = {
+        names.get(field.name, field.name): [getattr(one, field.name) for one in stands]
+        for field in dataclasses.fields(strip.Place)
+    }
+    return {**found, "inside": [float(strip.judge([one]).inside) for one in stands]}
+
+
+def _delay(record: Mapping[str, Any]) -> float:
+    found: float = record["groups"]["sparse"]["queue_ms"]["mean"]
+    return found
+
+
+def _records(plan: Plan, dataset: Dataset) -> dict[tuple[tuple[tuple[str, Any], ...], str], dict[int, Any]]:
+    """Return what the strip asks of each run, by the point without `who`, by `who` and by seed."""
+    found: dict[tuple[tuple[tuple[str, Any], ...], str], dict[int, Any]] = {}
+    utilization = {(row["point"], row[SEED]): row["bottleneck_utilization"] for row in dataset.table(RUNS).to_pylist()}
+    for row in dataset.table(GROUPS).to_pylist():
+        at = dict(plan.point(row["point"]).coordinates)
+        who = at.pop("who")
+        record = found.setdefault((tuple(at.items()), who), {}).setdefault(
+            row[SEED], {"bottleneck": {"utilization": utilization[row["point"], row[SEED]]}, "groups": {}}
+        )
+        record["groups"][row["group"]] = {
+            "goodput_mbps": row["goodput_mbps"],
+            "queue_ms": {"mean": row["queue_ms_mean"], "p99": row["queue_ms_p99"]},
+        }
+    return found
+
+
+@measure("changes", of="dynamics")
+def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield what a newcomer has at first and later, and when low priority is back."""
+    got: dict[tuple[int, int], dict[str, dict[float, float]]] = {}
+    for row in dataset.table("flows").select(["point", SEED, "group", "time_s", "delivered_bytes"]).to_pylist():
+        bins = got.setdefault((row["point"], row[SEED]), {}).setdefault(row["group"], {})
+        bins[row["time_s"]] = bins.get(row["time_s"], 0.0) + row["delivered_bytes"]
+    for point in range(plan.points):
+        at = plan.point(point).coordinates
+        runs = [groups for (found, _), groups in sorted(got.items()) if found == point]
+        series = [
+            [
+                strip.Delivered(plan.bin_s, [bins[time] for time in sorted(bins)])
+                for bins in (run["tcp"], run["background"])
+            ]
+            for run in runs
+        ]
+        first_end = _ARRIVES_S + _FIRST_S
+        newcomer = [strip.newcomer_share(tcp, low, _ARRIVES_S, _FIRST_S) for tcp, low in series]
+        later = [strip.newcomer_share(tcp, low, first_end, _LEAVES_S - first_end) for tcp, low in series]
+        back = [strip.reclaim_s(low, _LEAVES_S, at["rate_mbps"] * _HEADERS) for _, low in series]
+        for name, values in (("newcomer", newcomer), ("later", later), ("reclaim_s", back)):
+            yield at, "", name, Number.of(values)
+
+
+@figure(
+    "map",
+    "map",
+    "The strip (grey) holds every remedy with marks, and without marks few. Mean delay of a sparse flow against best "
+    "effort's share at 20 Mbit/s and 50 ms; filled: low priority alone uses more than 90 % of the link",
+)
+def the_map(means: Means) -> Figure:
+    """Draw every remedy as a labelled point."""
+    sweeps = {"places": "queue", "marked-places": "reader"}
+    controls = list(dict.fromkeys(cell.at["control"] for name in sweeps for cell in means.cells(name, "delay_ms")))
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 4.4), layout="constrained")
+        axes = drawing.subplots()
+        axes.fill_between([0.05, strip.BOUNDS.delay_ms], 100 * strip.BOUNDS.share, 100, color=CAPACITY, zorder=0)
+        for name, axis in sweeps.items():
+            for delay in means.cells(name, "delay_ms", **_SHOWN):
+                at = delay.at
+                share, alone = (means.number(name, metric, **at) for metric in ("best_effort", "alone"))
+                position = controls.index(at["control"])
+                axes.plot(
+                    delay.number.mean,
+                    share.mean,
+                    marker="osD^vPX"[position % 7],
+                    color=family(position),
+                    fillstyle="full" if alone.mean > 100 * strip.BOUNDS.alone else "none",
+                    markersize=4,
+                    linestyle="",
+                )
+                axes.annotate(
+                    at[axis], (delay.number.mean, share.mean), xytext=(3, 1), textcoords="offset points", fontsize=4.5
+                )
+        for position, control in enumerate(controls):
+            axes.plot([], [], marker="osD^vPX"[position % 7], color=family(position), linestyle="", label=control)
+        axes.set_xscale("log")
+        axes.set_xlabel("mean queueing delay of a sparse flow [ms]")
+        axes.set_ylabel("best effort's share of the goodput [%]")
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(controls))
+    return drawing
