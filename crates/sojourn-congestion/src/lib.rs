@@ -35,6 +35,7 @@ pub mod libutp;
 pub mod newreno;
 pub mod nice;
 pub mod prague;
+pub mod scout;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod veno;
@@ -240,6 +241,7 @@ controls! {
     nice::Nice,
     tcp_lp::TcpLp,
     cdg::Cdg,
+    scout::Scout,
 }
 
 /// The control called `name`, built in or added.
@@ -319,7 +321,7 @@ mod tests {
     fn a_pause_raises_no_window_and_forgets_no_threshold() {
         let second = Span::from_secs(1);
         for descriptor in DESCRIPTORS {
-            let own = ["bbr", "bbr3", "libutp"].contains(&descriptor.name);
+            let own = ["bbr", "bbr3", "libutp", "scout"].contains(&descriptor.name);
             let slow_starts = !["ledbat", "fledbat"].contains(&descriptor.name);
             for name in descriptor.presets.iter().map(|preset| preset.name) {
                 let used = || {
@@ -352,7 +354,7 @@ mod tests {
     /// Two reductions of which the first turns out to be needless, and a timeout: the window is what it was.
     #[test]
     fn a_needless_reduction_is_taken_back() {
-        for descriptor in DESCRIPTORS.iter().filter(|descriptor| !["bbr", "bbr3"].contains(&descriptor.name)) {
+        for descriptor in DESCRIPTORS.iter().filter(|descriptor| !["bbr", "bbr3", "scout"].contains(&descriptor.name)) {
             for name in descriptor.presets.iter().map(|preset| preset.name) {
                 for signal in [Signal::Loss, Signal::Timeout { repeated: false }] {
                     let mut script = Script::new(&params(descriptor, name, &[]));

@@ -1,7 +1,7 @@
 """Places in the strip from three kinds of runs, changes over time, and the figure of the map."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -14,22 +14,39 @@ from sojourn.study import Means, Number, changes, figure, measure
 from sojourn.sweep.plan import Plan
 
 _TOLD_PART = 0.95
-_SHOWN = {"rate_mbps": 20, "rtt_ms": 50}
-_ARRIVES_S, _LEAVES_S, _FIRST_S = 20.0, 40.0, 2.0
-_HEADERS = 1448 / 1500
+_SHOWN: dict[str, Any] = {"rate_mbps": 20, "rtt_ms": 50}
+_ARRIVES_S, _LEAVES_S, _FIRST_S, _AFTER_S = 20.0, 40.0, 2.0, 5.0
+_PAYLOAD_PART = 1448 / 1500
+_BEST_EFFORT, _LOW_PRIORITY, _BOTH = "best effort alone", "low priority alone", "both"
+_FIRST = "LEDBAT"
 
+Place = tuple[tuple[str, Any], ...]
 Row = tuple[dict[str, Any], str, str, Number]
 
 
-@changes("marked")
-def told(reader: str, rate_mbps: float) -> dict[str, Any]:
-    """Tell CAKE the rate that it shapes to: its tins have parts of it."""
+@changes("map", "marked")
+def settings(control: str, rate_mbps: float, who: str, reader: str = "") -> dict[str, Any] | None:
+    """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
+    if who == _BEST_EFFORT and control != _FIRST:
+        return None
     return {"bottleneck.queue.bandwidth": f"{_TOLD_PART * rate_mbps:g} Mbit/s"} if reader == "CAKE, told" else {}
 
 
 @measure("places", of="map")
 def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where each remedy of the map stands."""
+    yield from _places(plan, dataset)
+
+
+@measure("scout-places", of="scout")
+def scout_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where scout stands."""
+    yield from _places(plan, dataset)
+
+
+@measure("held-out-places", of="held-out")
+def held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where scout stands in conditions that were not used while it was designed."""
     yield from _places(plan, dataset)
 
 
@@ -41,25 +58,27 @@ def marked_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 
 def _places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     runs = _records(plan, dataset)
-    for at in dict.fromkeys(place for place, _ in runs):
+    for at, both in ((at, both) for (at, who), both in runs.items() if who == _BOTH):
         coordinates = dict(at)
-        by = {who: runs[at, who] for who in ("both", "best effort alone", "low priority alone")}
-        seeds = sorted(by["both"])
-        stands = [strip.place(*(by[who][seed] for who in by)) for seed in seeds]
-        alone = [_delay(by["best effort alone"][seed]) for seed in seeds]
-        for name, values in _columns(stands).items():
-            yield coordinates, "", name, Number.of(values)
-        yield coordinates, "", "possible", Number.of([float(delay < strip.BOUNDS.delay_ms) for delay in alone])
+        first = tuple((coordinates | ({"control": _FIRST} if "control" in coordinates else {})).items())
+        best_effort, low_priority = runs[first, _BEST_EFFORT], runs[at, _LOW_PRIORITY]
+        stands = [strip.place(both[seed], best_effort[seed], low_priority[seed]) for seed in sorted(both)]
+        possible = [float(_delay(record) < strip.BOUNDS.delay_ms) for record in best_effort.values()]
+        for name, values in {**_columns(stands), "possible": possible}.items():
+            yield coordinates, "", name, Number.by_run(values)
 
 
-def _columns(stands: list[strip.Place]) -> dict[str, list[float | None]]:
+def _columns(stands: list[strip.Place]) -> dict[str, Sequence[float | None]]:
     """Return the numbers of places by the names that the study gives them."""
     names = {"share": "best_effort"}
-    found: dict[str, list[float | None]] = {
+    found: dict[str, Sequence[float | None]] = {
         names.get(field.name, field.name): [getattr(one, field.name) for one in stands]
         for field in dataclasses.fields(strip.Place)
     }
-    return {**found, "inside": [float(strip.judge([one]).inside) for one in stands]}
+    failed = [strip.judge([one]).failed for one in stands]
+    found["inside"] = [float(not names) for names in failed]
+    found["starved"] = [float(names == [strip.ALONE]) for names in failed]
+    return found
 
 
 def _delay(record: Mapping[str, Any]) -> float:
@@ -67,9 +86,9 @@ def _delay(record: Mapping[str, Any]) -> float:
     return found
 
 
-def _records(plan: Plan, dataset: Dataset) -> dict[tuple[tuple[tuple[str, Any], ...], str], dict[int, Any]]:
+def _records(plan: Plan, dataset: Dataset) -> dict[tuple[Place, str], dict[int, Any]]:
     """Return what the strip asks of each run, by the point without `who`, by `who` and by seed."""
-    found: dict[tuple[tuple[tuple[str, Any], ...], str], dict[int, Any]] = {}
+    found: dict[tuple[Place, str], dict[int, Any]] = {}
     utilization = {(row["point"], row[SEED]): row["bottleneck_utilization"] for row in dataset.table(RUNS).to_pylist()}
     for row in dataset.table(GROUPS).to_pylist():
         at = dict(plan.point(row["point"]).coordinates)
@@ -104,8 +123,9 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
         first_end = _ARRIVES_S + _FIRST_S
         newcomer = [strip.newcomer_share(tcp, low, _ARRIVES_S, _FIRST_S) for tcp, low in series]
         later = [strip.newcomer_share(tcp, low, first_end, _LEAVES_S - first_end) for tcp, low in series]
-        back = [strip.reclaim_s(low, _LEAVES_S, at["rate_mbps"] * _HEADERS) for _, low in series]
-        for name, values in (("newcomer", newcomer), ("later", later), ("reclaim_s", back)):
+        whole = at["rate_mbps"] * 1e6 / 8 * _AFTER_S * _PAYLOAD_PART
+        back = [low.between(_LEAVES_S, _LEAVES_S + _AFTER_S) / whole for _, low in series]
+        for name, values in (("newcomer", newcomer), ("later", later), ("back", back)):
             yield at, "", name, Number.of(values)
 
 
@@ -117,8 +137,13 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 )
 def the_map(means: Means) -> Figure:
     """Draw every remedy as a labelled point."""
-    sweeps = {"places": "queue", "marked-places": "reader"}
-    controls = list(dict.fromkeys(cell.at["control"] for name in sweeps for cell in means.cells(name, "delay_ms")))
+    sweeps = {"places": "queue", "marked-places": "reader", "scout-places": "queue"}
+    controls = [
+        *dict.fromkeys(
+            cell.at["control"] for name in ("places", "marked-places") for cell in means.cells(name, "delay_ms")
+        ),
+        "scout",
+    ]
     with styled():
         drawing = Drawing(figsize=(PAGE_WIDTH_IN, 4.4), layout="constrained")
         axes = drawing.subplots()
@@ -127,7 +152,7 @@ def the_map(means: Means) -> Figure:
             for delay in means.cells(name, "delay_ms", **_SHOWN):
                 at = delay.at
                 share, alone = (means.number(name, metric, **at) for metric in ("best_effort", "alone"))
-                position = controls.index(at["control"])
+                position = controls.index(at.get("control", "scout"))
                 axes.plot(
                     delay.number.mean,
                     share.mean,

@@ -1,0 +1,339 @@
+//! Laws of scout: its states step by step on a path that is written down, and hostile input.
+
+use super::DESCRIPTOR;
+use crate::script::params;
+use crate::{Ack, AnyControl, Congestion, Control, Path, Recovered, Repair, Signal};
+use proptest::prelude::*;
+use sojourn_core::registry::Value;
+use sojourn_core::{Span, Stream, Time};
+
+const MSS: u32 = 1448;
+const BASE: Span = Span::from_millis(50);
+
+/// A path of `mbps` with a base round-trip time of 50 ms, `others` backlogged flows in a fair queue, and `queue` before all.
+struct Lab {
+    control: AnyControl,
+    now: Time,
+    mbps: f64,
+    others: u64,
+    queue: Span,
+    /// Every train or knock: packets, and payload bytes of each.
+    sent: Vec<(u32, u32)>,
+}
+
+fn control(mss_bytes: u32, seed: u64) -> AnyControl {
+    let path = Path { mss_bytes, initial_window: 10.0, sack: true };
+    AnyControl::build(&params(&DESCRIPTOR, "default", &[]), &path, Stream::new(seed, "scout")).unwrap()
+}
+
+fn state(control: &AnyControl, wanted: &str) -> f64 {
+    let mut found = f64::NAN;
+    control.probe(&mut |name, value| {
+        if name == wanted {
+            found = value;
+        }
+    });
+    found
+}
+
+fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
+    let rtt = now.since(sent);
+    Ack {
+        now,
+        newly_acked,
+        flight,
+        window_limited: true,
+        in_recovery: false,
+        rtt: Some(rtt),
+        smoothed_rtt: rtt,
+        min_rtt: rtt,
+        max_rtt: rtt,
+        one_way_delay_nanos: None,
+        sent,
+        echoed: sent,
+        marked: false,
+        rate: None,
+    }
+}
+
+impl Lab {
+    fn new(mbps: f64) -> Lab {
+        Lab { control: control(MSS, 1), now: Time::ZERO, mbps, others: 0, queue: Span::ZERO, sent: Vec::new() }
+    }
+
+    fn time_of(&self, bytes: u32) -> Span {
+        Span::from_secs_f64(8.0 * f64::from(bytes) / (self.mbps * 1e6))
+    }
+
+    fn is_going(&self) -> bool {
+        state(&self.control, "going") == 1.0
+    }
+
+    /// What the control lets out now is sent and acknowledged, two segments at a time: a train, or a knock and its pause.
+    fn exchange(&mut self) {
+        let payload = self.control.segment_bytes().unwrap_or(MSS).min(MSS);
+        let pacing = self.control.pacing_rate();
+        let gap = pacing.map_or(Span::ZERO, |rate| rate.transmission(u64::from(MSS)));
+        let packets = self.control.window().floor().max(1.0) as u32;
+        self.sent.push((packets, payload));
+        let start = self.now;
+        let own = self.time_of(payload + 52);
+        let (mut free, mut quantum) = (start, 1514);
+        for number in 0..packets {
+            let sent = start + gap * u64::from(number);
+            free = free.max(sent);
+            // A fair queue of one quantum for each flow in turn.
+            quantum -= i64::from(payload + 52);
+            free += own;
+            if quantum <= 0 {
+                quantum += 1514;
+                free += self.time_of(1500) * self.others;
+            }
+            if number % 2 == 1 || number + 1 == packets {
+                let newly = 1 + number % 2;
+                self.now = free + BASE + self.queue;
+                let flight = f64::from(packets - number - 1 + newly);
+                self.control.on_ack(&ack(self.now, sent, newly, flight));
+            }
+        }
+        if packets == 1 {
+            self.now = self.now.max(start + gap);
+        }
+    }
+
+    /// Exchanges until it goes, at most `most`.
+    fn until_it_goes(&mut self, most: usize) -> bool {
+        (0..most).any(|_| {
+            self.exchange();
+            self.is_going()
+        })
+    }
+}
+
+/// Alone: a small train, two full ones of which the second is twice as long, a knock between them. Then a turn.
+#[test]
+fn alone_it_goes_after_two_clean_trains() {
+    let mut lab = Lab::new(100.0);
+    assert!(lab.until_it_goes(10), "{:?}", lab.sent);
+    assert_eq!(lab.sent, [(20, 20), (8, MSS), (1, 20), (16, MSS)]);
+    assert!((state(&lab.control, "capacity_mbps") - 100.0).abs() < 0.01);
+    assert_eq!((lab.control.window(), lab.control.segment_bytes()), (10.0, None));
+    let full = 100e6 * 0.05 / (8.0 * 1500.0);
+    assert!((lab.control.slow_start_threshold() - full).abs() < 2.0, "{}", lab.control.slow_start_threshold());
+}
+
+/// Beside a backlog in a fair queue the small train still shows the link's rate, and the full one disperses.
+#[test]
+fn beside_a_backlog_in_a_fair_queue_it_rests() {
+    for others in [1, 2, 5, 20] {
+        let mut lab = Lab::new(20.0);
+        lab.others = others;
+        assert!(!lab.until_it_goes(40), "{others}: {:?}", lab.sent);
+        assert!((state(&lab.control, "capacity_mbps") - 20.0).abs() < 0.01, "{others}");
+        lab.others = 0;
+        assert!(lab.until_it_goes(10), "the others have gone");
+    }
+}
+
+/// Behind a standing queue that is longer than half the target it sends no full train.
+#[test]
+fn behind_a_queue_it_sends_small_trains_only() {
+    let mut lab = Lab::new(20.0);
+    lab.exchange();
+    lab.queue = Span::from_millis(2);
+    lab.exchange();
+    lab.sent.clear();
+    assert!(!lab.until_it_goes(40));
+    assert!(lab.sent.iter().all(|(_, payload)| *payload == 20), "{:?}", lab.sent);
+}
+
+/// Pauses double up to the longest, and are random between half of that and all.
+#[test]
+fn pauses_double_up_to_the_longest() {
+    let mut lab = Lab::new(20.0);
+    lab.others = 5;
+    let mut pauses = Vec::new();
+    for _ in 0..60 {
+        let before = lab.now;
+        lab.exchange();
+        if lab.sent.last() == Some(&(1, 20)) {
+            pauses.push(lab.now.since(before).as_millis_f64());
+        }
+    }
+    assert!(pauses[0] >= 125.0 && pauses[0] <= 310.0, "{pauses:?}");
+    assert!(pauses.iter().all(|pause| *pause <= 4060.0), "{pauses:?}");
+    assert!(pauses[8..].iter().all(|pause| *pause >= 2000.0), "{pauses:?}");
+}
+
+fn going() -> Lab {
+    let mut lab = Lab::new(20.0);
+    assert!(lab.until_it_goes(10));
+    lab
+}
+
+/// Rounds of a turn in which every packet waits `queue`; how many until it leaves, at most `most`.
+fn rounds(lab: &mut Lab, queue: Span, rate_mbps: f64, most: usize) -> Option<usize> {
+    for round in 1..=most {
+        let sent = lab.now;
+        let rtt = BASE + queue + lab.time_of(1500);
+        let packets = (rate_mbps * 1e6 * rtt.as_secs_f64() / 12_000.0) as u64;
+        for number in 1..=packets {
+            lab.now = sent + rtt + rtt * number / packets;
+            let flight = packets as f64;
+            lab.control.on_ack(&ack(lab.now, lab.now - rtt, 1, flight));
+            if !lab.is_going() {
+                return Some(round);
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn a_turn_goes_on_while_the_link_is_its_own() {
+    let mut lab = going();
+    assert_eq!(rounds(&mut lab, Span::from_micros(300), 19.9, 100), None);
+    assert_eq!(state(&lab.control, "score"), 0.0);
+}
+
+/// At most 26 of evidence, 2 a round, and two rounds for one that began before.
+#[test]
+fn a_turn_yields_to_a_queue_and_to_a_small_share() {
+    for (queue, rate) in [(Span::from_millis(15), 5.0), (Span::from_micros(1500), 20.0 / 6.0)] {
+        let mut lab = going();
+        assert_eq!(rounds(&mut lab, Span::from_micros(300), 19.9, 50), None, "it is old and patient");
+        let left = rounds(&mut lab, queue, rate, 20).expect("it leaves");
+        assert!((2..=15).contains(&left), "{left}");
+        assert!(lab.control.window() < 1.0);
+    }
+}
+
+/// No turn lasts longer than one and a half times its mean length.
+#[test]
+fn a_turn_ends() {
+    let mut lab = going();
+    let began = lab.now;
+    assert!(rounds(&mut lab, Span::from_micros(300), 19.9, 2000).is_some());
+    let lasted = lab.now.since(began).as_secs_f64();
+    assert!((15.0..45.2).contains(&lasted), "{lasted} s");
+}
+
+#[test]
+fn a_timeout_is_repaired_and_then_it_rests() {
+    let mut lab = going();
+    let now = lab.now;
+    let signal = Signal::Timeout { repeated: false };
+    lab.control.on_congestion(&Congestion { now, signal, flight: 30.0, pipe: 30.0, smoothed_rtt: BASE });
+    assert_eq!((lab.control.window(), lab.control.slow_start_threshold()), (1.0, 15.0));
+    assert!(!lab.is_going());
+    lab.control.on_recovered(&Recovered { now, repair: Repair::Timeout, flight: 0.0 });
+    assert!(lab.control.window() < 1.0);
+    // The next acknowledgement ends the drain, the one after is the knock's.
+    lab.now += BASE;
+    lab.control.on_ack(&ack(lab.now, now, 1, 1.0));
+    lab.exchange();
+    assert_eq!(lab.sent.last(), Some(&(1, 20)));
+    assert!(lab.until_it_goes(12), "{:?}", lab.sent);
+}
+
+/// A small MSS: the small segment is never larger, and nothing is divided by zero.
+#[test]
+fn segments_as_small_as_a_header() {
+    for mss in [1, 10, 20, 200] {
+        let mut control = control(mss, 1);
+        assert_eq!(control.segment_bytes(), Some(mss.min(20)));
+        let mut now = Time::from_nanos(1);
+        for _ in 0..500 {
+            now += Span::from_micros(500);
+            control.on_ack(&ack(now, now - Span::from_micros(400), 2, 20.0));
+            assert!(control.window().is_finite() && control.window() >= 0.0);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hostile {
+    /// Milliseconds that the clock moves, also backwards; segments; microseconds of a round trip, none where 0.
+    Ack(i64, u32, u64, f64, bool, bool),
+    Signal(u8, f64),
+    Recovered,
+    Set(f64),
+}
+
+fn hostile() -> impl Strategy<Value = Vec<Hostile>> {
+    let event = prop_oneof![
+        40 => (-40i64..400, 0u32..70, 0u64..300_000, 0.0..2000.0, any::<bool>(), any::<bool>())
+            .prop_map(|(step, acked, rtt, flight, limited, recovery)| Hostile::Ack(step, acked, rtt, flight, limited, recovery)),
+        2 => (0u8..4, 0.0..2000.0).prop_map(|(signal, flight)| Hostile::Signal(signal, flight)),
+        2 => Just(Hostile::Recovered),
+        1 => (0.0..5000.0).prop_map(Hostile::Set),
+    ];
+    prop::collection::vec(event, 1..600)
+}
+
+proptest! {
+    /// Any acknowledgements in any order of time: windows and rates stay numbers, and bursts within their bound.
+    #[test]
+    fn hostile_paths_give_no_infinite_window(events in hostile(), mss in 1u32..9000, seed in 0u64..100) {
+        let mut control = control(mss, seed);
+        let mut now = 1_000_000_000_i64;
+        // A repair goes on with the window of a turn, or begins with half of what was in flight.
+        let mut most = 1000.0 + 70.0;
+        for event in events {
+            match event {
+                Hostile::Ack(step, acked, rtt, flight, window_limited, in_recovery) => {
+                    now = (now + step * 1_000_000).max(1);
+                    let at = Time::from_nanos(now as u64);
+                    let sent = Time::from_nanos((now as u64).saturating_sub(rtt * 1000));
+                    let rtt = (rtt > 0).then(|| Span::from_micros(rtt));
+                    let plain = ack(at, sent, acked, flight);
+                    control.on_ack(&Ack { rtt, window_limited, in_recovery, ..plain });
+                }
+                Hostile::Signal(signal, flight) => {
+                    let signal = match signal {
+                        0 => Signal::Loss,
+                        1 => Signal::Ecn,
+                        other => Signal::Timeout { repeated: other == 3 },
+                    };
+                    let now = Time::from_nanos(now as u64);
+                    control.on_congestion(&Congestion { now, signal, flight, pipe: flight, smoothed_rtt: BASE });
+                }
+                Hostile::Recovered => {
+                    let now = Time::from_nanos(now as u64);
+                    control.on_recovered(&Recovered { now, repair: Repair::Selective, flight: 1.0 });
+                }
+                Hostile::Set(window) => control.set_window(window, window),
+            }
+            let window = control.window();
+            prop_assert!(window.is_finite() && window >= 0.0, "{event:?}: {window}");
+            if control.segment_bytes().is_none() {
+                most = window.max(most);
+            }
+            prop_assert!(window <= most + 70.0, "{event:?}: {window}");
+            prop_assert!(!control.slow_start_threshold().is_nan());
+            if let Some(rate) = control.pacing_rate() {
+                prop_assert!(rate.bytes_per_second() > 0.0);
+            }
+        }
+    }
+}
+
+/// The rest is never infinite: the slowest pacing, whole bits a second, lets a knock out within about the longest pause.
+#[test]
+fn no_rest_is_longer_than_the_longest_pause() {
+    for seconds in [1, 4, 60] {
+        let path = Path { mss_bytes: 200, initial_window: 10.0, sack: true };
+        let params = params(&DESCRIPTOR, "default", &[("pause", Value::Span(Span::from_secs(seconds)))]);
+        let mut control = AnyControl::build(&params, &path, Stream::new(3, "scout")).unwrap();
+        let mut now = Time::from_nanos(1);
+        for _ in 0..2000 {
+            now += Span::from_millis(300);
+            // A round trip of 300 ms that grows: always somebody else.
+            control.on_ack(&ack(now, now - Span::from_millis(250), 20, 20.0));
+            if let (Some(rate), Some(_)) = (control.pacing_rate(), control.segment_bytes()) {
+                let gap = rate.transmission(200);
+                assert!(gap.as_secs_f64() <= seconds as f64 * 1.03, "{gap}");
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A train: an exact number of packets, and what became of each.
+
+use crate::control::Ack;
+
+/// Packets of a train of small segments.
+pub(super) const SMALL: u32 = 20;
+/// Packets of the train of full segments that measures a path where small ones are lost in noise.
+pub(super) const FIRST: u32 = 10;
+/// Packets of a train of full segments, at least and at most.
+pub(super) const SHORTEST: u32 = 4;
+pub(super) const LONGEST: u32 = 64;
+
+/// What a train is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Purpose {
+    /// Small segments, which one quantum of a fair queue holds: they leave at the link's rate, whoever waits.
+    Small,
+    /// Full segments back to back, where small ones tell no capacity.
+    First,
+    /// Full segments at the link's rate: what delays the last ones is somebody else's.
+    Full,
+}
+
+/// An acknowledgement of a train's packets, in ns and segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    now: u64,
+    sent: u64,
+    pub(super) rtt: u64,
+    /// Segments of the train acknowledged so far.
+    pub(super) acked: u32,
+    /// Of which with this acknowledgement.
+    pub(super) newly: u32,
+}
+
+impl Sample {
+    /// How much later it came; below zero where the clock was set back.
+    pub(super) fn after(&self, earlier: &Sample) -> i64 {
+        self.now.wrapping_sub(earlier.now) as i64
+    }
+
+    /// How much later its newest segment was sent.
+    pub(super) fn sent_after(&self, earlier: &Sample) -> i64 {
+        self.sent.wrapping_sub(earlier.sent) as i64
+    }
+}
+
+/// A train that is under way.
+#[derive(Clone, Debug)]
+pub(super) struct Train {
+    pub(super) purpose: Purpose,
+    pub(super) packets: u32,
+    acked: u32,
+    pub(super) lossy: bool,
+    samples: Vec<Sample>,
+}
+
+impl Train {
+    pub(super) fn new(purpose: Purpose, packets: u32) -> Train {
+        Train { purpose, packets, acked: 0, lossy: false, samples: Vec::with_capacity(packets as usize) }
+    }
+
+    /// Some of it was acknowledged, with a round-trip time or without.
+    pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Option<u64>) {
+        self.acked = self.acked.saturating_add(ack.newly_acked);
+        if let Some(rtt) = rtt {
+            let (now, sent) = (ack.now.as_nanos(), ack.sent.as_nanos());
+            self.samples.push(Sample { now, sent, rtt, acked: self.acked, newly: ack.newly_acked });
+        }
+    }
+
+    /// Packets that are not acknowledged.
+    pub(super) fn left(&self) -> u32 {
+        self.packets.saturating_sub(self.acked)
+    }
+
+    /// All acknowledgements, but the last where it covers fewer segments than the one before: it waited for the
+    /// receiver's timer.
+    pub(super) fn samples(&self) -> &[Sample] {
+        match &self.samples[..] {
+            [rest @ .., before, last] if last.newly < before.newly => &self.samples[..rest.len() + 1],
+            all => all,
+        }
+    }
+
+    /// The shortest of the first two round-trip times.
+    pub(super) fn head_rtt(&self) -> f64 {
+        self.samples().iter().take(2).map(|sample| sample.rtt).min().unwrap_or(0) as f64
+    }
+
+    /// The mean round-trip time of the last quarter.
+    pub(super) fn tail_rtt(&self) -> f64 {
+        let samples = self.samples();
+        let last = &samples[samples.len() - (samples.len() / 4).max(1).min(samples.len())..];
+        last.iter().map(|sample| sample.rtt).sum::<u64>() as f64 / last.len().max(1) as f64
+    }
+}

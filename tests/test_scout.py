@@ -1,0 +1,85 @@
+"""scout and its second implementation in Python, packet by packet; and what it is for, in short runs."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn import plugins
+from sojourn.data import strip
+
+PLUGIN = Path(__file__).parent / "plugins" / "scout.py"
+COMMON = {"transport": "linux", "rtt": "50 ms", "start": {"uniform": ["0 s", "0.1 s"]}}
+SPARSE = {"name": "sparse", "rtt": "50 ms", "traffic": {"kind": "cbr", "rate": "16 kbit/s", "packet": "100 B"}}
+QUEUES = {
+    "CoDel": {"kind": "codel", "preset": "linux"},
+    "FQ-CoDel": {"kind": "fq_codel", "preset": "linux"},
+    "short DropTail": {"kind": "droptail", "limit": "8 packets"},
+}
+
+
+def scenario(queue: dict[str, object], control: str, *which: str, **link: object) -> sojourn.Scenario:
+    groups = {
+        "tcp": {"name": "tcp", "control": {"kind": "cubic", "preset": "linux"}, "flows": 2, **COMMON},
+        "background": {"name": "background", "control": control, "flows": 3, **COMMON},
+        "sparse": SPARSE,
+    }
+    bottleneck = {"rate": "10 Mbit/s", "queue": queue, **link}
+    chosen = [groups[name] for name in which]
+    return sojourn.scenario(duration="12 s", warmup="4 s", bottleneck=bottleneck, group=chosen)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def second() -> None:
+    plugins.load(PLUGIN)
+
+
+@pytest.mark.parametrize("queue", QUEUES)
+@pytest.mark.parametrize("link", [{}, {"loss": 0.01}, {"jitter": "2 ms"}], ids=["quiet", "loss", "jitter"])
+def test_both_implementations_send_the_same_packets(queue: str, link: dict[str, object]) -> None:
+    runs = [
+        scenario(QUEUES[queue], control, "tcp", "background", "sparse", **link).run(packets=True, seed=5)
+        for control in ("scout", "py-scout")
+    ]
+    first, second = (run.table("packets") for run in runs)
+    assert first.num_rows > 1000
+    assert first.equals(second)
+    records = [json.dumps(run.runs[0].groups) for run in runs]
+    assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("queue", ["CoDel", "FQ-CoDel"])
+def test_it_is_in_the_strip(queue: str) -> None:
+    both, best_effort, low_priority = (
+        scenario(QUEUES[queue], "scout", *which).run(series=False).runs[0]
+        for which in (("tcp", "background", "sparse"), ("tcp", "sparse"), ("background", "sparse"))
+    )
+    found = strip.place(both, best_effort, low_priority)
+    assert strip.judge([found]).inside, dataclasses.asdict(found)
+
+
+def test_a_receiver_with_room_for_one_packet_is_served() -> None:
+    """One packet per window: no train is ever back to back, and still no rest lasts."""
+    narrow = {"preset": "linux", "receive_window": "1 packets"}
+    group = {**COMMON, "name": "background", "control": "scout", "transport": narrow}
+    link = {"rate": "10 Mbit/s", "queue": QUEUES["CoDel"]}
+    run = sojourn.scenario(duration="30 s", warmup="10 s", bottleneck=link, group=[group]).run(series=False).runs[0]
+    # One packet of 1448 B in a round trip and the receiver's timer at most.
+    assert run.groups.background.goodput_mbps > 0.02
+
+
+def test_a_path_without_answer_sends_little() -> None:
+    link = {"rate": "10 Mbit/s", "queue": QUEUES["CoDel"], "loss": 1.0}
+    group = {**COMMON, "name": "background", "control": "scout"}
+    run = sojourn.scenario(duration="60 s", bottleneck=link, group=[group]).run(series=False).runs[0]
+    assert run.bottleneck.arrivals < 40
+
+
+def test_small_segments_work() -> None:
+    small = {"preset": "linux", "payload": "200 B"}
+    group = {**COMMON, "name": "background", "control": "scout", "transport": small}
+    link = {"rate": "10 Mbit/s", "queue": QUEUES["FQ-CoDel"]}
+    run = sojourn.scenario(duration="20 s", warmup="5 s", bottleneck=link, group=[group]).run(series=False).runs[0]
+    assert run.bottleneck.utilization > 0.9
