@@ -22,7 +22,13 @@ FIRST_PAUSE_NS = 250.0 * MS
 INITIAL_WINDOW = 10.0
 
 
-@sojourn.control("py-scout", summary="scout in Python", sources=["docs/controls/scout.md"], short_segments=True)
+@sojourn.control(
+    "py-scout",
+    summary="scout in Python",
+    sources=["docs/controls/scout.md"],
+    low_priority=True,
+    short_segments=True,
+)
 class Scout:
     """Sends while nobody else has a backlog; asks by trains of packets whether anybody has."""
 

@@ -29,6 +29,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[Preset { name: "sojourn", summary: "docs/controls/scout.md", values: &[] }],
+    low_priority: true,
     linux: Linux::Absent("Linux has no scout"),
     ..Descriptor::PLAIN
 };
