@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak busy test-testbed bench validate conformance fuzz torture audit crates lint docs figures clean build lock tools
+.PHONY: demo test web soak busy test-testbed bench validate conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -83,6 +83,20 @@ torture: build $(TEST)
 crates:
 	scripts/crates
 
+# Wheels for this platform and, with zig, for other Linux systems, in dist/.
+wheels: $(RUN)
+	scripts/wheels
+
+# The documentation as a site with navigation and search, in build/site; the generator is in requirements/site.txt.
+SITE := $(VENV)/.site-installed
+site: $(SITE)
+	$(BIN)/python scripts/site.py
+	$(BIN)/zensical build --strict
+
+$(SITE): requirements/site.txt | $(BIN)/python
+	$(BIN)/python -m pip install --require-hashes -r $<
+	touch $@
+
 # Licences and sources of the dependencies, and a bill of materials of both lock files in target/sbom.
 audit:
 	scripts/audit
@@ -109,7 +123,7 @@ tools:
 
 # Renew the pinned requirements (needs pip-tools).
 lock:
-	cd requirements && for list in run test; do \
+	cd requirements && for list in run test site; do \
 	    CUSTOM_COMPILE_COMMAND="make lock" pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	        --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	        --output-file $$list.txt $$list.in || exit; done
