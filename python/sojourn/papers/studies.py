@@ -1,7 +1,6 @@
 """All studies."""
 
 from sojourn.papers.braud import BRAUD
-from sojourn.papers.rite import RITE
 from sojourn.study.model import Study
 
-STUDIES: tuple[Study, ...] = (BRAUD, RITE)
+STUDIES: tuple[Study, ...] = (BRAUD,)

@@ -131,10 +131,12 @@ def _over(one: float, other: float) -> float:
 
 
 def _variation(values: Sequence[float]) -> float:
-    return _over(statistics.stdev(values), statistics.fmean(values)) if len(values) > 1 else 0.0
+    return _over(_deviation(values), statistics.fmean(values)) if len(values) > 1 else 0.0
 
 
 def _deviation(values: Sequence[float]) -> float:
+    if any(map(math.isnan, values)):
+        return math.nan
     return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
