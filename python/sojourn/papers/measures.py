@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn.data.dataset import Dataset
-from sojourn.data.rows import ERROR, GROUP, POINT, SEED
+from sojourn.data.rows import ERROR, GROUP
 from sojourn.study.lab import Lab
 from sojourn.study.model import Check
 from sojourn.study.numbers import Number
@@ -20,13 +20,8 @@ QUEUE_MS = "bottleneck_queue_ms_mean"
 LINK_DROP_RATE = "bottleneck_drop_rate"
 SHARE = "share"
 DROP_RATE = "drop_rate"
-JAIN, JAIN_ALL = "jain", "jain_all"
 
 Key = tuple[str | float, ...]
-
-
-Trace = tuple[list[float], list[float]]
-"""Times in seconds, and a value at each."""
 
 
 class Results:
@@ -58,37 +53,6 @@ class Results:
     def number(self, key: Key, metric: str, group: str = TCP) -> Number:
         """Return a metric of a case over its runs."""
         return Number.of(self.values(key, metric, group))
-
-    def difference(self, key: Key, other: Key, metric: str, group: str = TCP) -> Number:
-        """Return by how much a metric is larger in a case than in another, over runs with the same seed.
-
-        Runs with the same seed share what is drawn at random, such as the time of a flow's start, which the comparison
-        of means would take for chance.
-        """
-        values, seeds = self.column(metric), self.column(SEED)
-        one, two = ({seeds[row]: values[row] for row in self.rows[label(case), group]} for case in (key, other))
-        both = [(one[seed], two[seed]) for seed in one if seed in two]
-        return Number.of([here - there for here, there in both if here is not None and there is not None])
-
-    def traces(self, kept: str, column: str, **where: str) -> dict[tuple[str, int], Trace]:
-        """Return, by case and seed, a column of a table of time series where other columns have these values.
-
-        Bins without a value are left out.
-        """
-        import pyarrow.compute as pc
-
-        table = self.dataset.table(kept)
-        for name, value in where.items():
-            table = table.filter(pc.equal(table[name], value))
-        cases = dict(zip(self.column(POINT), self.column(CASE), strict=True))
-        found: dict[tuple[str, int], Trace] = {}
-        rows = (table[name].to_pylist() for name in (POINT, SEED, "time_s", column))
-        for point, seed, time_s, value in zip(*rows, strict=True):
-            times, values = found.setdefault((cases[point], seed), ([], []))
-            if value is not None:
-                times.append(time_s)
-                values.append(value)
-        return found
 
     def numbers(self, key: Key, metrics: Sequence[str], group: str = TCP) -> list[Number]:
         """Return several metrics of a case."""

@@ -25,7 +25,7 @@ KEYS = (
 _MARKERS = "soDv^P*X"
 _STYLES = ("-", "--", ":")
 _WIDTH = 0.8
-_MOST_LETTERS = 90
+_MOST_LETTERS = 85
 """On axes of names side by side, with two for each gap; where there are more, the names are turned."""
 _MOST_DECADES = 2.5
 """Of a logarithmic axis that has numbers at 2 and 5 too."""
