@@ -575,7 +575,7 @@ def parameterless(means: Means) -> Iterator[Outcome]:
             places = counted.setdefault((discipline, constant), {})
             counts = surely and abs(cell.number.mean / usual.mean - 1) > least
             places[tuple(place)] = places.get(tuple(place), False) or counts
-    for name in _CONSTANTS:
+    for name in dict.fromkeys(of for of, _ in counted):
         inside = {c: places for (of, c), places in counted.items() if of == name and c != "target"}
         margin = min(_PARAMETER * len(places) - sum(places.values()) for places in inside.values())
         said = "; ".join(
