@@ -1,0 +1,233 @@
+//! Closed forms: what one sender gets, Bianchi's model of several, the performance anomaly; and laws.
+
+use super::*;
+use sojourn_queue::{FlowKey, Host, Packet};
+
+/// Bytes of a packet with 1472 bytes of UDP payload.
+const FULL: u32 = 1500;
+const PAYLOAD: f64 = 1472.0;
+
+/// Queues that never run dry, and counters of what left them.
+struct Saturated {
+    packet_bytes: u32,
+    /// Which devices have something to send.
+    sends: Vec<bool>,
+    /// Packets taken from the access point's queues.
+    taken: u32,
+    delivered: Vec<u64>,
+    /// What the access point delivered to each station.
+    to: Vec<u64>,
+    given_up: u64,
+    last: Vec<u32>,
+}
+
+impl Above<u32> for Saturated {
+    fn take(&mut self, device: Device, queue: usize, _now: Time) -> Option<Packet<u32>> {
+        self.sends[device].then(|| {
+            let stations = self.sends.len() - 1;
+            let station = if device == ACCESS_POINT { self.taken as usize % stations } else { device - 1 };
+            let mut packet = Packet::new(device as u32, self.packet_bytes, self.taken);
+            self.taken += 1;
+            let station = if queue > 0 { queue % stations } else { station };
+            packet.key = FlowKey { destination: Host::new(station as u32), ..FlowKey::default() };
+            packet
+        })
+    }
+
+    fn station(&self, packet: &Packet<u32>) -> usize {
+        packet.key.destination.number() as usize
+    }
+
+    fn delivered(&mut self, device: Device, packet: Packet<u32>, _taken: Time) {
+        self.delivered[device] += 1;
+        let station = self.station(&packet);
+        if device == ACCESS_POINT {
+            self.to[station] += 1;
+        }
+        let way = device * self.sends.len() + station;
+        assert!(self.last[way] <= packet.body, "packets of a way come in order");
+        self.last[way] = packet.body;
+    }
+
+    fn given_up(&mut self, _device: Device, _packet: Packet<u32>) {
+        self.given_up += 1;
+    }
+}
+
+struct Ran {
+    wifi: Wifi<u32>,
+    above: Saturated,
+    seconds: f64,
+}
+
+impl Ran {
+    /// Mbit/s of payload that `device` has sent.
+    fn goodput(&self, device: Device) -> f64 {
+        self.above.delivered[device] as f64 * PAYLOAD * 8.0 / self.seconds / 1e6
+    }
+
+    fn all(&self) -> f64 {
+        (0..self.above.sends.len()).map(|device| self.goodput(device)).sum()
+    }
+
+    /// The part of exchanges that met another one, among those that could: who draws zero after an answer sends before all
+    /// others, whose counters stand still until then.
+    fn collision_probability(&self, window: f64) -> f64 {
+        let sum = |of: fn(&Tally) -> u64| {
+            (0..self.above.sends.len()).map(|device| of(self.wifi.tally(device))).sum::<u64>() as f64
+        };
+        let (collisions, exchanges) = (sum(|tally| tally.collisions), sum(|tally| tally.exchanges));
+        collisions / (exchanges - (exchanges - collisions) / window)
+    }
+}
+
+/// Lets all `senders` send packets of `packet_bytes` without end.
+fn saturated(setup: Setup, stations: Vec<Station>, senders: &[Device], packet_bytes: u32, seconds: u64) -> Ran {
+    let devices = stations.len() + 1;
+    let mut wifi = Wifi::new(setup, stations, |name| Stream::new(1, name));
+    let sends = (0..devices).map(|device| senders.contains(&device)).collect();
+    let (delivered, to) = (vec![0; devices], vec![0; devices - 1]);
+    let last = vec![0; devices * devices];
+    let mut above = Saturated { packet_bytes, sends, taken: 0, delivered, to, given_up: 0, last };
+    for &device in senders {
+        for queue in 0..wifi.queues(device) {
+            wifi.offer(device, queue, Time::ZERO, &mut above);
+        }
+    }
+    let end = Time::ZERO + Span::from_secs(seconds);
+    while wifi.next() < end {
+        let now = wifi.next();
+        wifi.act(now, &mut above);
+        assert!(wifi.next() > now, "time goes on");
+    }
+    Ran { wifi, above, seconds: seconds as f64 }
+}
+
+fn setup(air: Air) -> Setup {
+    Setup {
+        air,
+        longest: Span::from_micros(5_484),
+        aggregate: 1,
+        aggregate_bytes: 1_048_575,
+        tries: 7,
+        scheduler: Scheduler::Fifo { driver: 500 },
+        ahead: 1,
+        edca: false,
+        after_collision: AfterCollision::Standard,
+    }
+}
+
+fn station(air: &Air, rate: &str, streams: u32) -> Station {
+    Station { mode: air.mode(rate, streams).expect("the standard has it"), loss: 0.0, weight: 1.0 }
+}
+
+/// Alike stations that all send upwards.
+fn uplink(setup: Setup, rate: &str, stations: usize, packet_bytes: u32, seconds: u64) -> Ran {
+    let senders: Vec<_> = (1..=stations).collect();
+    saturated(setup, vec![station(&setup.air, rate, 1); stations], &senders, packet_bytes, seconds)
+}
+
+#[track_caller]
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "found {found}, expected {expected} within {tolerance}");
+}
+
+const B: Air = Air::plain(Standard::B);
+const A: Air = Air::plain(Standard::A);
+const G: Air = Air::plain(Standard::G);
+const N: Air = Air::plain(Standard::N);
+
+/// Goodput of one saturated sender: the interframe space, half a window, the frame and its answer.
+#[test]
+fn one_sender_gets_what_is_left_of_the_air() {
+    for (air, rate, expected) in [
+        (B, "1 Mbit/s", 0.895),
+        (B, "11 Mbit/s", 6.11),
+        (G, "6 Mbit/s", 5.27),
+        (G, "24 Mbit/s", 17.28),
+        (G, "54 Mbit/s", 29.93),
+        (N, "mcs0", 5.59),
+        (N, "mcs7", 30.8),
+    ] {
+        near(uplink(setup(air), rate, 1, FULL, 20).all(), expected, 0.01);
+    }
+}
+
+/// The same with aggregates.
+#[test]
+fn aggregates_share_the_overhead() {
+    let short = Air { short_guard: true, ..N };
+    let wide = Air { width_mhz: 40, ..short };
+    let ac = Air { width_mhz: 80, short_guard: true, ..Air::plain(Standard::Ac) };
+    for (air, rate, streams, bytes, frames, expected) in [
+        (N, "mcs0", 1, 65_535, 2, 5.84),
+        (short, "mcs0", 1, 65_535, 64, 6.58),
+        (N, "mcs7", 1, 65_535, 64, 59.75),
+        (short, "mcs15", 1, 65_535, 1, 41.7),
+        (short, "mcs15", 1, 65_535, 64, 130.3),
+        (wide, "mcs15", 1, 65_535, 64, 256.2),
+        (ac, "mcs9", 2, 65_535, 64, 613.0),
+        (ac, "mcs9", 2, 1_048_575, 64, 674.0),
+    ] {
+        let setup = Setup { aggregate: frames, aggregate_bytes: bytes, ..setup(air) };
+        let one = vec![station(&air, rate, streams)];
+        near(saturated(setup, one.clone(), &[1], FULL, 10).all(), expected, 0.01);
+        let nominal = setup.nominal_rate(&one[0].mode, FULL).bits_per_second() as f64 / 1e6;
+        near(nominal * PAYLOAD / f64::from(FULL), expected, 0.01);
+    }
+}
+
+/// Classical Bianchi: the probability that a sent frame collides, where n stations are saturated.
+#[test]
+fn collisions_are_those_of_bianchi() {
+    for (stations, expected) in [(2, 0.1046), (3, 0.1781), (5, 0.2722), (10, 0.3892), (20, 0.4959), (50, 0.6343)] {
+        let setup = Setup { after_collision: AfterCollision::Difs, ..setup(A) };
+        near(uplink(setup, "54 Mbit/s", stations, FULL, 60).collision_probability(16.0), expected, 0.03);
+    }
+}
+
+/// Throughput with 1500 bytes above the MAC, where freezing lets the winner of an exchange that draws zero send again at
+/// once.
+#[test]
+fn throughput_of_several_is_that_of_the_model_with_freezing() {
+    for (rate, of_n) in [
+        ("6 Mbit/s", [(5, 4.709, 4.690), (10, 4.345, 4.319), (20, 3.991, 3.960), (50, 3.505, 3.469)]),
+        ("24 Mbit/s", [(5, 16.25, 16.09), (10, 15.14, 14.92), (20, 14.01, 13.74), (50, 12.41, 12.08)]),
+        ("54 Mbit/s", [(5, 29.83, 29.30), (10, 28.15, 27.38), (20, 26.30, 25.35), (50, 23.55, 22.41)]),
+    ] {
+        for (stations, difs, eifs) in of_n {
+            for (after_collision, expected) in [(AfterCollision::Difs, difs), (AfterCollision::Eifs, eifs)] {
+                // The model never gives up.
+                let setup = Setup { after_collision, tries: 1_000_000, ..setup(A) };
+                let ran = uplink(setup, rate, stations, FULL, 20);
+                let mbps = ran.all() * f64::from(FULL) / PAYLOAD;
+                near(mbps, expected, 0.02);
+            }
+        }
+    }
+}
+
+/// Every station has the same chance, so that all get the rate of the slowest one.
+#[test]
+fn a_slow_station_slows_all() {
+    let rates = |rates: &[&str]| {
+        let stations: Vec<_> = rates.iter().map(|rate| station(&B, rate, 1)).collect();
+        let senders: Vec<_> = (1..=rates.len()).collect();
+        saturated(setup(B), stations, &senders, FULL, 120)
+    };
+    for (slow, expected) in [("11 Mbit/s", 3.36), ("5.5 Mbit/s", 2.51), ("2 Mbit/s", 1.33), ("1 Mbit/s", 0.76)] {
+        let ran = rates(&["11 Mbit/s", slow]);
+        near(ran.goodput(1), expected, 0.07);
+        near(ran.goodput(2), expected, 0.07);
+    }
+    for (slow, expected) in [("11 Mbit/s", 2.21), ("5.5 Mbit/s", 1.79), ("2 Mbit/s", 1.07), ("1 Mbit/s", 0.66)] {
+        let ran = rates(&["11 Mbit/s", "11 Mbit/s", slow]);
+        (1..=3).for_each(|device| near(ran.goodput(device), expected, 0.07));
+    }
+    let share = |ran: &Ran, station: usize| {
+        let up = |index: usize| ran.wifi.air_time(index).up.as_secs_f64();
+        up(station) / (0..ran.above.sends.len() - 1).map(up).sum::<f64>()
+    };
+    near(share(&rates(&["11 Mbit/s", "1 Mbit/s"]), 1), 0.85, 0.07);
+    near(share(&rates(&["11 Mbit/s", "11 Mbit/s", "1 Mbit/s"]), 2), 0.76, 0.07);
+}
