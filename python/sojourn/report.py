@@ -87,10 +87,10 @@ def title(result: "Measured") -> str:
 
 
 def link_grid(result: "Measured") -> Grid:
-    """Tabulate the links: the bottleneck, and the return link and further hops where there are any."""
+    """Tabulate the links: the bottleneck, and the return link, further hops and stations where there are any."""
     links = [link for link, _ in metrics.links(result.runs[0])]
     rows = [[row.label, *(row.cell(result.summary.get(f"{link}_{row.metric}")) for link in links)] for row in LINK_ROWS]
-    return Grid(["link", *(link.removeprefix(f"{metrics.HOPS}_") for link in links)], rows)
+    return Grid(["link", *(link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links)], rows)
 
 
 def group_grid(result: "Measured") -> Grid:
@@ -118,7 +118,7 @@ def html(result: "Measured") -> str:
 def scenario_html(scenario: Mapping[str, Any]) -> str:
     """Return what a scenario says, every default written out, as HTML for a notebook."""
     link = scenario["bottleneck"]
-    what = link.get("rate") or f"recorded: {link.get('trace')}"
+    what = link.get("rate") or (f"recorded: {link['trace']}" if "trace" in link else link["medium"]["kind"])
     heading = f"{scenario['name']}: {what}, {link['queue']['kind']}, {scenario['duration']}, {scenario['runs']} run(s)"
     presets = resolved_presets(scenario)
     rows = [

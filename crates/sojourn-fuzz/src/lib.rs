@@ -5,6 +5,7 @@
 //! rot unseen.
 
 mod control;
+mod medium;
 mod padding;
 mod params;
 mod parsers;
@@ -27,6 +28,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("control", control::control),
     ("sender", sender::sender),
     ("padding", padding::padding),
+    ("medium", medium::medium),
 ];
 
 /// The body of the target `name`.

@@ -73,8 +73,8 @@ pub struct Wifi<B> {
 }
 
 impl<B: Copy> Wifi<B> {
-    /// An idle network. `stream` makes the random stream of a name.
-    pub fn new(setup: Setup, stations: Vec<Station>, stream: impl Fn(&str) -> Stream) -> Wifi<B> {
+    /// An idle network. `stream` makes a random stream of a device and a name.
+    pub fn new(setup: Setup, stations: Vec<Station>, stream: impl Fn(Device, &str) -> Stream) -> Wifi<B> {
         let devices = stations.len() + 1;
         let mut contenders = Vec::new();
         let mut members = Vec::new();
@@ -82,10 +82,10 @@ impl<B: Copy> Wifi<B> {
         for device in 0..devices {
             let own = if device == ACCESS_POINT { (0, stations.len()) } else { (device - 1, 1) };
             for (index, &category) in setup.categories().iter().enumerate() {
-                let name = format!("{device}.{index}");
                 let windows = category.windows(setup.air.windows());
-                contenders.push(Contender::new(setup.aifs(category), windows, stream(&format!("{name}.back-off"))));
-                errors.push(stream(&format!("{name}.errors")));
+                let stream = |name: &str| stream(device, &format!("{name}.{index}"));
+                contenders.push(Contender::new(setup.aifs(category), windows, stream("back-off")));
+                errors.push(stream("errors"));
                 let (first, lanes) = own;
                 let turns = match setup.scheduler {
                     Scheduler::Fifo { driver } => Turns::Oldest { driver: driver as usize, inside: 0 },
@@ -94,7 +94,7 @@ impl<B: Copy> Wifi<B> {
                     }
                 };
                 let longest = setup.longest.min(category.most(setup.air.standard));
-                members.push(Member::new(device, queues(&setup, lanes) * index, own, turns, longest));
+                members.push(Member::new(device, setup.scheduler.queues(lanes) * index, own, turns, longest));
             }
         }
         Wifi {
@@ -113,15 +113,20 @@ impl<B: Copy> Wifi<B> {
         }
     }
 
+    /// How many stations there are.
+    pub fn stations(&self) -> usize {
+        self.stations.len()
+    }
+
     /// How many queues `device` has.
     pub fn queues(&self, device: Device) -> usize {
-        queues(&self.setup, self.lanes(device)) * self.setup.categories().len()
+        self.setup.queues(self.lanes(device))
     }
 
     /// The queue of `device` for packets with `dscp` that are for `station`, or come from it.
     pub fn queue_of(&self, device: Device, station: usize, dscp: Dscp) -> usize {
         let category = if self.setup.edca { Category::of(dscp) as usize } else { 0 };
-        let each = queues(&self.setup, self.lanes(device));
+        let each = self.setup.scheduler.queues(self.lanes(device));
         if device == ACCESS_POINT && each > 1 { category * each + station } else { category * each }
     }
 
@@ -136,7 +141,7 @@ impl<B: Copy> Wifi<B> {
 
     /// Something has come to queue `queue` of `device`, or may leave it now.
     pub fn offer(&mut self, device: Device, queue: usize, now: Time, above: &mut impl Above<B>) {
-        let each = queues(&self.setup, self.lanes(device));
+        let each = self.setup.scheduler.queues(self.lanes(device));
         let who = device * self.setup.categories().len() + queue / each;
         let member = &mut self.members[who];
         member.wake(queue % each);
@@ -268,14 +273,6 @@ impl<B: Copy> Wifi<B> {
     /// Time during which the medium was in use, up to the end of the last exchange.
     pub fn busy(&self) -> Span {
         self.busy
-    }
-}
-
-/// How many queues a device that sends to `lanes` receivers has in each category.
-fn queues(setup: &Setup, lanes: usize) -> usize {
-    match setup.scheduler {
-        Scheduler::Fifo { .. } => 1,
-        Scheduler::Airtime => lanes,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Makes a [`Scenario`] from checked values.
 
 use crate::fields::{Fields, Item, as_rate, as_span};
-use crate::{Bucket, Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape};
+use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
+use crate::{Bucket, Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Station};
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
@@ -20,9 +21,10 @@ pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
         seed: fields.integer("seed").expect(CHECKED),
         runs: fields.integer("runs").expect(CHECKED) as u32,
         plugins: fields.texts("plugins").map(str::to_owned).collect(),
-        bottleneck: link(fields.table("bottleneck").expect(CHECKED)),
-        reverse: fields.table("reverse").map(link),
-        hops: fields.tables("hop").iter().map(hop).collect(),
+        bottleneck: link(fields.table("bottleneck").expect(CHECKED), fields),
+        reverse: fields.table("reverse").map(|one| link(one, fields)),
+        hops: fields.tables("hop").iter().map(|one| hop(one, fields)).collect(),
+        stations: fields.tables("station").iter().flat_map(|one| stations(one, fields)).collect(),
         groups: fields.tables("group").iter().map(|one| group(one, fields)).collect(),
     }
 }
@@ -31,10 +33,10 @@ fn span(fields: &Fields, key: &str) -> Span {
     fields.span(key).expect(CHECKED)
 }
 
-fn link(fields: &Fields) -> Link {
+fn link(fields: &Fields, scenario: &Fields) -> Link {
     let params = |key| fields.chosen(key).map(|chosen| chosen.params.clone());
     Link {
-        capacity: capacity(fields),
+        capacity: capacity(fields, scenario),
         framing: params("framing"),
         medium: params("medium"),
         delay: span(fields, "delay"),
@@ -52,11 +54,42 @@ fn bucket(fields: &Fields) -> Bucket {
     Bucket { rate: fields.rate("rate").expect(CHECKED), burst_bytes: fields.bytes("burst").expect(CHECKED) }
 }
 
-fn capacity(fields: &Fields) -> Capacity {
+fn capacity(fields: &Fields, scenario: &Fields) -> Capacity {
     match fields.item("trace") {
         Some(Item::Trace(trace)) => Capacity::Recorded(Arc::clone(trace)),
+        _ if is_shared(fields) => Capacity::Shared(nominal_of_all(scenario).expect(CHECKED)),
         _ => Capacity::Fixed(fields.rate("rate").expect(CHECKED)),
     }
+}
+
+/// Whether a link has a medium that stations share.
+fn is_shared(link: &Fields) -> bool {
+    link.chosen("medium").is_some_and(|medium| crate::types::is_shared(&medium.params))
+}
+
+/// The stations of one table.
+fn stations(fields: &Fields, scenario: &Fields) -> Vec<Station> {
+    let setup = crate::stations::air(scenario).expect(CHECKED);
+    let station = |name| Station {
+        name,
+        rate: rate_name(fields).expect(CHECKED),
+        streams: fields.integer("streams").expect(CHECKED) as u32,
+        air: in_air(fields, &setup).expect(CHECKED),
+        link: Link {
+            capacity: Capacity::Shared(nominal(fields, scenario).expect(CHECKED)),
+            framing: None,
+            medium: None,
+            delay: Span::ZERO,
+            jitter: None,
+            loss: 0.0,
+            noise: None,
+            protection: None,
+            policer: None,
+            shaper: None,
+            queue: fields.chosen("queue").expect(CHECKED).params.clone(),
+        },
+    };
+    names(fields).into_iter().map(station).collect()
 }
 
 fn jitter(fields: &Fields) -> Jitter {
@@ -68,12 +101,12 @@ fn jitter(fields: &Fields) -> Jitter {
     Jitter { shape, reorder: fields.boolean("reorder").expect(CHECKED) }
 }
 
-fn hop(fields: &Fields) -> Hop {
+fn hop(fields: &Fields, scenario: &Fields) -> Hop {
     Hop {
         name: fields.text("name").expect(CHECKED).to_owned(),
         direction: direction(fields),
         place: if fields.choice("at") == Some("before") { Place::Before } else { Place::After },
-        link: link(fields),
+        link: link(fields, scenario),
     }
 }
 
@@ -94,6 +127,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         start: moments(fields.item("start").expect(CHECKED), flows),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
+        stations: of_group(fields, scenario),
         dscp: match fields.item("dscp") {
             Some(Item::Dscp(dscp)) => *dscp,
             other => unreachable!("dscp holds {other:?}"),
@@ -216,14 +250,15 @@ pub(crate) fn interval(fields: &Fields, group: &Fields, scenario: &Fields) -> Op
 
 /// The rate, or mean rate, of the main link in the direction of the group's data.
 pub(crate) fn main_link(group: &Fields, scenario: &Fields) -> Option<Rate> {
-    let main = if group.choice("direction") == Some("reverse") { "reverse" } else { "bottleneck" };
-    mean_rate(scenario.table(main)?)
+    let reverse = group.choice("direction") == Some("reverse") && !has_air(scenario);
+    mean_rate(scenario.table(if reverse { "reverse" } else { "bottleneck" })?, scenario)
 }
 
-/// The rate of a link, or the mean rate of a recorded one.
-pub(crate) fn mean_rate(link: &Fields) -> Option<Rate> {
+/// The rate of a link, the mean rate of a recorded one, or what a shared one has at best.
+pub(crate) fn mean_rate(link: &Fields, scenario: &Fields) -> Option<Rate> {
     match link.item("trace") {
         Some(Item::Trace(trace)) => Some(trace.mean_rate()),
+        _ if is_shared(link) => nominal_of_all(scenario),
         _ => link.rate("rate"),
     }
 }
@@ -274,11 +309,12 @@ fn video(fields: &Fields) -> Video {
 }
 
 impl Capacity {
-    /// The item and key that describe this capacity in a file.
-    pub(crate) fn described(&self) -> (&'static str, Item) {
+    /// The item and key that describe this capacity in a file, where it is not the medium that says it.
+    pub(crate) fn described(&self) -> Option<(&'static str, Item)> {
         match self {
-            Capacity::Fixed(rate) => ("rate", rate_item(*rate)),
-            Capacity::Recorded(trace) => ("trace", Item::Trace(Arc::clone(trace))),
+            Capacity::Fixed(rate) => Some(("rate", rate_item(*rate))),
+            Capacity::Recorded(trace) => Some(("trace", Item::Trace(Arc::clone(trace)))),
+            Capacity::Shared(_) => None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::{Fields, Item, as_rate, as_span};
-use crate::format::{Form, Key, Presence, Section, Select};
+use crate::format::{Form, Key, Presence, Section, Select, is_shared};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::quantity::PACE;
 use crate::trace::Base;
@@ -128,8 +128,16 @@ impl Checker<'_, '_> {
     fn exclusive_keys(&mut self, section: &Section, table: &Table, origin: Origin, path: &str) {
         let keys = section.exclusive();
         let given: Vec<_> = keys.iter().filter_map(|key| table.entry(key)).collect();
+        let shared = is_shared(table);
         match given[..] {
-            [] if !keys.is_empty() => {
+            [_, ..] | [] if keys.is_empty() => {}
+            [] if shared => {}
+            [first, ..] if shared => {
+                let found = format!("{} beside a medium that stations share", first.key);
+                let path = join(path, &first.key);
+                self.reporter.error(entry_origin(first), &path, Fault::new(found), "no rate or trace: each [[station]] has a rate");
+            }
+            [] => {
                 let found = format!("neither {}", keys.join(" nor "));
                 self.reporter.error(origin, path, Fault::new(found), format!("one of {}", keys.join(", ")));
             }
@@ -332,6 +340,7 @@ impl Presence {
                 let word = other.as_text().or_else(|| other.as_table()?.get("kind")?.as_text());
                 kinds.contains(&word?).then_some(reason)
             }
+            Presence::OptionalBeside { .. } if is_shared(table) => Some("the air is no wire"),
             Presence::OptionalBeside { key, reason, .. } => table.get(key).is_none().then_some(reason),
             _ => None,
         }

@@ -4,7 +4,9 @@ use crate::build::rate_item;
 use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
-use crate::{Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Traffic};
+use crate::{
+    Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Station, Traffic,
+};
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 use sojourn_queue::Dscp;
@@ -27,7 +29,10 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
     if !scenario.hops.is_empty() {
         fields.put("hop", Item::Tables(scenario.hops.iter().map(hop).collect()));
     }
-    fields.put("group", Item::Tables(scenario.groups.iter().map(group).collect()));
+    if !scenario.stations.is_empty() {
+        fields.put("station", Item::Tables(scenario.stations.iter().map(station).collect()));
+    }
+    fields.put("group", Item::Tables(scenario.groups.iter().map(|one| group(one, &scenario.stations)).collect()));
     fields
 }
 
@@ -98,8 +103,9 @@ fn direction(direction: Direction) -> Item {
 }
 
 fn link(link: &Link, mut fields: Fields) -> Fields {
-    let (key, capacity) = link.capacity.described();
-    fields.put(key, capacity);
+    if let Some((key, capacity)) = link.capacity.described() {
+        fields.put(key, capacity);
+    }
     let parts = [
         ("framing", &link.framing),
         ("medium", &link.medium),
@@ -161,7 +167,18 @@ fn hop(hop: &Hop) -> Fields {
     fields
 }
 
-fn group(group: &Group) -> Fields {
+fn station(station: &Station) -> Fields {
+    let mut fields = new_table(&SCENARIO, "station");
+    fields.put("name", Item::Text(station.name.clone()));
+    fields.put("rate", Item::Text(station.rate.clone()));
+    fields.put("streams", integer(u64::from(station.streams)));
+    fields.put("loss", number(station.air.loss));
+    fields.put("weight", number(station.air.weight));
+    fields.put("queue", params(&station.link.queue));
+    fields
+}
+
+fn group(group: &Group, stations: &[Station]) -> Fields {
     let mut fields = new_table(&SCENARIO, "group");
     fields.put("name", Item::Text(group.name.clone()));
     fields.put("flows", integer(u64::from(group.flows)));
@@ -179,6 +196,10 @@ fn group(group: &Group) -> Fields {
         fields.put("stop", stop);
     }
     fields.put("direction", direction(group.direction));
+    if !group.stations.is_empty() {
+        let name = |&place: &usize| Item::Text(stations[place].name.clone());
+        fields.put("station", Item::List(group.stations.iter().map(name).collect()));
+    }
     fields.put("dscp", Item::Dscp(group.dscp));
     for (key, hosts) in [("hosts", group.hosts), ("receiver_hosts", group.receiver_hosts)] {
         if let Some(hosts) = hosts {

@@ -9,6 +9,7 @@ mod group;
 mod link;
 mod queue;
 mod sizes;
+mod station;
 #[cfg(test)]
 mod tests;
 mod traffic;
@@ -18,9 +19,12 @@ use access::ACCESS;
 pub(crate) use access::FILLED;
 use group::GROUP;
 use link::{BOTTLENECK, HOP, REVERSE};
+pub(crate) use link::is_shared;
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
+#[cfg_attr(not(any(test, feature = "random")), allow(unused_imports))]
+pub(crate) use station::STATION;
 pub(crate) use traffic::{INTERVAL, UNRESPONSIVE, default_connections};
 
 /// A table of the file.
@@ -284,7 +288,7 @@ pub(crate) static MEDIA: Family = Family {
     noun: "medium",
     plural: "media",
     title: "Media",
-    built_in: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON],
+    built_in: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON, &sojourn_media::wifi::DESCRIPTOR],
     added: None,
     choice: true,
     default: Some("dedicated"),
@@ -409,6 +413,13 @@ pub(crate) static SCENARIO: Section = Section {
             presence: Presence::Optional("there are no other links"),
             description: "more links on the way, each with its own queue and record",
             example: "[{ name = \"gateway\", at = \"before\", rate = \"20 Mbit/s\" }]",
+        },
+        Key {
+            name: "station",
+            form: Form::Tables(&STATION),
+            presence: Presence::Optional("there are none; required with a medium that stations share"),
+            description: "stations of the access point, with the bottleneck's medium `wifi`",
+            example: "[{ name = \"near\", rate = \"54 Mbit/s\" }]",
         },
         Key {
             name: "group",

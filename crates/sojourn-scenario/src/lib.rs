@@ -29,6 +29,7 @@ mod reference;
 mod rules;
 mod schema;
 mod source;
+mod stations;
 mod trace;
 mod traffic;
 mod types;
@@ -44,4 +45,6 @@ pub use reference::reference_markdown;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
-pub use types::{Bucket, Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Trace};
+pub use types::{
+    Bucket, Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Station, Trace,
+};

@@ -6,14 +6,23 @@ use crate::write::{self, Written};
 use crate::{Base, Scenario};
 use sojourn_core::registry::{Descriptor, Kind};
 use sojourn_core::{Rate, Span, Stream};
+use sojourn_media::wifi::{Air, Standard};
 use sojourn_queue::Dscp;
 
 /// The text of a scenario of a few flows and seconds. Each value fits its key, but not always the others.
 pub fn text(random: &mut Stream) -> String {
     let groups = 1 + (random.uniform() * 3.0) as usize;
     let groups = (0..groups).map(|_| format!("n{}", random.bits())).collect();
-    let mut writer = Writer { random, flows: 1, groups, depth: 0 };
+    let air = random.chance(0.2).then(|| air(random));
+    let mut writer = Writer { random, flows: 1, groups, depth: 0, air };
     write::toml(&writer.section(&SCENARIO))
+}
+
+/// Any air.
+fn air(random: &mut Stream) -> Air {
+    let mut pick = |count: usize| (random.uniform() * count as f64) as usize;
+    let name = Standard::NAMES[pick(Standard::NAMES.len())];
+    Air { width_mhz: if name == "802.11ac" { [20, 40, 80][pick(3)] } else { 20 }, ..Air::plain(Standard::named(name)) }
 }
 
 /// The first of the texts that follow which is a valid scenario.
@@ -35,7 +44,12 @@ struct Writer<'a> {
     groups: Vec<String>,
     /// Algorithms around the one that is being written.
     depth: usize,
+    /// The air of the bottleneck, where it has one.
+    air: Option<Air>,
 }
+
+/// What a station is called.
+const STATION: &str = "station";
 
 impl Writer<'_> {
     fn below(&mut self, end: usize) -> usize {
@@ -62,7 +76,51 @@ impl Writer<'_> {
             }
         }
         self.respect_conditions(section, &mut entries);
+        self.respect_air(section, &mut entries);
         entries
+    }
+
+    /// Stations and the air that they share are there together, or neither is.
+    fn respect_air(&mut self, section: &'static Section, entries: &mut Entries) {
+        let Some(air) = self.air else {
+            return entries.retain(|(name, _)| *name != "station");
+        };
+        let put = |entries: &mut Entries, name: &'static str, written: Written| {
+            entries.retain(|(known, _)| *known != name);
+            entries.push((name, written));
+        };
+        match section.name {
+            "" => {
+                entries.retain(|(name, _)| !["access", "reverse", "hop"].contains(name));
+                if entries.iter().all(|(name, _)| *name != "station") {
+                    let one = self.section(&crate::format::STATION);
+                    entries.push(("station", Written::List(vec![Written::Section(one)])));
+                }
+                let stations = entries.iter_mut().filter(|(name, _)| *name == "station");
+                stations.for_each(|(_, written)| if let Written::List(list) = written { list.truncate(1) });
+            }
+            "bottleneck" => {
+                let medium = vec![
+                    ("kind", Written::Text("wifi".to_owned())),
+                    ("standard", Written::Text(air.standard.name().to_owned())),
+                    ("width", Written::Text(format!("{} MHz", air.width_mhz))),
+                    ("edca", Written::Boolean(self.random.chance(0.5))),
+                ];
+                put(entries, "medium", Written::Section(medium));
+                entries.retain(|(name, _)| !["rate", "trace", "framing", "noise", "protection", "policer", "shaper"].contains(name));
+            }
+            "station" => {
+                let rates = air.rates();
+                let fits = |rate: &&String| air.mode(rate, 1).is_some();
+                let rates: Vec<_> = rates.iter().filter(fits).collect();
+                let rate = rates[self.below(rates.len())].clone();
+                entries.retain(|(name, _)| !["name", "rate", "streams"].contains(name));
+                entries.push(("name", Written::Text(STATION.to_owned())));
+                entries.push(("rate", Written::Text(rate)));
+            }
+            "group" => put(entries, "station", Written::Text(STATION.to_owned())),
+            _ => {}
+        }
     }
 
     /// Removes what the kind of another key, or its absence, forbids.
@@ -167,7 +225,8 @@ impl Writer<'_> {
     }
 
     fn algorithm(&mut self, family: &'static Family) -> Written {
-        let words = family.words();
+        let mut words = family.words();
+        words.retain(|word| *word != "wifi");
         if self.random.chance(0.3) {
             return Written::Text(words[self.below(words.len())].to_owned());
         }
@@ -193,7 +252,7 @@ impl Writer<'_> {
     fn member(&mut self, family: &'static Family) -> &'static Descriptor {
         loop {
             let member = family.built_in[self.below(family.built_in.len())];
-            if self.depth < 2 || family.held(member).is_none() {
+            if member.name != "wifi" && (self.depth < 2 || family.held(member).is_none()) {
                 return member;
             }
         }

@@ -79,6 +79,9 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "short-transfers",
     "web-pages",
     "padding",
+    "wifi",
+    "wifi-anomaly",
+    "wifi-uploads",
 };
 
 /// One line for each file in `scenarios/traces/`.

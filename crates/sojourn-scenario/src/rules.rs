@@ -3,6 +3,7 @@
 mod access;
 mod groups;
 mod links;
+mod media;
 mod memory;
 mod size;
 mod traffic;
@@ -20,6 +21,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     counts(scenario, reporter);
     groups::check(scenario, reporter);
     traffic::check(scenario, reporter);
+    media::check(scenario, reporter);
     links::check(scenario, reporter);
     memory::check(scenario, reporter);
     size::check(scenario, reporter);

@@ -49,7 +49,11 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
         "required": required,
         "additionalProperties": false,
     });
-    let exclusive: Vec<_> = section.exclusive().iter().map(|key| json!({ "required": [key] })).collect();
+    let mut exclusive: Vec<_> = section.exclusive().iter().map(|key| json!({ "required": [key] })).collect();
+    if section.key("medium").is_some() {
+        let shared = has_kind(&[sojourn_media::wifi::DESCRIPTOR.name]);
+        exclusive.push(json!({ "properties": { "medium": shared }, "required": ["medium"] }));
+    }
     if !exclusive.is_empty() {
         schema["oneOf"] = json!(exclusive);
     }
@@ -79,15 +83,19 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
 /// That a key is required unless another has a certain kind.
 fn condition(key: &Key) -> Option<Value> {
     let Presence::RequiredUnless { key: other, kinds, .. } = key.presence else { return None };
-    let has_kind = json!({ "anyOf": [
-        { "enum": kinds },
-        { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] },
-    ] });
     Some(json!({
-        "if": { "properties": { other: has_kind }, "required": [other] },
+        "if": { "properties": { other: has_kind(kinds) }, "required": [other] },
         "then": { "properties": { key.name: false } },
         "else": { "required": [key.name] },
     }))
+}
+
+/// A word, or a table with it as its kind.
+fn has_kind(kinds: &[&str]) -> Value {
+    json!({ "anyOf": [
+        { "enum": kinds },
+        { "type": "object", "properties": { "kind": { "enum": kinds } }, "required": ["kind"] },
+    ] })
 }
 
 fn property(key: &'static Key, definitions: &mut Definitions) -> Value {

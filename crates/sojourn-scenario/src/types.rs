@@ -4,6 +4,7 @@ use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span};
+use sojourn_media::wifi::{self, Setup};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
 use sojourn_transport::Options;
@@ -30,6 +31,8 @@ pub struct Scenario {
     pub reverse: Option<Link>,
     /// More links, in the order of the file.
     pub hops: Vec<Hop>,
+    /// Stations, where the bottleneck's medium is shared.
+    pub stations: Vec<Station>,
     /// Groups of like flows.
     pub groups: Vec<Group>,
 }
@@ -39,6 +42,17 @@ impl Scenario {
     pub fn largest_packet_bytes(&self) -> u32 {
         self.groups.iter().map(Group::packet_bytes).max().unwrap_or(Trace::OPPORTUNITY_BYTES)
     }
+
+    /// The air that the bottleneck and the stations share, where they do.
+    pub fn air(&self) -> Option<Setup> {
+        let medium = self.bottleneck.medium.as_ref().filter(|params| is_shared(params))?;
+        Some(Setup::new(medium).expect("the scenario's parameters were checked"))
+    }
+}
+
+/// Whether `medium` is one that stations share.
+pub(crate) fn is_shared(medium: &Params) -> bool {
+    std::ptr::eq(medium.descriptor(), &wifi::DESCRIPTOR)
 }
 
 impl Link {
@@ -146,6 +160,8 @@ pub enum Capacity {
     Fixed(Rate),
     /// As recorded.
     Recorded(Arc<Trace>),
+    /// As the medium lets it; about so fast for 1500 bytes at a time where nobody else sends.
+    Shared(Rate),
 }
 
 /// A recorded link: the times at which up to 1500 bytes could be sent, over and over.
@@ -180,10 +196,10 @@ impl Trace {
 }
 
 impl Capacity {
-    /// The rate, or a recorded link's mean rate.
+    /// The rate, a recorded link's mean rate, or what a shared one has at best.
     pub fn mean_rate(&self) -> Rate {
         match self {
-            Capacity::Fixed(rate) => *rate,
+            Capacity::Fixed(rate) | Capacity::Shared(rate) => *rate,
             Capacity::Recorded(trace) => trace.mean_rate(),
         }
     }
@@ -217,6 +233,21 @@ pub struct Hop {
     /// On which side of the bottleneck (or of the reverse link) it lies.
     pub place: Place,
     /// The link.
+    pub link: Link,
+}
+
+/// A station of the access point.
+#[derive(Clone, Debug)]
+pub struct Station {
+    /// Its name in the record.
+    pub name: String,
+    /// The name of its rate.
+    pub rate: String,
+    /// Its spatial streams, where the rate does not say.
+    pub streams: u32,
+    /// What that makes of it in the air.
+    pub air: wifi::Station,
+    /// Its own link, towards the access point.
     pub link: Link,
 }
 
@@ -271,6 +302,8 @@ pub struct Group {
     pub stop: Option<Moments>,
     /// Which way data travels.
     pub direction: Direction,
+    /// Indices of the stations that its flows go to or come from, in turn; none without stations.
+    pub stations: Vec<usize>,
     /// Differentiated services code point of its data and acknowledgements.
     pub dscp: Dscp,
     /// How many hosts send its data, at most `flows`; one for each flow where absent.

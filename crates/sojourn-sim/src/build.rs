@@ -1,11 +1,12 @@
 //! Builds the world of a run from a scenario and a seed.
 
 use crate::agenda::Agenda;
+use crate::air::Air;
 use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
 use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
-use crate::link::{Link, Service};
+use crate::link::{Link, Service, Shared};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
@@ -17,13 +18,15 @@ use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
+use sojourn_media::Device;
+use sojourn_media::wifi::Wifi;
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{Clock, Ect, Options, Receiver, Sender, SenderCounts};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Segment, Sender, SenderCounts};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -34,7 +37,8 @@ pub fn named_links(scenario: &Scenario) -> Vec<(&str, Direction, &scenario::Link
     let main = std::iter::once(("bottleneck", Direction::Forward, &scenario.bottleneck));
     let reverse = scenario.reverse.iter().map(|link| ("reverse", Direction::Reverse, link));
     let hops = scenario.hops.iter().map(|hop| (hop.name.as_str(), hop.direction, &hop.link));
-    main.chain(reverse).chain(hops).collect()
+    let stations = scenario.stations.iter().map(|one| (one.name.as_str(), Direction::Reverse, &one.link));
+    main.chain(reverse).chain(hops).chain(stations).collect()
 }
 
 /// The transport options of `group`.
@@ -112,7 +116,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
             dialer: Dialer::new(group, &options(group), seed),
         })
         .collect();
-    let agenda = Agenda::new(World::slots(links.len(), lines.len()));
+    let air = air(scenario, seed).map(|wifi| Box::new(Air::new(wifi, links.len() - scenario.stations.len())));
+    let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
     assert!(
         flows.len() + links.len() < Agenda::MOST_OWNERS as usize,
@@ -131,9 +136,19 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         flows,
         groups,
         entrances,
+        air,
         recorder,
         measuring: false,
     }
+}
+
+/// The air of the bottleneck, where it has one.
+fn air(scenario: &Scenario, seed: u64) -> Option<Wifi<Segment>> {
+    let stream = |device: Device, name: &str| {
+        let device = device.checked_sub(1).map_or("bottleneck", |station| &scenario.stations[station].name);
+        Stream::new(seed, &format!("medium.{device}.{name}"))
+    };
+    Some(Wifi::new(scenario.air()?, scenario.stations.iter().map(|one| one.air).collect(), stream))
 }
 
 impl Builder<'_> {
@@ -152,16 +167,31 @@ impl Builder<'_> {
         }
     }
 
-    fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
+    /// The queue of a link; `part` tells those of a link with several apart.
+    fn queue(&self, name: &str, part: &str, spec: &scenario::Link) -> Queue<Segment> {
         let properties = spec.properties(self.scenario.largest_packet_bytes());
-        let mut queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue")))
+        let mut queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue{part}")))
             .expect("the scenario's parameters were checked");
         if let Queue::Custom(custom) = &mut queue {
             custom.belongs_to(format!("link {name}"));
         }
+        queue
+    }
+
+    /// What the link `name` has of the medium.
+    fn shared(&self, name: &str, spec: &scenario::Link) -> Option<Box<Shared>> {
+        let setup = self.scenario.air().filter(|_| matches!(spec.capacity, Capacity::Shared(_)))?;
+        let receivers = if self.links.is_empty() { self.scenario.stations.len() } else { 1 };
+        let others = (1..setup.queues(receivers)).map(|index| self.queue(name, &format!(".{index}"), spec));
+        Some(Box::new(Shared::new(others.collect())))
+    }
+
+    fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
+        let queue = self.queue(name, "", spec);
         let service = match &spec.capacity {
             Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
             Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
+            Capacity::Shared(_) => Service::Shared,
         };
         let mut link = Link::new(direction, queue, service);
         link.framing = spec.framing();
@@ -173,7 +203,9 @@ impl Builder<'_> {
             let wire = NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random);
             link.noise = wire.map(Box::new);
         }
-        link.is_main = self.links.len() <= usize::from(self.scenario.reverse.is_some());
+        let is_station = self.links.len() >= self.first_hop() + self.scenario.hops.len();
+        link.is_main = self.links.len() < self.first_hop() || is_station;
+        link.shared = self.shared(name, spec);
         link
     }
 
@@ -192,9 +224,16 @@ impl Builder<'_> {
         Some(self.lines.len() - 1)
     }
 
-    /// Links each direction's links in the order they are crossed; the first of each.
+    /// The first link beside the bottleneck and the return link.
+    fn first_hop(&self) -> usize {
+        1 + usize::from(self.scenario.reverse.is_some())
+    }
+
+    /// Links each direction's links in the order they are crossed; the first of each. Stations' links lie side by side, and
+    /// the first one stands for the one that a packet takes.
     fn chain_links(&mut self) -> [Option<usize>; 2] {
-        let first_hop = self.links.len() - self.scenario.hops.len();
+        let first_hop = self.first_hop();
+        let first_station = first_hop + self.scenario.hops.len();
         [Direction::Forward, Direction::Reverse].map(|direction| {
             let hops = |place| {
                 self.scenario
@@ -208,6 +247,10 @@ impl Builder<'_> {
             let chain: Vec<usize> = hops(Place::Before).chain(main).chain(hops(Place::After)).collect();
             for pair in chain.windows(2) {
                 self.links[pair[0]].next = Some(pair[1]);
+            }
+            if direction == Direction::Reverse && first_station < self.links.len() {
+                self.links[first_station..].iter_mut().for_each(|link| link.next = chain.first().copied());
+                return Some(first_station);
             }
             chain.first().copied()
         })
@@ -264,9 +307,10 @@ impl Builder<'_> {
                 index: place.index,
                 lead: place.lead,
                 direction: group.direction,
+                station: station(group, place.index) as u32,
                 lines,
                 access,
-                dies_past: dies_past(group),
+                dies_past: self.dies_past(group, place.index),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(options, &endpoints),
@@ -285,6 +329,16 @@ impl Builder<'_> {
                 armed: Time::NEVER,
             });
         }
+    }
+
+    /// The link past which datagrams of flow `index` of the group die, where they do not reach the receiver.
+    fn dies_past(&self, group: &Group, index: u32) -> Option<usize> {
+        let Traffic::Padding(padding) = &group.traffic else { return None };
+        (padding.reach == Reach::Bottleneck).then(|| match group.direction {
+            Direction::Forward => BOTTLENECK,
+            Direction::Reverse if group.stations.is_empty() => BOTTLENECK + 1,
+            Direction::Reverse => self.first_hop() + self.scenario.hops.len() + station(group, index),
+        })
     }
 
     /// Constant delays of the links that answers to the group's packets cross.
@@ -422,11 +476,9 @@ fn flow_key(group: &Group, &FlowPlace { index, number, .. }: &FlowPlace, endpoin
     }
 }
 
-/// The link past which datagrams of the group die, where they do not reach the receiver.
-fn dies_past(group: &Group) -> Option<usize> {
-    let Traffic::Padding(padding) = &group.traffic else { return None };
-    // The return link stands next to the bottleneck.
-    (padding.reach == Reach::Bottleneck).then_some(BOTTLENECK + usize::from(group.direction == Direction::Reverse))
+/// The station that flow `index` of a group goes to or comes from, in turn.
+fn station(group: &Group, index: u32) -> usize {
+    group.stations.get(index as usize % group.stations.len().max(1)).copied().unwrap_or(0)
 }
 
 /// What its data packets carry.

@@ -23,6 +23,8 @@ pub struct Flow {
     pub lead: usize,
     /// Which way its data travels.
     pub direction: Direction,
+    /// Its station on the medium, where there is one; the first for all others.
+    pub station: u32,
     /// The line behind the last link, for packets that travel forward and in reverse.
     pub lines: [usize; 2],
     /// Its own access link, where it has one.

@@ -9,6 +9,7 @@
 struct Readme;
 
 mod agenda;
+mod air;
 mod build;
 mod clock;
 mod flow;
@@ -32,8 +33,8 @@ mod world;
 pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::{
-    ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
-    VideoRecord, VoipRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
+    StationRecord, VideoRecord, VoipRecord,
 };
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};

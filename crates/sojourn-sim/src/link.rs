@@ -1,5 +1,9 @@
 //! A link with its queue.
 
+mod shared;
+
+pub use shared::Shared;
+
 use crate::Packet;
 use crate::flow::{Flow, is_data};
 use crate::grants::Grants;
@@ -22,6 +26,8 @@ pub enum Service {
     Fixed(Serializer),
     /// As recorded.
     Recorded(Opportunities),
+    /// When the medium takes packets from it.
+    Shared,
 }
 
 /// A link, the queue before it and the instruments at both.
@@ -66,6 +72,8 @@ pub struct Link {
     wire_free_at: Time,
     /// How far it may fall behind the present, where it may.
     pub lag: Option<Lag>,
+    /// What it has of a medium that serves it, where one does.
+    pub shared: Option<Box<Shared>>,
 }
 
 /// A link whose packets reach nobody for a while after they were sent may be served later than they are: when one arrives
@@ -168,12 +176,14 @@ impl Link {
             spoilt: false,
             wire_free_at: Time::ZERO,
             lag: None,
+            shared: None,
         }
     }
 
     /// Packets in the queue and on the wire.
     pub fn packets(&self) -> usize {
-        self.queue.packets() + usize::from(self.on_wire.is_some())
+        let others = self.shared.as_ref().map_or(0, |shared| shared.other_packets());
+        self.queue.packets() + others + usize::from(self.on_wire.is_some())
     }
 
     /// The packet on the wire.
@@ -253,8 +263,8 @@ impl Link {
         }
         let sojourn = now.since(packet.enqueued);
         self.meter.departed(sojourn);
-        if self.is_main && is_data(&packet.body) {
-            flows[packet.flow as usize].sojourn.record(sojourn);
+        if self.is_main {
+            note_sojourn(packet, sojourn, flows);
         }
         if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
             class.departed(sojourn);
@@ -267,6 +277,7 @@ impl Link {
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
             Service::Recorded(opportunities) => opportunities.transmit(self.wire_bytes, now),
+            Service::Shared => unreachable!("a medium takes packets itself"),
         };
         if let Some(noise) = &mut self.noise {
             self.wire_free_at = noise.end_of(now, self.wire_free_at);
@@ -307,18 +318,24 @@ impl Link {
         let at_random = self.loss.as_mut().is_some_and(|(probability, random)| random.chance(*probability));
         let lost = at_random || self.spoilt;
         if lost {
-            self.meter.totals.drops += 1;
-            if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
-                class.drops += 1;
-            }
-            flows[packet.flow as usize].counts.on_drop(packet);
+            self.lose(packet, flows);
         }
         lost
     }
 
+    /// `packet` is lost on its way over the link.
+    pub fn lose(&mut self, packet: &Packet, flows: &mut [Flow]) {
+        self.meter.totals.drops += 1;
+        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+            class.drops += 1;
+        }
+        flows[packet.flow as usize].counts.on_drop(packet);
+    }
+
     /// When the discipline's own clock wants to run.
     pub fn timer(&self) -> Option<Time> {
-        self.queue.timer()
+        let others = self.shared.iter().filter_map(|shared| shared.timer());
+        self.queue.timer().into_iter().chain(others).min()
     }
 
     /// Runs the discipline's own clock.
@@ -326,8 +343,16 @@ impl Link {
         self.meter.pass(now);
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now };
-        self.queue.on_timer(now, &mut sink);
-        self.meter.hold(self.queue.backlog());
+        match &mut self.shared {
+            None => {
+                self.queue.on_timer(now, &mut sink);
+                self.meter.hold(self.queue.backlog());
+            }
+            Some(shared) => {
+                shared.on_timer(&mut self.queue, now, &mut sink);
+                self.meter.hold(shared.backlog());
+            }
+        }
     }
 
     /// Brings the instruments up to `now`.
@@ -345,5 +370,16 @@ impl Link {
         let partial_bytes = self.partial_bytes(now);
         self.meter.begin(partial_bytes, now);
         self.classes.fill_with(ClassMeter::default);
+        if let Some(shared) = &mut self.shared {
+            shared.access.clear();
+        }
+    }
+}
+
+/// A packet has left the queue of a main link.
+#[inline]
+fn note_sojourn(packet: &Packet, sojourn: Span, flows: &mut [Flow]) {
+    if is_data(&packet.body) {
+        flows[packet.flow as usize].sojourn.record(sojourn);
     }
 }

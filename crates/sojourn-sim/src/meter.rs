@@ -125,6 +125,7 @@ impl Meter {
             drops: measured.drops,
             marks: measured.marks,
             classes: BTreeMap::new(),
+            access: None,
             drop_rate: (measured.arrivals > 0).then(|| measured.drops as f64 / measured.arrivals as f64),
         }
     }

@@ -3,6 +3,7 @@
 use crate::times::{Coarse, Times};
 use serde::Serialize;
 use sojourn_core::Span;
+use sojourn_media::wifi::Tally;
 use sojourn_traffic::{e_model, video, voip};
 use std::collections::BTreeMap;
 
@@ -27,6 +28,9 @@ pub struct Record {
     /// Further links by name, where there are any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub hops: BTreeMap<String, LinkRecord>,
+    /// Stations by name, where the bottleneck is an access point.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub stations: BTreeMap<String, StationRecord>,
     /// Groups by name.
     pub groups: BTreeMap<String, GroupRecord>,
     /// Flows, in the order of groups and indices.
@@ -59,6 +63,56 @@ pub struct LinkRecord {
     /// The queues inside, by the discipline's names for them, where there are any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, ClassRecord>,
+    /// How its packets got over the medium, where it shares one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessRecord>,
+}
+
+/// How the packets of a link got over a medium that others use as well.
+#[derive(Clone, Copy, Serialize, Debug)]
+pub struct AccessRecord {
+    /// Exchanges that it began.
+    pub exchanges: u64,
+    /// Those that met another one.
+    pub collisions: u64,
+    /// Packets in an exchange, on average.
+    pub aggregate: Option<f64>,
+    /// Packets that had to be sent again, each time counted.
+    pub retries: u64,
+    /// Packets given up after the last try; they count as drops too.
+    pub given_up: u64,
+    /// From the queue to the other side: the driver's buffer, access and air time, and waiting for earlier packets.
+    pub ms: QueueMs,
+}
+
+impl AccessRecord {
+    /// Of `tally`, where packets took `access`.
+    pub fn new(tally: Tally, access: &Coarse) -> AccessRecord {
+        AccessRecord {
+            exchanges: tally.exchanges,
+            collisions: tally.collisions,
+            aggregate: (tally.exchanges > 0).then(|| tally.frames as f64 / tally.exchanges as f64),
+            retries: tally.retries,
+            given_up: tally.given_up,
+            ms: QueueMs::of(access),
+        }
+    }
+}
+
+/// What was measured of a station.
+#[derive(Clone, Serialize, Debug)]
+pub struct StationRecord {
+    /// Its own queue, towards the access point.
+    #[serde(flatten)]
+    pub uplink: LinkRecord,
+    /// Delivered payload of the flows to it in Mbit/s.
+    pub goodput_down_mbps: f64,
+    /// Delivered payload of the flows from it in Mbit/s.
+    pub goodput_up_mbps: f64,
+    /// The part of the time that the air was used for sending to it, 0 to 1; answers and collisions included.
+    pub air_down: f64,
+    /// The part of the time that it used the air for sending, 0 to 1; answers and collisions included.
+    pub air_up: f64,
 }
 
 /// What was measured of a queue inside a discipline.

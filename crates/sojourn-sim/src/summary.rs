@@ -1,29 +1,30 @@
 //! What a run has measured, as its record.
 
-use crate::build::named_links;
+use crate::build::{BOTTLENECK, named_links};
 use crate::flow::{Endpoints, Flow, by_flow};
-use crate::link::Link;
 use crate::opportunities::Opportunities;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, VideoRecord, VoipRecord,
-    jain,
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
+    VoipRecord, jain,
 };
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use sojourn_traffic::voip;
+use std::collections::BTreeMap;
 
 /// The record of the run of `scenario` with seed `seed` that has left `world`, and took `wall_s`.
 pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Record {
     let measured = scenario.duration - scenario.warmup;
     let mut links = named_links(scenario)
         .into_iter()
-        .zip(&world.links)
-        .map(|((name, _, spec), link)| (name.to_owned(), link_record(&spec.capacity, link, scenario, world.now)));
+        .enumerate()
+        .map(|(index, (name, _, spec))| (name.to_owned(), link_record(&spec.capacity, index, scenario, world)));
     let (_, bottleneck) = links.next().expect("there is a bottleneck");
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
-    let hops = links.collect();
+    let hops = links.by_ref().take(scenario.hops.len()).collect();
+    let stations = stations(scenario, world, links, measured);
     let flows: Vec<FlowRecord> =
         by_flow(&world.flows).map(|connections| flow_record(scenario, connections, measured)).collect();
     Record {
@@ -34,6 +35,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
         bottleneck,
         reverse,
         hops,
+        stations,
         groups: (0..scenario.groups.len())
             .map(|index| (scenario.groups[index].name.clone(), group_record(scenario, world, index)))
             .collect(),
@@ -43,14 +45,48 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     }
 }
 
-fn link_record(capacity: &Capacity, link: &Link, scenario: &Scenario, now: Time) -> LinkRecord {
-    link.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, now), now)
+fn link_record(capacity: &Capacity, index: usize, scenario: &Scenario, world: &World) -> LinkRecord {
+    let link = &world.links[index];
+    let record = link.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, world.now), world.now);
+    let (Some(air), Some(shared)) = (&world.air, &link.shared) else { return record };
+    let measured = scenario.duration - scenario.warmup;
+    LinkRecord {
+        utilization: (index == BOTTLENECK).then(|| air.utilization(measured)),
+        access: Some(air.access(index, shared)),
+        ..record
+    }
+}
+
+/// The records of all stations, whose own links are `links`.
+fn stations(
+    scenario: &Scenario,
+    world: &World,
+    links: impl Iterator<Item = (String, LinkRecord)>,
+    measured: Span,
+) -> BTreeMap<String, StationRecord> {
+    let Some(air) = &world.air else { return BTreeMap::new() };
+    let record = |(index, (name, uplink)): (usize, (String, LinkRecord))| {
+        let goodput = |direction| {
+            let own = world.flows.iter().filter(|flow| flow.direction == direction && flow.station as usize == index);
+            mbps(own.map(delivered).sum(), measured)
+        };
+        let (air_down, air_up) = air.shares(index, measured);
+        let station = StationRecord {
+            uplink,
+            goodput_down_mbps: goodput(Direction::Forward),
+            goodput_up_mbps: goodput(Direction::Reverse),
+            air_down,
+            air_up,
+        };
+        (name, station)
+    };
+    links.enumerate().map(record).collect()
 }
 
 /// Bytes that a link of `capacity` can send from `from` to `to`.
 pub fn capacity_bytes(capacity: &Capacity, from: Time, to: Time) -> f64 {
     match capacity {
-        Capacity::Fixed(rate) => rate.bytes_in(to.since(from)),
+        Capacity::Fixed(rate) | Capacity::Shared(rate) => rate.bytes_in(to.since(from)),
         Capacity::Recorded(trace) => Opportunities::capacity_bytes(trace, from, to),
     }
 }

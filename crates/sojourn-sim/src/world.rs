@@ -2,6 +2,7 @@
 
 use crate::Packet;
 use crate::agenda::Agenda;
+use crate::air::Air;
 use crate::build::Dialer;
 use crate::flow::{Endpoints, FIRST_PORT, Flow, Request};
 use crate::line::{LineEnd, Lines};
@@ -33,13 +34,15 @@ pub struct World {
     pub groups: Vec<GroupMeter>,
     /// The first link of each direction, where there is one.
     pub entrances: [Option<usize>; 2],
+    /// The medium that the bottleneck shares with stations, where it does.
+    pub air: Option<Box<Air>>,
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
     /// Rows of packets at both ends, where they are wanted.
     pub ends: Option<PacketLog>,
     /// A row for each transfer, where they are wanted.
     pub transfers: Option<Vec<TransferRow>>,
-    /// Pending events: a slot for each link and each line; timers of flows, then of disciplines.
+    /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines.
     pub agenda: Agenda,
     /// Whether the warm-up is over.
     pub measuring: bool,
@@ -104,9 +107,14 @@ impl World {
         self.links.len() + line
     }
 
-    /// Slots that `links` links and `lines` lines need.
-    pub fn slots(links: usize, lines: usize) -> usize {
-        links + lines
+    /// Slots that `links` links, `lines` lines and the air, where there is any, need.
+    pub fn slots(links: usize, lines: usize, has_air: bool) -> usize {
+        links + lines + usize::from(has_air)
+    }
+
+    /// Slot of the air, where there is any.
+    pub fn air_slot(&self) -> usize {
+        self.line_slot(self.lines.len())
     }
 
     /// Sets the first timer of every flow and discipline.
@@ -144,6 +152,8 @@ impl World {
             self.on_link(slot);
         } else if slot - links < self.lines.len() {
             self.on_exit(slot - links);
+        } else if self.air.is_some() && slot == self.air_slot() {
+            self.on_air();
         } else {
             let owner = self.agenda.begin_timer() as usize;
             match owner.checked_sub(self.flows.len()) {
@@ -189,6 +199,9 @@ impl World {
     #[inline]
     fn serve(&mut self, index: usize, at: Time) {
         let link = &mut self.links[index];
+        if link.shared.is_some() {
+            return self.serve_shared(index, at);
+        }
         let next = link.serve(&mut self.flows, at);
         let wanted = link.lag.as_mut().map_or(Some(next), |lag| lag.set(next));
         if let Some(time) = wanted {
@@ -226,6 +239,9 @@ impl World {
     /// A packet arrives at a link.
     #[inline]
     fn arrive(&mut self, index: usize, packet: Packet, at: Time) {
+        if self.links[index].shared.is_some() {
+            return self.arrive_shared(index, packet, at);
+        }
         self.catch_up(index, at);
         self.links[index].arrive(packet, &mut self.flows, at);
         if self.links[index].on_wire().is_none() {
@@ -236,7 +252,7 @@ impl World {
 
     /// A packet has been sent by a link: loss, the link's own delay, and on.
     #[inline]
-    fn leave_link(&mut self, index: usize, packet: Packet, at: Time) {
+    pub fn leave_link(&mut self, index: usize, packet: Packet, at: Time) {
         if self.links[index].loses(&packet, &mut self.flows) {
             return;
         }
@@ -675,6 +691,9 @@ impl World {
         for link in &mut self.links {
             link.begin_measuring(self.now);
         }
+        if let Some(air) = &mut self.air {
+            air.begin_measuring();
+        }
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
@@ -708,7 +727,8 @@ impl World {
             in_flight += here.unwrap_or_else(|| panic!("flow {index} got more packets than it sent: {counts:?}"));
         }
         let in_links: usize = self.links.iter().map(Link::packets).sum();
-        assert_eq!(in_flight, (in_links + self.lines.packets()) as u64, "packets in the network at {:?}", self.now);
+        let in_air = self.air.as_ref().map_or(0, |air| air.packets());
+        assert_eq!(in_flight, (in_links + in_air + self.lines.packets()) as u64, "packets in the network at {:?}", self.now);
     }
 }
 

@@ -5,14 +5,14 @@ A name is the path of a number in the run record, joined by underscores: `bottle
 """
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 FRACTION = "0 to 1"
 """The unit of shares, rates and indices, which people read in percent or as they are."""
 COUNT = ""
-BOTTLENECK, REVERSE, HOPS = "bottleneck", "reverse", "hops"
+BOTTLENECK, REVERSE, HOPS, STATIONS = "bottleneck", "reverse", "hops", "stations"
 JAIN_ALL = "jain_all"
 
 
@@ -69,6 +69,20 @@ LINK = (
 )
 """Of a link; in the table `runs` with the link's name in front."""
 
+AIR = (
+    Metric("access_exchanges", COUNT, "exchanges that were begun on the medium"),
+    Metric("access_collisions", COUNT, "exchanges that met another one"),
+    Metric("access_aggregate", "packets", "packets in an exchange, on average"),
+    Metric("access_retries", "packets", "packets that had to be sent again, each time counted"),
+    Metric("access_given_up", "packets", "packets given up after the last try"),
+    *_spread("access_ms", "from the queue to the other side of the medium", *_SOJOURN),
+    Metric("goodput_down_mbps", "Mbit/s", "delivered payload of the flows to a station"),
+    Metric("goodput_up_mbps", "Mbit/s", "delivered payload of the flows from a station"),
+    _share("air_down", "time in which the medium carried what was sent to a station"),
+    _share("air_up", "time in which the medium carried what a station sent"),
+)
+"""Of a link on a medium that stations share, beside those of every link; the last four of stations only."""
+
 COMPLETION = _spread("fct_ms", "completion time of a transfer", *_COMPLETION)
 
 GROUP = (
@@ -104,7 +118,7 @@ GROUP = (
 RUN = (Metric(JAIN_ALL, FRACTION, "Jain's fairness index of the goodputs of all flows"),)
 """Of a whole run."""
 
-_BY_NAME = {metric.name: metric for metric in (*GROUP, *LINK, *RUN)}
+_BY_NAME = {metric.name: metric for metric in (*GROUP, *LINK, *AIR, *RUN)}
 
 
 def find(column: str) -> Metric | None:
@@ -120,8 +134,8 @@ def find(column: str) -> Metric | None:
 def _find(column: str) -> Metric | None:
     if column in _BY_NAME:
         return _BY_NAME[column]
-    if column.startswith((f"{BOTTLENECK}_", f"{REVERSE}_", f"{HOPS}_")):
-        ends = (metric for metric in LINK if column.endswith(f"_{metric.name}"))
+    if column.startswith((f"{BOTTLENECK}_", f"{REVERSE}_", f"{HOPS}_", f"{STATIONS}_")):
+        ends = (metric for metric in (*LINK, *AIR) if column.endswith(f"_{metric.name}"))
         return max(ends, key=lambda metric: len(metric.name), default=None)
     metric, dot, _group = column.partition(".")
     return _BY_NAME.get(metric) if dot else None
@@ -136,8 +150,18 @@ def links(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name in (BOTTLENECK, REVERSE):
         if record.get(name) is not None:
             yield name, record[name]
-    for name, hop in (record.get(HOPS) or {}).items():
-        yield f"{HOPS}_{name}", hop
+    for kind in (HOPS, STATIONS):
+        for name, link in (record.get(kind) or {}).items():
+            yield f"{kind}_{name}", link
+
+
+def of_links(links: Iterable[str]) -> tuple[Metric, ...]:
+    """Return the metrics of links with these names: more where stations share a medium.
+
+    >>> len(of_links(["bottleneck"])) == len(LINK), len(of_links(["bottleneck", "stations_near"])) > len(LINK)
+    (True, True)
+    """
+    return (*LINK, *AIR) if any(link.startswith(f"{STATIONS}_") for link in links) else LINK
 
 
 def values(record: Mapping[str, Any]) -> dict[str, float | None]:

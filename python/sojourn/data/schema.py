@@ -136,11 +136,12 @@ class Schema:
     def _columns(self, name: str) -> tuple[list[str], list[tuple[str, metrics.Metric]]]:
         """Return the columns of text, and those of metrics, of a table."""
         if name == RUNS:
-            of_links = [(f"{link}_{metric.name}", metric) for link in self.links for metric in metrics.LINK]
+            measured = metrics.of_links(self.links)
+            of_links = [(f"{link}_{metric.name}", metric) for link in self.links for metric in measured]
             return [ERROR], [*of_links, *_named(metrics.RUN)]
         own = {
             GROUPS: ([GROUP], metrics.GROUP),
-            LINKS: ([LINK], metrics.LINK),
+            LINKS: ([LINK], metrics.of_links(self.links)),
             CLASSES: ([LINK, CLASS], metrics.CLASS),
             SIZES: ([GROUP, SIZE], metrics.COMPLETION),
         }

@@ -178,14 +178,14 @@ def run(
 def model(scenario: Record) -> Model:
     """Return the model of a resolved scenario; raises InputError."""
     link = scenario.bottleneck
+    for key in ("framing", "medium", "jitter", "loss", "noise", "protection", "policer", "shaper"):
+        if link.get(key):
+            raise _refused(f"bottleneck.{key}", link[key], "a link without it")
     if "rate" not in link:
         raise _refused("bottleneck.trace", link["trace"], "a constant rate")
     for key in ("reverse", "hop"):
         if key in scenario:
             raise _refused(key, "a further link", "the bottleneck alone")
-    for key in ("framing", "medium", "jitter", "loss", "noise", "protection", "policer", "shaper"):
-        if link.get(key):
-            raise _refused(f"bottleneck.{key}", link[key], "a link without it")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}
     if len(packet_bytes) > 1:
         raise _refused("transport", f"packets of {sorted(packet_bytes)} bytes", "packets of one size")

@@ -562,7 +562,9 @@ def _links(scenario: _native.Scenario) -> list[str]:
     """Return the names that the metrics of a scenario's links have in front."""
     tables = json.loads(scenario.to_json())
     returning = [metrics.REVERSE] if "reverse" in tables else []
-    return [metrics.BOTTLENECK, *returning, *(f"{metrics.HOPS}_{hop['name']}" for hop in tables.get("hop", []))]
+    others = ((metrics.HOPS, "hop"), (metrics.STATIONS, "station"))
+    named = [f"{kind}_{link['name']}" for kind, key in others for link in tables.get(key, [])]
+    return [metrics.BOTTLENECK, *returning, *named]
 
 
 def _files(scenario: _native.Scenario) -> list[str]:

@@ -94,6 +94,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Integer(7),
             description: "how often a packet is sent before it is given up",
         },
+        Parameter {
+            name: "nominal",
+            kind: Kind::OrAuto(&Kind::Rate),
+            default: Value::Auto,
+            description: "what disciplines take for the rate, and limits in time are reckoned with; auto: what the station, for the access point the first one, gets with packets of 1500 bytes where nobody else sends",
+        },
     ],
     presets: &[
         Preset {

@@ -137,7 +137,22 @@ impl Station {
     }
 }
 
+impl Scheduler {
+    /// How many queues a device that sends to so many receivers has in each category.
+    pub(super) fn queues(self, receivers: usize) -> usize {
+        match self {
+            Scheduler::Fifo { .. } => 1,
+            Scheduler::Airtime => receivers,
+        }
+    }
+}
+
 impl Setup {
+    /// How many queues a device that sends to so many receivers has: in each category one for all, or one for each.
+    pub fn queues(&self, receivers: usize) -> usize {
+        self.scheduler.queues(receivers) * self.categories().len()
+    }
+
     /// What frames and exchanges are made of.
     pub(super) fn limits(&self) -> Limits {
         let aggregates = self.air.standard.aggregates();

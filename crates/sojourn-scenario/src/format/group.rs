@@ -77,6 +77,13 @@ pub(super) static GROUP: Section = Section {
             example: "reverse",
         },
         Key {
+            name: "station",
+            form: Form::OneOrMore(&Form::Text),
+            presence: Presence::Optional("there are no stations; required where there are some"),
+            description: "the station that its flows go to or come from; a list, or a name of several, is dealt out to the flows",
+            example: "near",
+        },
+        Key {
             name: "dscp",
             form: Form::Dscp,
             presence: Presence::Default("default"),

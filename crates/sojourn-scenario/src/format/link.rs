@@ -3,7 +3,9 @@
 use super::{
     DIRECTION, FRAMINGS, Form, Key, MEDIA, NOISES, PATH_DELAY, PROTECTIONS, Presence, QUEUES, Section, Select,
 };
+use crate::node::Table;
 use sojourn_core::registry::Kind;
+use sojourn_media::wifi;
 
 pub(crate) static BOTTLENECK: Section = Section {
     name: "bottleneck",
@@ -52,8 +54,9 @@ static LINK: Section = Section {
         Key {
             name: "medium",
             form: Form::Algorithm(&MEDIA),
-            presence: beside_rate("the wire is the link's own, as with `dedicated`"),
-            description: "how the link comes to send: a kind, or a table with `kind`, `preset` and parameters",
+            presence: Presence::Optional("the wire is the link's own, as with `dedicated`"),
+            description: "how the link comes to send: a kind, or a table with `kind`, `preset` and parameters; beside `wifi` there \
+                          is neither `rate` nor `trace`, and the others go with `rate` only",
             example: "docsis",
         },
         Key {
@@ -153,6 +156,13 @@ const BUCKET_BURST: Key = Key {
     description: "how many bytes of tokens it holds, and so what may pass at once",
     example: "50 kB",
 };
+
+/// Whether the table of a link gives it a medium that stations share, so that it has no rate of its own.
+pub(crate) fn is_shared(link: &Table) -> bool {
+    let Some(medium) = link.get("medium") else { return false };
+    let word = medium.as_text().or_else(|| medium.as_table()?.get("kind")?.as_text());
+    word == Some(wifi::DESCRIPTOR.name)
+}
 
 const fn beside_rate(meaning: &'static str) -> Presence {
     Presence::OptionalBeside { key: "rate", meaning, reason: "a recorded link holds already what its wire did" }

@@ -3,8 +3,9 @@
 use super::groups::parameter_error;
 use crate::access::{Medium, Noise, Protection};
 use crate::check::join;
-use crate::diagnostic::Reporter;
+use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields};
+use crate::types::is_shared;
 use sojourn_core::Span;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_queue::framing::{Cells, Framing};
@@ -16,6 +17,13 @@ pub(super) fn check(link: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let medium = link.chosen("medium").filter(|chosen| Medium::new(&chosen.params).is_some());
     if let Some(chosen) = medium {
         other_wire(link, path, chosen, reporter);
+    }
+    if link.slot("rate").is_none()
+        && let Some(chosen) = link.chosen("medium").filter(|chosen| !is_shared(&chosen.params))
+    {
+        let found = Fault::new(format!("\"{}\" without a rate", chosen.params.descriptor().name));
+        let allowed = "no medium: a recorded link holds already what its wire did";
+        reporter.error(link.origin_of("medium"), &join(path, "medium"), found, allowed);
     }
 }
 

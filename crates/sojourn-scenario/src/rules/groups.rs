@@ -6,6 +6,7 @@ use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::format::UNRESPONSIVE;
 use crate::node::Origin;
+use crate::stations::has_air;
 use crate::write;
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -58,7 +59,9 @@ fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
     let direction = group.choice("direction");
     let main = if direction == Some("reverse") { "reverse" } else { "bottleneck" };
     let hops = scenario.tables("hop").iter().filter(|hop| hop.choice("direction") == direction);
-    let mut queues = scenario.table(main).into_iter().chain(hops).filter_map(|link| link.chosen("queue"));
+    let stations = scenario.tables("station").iter().filter(|_| direction == Some("reverse"));
+    let links = scenario.table(main).into_iter().chain(hops).chain(stations);
+    let mut queues = links.filter_map(|link| link.chosen("queue"));
     queues.any(|queue| Queue::<()>::marks(&queue.params))
 }
 
@@ -125,7 +128,7 @@ fn times(duration: Option<Span>, group: &Fields, path: &str, reporter: &mut Repo
 }
 
 fn direction(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    if group.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() {
+    if group.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() && !has_air(scenario) {
         let found = Fault::new("\"reverse\" without a section [reverse]");
         let allowed = "forward, or reverse with a [reverse] link that limits it";
         reporter.error(group.origin_of("direction"), &join(path, "direction"), found, allowed);

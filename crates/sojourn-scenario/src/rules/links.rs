@@ -9,8 +9,9 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;
+use crate::stations::{has_air, nominal};
 use crate::value::FASTEST;
-use sojourn_core::Stream;
+use sojourn_core::{Span, Stream};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
@@ -23,17 +24,23 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let packet_bytes = packet_bytes(scenario);
     for key in ["bottleneck", "reverse"] {
         if let Some(link) = scenario.table(key) {
-            self::link(link, key, packet_bytes, reporter);
+            self::link(link, key, scenario, packet_bytes, reporter);
         }
     }
     for (index, hop) in scenario.tables("hop").iter().enumerate() {
         let path = element_path("hop", index, hop);
-        link(hop, &path, packet_bytes, reporter);
-        if hop.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() {
+        link(hop, &path, scenario, packet_bytes, reporter);
+        if hop.choice("direction") == Some("reverse") && scenario.slot("reverse").is_none() && !has_air(scenario) {
             let found = Fault::new("\"reverse\" without a section [reverse]");
             let allowed = "forward, or reverse with a [reverse] link that it lies beside";
             reporter.error(hop.origin_of("direction"), &join(&path, "direction"), found, allowed);
         }
+    }
+    for (index, station) in scenario.tables("station").iter().enumerate() {
+        let Some((rate, chosen)) = nominal(station, scenario).zip(station.chosen("queue")) else { continue };
+        let path = join(&element_path("station", index, station), "queue");
+        let properties = LinkProperties { rate, delay: Span::ZERO, packet_bytes };
+        queue(chosen, station.origin_of("queue"), &path, &properties, reporter);
     }
 }
 
@@ -51,8 +58,8 @@ fn group_packet_bytes(group: &Fields) -> Option<u32> {
     Some(options.payload_bytes + options.header_bytes)
 }
 
-fn link(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter<'_>) {
-    let Some(rate) = mean_rate(link) else { return };
+fn link(link: &Fields, path: &str, scenario: &Fields, packet_bytes: u32, reporter: &mut Reporter<'_>) {
+    let Some(rate) = mean_rate(link, scenario) else { return };
     if rate.bits_per_second() > FASTEST {
         let found = Fault::new(format!("a recorded link of {rate}"));
         reporter.error(link.origin_of("trace"), &join(path, "trace"), found, "at most 1 Tbit/s on average");

@@ -7,6 +7,7 @@ use crate::build::mean_rate;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
+use crate::stations::nominal;
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
@@ -19,11 +20,16 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let full = f64::from(packet_bytes(scenario));
     for key in ["bottleneck", "reverse"] {
         if let Some(link) = scenario.table(key) {
-            self::link(link, key, full, reporter);
+            self::link(link, key, scenario, full, reporter);
         }
     }
     for (index, hop) in scenario.tables("hop").iter().enumerate() {
-        link(hop, &element_path("hop", index, hop), full, reporter);
+        link(hop, &element_path("hop", index, hop), scenario, full, reporter);
+    }
+    for (index, station) in scenario.tables("station").iter().enumerate() {
+        let Some((rate, chosen)) = nominal(station, scenario).zip(station.chosen("queue")) else { continue };
+        let path = join(&element_path("station", index, station), "queue");
+        queue(&Held { chosen, origin: station.origin_of("queue"), path }, rate, full, reporter);
     }
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = element_path("group", index, group);
@@ -32,8 +38,8 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     }
 }
 
-fn link(link: &Fields, path: &str, full: f64, reporter: &mut Reporter<'_>) {
-    let Some(rate) = mean_rate(link) else { return };
+fn link(link: &Fields, path: &str, scenario: &Fields, full: f64, reporter: &mut Reporter<'_>) {
+    let Some(rate) = mean_rate(link, scenario) else { return };
     let delay = link.span("delay").unwrap_or(Span::ZERO);
     let travelling = rate.bytes_in(delay) / full;
     if travelling > MOST_PACKETS {

@@ -34,7 +34,7 @@ fn packets(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
     let mains = ["bottleneck", "reverse"].into_iter().filter_map(|key| scenario.table(key));
     let links: f64 = mains
         .chain(scenario.tables("hop"))
-        .filter_map(mean_rate)
+        .filter_map(|link| mean_rate(link, scenario))
         .map(|rate| rate.bytes_in(duration) / SHORT_PACKET_BYTES)
         .sum();
     let constant: f64 = scenario.tables("group").iter().filter_map(|group| constant_packets(group, duration)).sum();
@@ -48,7 +48,8 @@ fn packets(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
 
 fn flow_seconds(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
     let flows: u64 = scenario.tables("group").iter().filter_map(|group| group.integer("flows")).sum();
-    let parts = flows as f64 + scenario.tables("hop").len() as f64 + 2.0;
+    let stations: u64 = scenario.tables("station").iter().filter_map(|station| station.integer("count")).sum();
+    let parts = flows as f64 + scenario.tables("hop").len() as f64 + stations as f64 + 2.0;
     if parts * duration.as_secs_f64() > MOST_FLOW_SECONDS {
         let longest = Span::from_secs_f64((MOST_FLOW_SECONDS / parts).floor());
         let found = Fault::new(format!("\"{duration}\" for {flows} flows"));

@@ -16,4 +16,5 @@ mod random;
 mod session;
 mod traffic;
 mod web;
+mod wifi;
 mod worked;

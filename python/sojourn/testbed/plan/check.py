@@ -122,14 +122,14 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
 
 
 def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFacts, Expressed] | list[Refusal]:
-    if "rate" not in link:
-        return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
     for part in ("framing", "medium", "noise", "protection"):
         if part in link:
             found = link[part].get("kind", "a framing")
             return [
                 Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")
             ]
+    if "rate" not in link:
+        return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
     facts = LinkFacts(_rate(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):

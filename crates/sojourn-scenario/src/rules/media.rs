@@ -1,0 +1,168 @@
+//! Rules of a medium that stations share, and of its stations.
+
+use super::element_path;
+use super::groups::parameter_error;
+use crate::check::join;
+use crate::diagnostic::{Fault, Reporter, nearest, quote};
+use crate::fields::Fields;
+use crate::stations::{air, has_air, mode, named, names, rate_name};
+use crate::types::is_shared;
+use sojourn_media::wifi::{MOST_STATIONS, MOST_STREAMS, Setup};
+use std::collections::HashSet;
+
+/// Checks the medium, the stations, and which groups name them.
+pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    elsewhere(scenario, reporter);
+    if !has_air(scenario) {
+        return without_air(scenario, reporter);
+    }
+    around(scenario, reporter);
+    parameters(scenario, reporter);
+    stations(scenario, reporter);
+    groups(scenario, reporter);
+}
+
+/// Only the bottleneck can be an access point.
+fn elsewhere(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let hops = scenario.tables("hop").iter().enumerate();
+    let others = scenario.table("reverse").map(|link| (link, "reverse".to_owned())).into_iter();
+    for (link, path) in others.chain(hops.map(|(index, hop)| (hop, element_path("hop", index, hop)))) {
+        if link.chosen("medium").is_some_and(|medium| is_shared(&medium.params)) {
+            let found = Fault::new(format!("a shared medium in {path}"));
+            let allowed = "the medium of [bottleneck], which carries both directions";
+            reporter.error(link.origin_of("medium"), &join(&path, "medium"), found, allowed);
+        }
+    }
+}
+
+/// Stations need air.
+fn without_air(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    const NEEDS: &str = "no stations, or a [bottleneck] with medium = \"wifi\" and no rate";
+    if scenario.slot("station").is_some() {
+        let found = Fault::new("stations without a medium that they share");
+        reporter.error(scenario.origin_of("station"), "station", found, NEEDS);
+    }
+    for (index, group) in scenario.tables("group").iter().enumerate().filter(|(_, group)| group.slot("station").is_some()) {
+        let path = join(&element_path("group", index, group), "station");
+        let names: Vec<_> = named(group).map(quote).collect();
+        let found = Fault::new(format!("{} without a medium that stations share", names.join(", ")));
+        reporter.error(group.origin_of("station"), &path, found, NEEDS);
+    }
+}
+
+/// The other links are wired, and lie on the wire's side of the access point.
+fn around(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    if scenario.slot("reverse").is_some() {
+        let found = Fault::new("a return link beside a medium that stations share");
+        reporter.error(scenario.origin_of("reverse"), "reverse", found, "no [reverse]: the medium carries both directions");
+    }
+    for (key, why) in [
+        ("framing", "the standard says what frames and preambles take"),
+        ("policer", "it would stand on a wire, a [[hop]]"),
+        ("shaper", "it would stand on a wire, a [[hop]]"),
+    ] {
+        let Some(link) = scenario.table("bottleneck").filter(|link| link.slot(key).is_some()) else { continue };
+        let found = Fault::new(format!("{key} beside a medium that stations share"));
+        reporter.error(link.origin_of(key), &join("bottleneck", key), found, format!("no {key}: {why}"));
+    }
+    for (index, hop) in scenario.tables("hop").iter().enumerate() {
+        let forward = hop.choice("direction") != Some("reverse");
+        let Some(at) = hop.choice("at").filter(|&at| (at == "before") != forward) else { continue };
+        let path = join(&element_path("hop", index, hop), "at");
+        let found = Fault::new(format!("\"{at}\", between the medium and its stations"));
+        let allowed = if forward { "before: on the wire's side" } else { "after: on the wire's side" };
+        reporter.error(hop.origin_of("at"), &path, found, allowed);
+    }
+}
+
+fn parameters(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let Some(link) = scenario.table("bottleneck") else { return };
+    let Some(chosen) = link.chosen("medium") else { return };
+    if let Err(error) = Setup::new(&chosen.params) {
+        parameter_error(reporter, chosen, link.origin_of("medium"), "bottleneck.medium", &error);
+    }
+    if chosen.params.choice("scheduler") != "fifo" && chosen.origin("driver").is_some() {
+        let origin = chosen.origin("driver").unwrap_or_else(|| link.origin_of("medium"));
+        let advice = "it has no effect: with the scheduler airtime no driver buffers packets";
+        reporter.warning(origin, "bottleneck.medium.driver", chosen.params.get("driver").to_string(), advice);
+    }
+}
+
+fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let tables = scenario.tables("station");
+    if tables.is_empty() {
+        let origin = scenario.table("bottleneck").map_or(scenario.origin, |link| link.origin_of("medium"));
+        let found = Fault::new("no stations to share the medium with");
+        reporter.error(origin, "station", found, "at least one [[station]] with a name and a rate");
+    }
+    let mut seen: HashSet<String> = scenario.tables("hop").iter().filter_map(|hop| hop.text("name")).map(str::to_owned).collect();
+    let mut all = 0;
+    for (index, station) in tables.iter().enumerate() {
+        let path = element_path("station", index, station);
+        rate(scenario, station, &path, reporter);
+        for name in names(station) {
+            all += 1;
+            if seen.contains(&name) {
+                let found = Fault::new(format!("{} a second time", quote(&name)));
+                reporter.error(station.origin_of("name"), &join(&path, "name"), found, "a name of its own for each station and hop");
+            }
+            seen.insert(name);
+        }
+    }
+    if all > MOST_STATIONS {
+        let found = Fault::new(format!("{all} stations"));
+        reporter.error(scenario.origin_of("station"), "station", found, format!("at most {MOST_STATIONS}"));
+    }
+}
+
+/// A rate must be one of the standard's.
+fn rate(scenario: &Fields, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let (Some(air), Some(name)) = (air(scenario), rate_name(station)) else { return };
+    if mode(station, &air).is_some() {
+        return;
+    }
+    let rates = air.air.rates();
+    let standard = air.air.standard.name();
+    let path = join(path, "rate");
+    let allowed = if rates.contains(&name) {
+        let streams = |count: &u32| air.air.mode(&name, *count).is_some();
+        let possible: Vec<_> = (1..=MOST_STREAMS).filter(streams).map(|count| count.to_string()).collect();
+        let with = if possible.is_empty() { "another rate".to_owned() } else { format!("streams = {}", possible.join(" or ")) };
+        format!("{with}: {standard} leaves this combination out at {} MHz", air.air.width_mhz)
+    } else {
+        format!("a rate of {standard}: {}", rates.join(", "))
+    };
+    let fault = Fault::near(quote(&name), nearest(&name, rates.iter().map(String::as_str)));
+    reporter.error(station.origin_of("rate"), &path, fault, allowed);
+}
+
+/// Every group has stations, and best every station a group.
+fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
+    let tables = scenario.tables("station");
+    let known: Vec<String> = tables.iter().flat_map(|one| one.text("name").map(str::to_owned).into_iter().chain(names(one))).collect();
+    let mut used = HashSet::new();
+    for (index, group) in scenario.tables("group").iter().enumerate() {
+        let path = join(&element_path("group", index, group), "station");
+        if group.slot("station").is_none() && !tables.is_empty() {
+            let found = Fault::new("no station");
+            reporter.error(group.origin, &path, found, format!("one of {}", known.join(", ")));
+        }
+        for name in named(group) {
+            used.insert(name);
+            if !known.iter().any(|one| one == name) && !tables.is_empty() {
+                let fault = Fault::near(
+                    format!("{}, which is no station", quote(name)),
+                    nearest(name, known.iter().map(String::as_str)),
+                );
+                reporter.error(group.origin_of("station"), &path, fault, known.join(", "));
+            }
+        }
+    }
+    for (index, station) in tables.iter().enumerate() {
+        let own = station.text("name").into_iter().map(str::to_owned).chain(names(station));
+        if !own.into_iter().any(|name| used.contains(name.as_str())) {
+            let path = element_path("station", index, station);
+            reporter.warning(station.origin, &path, "a station that no group names", "nothing is sent to it or by it");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A medium in the world: its queues are links, and its exchanges events.
+
+use crate::Packet;
+use crate::build::BOTTLENECK;
+use crate::flow::Flow;
+use crate::link::Link;
+use crate::record::AccessRecord;
+use crate::world::World;
+use sojourn_core::{Span, Time};
+use sojourn_media::wifi::{AirTime, Tally, Wifi};
+use sojourn_media::{ACCESS_POINT, Device};
+use sojourn_transport::Segment;
+
+/// The air that the bottleneck and the stations share.
+#[derive(Debug)]
+pub struct Air {
+    wifi: Wifi<Segment>,
+    /// The link of the first station; those of the others follow.
+    pub first_station: usize,
+    /// Packets that have just crossed the medium, with their links.
+    crossed: Vec<(usize, Packet)>,
+    /// Links whose queues let nothing go yet.
+    waiting: Vec<usize>,
+    /// For when the agenda has it.
+    set: Time,
+    /// As it was when measuring began.
+    base: Reading,
+}
+
+/// What has happened in the air so far.
+#[derive(Clone, Default, Debug)]
+struct Reading {
+    busy: Span,
+    tallies: Vec<Tally>,
+    air: Vec<AirTime>,
+}
+
+/// What the medium has above it.
+struct Above<'a> {
+    links: &'a mut [Link],
+    flows: &'a mut [Flow],
+    first_station: usize,
+    crossed: &'a mut Vec<(usize, Packet)>,
+    waiting: &'a mut Vec<usize>,
+    now: Time,
+}
+
+impl Above<'_> {
+    fn link(&self, device: Device) -> usize {
+        if device == ACCESS_POINT { BOTTLENECK } else { self.first_station + device - 1 }
+    }
+}
+
+impl sojourn_media::Above<Segment> for Above<'_> {
+    fn take(&mut self, device: Device, queue: usize, now: Time) -> Option<Packet> {
+        let index = self.link(device);
+        let link = &mut self.links[index];
+        let packet = link.take(queue, self.flows, now);
+        if packet.is_none() && link.shared.as_ref().is_some_and(|shared| shared.ready != Time::NEVER) {
+            self.waiting.push(index);
+        }
+        packet
+    }
+
+    fn station(&self, packet: &Packet) -> usize {
+        self.flows[packet.flow as usize].station as usize
+    }
+
+    fn delivered(&mut self, device: Device, packet: Packet, taken: Time) {
+        let index = self.link(device);
+        self.links[index].crossed(&packet, self.now.since(taken));
+        self.crossed.push((index, packet));
+    }
+
+    fn given_up(&mut self, device: Device, packet: Packet) {
+        let index = self.link(device);
+        self.links[index].lose(&packet, self.flows);
+    }
+}
+
+impl Air {
+    /// The air of `wifi`, whose stations' links begin at `first_station`.
+    pub fn new(wifi: Wifi<Segment>, first_station: usize) -> Air {
+        let mut air = Air {
+            wifi,
+            first_station,
+            crossed: Vec::new(),
+            waiting: Vec::new(),
+            set: Time::NEVER,
+            base: Reading::default(),
+        };
+        air.base = air.reading();
+        air
+    }
+
+    fn reading(&self) -> Reading {
+        let stations = self.wifi.stations();
+        Reading {
+            busy: self.wifi.busy(),
+            tallies: (0..=stations).map(|device| *self.wifi.tally(device)).collect(),
+            air: (0..stations).map(|station| *self.wifi.air_time(station)).collect(),
+        }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self) {
+        self.base = self.reading();
+    }
+
+    /// Packets that have left a queue and not crossed the medium.
+    pub fn packets(&self) -> usize {
+        (0..=self.wifi.stations()).map(|device| self.wifi.packets(device)).sum()
+    }
+
+    /// The part of `measured` in which the medium was in use.
+    pub fn utilization(&self, measured: Span) -> f64 {
+        // The exchange that was in the air when measuring began counts as a whole.
+        (self.wifi.busy() - self.base.busy).ratio(measured).min(1.0)
+    }
+
+    /// How the packets of `link` got over the medium.
+    pub fn access(&self, link: usize, shared: &crate::link::Shared) -> AccessRecord {
+        let device = if link == BOTTLENECK { ACCESS_POINT } else { link - self.first_station + 1 };
+        AccessRecord::new(*self.wifi.tally(device) - self.base.tallies[device], &shared.access)
+    }
+
+    /// The parts of `measured` that the air was used for sending to `station`, and by it.
+    pub fn shares(&self, station: usize, measured: Span) -> (f64, f64) {
+        let (now, base) = (self.wifi.air_time(station), self.base.air[station]);
+        ((now.down - base.down).ratio(measured), (now.up - base.up).ratio(measured))
+    }
+}
+
+impl World {
+    /// A packet arrives at a link that the medium serves; of a station's links the first one stands for all.
+    #[inline(never)]
+    pub fn arrive_shared(&mut self, index: usize, packet: Packet, at: Time) {
+        let air = self.air.as_ref().expect("a medium serves the link");
+        let station = self.flows[packet.flow as usize].station as usize;
+        let (link, device) =
+            if index == BOTTLENECK { (index, ACCESS_POINT) } else { (air.first_station + station, station + 1) };
+        let queue = air.wifi.queue_of(device, station, packet.dscp);
+        self.links[link].arrive_at(queue, packet, &mut self.flows, at);
+        self.offer(device, queue, at);
+        self.links[link].measure_peak();
+    }
+
+    /// A queue of `link` that let nothing go may do so now.
+    pub fn serve_shared(&mut self, link: usize, at: Time) {
+        let Some(air) = &self.air else { return };
+        let device = if link == BOTTLENECK { ACCESS_POINT } else { link - air.first_station + 1 };
+        self.agenda.set(link, Time::NEVER);
+        let Some(shared) = &mut self.links[link].shared else { return };
+        shared.ready = Time::NEVER;
+        for queue in 0..shared.queues() {
+            self.offer(device, queue, at);
+        }
+    }
+
+    /// Tells the medium that something waits.
+    fn offer(&mut self, device: Device, queue: usize, at: Time) {
+        self.with_air(at, |wifi, above| wifi.offer(device, queue, at, above));
+    }
+
+    /// An exchange has ended.
+    pub fn on_air(&mut self) {
+        self.events += 1;
+        let now = self.now;
+        self.with_air(now, |wifi, above| wifi.act(now, above));
+        let Some(air) = &mut self.air else { return };
+        let mut crossed = std::mem::take(&mut air.crossed);
+        for (link, packet) in crossed.drain(..) {
+            self.leave_link(link, packet, now);
+        }
+        if let Some(air) = &mut self.air {
+            air.crossed = crossed;
+        }
+    }
+
+    /// Lets the medium do `work` at `now`, and notes when it wants to be called again.
+    fn with_air(&mut self, now: Time, work: impl FnOnce(&mut Wifi<Segment>, &mut Above<'_>)) {
+        let slot = self.air_slot();
+        let World { air, links, flows, agenda, .. } = self;
+        let Some(air) = air else { return };
+        let Air { wifi, first_station, crossed, waiting, set, .. } = &mut **air;
+        let mut above = Above { links, flows, first_station: *first_station, crossed, waiting, now };
+        work(wifi, &mut above);
+        for link in waiting.drain(..) {
+            if let Some(shared) = &links[link].shared {
+                agenda.set(link, shared.ready);
+            }
+        }
+        if *set != wifi.next() {
+            *set = wifi.next();
+            agenda.set(slot, *set);
+        }
+    }
+}
