@@ -1,7 +1,8 @@
-"""WiFi against closed forms, a slotted model and ns-3: writes docs/validation/wireless.md and benchmarks/results/wireless.json.
+"""WiFi against closed forms, a slotted model and ns-3: docs/validation/wireless.md.
 
-`python -m benchmarks.wireless` runs every scenario of the page; it needs no other simulator. The reference numbers are
-results of formulas and of ns-3.37 that were computed once and are listed here with their origin.
+`python -m benchmarks.wireless` runs every scenario of the page, and writes it and benchmarks/results/wireless.json; it
+needs no other simulator. The reference numbers are results of formulas and of ns-3.37 that were computed once and are
+listed here with their origin.
 """
 
 import json
@@ -56,7 +57,9 @@ def main() -> None:
     PAGE.write_text(render(rows))
     for row in rows:
         if not row.holds:
-            say(f"{row.part}: {row.case}: {row.found:.4g} {row.unit}, {row.reference} {row.expected:g} ({row.off:+.1%})")
+            say(
+                f"{row.part}: {row.case}: {row.found:.4g} {row.unit}, {row.reference} {row.expected:g} ({row.off:+.1%})"
+            )
 
 
 # Standard, width, guard, rate, streams, most packets and bytes in an aggregate, closed form, ns-3.
@@ -132,7 +135,9 @@ def anomaly() -> list[Row]:
             used = {name: of["air_up"] for name, of in record["stations"].items()}
             part = used["slow"] / sum(used.values())
             expected = 0.85 if fast == 1 else 0.76
-            rows.append(Row("Performance anomaly", f"air time of the slow one of {fast + 1}", NS3, expected, part, 0.05, ""))
+            rows.append(
+                Row("Performance anomaly", f"air time of the slow one of {fast + 1}", NS3, expected, part, 0.05, "")
+            )
     return rows
 
 
@@ -173,7 +178,9 @@ def airtime() -> list[Row]:
         for name, part in zip(("fast-0", "fast-1", "slow"), expected, strict=True):
             found = used[name] / sum(used.values())
             tolerance = 0.03 if scheduler == "airtime" else 0.1
-            rows.append(Row("Shares of the air", f"{scheduler}: {name}", "Table 1 of the paper", part, found, tolerance, ""))
+            rows.append(
+                Row("Shares of the air", f"{scheduler}: {name}", "Table 1 of the paper", part, found, tolerance, "")
+            )
     return rows
 
 
@@ -215,9 +222,10 @@ def render(rows: list[Row]) -> str:
         "",
         "<!-- Written by `python -m benchmarks.wireless`. Do not edit by hand. -->",
         "",
-        f"{verdict} The references are closed forms of the standard's times, a slotted model of the same rules, measurements of",
-        "ns-3.37, and a published table. Bianchi's model of saturated stations and his collision probabilities are tests of the",
-        "crate `sojourn-media`: throughput within 2 % for 5 to 50 stations at three rates, collisions within 3 % from ten stations on.",
+        f"{verdict} The references are closed forms of the standard's times, a slotted model of the same rules,",
+        "measurements of ns-3.37, and a published table. Bianchi's model of saturated stations and his probabilities",
+        "of collisions are tests of the crate `sojourn-media`: throughput within 2 % for 5 to 50 stations at three",
+        "rates, collisions within 3 % from ten stations on.",
         "",
         "| Part | Agree | Do not |",
         "|---|---|---|",
@@ -226,7 +234,13 @@ def render(rows: list[Row]) -> str:
         of_part = [row for row in rows if row.part == part]
         lines.append(f"| {part} | {sum(row.holds for row in of_part)} | {sum(not row.holds for row in of_part)} |")
     for part in parts:
-        lines += ["", f"## {part}", "", "| Case | Reference | Expected | Sojourn | Difference | Tolerance | |", "|---|---|---|---|---|---|---|"]
+        lines += [
+            "",
+            f"## {part}",
+            "",
+            "| Case | Reference | Expected | Sojourn | Difference | Tolerance | |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for row in (row for row in rows if row.part == part):
             unit = f" {row.unit}" if row.unit else ""
             word = "agrees" if row.holds else f"**differs**{': ' + row.note if row.note else ''}"

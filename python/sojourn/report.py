@@ -90,7 +90,9 @@ def link_grid(result: "Measured") -> Grid:
     """Tabulate the links: the bottleneck, and the return link, further hops and stations where there are any."""
     links = [link for link, _ in metrics.links(result.runs[0])]
     rows = [[row.label, *(row.cell(result.summary.get(f"{link}_{row.metric}")) for link in links)] for row in LINK_ROWS]
-    return Grid(["link", *(link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links)], rows)
+    return Grid(
+        ["link", *(link.removeprefix(f"{metrics.HOPS}_").removeprefix(f"{metrics.STATIONS}_") for link in links)], rows
+    )
 
 
 def group_grid(result: "Measured") -> Grid:

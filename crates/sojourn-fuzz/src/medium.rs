@@ -2,7 +2,9 @@
 
 use crate::tape::Tape;
 use sojourn_core::{Span, Stream, Time};
-use sojourn_media::wifi::{AfterCollision, Air, MOST_STATIONS, MOST_STREAMS, Scheduler, Setup, Standard, Station, Wifi};
+use sojourn_media::wifi::{
+    AfterCollision, Air, MOST_STATIONS, MOST_STREAMS, Scheduler, Setup, Standard, Station, Wifi,
+};
 use sojourn_media::{ACCESS_POINT, Above, Device};
 use sojourn_queue::{Dscp, FlowKey, Host, Packet};
 use std::collections::VecDeque;

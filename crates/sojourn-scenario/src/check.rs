@@ -135,7 +135,12 @@ impl Checker<'_, '_> {
             [first, ..] if shared => {
                 let found = format!("{} beside a medium that stations share", first.key);
                 let path = join(path, &first.key);
-                self.reporter.error(entry_origin(first), &path, Fault::new(found), "no rate or trace: each [[station]] has a rate");
+                self.reporter.error(
+                    entry_origin(first),
+                    &path,
+                    Fault::new(found),
+                    "no rate or trace: each [[station]] has a rate",
+                );
             }
             [] => {
                 let found = format!("neither {}", keys.join(" nor "));

@@ -97,7 +97,11 @@ impl Writer<'_> {
                     entries.push(("station", Written::List(vec![Written::Section(one)])));
                 }
                 let stations = entries.iter_mut().filter(|(name, _)| *name == "station");
-                stations.for_each(|(_, written)| if let Written::List(list) = written { list.truncate(1) });
+                stations.for_each(|(_, written)| {
+                    if let Written::List(list) = written {
+                        list.truncate(1)
+                    }
+                });
             }
             "bottleneck" => {
                 let medium = vec![

@@ -62,11 +62,7 @@ pub(crate) fn nominal_of_all(scenario: &Fields) -> Option<Rate> {
 
 /// What a station is in the air.
 pub(crate) fn in_air(station: &Fields, air: &Setup) -> Option<wifi::Station> {
-    Some(wifi::Station {
-        mode: mode(station, air)?,
-        loss: station.number("loss")?,
-        weight: station.number("weight")?,
-    })
+    Some(wifi::Station { mode: mode(station, air)?, loss: station.number("loss")?, weight: station.number("weight")? })
 }
 
 /// The places among all stations of those that a group names; a name that nobody has is left out.

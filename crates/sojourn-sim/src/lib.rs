@@ -33,8 +33,8 @@ mod world;
 pub use build::named_links;
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record,
-    StationRecord, VideoRecord, VoipRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
+    Record, StationRecord, VideoRecord, VoipRecord,
 };
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};

@@ -24,7 +24,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     let (_, bottleneck) = links.next().expect("there is a bottleneck");
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
     let hops = links.by_ref().take(scenario.hops.len()).collect();
-    let stations = stations(scenario, world, links, measured);
+    let stations = stations(world, links, measured);
     let flows: Vec<FlowRecord> =
         by_flow(&world.flows).map(|connections| flow_record(scenario, connections, measured)).collect();
     Record {
@@ -59,7 +59,6 @@ fn link_record(capacity: &Capacity, index: usize, scenario: &Scenario, world: &W
 
 /// The records of all stations, whose own links are `links`.
 fn stations(
-    scenario: &Scenario,
     world: &World,
     links: impl Iterator<Item = (String, LinkRecord)>,
     measured: Span,

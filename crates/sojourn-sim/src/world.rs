@@ -728,7 +728,12 @@ impl World {
         }
         let in_links: usize = self.links.iter().map(Link::packets).sum();
         let in_air = self.air.as_ref().map_or(0, |air| air.packets());
-        assert_eq!(in_flight, (in_links + in_air + self.lines.packets()) as u64, "packets in the network at {:?}", self.now);
+        assert_eq!(
+            in_flight,
+            (in_links + in_air + self.lines.packets()) as u64,
+            "packets in the network at {:?}",
+            self.now
+        );
     }
 }
 

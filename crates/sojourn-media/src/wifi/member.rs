@@ -147,7 +147,10 @@ impl<B: Copy> Member<B> {
     fn next_lane(&mut self, now: Time, above: &mut impl Above<B>) -> Option<usize> {
         if let Turns::Oldest { .. } = self.turns {
             let lanes = self.lanes.iter().enumerate();
-            return lanes.filter_map(|(index, lane)| Some((lane.first_waiting()?, index))).min().map(|(_, index)| index);
+            return lanes
+                .filter_map(|(index, lane)| Some((lane.first_waiting()?, index)))
+                .min()
+                .map(|(_, index)| index);
         }
         loop {
             let Turns::Airtime(turns) = &mut self.turns else { return None };

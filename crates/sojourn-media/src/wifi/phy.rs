@@ -64,18 +64,8 @@ const OFDM: [(u64, u32); 8] = [(6, 24), (9, 36), (12, 48), (18, 72), (24, 96), (
 /// Rates of 802.11b in units of 100 kbit/s.
 const DSSS: [u64; 4] = [10, 20, 55, 110];
 /// Coded bits per subcarrier and coding rate of each MCS.
-const MCS: [(u32, u32, u32); 10] = [
-    (1, 1, 2),
-    (2, 1, 2),
-    (2, 3, 4),
-    (4, 1, 2),
-    (4, 3, 4),
-    (6, 2, 3),
-    (6, 3, 4),
-    (6, 5, 6),
-    (8, 3, 4),
-    (8, 5, 6),
-];
+const MCS: [(u32, u32, u32); 10] =
+    [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
 /// Most spatial streams.
 pub const MOST_STREAMS: u32 = 4;
 
@@ -205,9 +195,7 @@ impl Air {
             // An acknowledgement at 1 Mbit/s has the long preamble.
             Control::Dsss(10) => Span::from_micros(192) + Symbols::Dsss { rate: 10 }.time(bytes),
             Control::Dsss(rate) => self.dsss_preamble() + Symbols::Dsss { rate }.time(bytes),
-            Control::Ofdm(bits) => {
-                OFDM_PREAMBLE + Symbols::Ofdm { bits, nanos: 4_000 }.time(bytes) + self.extension()
-            }
+            Control::Ofdm(bits) => OFDM_PREAMBLE + Symbols::Ofdm { bits, nanos: 4_000 }.time(bytes) + self.extension(),
         }
     }
 

@@ -79,7 +79,8 @@ pub enum Category {
 
 impl Category {
     /// From the lowest.
-    pub(super) const ALL: [Category; 4] = [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
+    pub(super) const ALL: [Category; 4] =
+        [Category::Background, Category::BestEffort, Category::Video, Category::Voice];
 
     /// The category of a code point: its upper three bits are the user priority.
     pub fn of(dscp: Dscp) -> Category {
@@ -184,7 +185,8 @@ impl Setup {
         let longest = self.longest.min(Category::BestEffort.most(self.air.standard));
         let most = self.aggregate_bytes.min(mode.bytes_within(longest));
         let frames = (most / limits.subframe_bytes(packet_bytes)).clamp(1, limits.aggregate);
-        let bytes = if frames == 1 { limits.alone_bytes(packet_bytes) } else { frames * limits.subframe_bytes(packet_bytes) };
+        let bytes =
+            if frames == 1 { limits.alone_bytes(packet_bytes) } else { frames * limits.subframe_bytes(packet_bytes) };
         let (window, _) = self.air.windows();
         let back_off = Span::from_nanos(self.air.slot().as_nanos() * u64::from(window) / 2);
         let response = self.air.sifs() + self.air.response(mode, frames > 1);

@@ -21,8 +21,7 @@ const QUANTUM: Span = Span::from_micros(256);
 impl AirtimeTurns {
     /// No receiver has anything; `weights` are their shares.
     pub fn new(weights: impl Iterator<Item = f64>) -> AirtimeTurns {
-        let quanta: Vec<i64> =
-            weights.map(|weight| (QUANTUM.mul_f64(weight).as_nanos() as i64).max(1)).collect();
+        let quanta: Vec<i64> = weights.map(|weight| (QUANTUM.mul_f64(weight).as_nanos() as i64).max(1)).collect();
         AirtimeTurns {
             active: VecDeque::new(),
             is_active: vec![false; quanta.len()],

@@ -42,7 +42,9 @@ fn without_air(scenario: &Fields, reporter: &mut Reporter<'_>) {
         let found = Fault::new("stations without a medium that they share");
         reporter.error(scenario.origin_of("station"), "station", found, NEEDS);
     }
-    for (index, group) in scenario.tables("group").iter().enumerate().filter(|(_, group)| group.slot("station").is_some()) {
+    for (index, group) in
+        scenario.tables("group").iter().enumerate().filter(|(_, group)| group.slot("station").is_some())
+    {
         let path = join(&element_path("group", index, group), "station");
         let names: Vec<_> = named(group).map(quote).collect();
         let found = Fault::new(format!("{} without a medium that stations share", names.join(", ")));
@@ -54,7 +56,12 @@ fn without_air(scenario: &Fields, reporter: &mut Reporter<'_>) {
 fn around(scenario: &Fields, reporter: &mut Reporter<'_>) {
     if scenario.slot("reverse").is_some() {
         let found = Fault::new("a return link beside a medium that stations share");
-        reporter.error(scenario.origin_of("reverse"), "reverse", found, "no [reverse]: the medium carries both directions");
+        reporter.error(
+            scenario.origin_of("reverse"),
+            "reverse",
+            found,
+            "no [reverse]: the medium carries both directions",
+        );
     }
     for (key, why) in [
         ("framing", "the standard says what frames and preambles take"),
@@ -95,7 +102,8 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
         let found = Fault::new("no stations to share the medium with");
         reporter.error(origin, "station", found, "at least one [[station]] with a name and a rate");
     }
-    let mut seen: HashSet<String> = scenario.tables("hop").iter().filter_map(|hop| hop.text("name")).map(str::to_owned).collect();
+    let mut seen: HashSet<String> =
+        scenario.tables("hop").iter().filter_map(|hop| hop.text("name")).map(str::to_owned).collect();
     let mut all = 0;
     for (index, station) in tables.iter().enumerate() {
         let path = element_path("station", index, station);
@@ -104,7 +112,12 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
             all += 1;
             if seen.contains(&name) {
                 let found = Fault::new(format!("{} a second time", quote(&name)));
-                reporter.error(station.origin_of("name"), &join(&path, "name"), found, "a name of its own for each station and hop");
+                reporter.error(
+                    station.origin_of("name"),
+                    &join(&path, "name"),
+                    found,
+                    "a name of its own for each station and hop",
+                );
             }
             seen.insert(name);
         }
@@ -127,7 +140,11 @@ fn rate(scenario: &Fields, station: &Fields, path: &str, reporter: &mut Reporter
     let allowed = if rates.contains(&name) {
         let streams = |count: &u32| air.air.mode(&name, *count).is_some();
         let possible: Vec<_> = (1..=MOST_STREAMS).filter(streams).map(|count| count.to_string()).collect();
-        let with = if possible.is_empty() { "another rate".to_owned() } else { format!("streams = {}", possible.join(" or ")) };
+        let with = if possible.is_empty() {
+            "another rate".to_owned()
+        } else {
+            format!("streams = {}", possible.join(" or "))
+        };
         format!("{with}: {standard} leaves this combination out at {} MHz", air.air.width_mhz)
     } else {
         format!("a rate of {standard}: {}", rates.join(", "))
@@ -139,7 +156,8 @@ fn rate(scenario: &Fields, station: &Fields, path: &str, reporter: &mut Reporter
 /// Every group has stations, and best every station a group.
 fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let tables = scenario.tables("station");
-    let known: Vec<String> = tables.iter().flat_map(|one| one.text("name").map(str::to_owned).into_iter().chain(names(one))).collect();
+    let known: Vec<String> =
+        tables.iter().flat_map(|one| one.text("name").map(str::to_owned).into_iter().chain(names(one))).collect();
     let mut used = HashSet::new();
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = join(&element_path("group", index, group), "station");

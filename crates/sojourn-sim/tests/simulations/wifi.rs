@@ -6,9 +6,8 @@ use sojourn_sim::{Record, Wanted};
 
 /// An access point with `medium` beside `kind = "wifi"`, `queue`, stations and groups, one text each.
 fn wifi(duration: &str, medium: &str, queue: &str, stations: &[&str], groups: &[&str]) -> Scenario {
-    let tables = |name: &str, texts: &[&str]| -> String {
-        texts.iter().map(|text| format!("[[{name}]]\n{text}\n")).collect()
-    };
+    let tables =
+        |name: &str, texts: &[&str]| -> String { texts.iter().map(|text| format!("[[{name}]]\n{text}\n")).collect() };
     let medium = if medium.is_empty() { String::new() } else { format!(", {medium}") };
     scenario(&format!(
         "duration = \"{duration}\"\nwarmup = \"2 s\"\n[bottleneck]\nmedium = {{ kind = \"wifi\"{medium} }}\nqueue = {queue}\n{}{}",
@@ -29,7 +28,9 @@ fn udp(name: &str, station: &str, direction: &str, megabits: u32) -> String {
 }
 
 fn tcp(name: &str, station: &str, direction: &str) -> String {
-    format!("name = \"{name}\"\nstation = \"{station}\"\ndirection = \"{direction}\"\nrtt = \"20 ms\"\ncontrol = \"cubic\"")
+    format!(
+        "name = \"{name}\"\nstation = \"{station}\"\ndirection = \"{direction}\"\nrtt = \"20 ms\"\ncontrol = \"cubic\""
+    )
 }
 
 #[track_caller]
@@ -40,15 +41,20 @@ fn near(found: f64, expected: f64, tolerance: f64) {
 /// What one saturated sender gets, downwards and upwards.
 #[test]
 fn one_flow_of_datagrams_gets_what_is_left_of_the_air() {
-    for (standard, rate, expected) in
-        [(B, "1 Mbit/s", 0.895), (B, "11 Mbit/s", 6.11), (G, "6 Mbit/s", 5.27), (G, "24 Mbit/s", 17.28), (G, "54 Mbit/s", 29.93)]
-    {
+    for (standard, rate, expected) in [
+        (B, "1 Mbit/s", 0.895),
+        (B, "11 Mbit/s", 6.11),
+        (G, "6 Mbit/s", 5.27),
+        (G, "24 Mbit/s", 17.28),
+        (G, "54 Mbit/s", 29.93),
+    ] {
         for direction in ["forward", "reverse"] {
             let station = format!("name = \"s\"\nrate = \"{rate}\"");
             let record = run(&wifi("12 s", standard, LONG, &[&station], &[&udp("a", "s", direction, 60)]));
             near(group(&record, "a").goodput_mbps, expected, 0.01);
             let air = &record.stations["s"];
-            let (used, unused) = if direction == "forward" { (air.air_down, air.air_up) } else { (air.air_up, air.air_down) };
+            let (used, unused) =
+                if direction == "forward" { (air.air_down, air.air_up) } else { (air.air_up, air.air_down) };
             assert!(unused == 0.0 && used > 0.5, "{direction}: {air:?}");
             close(record.bottleneck.utilization.unwrap(), used, 1e-3);
         }
@@ -67,7 +73,8 @@ fn one_flow_of_tcp_shares_the_air_with_its_acknowledgements() {
 #[test]
 fn the_performance_anomaly() {
     for (slow, expected) in [("11 Mbit/s", 3.36), ("1 Mbit/s", 0.76)] {
-        let stations = ["name = \"fast\"\nrate = \"11 Mbit/s\"".to_owned(), format!("name = \"slow\"\nrate = \"{slow}\"")];
+        let stations =
+            ["name = \"fast\"\nrate = \"11 Mbit/s\"".to_owned(), format!("name = \"slow\"\nrate = \"{slow}\"")];
         let stations = stations.each_ref().map(String::as_str);
         let groups = [udp("a", "fast", "reverse", 10), udp("b", "slow", "reverse", 10)];
         let record = run(&wifi("60 s", B, LONG, &stations, &groups.each_ref().map(String::as_str)));
@@ -80,11 +87,8 @@ const FAST_AND_SLOW: [&str; 2] = ["name = \"fast\"\nrate = \"mcs15\"\ncount = 2"
 
 fn overload(scheduler: &str, extra: &str) -> Record {
     let medium = format!("guard = \"400 ns\", scheduler = \"{scheduler}\"{extra}");
-    let groups = [
-        udp("a", "fast-0", "forward", 100),
-        udp("b", "fast-1", "forward", 100),
-        udp("c", "slow", "forward", 100),
-    ];
+    let groups =
+        [udp("a", "fast-0", "forward", 100), udp("b", "fast-1", "forward", 100), udp("c", "slow", "forward", 100)];
     run(&wifi("22 s", &medium, LONG, &FAST_AND_SLOW, &groups.each_ref().map(String::as_str)))
 }
 
@@ -124,7 +128,13 @@ fn a_code_point_buys_access() {
         let call = "name = \"call\"\nstation = \"s\"\nrtt = \"2 ms\"\ndscp = \"cs6\"\ntraffic = \"voip\"";
         let medium = format!("scheduler = \"fifo\", edca = {edca}");
         let groups = [call.to_owned(), udp("bulk", "s", "forward", 100)];
-        let record = run(&wifi("12 s", &medium, LONG, &["name = \"s\"\nrate = \"mcs7\""], &groups.each_ref().map(String::as_str)));
+        let record = run(&wifi(
+            "12 s",
+            &medium,
+            LONG,
+            &["name = \"s\"\nrate = \"mcs7\""],
+            &groups.each_ref().map(String::as_str),
+        ));
         group(&record, "call").voip.expect("it is a call").delay_ms.p99.unwrap()
     };
     assert!(delay(true) < 12.0 && delay(false) > 100.0, "{} {}", delay(true), delay(false));
@@ -139,9 +149,16 @@ fn runs_are_repeatable_in_every_design() {
         "edca = true",
         "standard = \"802.11ac\", width = \"80 MHz\", edca = true, scheduler = \"fifo\"",
     ] {
-        let rate = if medium.contains("11b") { "2 Mbit/s" } else if medium.contains("11g") { "24 Mbit/s" } else { "mcs3" };
+        let rate = if medium.contains("11b") {
+            "2 Mbit/s"
+        } else if medium.contains("11g") {
+            "24 Mbit/s"
+        } else {
+            "mcs3"
+        };
         let stations = [format!("name = \"s\"\ncount = 3\nrate = \"{rate}\"\nloss = 0.3\nqueue = \"fq_codel\"")];
-        let mut groups = vec![tcp("down", "s", "forward") + "\nflows = 3", tcp("up", "s", "reverse") + "\nflows = 2\ndscp = \"ef\""];
+        let mut groups =
+            vec![tcp("down", "s", "forward") + "\nflows = 3", tcp("up", "s", "reverse") + "\nflows = 2\ndscp = \"ef\""];
         groups.push(udp("calls", "s-1", "reverse", 1));
         groups.push("name = \"pad\"\nstation = \"s-2\"\ndirection = \"reverse\"\nrtt = \"10 ms\"\ntraffic = { kind = \"padding\", rate = \"50 packets/s\" }".to_owned());
         let groups: Vec<&str> = groups.iter().map(String::as_str).collect();
@@ -149,7 +166,10 @@ fn runs_are_repeatable_in_every_design() {
         let wanted = Wanted { bin: Some(sojourn_core::Span::from_millis(100)), ..Wanted::default() };
         let first = outcome(&one, &wanted);
         assert_eq!(text(&first.record), text(&run(&one)), "{medium}");
-        assert!(group(&first.record, "down").goodput_mbps > 0.1 && group(&first.record, "up").goodput_mbps > 0.1, "{medium}");
+        assert!(
+            group(&first.record, "down").goodput_mbps > 0.1 && group(&first.record, "up").goodput_mbps > 0.1,
+            "{medium}"
+        );
         one = scenario(&one.to_toml());
         assert_eq!(text(&first.record), text(&run(&one)), "the canonical text of {medium}");
     }
