@@ -169,7 +169,9 @@ def airtime() -> list[Row]:
     Høiland-Jørgensen et al., "Ending the Anomaly" (USENIX ATC 2017): the shares of the air of its Table 1.
     """
     stations = [{"name": "fast", "rate": "mcs15", "count": 2}, {"name": "slow", "rate": "mcs0"}]
-    groups = [_udp("fast", "fast", "forward", 100) | {"flows": 2}, _udp("slow", "slow", "forward", 100)]
+    # At rates that keep packets from arriving in step, which a full queue would turn into shares of its own.
+    to = (("a", "fast-0", 100), ("b", "fast-1", 101), ("c", "slow", 99))
+    groups = [_udp(name, station, "forward", mbps) for name, station, mbps in to]
     rows = []
     for scheduler, expected in (("fifo", (0.10, 0.11, 0.79)), ("airtime", (1 / 3, 1 / 3, 1 / 3))):
         medium = {"kind": "wifi", "standard": "802.11n", "guard": "400 ns", "scheduler": scheduler}
