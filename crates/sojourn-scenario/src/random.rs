@@ -111,7 +111,9 @@ impl Writer<'_> {
                     ("edca", Written::Boolean(self.random.chance(0.5))),
                 ];
                 put(entries, "medium", Written::Section(medium));
-                entries.retain(|(name, _)| !["rate", "trace", "framing", "noise", "protection", "policer", "shaper"].contains(name));
+                entries.retain(|(name, _)| {
+                    !["rate", "trace", "framing", "noise", "protection", "policer", "shaper"].contains(name)
+                });
             }
             "station" => {
                 let rates = air.rates();

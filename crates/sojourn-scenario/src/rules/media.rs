@@ -14,7 +14,13 @@ use std::collections::HashSet;
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     elsewhere(scenario, reporter);
     if !has_air(scenario) {
-        return without_air(scenario, reporter);
+        // A link without any of these was refused for what it says of its medium.
+        let link = scenario.table("bottleneck");
+        let has_rate = link.is_some_and(|link| link.slot("rate").is_some() || link.slot("trace").is_some());
+        if has_rate {
+            without_air(scenario, reporter);
+        }
+        return;
     }
     around(scenario, reporter);
     parameters(scenario, reporter);
@@ -149,15 +155,18 @@ fn rate(scenario: &Fields, station: &Fields, path: &str, reporter: &mut Reporter
     } else {
         format!("a rate of {standard}: {}", rates.join(", "))
     };
-    let fault = Fault::near(quote(&name), nearest(&name, rates.iter().map(String::as_str)));
+    let others = rates.iter().map(String::as_str).filter(|other| *other != name);
+    let meant = if rates.contains(&name) { None } else { nearest(&name, others) };
+    let fault = Fault::near(quote(&name), meant);
     reporter.error(station.origin_of("rate"), &path, fault, allowed);
 }
 
 /// Every group has stations, and best every station a group.
 fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let tables = scenario.tables("station");
-    let known: Vec<String> =
+    let mut known: Vec<String> =
         tables.iter().flat_map(|one| one.text("name").map(str::to_owned).into_iter().chain(names(one))).collect();
+    known.dedup();
     let mut used = HashSet::new();
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = join(&element_path("group", index, group), "station");
