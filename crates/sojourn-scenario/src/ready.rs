@@ -79,7 +79,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "short-transfers",
     "web-pages",
     "padding",
-    "wifi",
+    "wifi-home",
     "wifi-anomaly",
     "wifi-uploads",
 };

@@ -86,8 +86,8 @@ fn the_performance_anomaly() {
 const FAST_AND_SLOW: [&str; 2] = ["name = \"fast\"\nrate = \"mcs15\"\ncount = 2", "name = \"slow\"\nrate = \"mcs0\""];
 
 /// Datagrams beyond what the medium carries, to all three; at rates that keep them from arriving in step.
-fn overload(scheduler: &str) -> Record {
-    let medium = format!("guard = \"400 ns\", scheduler = \"{scheduler}\"");
+fn overload(preset: &str) -> Record {
+    let medium = format!("guard = \"400 ns\", preset = \"{preset}\"");
     let groups =
         [udp("a", "fast-0", "forward", 100), udp("b", "fast-1", "forward", 101), udp("c", "slow", "forward", 99)];
     run(&wifi("22 s", &medium, LONG, &FAST_AND_SLOW, &groups.each_ref().map(String::as_str)))
@@ -96,11 +96,11 @@ fn overload(scheduler: &str) -> Record {
 /// One queue gives all stations the same packets; turns by air time give them the same air.
 #[test]
 fn a_queue_shares_packets_and_turns_share_the_air() {
-    let fifo = overload("fifo");
+    let fifo = overload("ns3");
     let goodputs = ["a", "b", "c"].map(|name| group(&fifo, name).goodput_mbps);
     goodputs.iter().for_each(|&goodput| near(goodput, goodputs[0], 0.02));
     assert!(fifo.stations["slow"].air_down > 0.75, "{:?}", fifo.stations["slow"].air_down);
-    let fair = overload("airtime");
+    let fair = overload("mac80211");
     let air: Vec<f64> = fair.stations.values().map(|station| station.air_down).collect();
     let all: f64 = air.iter().sum();
     air.iter().for_each(|&share| close(share / all, 1.0 / 3.0, 0.01));
