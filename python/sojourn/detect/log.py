@@ -39,10 +39,6 @@ class FlowLog:
         own = (self.sent_s >= begin_s) & (self.sent_s < end_s)
         return FlowLog(self.sent_s[own], self.received_s[own], self.size_bytes[own], self.marked[own])
 
-    def ending(self, settled_s: float) -> "FlowLog":
-        """Return it without the packets sent after `settled_s`: they may still have been on their way."""
-        return self.between(-np.inf, settled_s)
-
 
 EMPTY = FlowLog(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_))
 
