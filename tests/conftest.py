@@ -1,5 +1,6 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,11 @@ from sojourn.cli import run_command_line
 # How fast a machine is, busy or not, is no matter of the laws that are tested.
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+# Whoever starts the tests in the background has them ignore these, and so all commands that are to end by them.
+for _number, _usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _usual)
 
 PATIENCE_S = 120.0
 """For how long a process may keep a test waiting; on a busy machine all takes many times as long."""
