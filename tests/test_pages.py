@@ -219,6 +219,14 @@ def test_open_makes_the_page_of_a_run(command: Command, tmp_path: Path) -> None:
     assert "holds no run, sweep, comparison or study" in refused.err
 
 
+def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_path: Path) -> None:
+    outcome = command("paper", "gong", "fig3", "--kept", "--out", tmp_path / "page")
+    assert outcome.out.strip() == str(tmp_path / "page" / "index.html")
+    assert not (tmp_path / "page" / "data").exists()
+    assert "CHOKe" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    assert command("paper", "rite", "--kept", "--out", tmp_path / "other").code == 2
+
+
 def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:
     words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--out", tmp_path / "both")
     assert command(*words).code == 0

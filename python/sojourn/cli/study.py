@@ -28,6 +28,7 @@ _HELP_OUT = "Folder for figures, data and the page."
     sojourn paper                               # what there is
     sojourn paper gong --out results/gong       # all of it
     sojourn paper gong fig3 --out results/gong  # one figure
+    sojourn paper gong --kept --out page        # its page from the means that it keeps, in seconds
     sojourn paper ./mine --out results/mine     # a study of your own: sojourn study new
     sojourn paper all --out results/papers
     """,
@@ -35,10 +36,13 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.argument("name", required=False, metavar="[NAME|PATH|all]")
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
+@click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
 @_LONG
 @_JOBS
 @plugin_options
-def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None) -> None:
+def paper(
+    name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None, *, kept: bool
+) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
     Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
@@ -53,6 +57,12 @@ def paper(name: str | None, items: tuple[str, ...], out: str | None, long: bool,
             click.echo(f"{known}: {source}")
             for item, title in items_.items():
                 click.echo(f"  {item:<16} {title}")
+        return
+    if kept:
+        from sojourn.study.find import find_folder
+        from sojourn.study.repeat import from_kept
+
+        click.echo(str(from_kept(find_folder(name), items, _folder(out))))
         return
     from sojourn.testbed.errors import NotInstalledError
 

@@ -8,6 +8,7 @@ from sojourn.reading import unknown_name
 from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Effort, Lab
+from sojourn.study.load import StudyFolder
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
 from sojourn.study.short import write_short
@@ -72,3 +73,18 @@ def repeat(
     done.page = write_page(folder, study, everything)
     write_short(folder, study, everything)
     return done
+
+
+def from_kept(study: StudyFolder, names: Sequence[str], folder: Path) -> Path:
+    """Write figures, tables and page of a study from the means that it keeps, and return the page; nothing is run.
+
+    Raises InputError where it keeps none, or has no item of a name.
+    """
+    check_writable(folder.parent if not folder.exists() else folder, str(folder))
+    made, means = study.study(), study.replayed()
+    tables = {one["name"]: one for one in study.tables["item"]}
+    for item in chosen_items(made, names):
+        write_item(folder, made, item, study.findings(tables[item.name], means))
+    everything = read_items(folder, made)
+    write_short(folder, made, everything)
+    return write_page(folder, made, everything)
