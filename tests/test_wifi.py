@@ -1,0 +1,56 @@
+"""A bottleneck that stations share, as the Python side sees it: records, tables, other worlds, the validation page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from benchmarks import wireless
+
+import sojourn
+from sojourn.data import metrics
+
+ROOT = Path(__file__).parent.parent
+
+
+def scenario(**changes):
+    tables = {
+        "duration": "2 s",
+        "bottleneck": {"medium": {"kind": "wifi", "standard": "802.11g"}, "queue": "fq_codel"},
+        "station": [{"name": "near", "rate": "54 Mbit/s", "count": 2}, {"name": "far", "rate": "6 Mbit/s"}],
+        "group": [{"name": "down", "control": "cubic", "flows": 3, "rtt": "20 ms", "station": ["near", "far"]}],
+    }
+    return sojourn.scenario(tables | changes)
+
+
+def test_every_number_of_a_record_with_stations_is_in_the_registry():
+    record = scenario().run(series=False).runs[0]
+    assert sorted(record["stations"]) == ["far", "near-0", "near-1"]
+    unknown = [name for name in metrics.values(record) if metrics.find(name) is None]
+    assert not unknown
+
+
+def test_air_is_shared_and_accounted_for():
+    record = scenario().run(series=False).runs[0]
+    stations = record["stations"].values()
+    used = sum(station["air_down"] + station["air_up"] for station in stations)
+    # Where two collide, both have used the same air.
+    assert record["bottleneck"]["utilization"] <= used <= 1.2 * record["bottleneck"]["utilization"]
+    goodput = sum(station["goodput_down_mbps"] for station in stations)
+    assert goodput == pytest.approx(record["groups"]["down"]["goodput_mbps"])
+
+
+def test_links_of_a_wired_scenario_have_no_columns_for_the_air():
+    assert metrics.of_links(["bottleneck", "hops_gateway"]) == metrics.LINK
+
+
+@pytest.mark.parametrize("world", ["fluid", "linux"])
+def test_other_worlds_refuse_stations_in_words(world):
+    with pytest.raises(sojourn.InputError, match=r"station|medium|wifi"):
+        scenario().run(backend=world)
+
+
+def test_the_page_of_validation_is_what_its_numbers_say():
+    rows = [wireless.Row(**row) for row in json.loads((ROOT / "benchmarks/results/wireless.json").read_text())]
+    assert (ROOT / "docs/validation/wireless.md").read_text() == wireless.render(rows)
+    assert all(row.holds for row in rows if row.reference == wireless.FORM)
+    assert sum(row.holds for row in rows) >= 61
