@@ -208,6 +208,13 @@ def test_panels_stand_below_each_other_on_narrow_screens() -> None:
     assert narrow.get_figwidth() < figure.get_figwidth()
 
 
+def test_a_long_legend_leaves_the_panels_their_width() -> None:
+    result = sojourn.Scenario.load("voip-under-load", {"duration": "15 s"}).run()
+    narrow = pictures.narrowed(result.plot())
+    narrow.draw_without_rendering()
+    assert all(axes.get_position().width > 0.6 for axes in narrow.axes)
+
+
 def test_open_makes_the_page_of_a_run(command: Command, tmp_path: Path) -> None:
     assert command("run", "motivating-red", *SHORT, "--out", tmp_path / "run").code == 0
     outcome = command("open", tmp_path / "run", "--no-browser")

@@ -4,13 +4,14 @@ import io
 import pickle
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sojourn.pages.model import Picture
 from sojourn.store import whole_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
@@ -77,7 +78,33 @@ def narrowed(figure: "Figure") -> "Figure":
             axes.set_subplotspec(below[row, 0])
             axes.tick_params(labelleft=True, labelbottom=True)
         height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
-    for legend in copy.legends:
-        legend.set_ncols(_NARROW_LEGEND_COLUMNS)
+    with styled():
+        _lay_out_legends(copy)
     copy.set_size_inches(NARROW_IN, height)
     return copy
+
+
+def _lay_out_legends(figure: "Figure") -> None:
+    """Make the legends of a figure, and those that stand above its panels, anew with few columns."""
+    for legend in list(figure.legends):
+        handles, labels, title = _parts(legend)
+        legend.remove()
+        columns = min(_NARROW_LEGEND_COLUMNS, len(labels))
+        figure.legend(handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns)
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        if legend is not None and len(legend.get_texts()) > _NARROW_LEGEND_COLUMNS:
+            handles, labels, _ = _parts(legend)
+            axes.legend(
+                handles=handles,
+                labels=labels,
+                ncols=_NARROW_LEGEND_COLUMNS,
+                loc="lower left",
+                bbox_to_anchor=(0, 1),
+                borderaxespad=0.2,
+            )
+
+
+def _parts(legend: "Legend") -> tuple[list[Any], list[str], str | None]:
+    labels = [text.get_text() for text in legend.get_texts()]
+    return list(legend.legend_handles), labels, legend.get_title().get_text() or None
