@@ -106,8 +106,6 @@ def control(
     `low_priority` says that it means to give way to best effort: `sojourn try` then checks that it does.
     `rate_samples` asks for `ack.delivery_rate_pps`. With `short_segments` the attribute `segment_bytes` bounds the
     payload of new segments; None is a full MSS. `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
-    `rate_samples` asks for `ack.delivery_rate_pps`. With `short_segments` the attribute `segment_bytes` bounds the
-    payload of new segments; None is a full MSS. `ecn` is "optional", "exact" (DCTCP) or "scalable" (L4S).
     The same name can be taken again: scenarios that are read from then on have the new class.
 
     Raises InputError where the name is a built-in control's or a method is missing.

@@ -1,0 +1,177 @@
+"""Places in the strip from three kinds of runs, changes over time, and the figure of the map."""
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from sojourn.data import strip
+from sojourn.data.dataset import Dataset
+from sojourn.data.rows import GROUPS, RUNS, SEED
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.study import Means, Number, changes, figure, measure
+from sojourn.sweep.plan import Plan
+
+_TOLD_PART = 0.95
+_SHOWN: dict[str, Any] = {"rate_mbps": 20, "rtt_ms": 50}
+_ARRIVES_S, _LEAVES_S, _FIRST_S, _AFTER_S = 20.0, 40.0, 2.0, 5.0
+_PAYLOAD_PART = 1448 / 1500
+_BEST_EFFORT, _LOW_PRIORITY, _BOTH = "best effort alone", "low priority alone", "both"
+_FIRST = "LEDBAT"
+
+Place = tuple[tuple[str, Any], ...]
+Row = tuple[dict[str, Any], str, str, Number]
+
+
+@changes("map", "marked")
+def settings(control: str, rate_mbps: float, who: str, reader: str = "") -> dict[str, Any] | None:
+    """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
+    if who == _BEST_EFFORT and control != _FIRST:
+        return None
+    return {"bottleneck.queue.bandwidth": f"{_TOLD_PART * rate_mbps:g} Mbit/s"} if reader == "CAKE, told" else {}
+
+
+@measure("places", of="map")
+def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each remedy of the map stands."""
+    yield from _places(plan, dataset)
+
+
+@measure("scout-places", of="scout")
+def scout_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where scout stands."""
+    yield from _places(plan, dataset)
+
+
+@measure("held-out-places", of="held-out")
+def held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where scout stands in conditions that were not used while it was designed."""
+    yield from _places(plan, dataset)
+
+
+@measure("marked-places", of="marked")
+def marked_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each remedy with marks stands."""
+    yield from _places(plan, dataset)
+
+
+def _places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    runs = _records(plan, dataset)
+    for at, both in ((at, both) for (at, who), both in runs.items() if who == _BOTH):
+        coordinates = dict(at)
+        first = tuple((coordinates | ({"control": _FIRST} if "control" in coordinates else {})).items())
+        best_effort, low_priority = runs[first, _BEST_EFFORT], runs[at, _LOW_PRIORITY]
+        stands = [strip.place(both[seed], best_effort[seed], low_priority[seed]) for seed in sorted(both)]
+        possible = [float(_delay(record) < strip.BOUNDS.delay_ms) for record in best_effort.values()]
+        for name, values in {**_columns(stands), "possible": possible}.items():
+            yield coordinates, "", name, Number.by_run(values)
+
+
+def _columns(stands: list[strip.Place]) -> dict[str, Sequence[float | None]]:
+    """Return the numbers of places by the names that the study gives them."""
+    names = {"share": "best_effort"}
+    found: dict[str, Sequence[float | None]] = {
+        names.get(field.name, field.name): [getattr(one, field.name) for one in stands]
+        for field in dataclasses.fields(strip.Place)
+    }
+    verdict = strip.judge(stands)
+    return {**found, "inside": [float(verdict.inside)], "starved": [float(verdict.failed == [strip.ALONE])]}
+
+
+def _delay(record: Mapping[str, Any]) -> float:
+    found: float = record["groups"]["sparse"]["queue_ms"]["mean"]
+    return found
+
+
+def _records(plan: Plan, dataset: Dataset) -> dict[tuple[Place, str], dict[int, Any]]:
+    """Return what the strip asks of each run, by the point without `who`, by `who` and by seed."""
+    found: dict[tuple[Place, str], dict[int, Any]] = {}
+    utilization = {(row["point"], row[SEED]): row["bottleneck_utilization"] for row in dataset.table(RUNS).to_pylist()}
+    for row in dataset.table(GROUPS).to_pylist():
+        at = dict(plan.point(row["point"]).coordinates)
+        who = at.pop("who")
+        record = found.setdefault((tuple(at.items()), who), {}).setdefault(
+            row[SEED], {"bottleneck": {"utilization": utilization[row["point"], row[SEED]]}, "groups": {}}
+        )
+        record["groups"][row["group"]] = {
+            "goodput_mbps": row["goodput_mbps"],
+            "queue_ms": {"mean": row["queue_ms_mean"], "p99": row["queue_ms_p99"]},
+        }
+    return found
+
+
+@measure("changes", of="dynamics")
+def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield what a newcomer has at first and later, and when low priority is back."""
+    got: dict[tuple[int, int], dict[str, dict[float, float]]] = {}
+    for row in dataset.table("flows").select(["point", SEED, "group", "time_s", "delivered_bytes"]).to_pylist():
+        bins = got.setdefault((row["point"], row[SEED]), {}).setdefault(row["group"], {})
+        bins[row["time_s"]] = bins.get(row["time_s"], 0.0) + row["delivered_bytes"]
+    for point in range(plan.points):
+        at = plan.point(point).coordinates
+        runs = [groups for (found, _), groups in sorted(got.items()) if found == point]
+        series = [
+            [
+                strip.Delivered(plan.bin_s, [bins[time] for time in sorted(bins)])
+                for bins in (run["tcp"], run["background"])
+            ]
+            for run in runs
+        ]
+        first_end = _ARRIVES_S + _FIRST_S
+        newcomer = [strip.newcomer_share(tcp, low, _ARRIVES_S, _FIRST_S) for tcp, low in series]
+        later = [strip.newcomer_share(tcp, low, first_end, _LEAVES_S - first_end) for tcp, low in series]
+        whole = at["rate_mbps"] * 1e6 / 8 * _AFTER_S * _PAYLOAD_PART
+        back = [low.between(_LEAVES_S, _LEAVES_S + _AFTER_S) / whole for _, low in series]
+        for name, values in (("newcomer", newcomer), ("later", later), ("back", back)):
+            yield at, "", name, Number.of(values)
+
+
+@figure(
+    "map",
+    "map",
+    "The strip (grey) holds every remedy with marks; without marks scout (black) alone reaches it under fair queueing. "
+    "Mean delay of a sparse flow against best effort's share at 20 Mbit/s and 50 ms; filled: low priority alone uses "
+    "more than 90 % of the link",
+)
+def the_map(means: Means) -> Figure:
+    """Draw every remedy as a labelled point."""
+    sweeps = {"places": "queue", "marked-places": "reader", "scout-places": "queue"}
+    controls = [
+        *dict.fromkeys(
+            cell.at["control"] for name in ("places", "marked-places") for cell in means.cells(name, "delay_ms")
+        ),
+        "scout",
+    ]
+    with styled():
+        drawing = Drawing(figsize=(PAGE_WIDTH_IN, 4.4), layout="constrained")
+        axes = drawing.subplots()
+        axes.fill_between([0.05, strip.BOUNDS.delay_ms], 100 * strip.BOUNDS.share, 100, color=CAPACITY, zorder=0)
+        for name, axis in sweeps.items():
+            for delay in means.cells(name, "delay_ms", **_SHOWN):
+                at = delay.at
+                share, alone = (means.number(name, metric, **at) for metric in ("best_effort", "alone"))
+                position = controls.index(at.get("control", "scout"))
+                axes.plot(
+                    delay.number.mean,
+                    share.mean,
+                    **_look(controls, position),
+                    fillstyle="full" if alone.mean > 100 * strip.BOUNDS.alone else "none",
+                    markersize=4,
+                    linestyle="",
+                )
+                axes.annotate(
+                    at[axis], (delay.number.mean, share.mean), xytext=(3, 1), textcoords="offset points", fontsize=4.5
+                )
+        for position, control in enumerate(controls):
+            axes.plot([], [], linestyle="", label=control, **_look(controls, position))
+        axes.set_xscale("log")
+        axes.set_xlabel("mean queueing delay of a sparse flow [ms]")
+        axes.set_ylabel("best effort's share of the goodput [%]")
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(controls))
+    return drawing
+
+
+def _look(controls: Sequence[str], position: int) -> dict[str, Any]:
+    """Return marker and colour of a control; scout, the last one, is black."""
+    return {"marker": "osD^vPX"[position % 7], "color": INK if position + 1 == len(controls) else family(position)}
