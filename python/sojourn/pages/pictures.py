@@ -92,9 +92,9 @@ def _lay_out_legends(figure: "Figure") -> None:
         columns = min(_NARROW_LEGEND_COLUMNS, len(labels))
         figure.legend(handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns)
     for axes in figure.axes:
-        legend = axes.get_legend()
-        if legend is not None and len(legend.get_texts()) > _NARROW_LEGEND_COLUMNS:
-            handles, labels, _ = _parts(legend)
+        above = axes.get_legend()
+        if above is not None and len(above.get_texts()) > _NARROW_LEGEND_COLUMNS:
+            handles, labels, _ = _parts(above)
             axes.legend(
                 handles=handles,
                 labels=labels,
