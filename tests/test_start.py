@@ -26,7 +26,7 @@ def read(*arguments: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "queues"], ["list", "presets"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["list", "queues"], ["list", "presets"], ["paper"]])
 def test_commands_that_only_tell_something_read_nothing_heavy(arguments: list[str]) -> None:
     assert read(*arguments) & HEAVY == set()
 

@@ -559,3 +559,17 @@ def test_the_listing_reads_no_code_of_studies(monkeypatch: pytest.MonkeyPatch, t
     assert study.study().title
     with pytest.raises(RuntimeError, match="was run"):
         assert study.module
+
+
+def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: Path, command: Command) -> None:
+    folder = tmp_path / "braud"
+    shutil.copytree(find_folder("braud").folder, folder)
+    (folder / "data" / "table2-linux.parquet").unlink()
+    verdicts = folder / "data" / "verdicts.json"
+    kept = json.loads(verdicts.read_text(encoding="utf-8"))["verdicts"]
+    others = [row for row in kept if row["item"] != "table2-linux"]
+    assert len(others) < len(kept)
+    verdicts.write_text(json.dumps({"verdicts": others}), encoding="utf-8")
+    done = command("study", "check", folder)
+    assert done.code == 0, done.err
+    assert "table2-linux: no means are kept; they need a kernel" in done.err

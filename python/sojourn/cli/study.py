@@ -11,13 +11,11 @@ from sojourn.processors import usable_processors
 from sojourn.progress import progress
 
 if TYPE_CHECKING:
-    from sojourn.study.lab import Effort
     from sojourn.study.model import Study
     from sojourn.study.repeat import Repeated
 
 FAILED = 1
 _ITEMS = click.argument("items", nargs=-1, metavar="[ITEM]...")
-_LONG = click.option("--long", is_flag=True, help="More runs and controls on the kernel, in braud: 10 minutes.")
 _JOBS = click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processors to use.  [default: all]")
 _HELP_OUT = "Folder for figures, data and the page."
 
@@ -37,18 +35,14 @@ _HELP_OUT = "Folder for figures, data and the page."
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
-@_LONG
 @_JOBS
 @plugin_options
-def paper(
-    name: str | None, items: tuple[str, ...], out: str | None, long: bool, jobs: int | None, *, kept: bool
-) -> None:
+def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None, *, kept: bool) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
     Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
     gong-testbed and some items of braud need a Linux kernel
     (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
-    On the kernel braud has the paper's NewReno, and with --long Vegas and CUBIC too.
     """
     from sojourn.study.find import find, studies, titles
 
@@ -70,7 +64,7 @@ def paper(
     for study in chosen:
         try:
             folder = _folder(out)
-            _repeat(study, items, folder / study.name if name == "all" else folder, jobs, _effort(long=long))
+            _repeat(study, items, folder / study.name if name == "all" else folder, jobs)
         except NotInstalledError as error:
             if name != "all":
                 raise
@@ -111,16 +105,15 @@ def new(directory: str) -> None:
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
-@_LONG
 @_JOBS
 @plugin_options
-def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, long: bool, jobs: int | None) -> None:
+def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, jobs: int | None) -> None:
     """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
     from sojourn.study import replay
     from sojourn.study.find import find, find_folder
 
     folder = _folder(out)
-    done = _repeat(find(path), items, folder, jobs, _effort(long=long))
+    done = _repeat(find(path), items, folder, jobs)
     if keep and done is not None:
         click.echo(str(replay.keep(find_folder(path), folder)))
 
@@ -143,6 +136,10 @@ def check(path: str, mutate: bool) -> int:
     found = find_folder(path)
     plans = found.plans()
     click.echo(f"{found.name}: {len(plans)} sweeps of {sum(plan.runs for plan in plans.values())} runs")
+    for name in replay.left_out(found, found.replayed()):
+        click.echo(
+            f"{name}: no means are kept; they need a kernel: sojourn study run {path} --out DIR --keep", err=True
+        )
     wrong = replay.differences(found)
     for one in wrong:
         click.echo(one, err=True)
@@ -159,19 +156,13 @@ def _folder(out: str | None) -> Path:
     return Path(out)
 
 
-def _effort(*, long: bool) -> "Effort":
-    from sojourn.study.lab import Effort
-
-    return Effort.LONG if long else Effort.USUAL
-
-
-def _repeat(study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None, effort: "Effort") -> "Repeated":
+def _repeat(study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None) -> "Repeated":
     from sojourn.study.page import counts
     from sojourn.study.repeat import chosen_items, repeat
 
     items = chosen_items(study, names)
     with progress(study.name) as update:
-        done = repeat(study, items, folder, jobs or usable_processors(), update, effort)
+        done = repeat(study, items, folder, jobs or usable_processors(), update)
     for name, reason in done.skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in items:

@@ -33,22 +33,17 @@ def folders() -> Iterator[Path]:
 
 def titles() -> Iterator[tuple[str, str, Mapping[str, str]]]:
     """Yield name, source and the titles of the items of all studies that have names, reading nothing else of them."""
-    from sojourn.papers.studies import STUDIES
-
     for folder in folders():
         tables = read_toml(folder / FILE)
         items = {item["name"]: item.get("title", item["name"]) for item in tables["item"]}
         yield tables.get("name", folder.name), tables["source"], items
-    for study in STUDIES:
-        yield study.name, study.source, {item.name: item.title for item in study.items}
 
 
 def studies() -> "list[Study]":
     """Return all studies that have names."""
-    from sojourn.papers.studies import STUDIES
     from sojourn.study.load import StudyFolder
 
-    return [*(StudyFolder.load(folder).study() for folder in folders()), *STUDIES]
+    return [StudyFolder.load(folder).study() for folder in folders()]
 
 
 def find(name: str) -> "Study":

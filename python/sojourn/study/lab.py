@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +10,6 @@ from sojourn.sweep.local import Status, batch_size, run_local
 from sojourn.sweep.plan import Plan
 
 DATA = "data"
-
-
-class Effort(Enum):
-    """How long a study may take: items on a kernel have more controls and runs where there is time."""
-
-    USUAL = "usual"
-    LONG = "long"
 
 
 @dataclass(frozen=True)
@@ -32,7 +24,6 @@ class Lab:
     """Keys of a sweep file that replace those of every plan: fewer seeds and less time, to try a study."""
     ready: dict[str, Dataset] = field(default_factory=dict)
     """Datasets that this process has seen complete, by name: items share them."""
-    effort: Effort = Effort.USUAL
 
     def plan(self, name: str, tables: Mapping[str, Any], folder: Path | None = None) -> Plan:
         """Return a plan with the lab's overrides; files that it names are looked up in `folder`, else in the lab's."""

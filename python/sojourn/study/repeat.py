@@ -7,7 +7,7 @@ from pathlib import Path
 from sojourn.reading import unknown_name
 from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
-from sojourn.study.lab import Effort, Lab
+from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
@@ -41,7 +41,6 @@ def repeat(
     folder: Path,
     jobs: int,
     update: Callable[[float], None],
-    effort: Effort = Effort.USUAL,
 ) -> Repeated:
     """Repeat items of a study in a folder, and write the page of all items that the folder has.
 
@@ -58,7 +57,7 @@ def repeat(
         most = max(most, (len(done.findings) + len(done.skipped) + part) / len(items))
         update(most)
 
-    lab = Lab(folder, jobs, report, effort=effort)
+    lab = Lab(folder, jobs, report)
     for item in items:
         try:
             done.findings[item.name] = item.find(lab)

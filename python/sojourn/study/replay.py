@@ -17,9 +17,22 @@ Row = dict[str, Any]
 
 
 def rows(study: StudyFolder, means: Means, only: str | None = None) -> list[Row]:
-    """Return what became of every claim of a study, item by item; of one item where `only` names it."""
-    items = [item for item in study.tables["item"] if only in {None, item["name"]}]
+    """Return what became of every claim of a study, item by item; of one item where `only` names it.
+
+    Items of a kernel that means are lacking for are left out.
+    """
+    absent = left_out(study, means)
+    items = [item for item in study.tables["item"] if only in {None, item["name"]} and item["name"] not in absent]
     return [{"item": item["name"], **asdict(check)} for item in items for check in study.checks(item, means)]
+
+
+def left_out(study: StudyFolder, means: Means) -> list[str]:
+    """Return the items that need a kernel and whose means were not kept: whoever kept the others had none."""
+    return [
+        item["name"]
+        for item in study.tables["item"]
+        if item.get("needs_kernel") and not set(study.sweeps_of(item)) <= set(means.sweeps)
+    ]
 
 
 def differences(study: StudyFolder) -> list[str]:
@@ -46,13 +59,15 @@ def compared(kept: list[Row], now: list[Row]) -> Iterator[str]:
 def keep(study: StudyFolder, folder: Path) -> Path:
     """Keep the means of a repetition beside the study, and the verdicts that they give; return the file of these."""
     made = folder / "means"
-    missing = [name for name in study.kept if not (made / f"{name}.parquet").is_file()]
+    there = [name for name in study.kept if (made / f"{name}.parquet").is_file()]
+    needed = [item for item in study.tables["item"] if not item.get("needs_kernel")]
+    missing = sorted({name for item in needed for name in study.sweeps_of(item)} - set(there))
     if missing:
         message = f"lacks the means of {', '.join(missing)}; run all items of the study first"
         raise input_error(message, file=str(made))
     data = study.folder / DATA
     data.mkdir(exist_ok=True)
-    for name in study.kept:
+    for name in there:
         shutil.copyfile(made / f"{name}.parquet", data / f"{name}.parquet")
     with whole_file(data / VERDICTS) as path:
         path.write_text(dump_json({"verdicts": rows(study, study.replayed())}), encoding="utf-8")
