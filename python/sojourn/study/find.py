@@ -50,10 +50,7 @@ def find(name: str) -> "Study":
     """Return a study by name, or the one of a folder; raises InputError where there is none."""
     if is_folder(name) or name in _by_name():
         return find_folder(name).study()
-    known = {study.name: study for study in studies()}
-    if name not in known:
-        raise unknown_name("no study and no folder is called", name, [*known, "all"])
-    return known[name]
+    raise unknown_name("no study and no folder is called", name, [*_by_name(), "all"])
 
 
 def find_folder(name: str) -> "StudyFolder":
