@@ -154,7 +154,7 @@ impl Cdg {
             ));
         }
         Ok(Cdg {
-            reno: Reno::new(path.initial_window),
+            reno: Reno::with(params, path.initial_window),
             shadow: path.initial_window,
             rounds: Rounds::default(),
             round: None,
@@ -393,7 +393,7 @@ impl Control for Cdg {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

@@ -144,6 +144,8 @@ pub struct Ack {
     /// Segments that this acknowledgement is the first to cover, cumulatively or by SACK. Zero while duplicate
     /// acknowledgements only suggest a loss: what they report is counted with the acknowledgement that decides.
     pub newly_acked: u32,
+    /// The same also while a loss is only suspected: what controls measure by.
+    pub delivered: u32,
     /// Segments in flight just before it arrived.
     pub flight: f64,
     /// Whether the congestion window, rather than the application or the receiver, limited sending.
@@ -262,7 +264,8 @@ pub enum Signal {
     Ecn,
     /// The retransmission timer fired; `repeated` for the same segment's second and later times.
     Timeout {
-        /// Whether the timer had already fired for this segment (RFC 5681 equation 4's exception).
+        /// Whether the threshold stays: the timer had already fired for this segment (RFC 5681 equation 4's exception), or
+        /// a transport that reduces in proportion had reduced for this window of data.
         repeated: bool,
     },
 }

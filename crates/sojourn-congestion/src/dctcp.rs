@@ -12,6 +12,7 @@ mod tests;
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal};
 use crate::newreno::{self, Growth, Halve};
+use crate::reno::{self, Reno};
 use crate::rounds::Rounds;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Stream, Time};
@@ -25,6 +26,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         newreno::SLOW_START_LIMIT,
         newreno::COUNT,
         newreno::HALVE,
+        reno::ARITHMETIC,
         Parameter {
             name: "gain",
             kind: Kind::Number { min: 1.0 / 1024.0, max: 1.0 },
@@ -66,6 +68,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("halve", Value::Choice("window")),
                 ("alpha_steps", Value::Integer(1024)),
                 ("hold", Value::Choice("round-trip")),
+                ("arithmetic", Value::Choice("whole")),
             ],
         },
         Preset {
@@ -89,8 +92,7 @@ const LEAST_WINDOW: f64 = 2.0;
 /// The state of RFC 8257.
 #[derive(Clone, Debug)]
 pub struct Dctcp {
-    window: f64,
-    threshold: f64,
+    reno: Reno,
     /// `DCTCP.Alpha`, 0 to 1.
     alpha: f64,
     /// The window of data that ends at `DCTCP.WindowEnd`.
@@ -119,11 +121,11 @@ impl Dctcp {
     /// A control with the given parameters.
     ///
     /// # Errors
-    /// None: all combinations work.
+    /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Dctcp, ParameterError> {
+        newreno::count_segments_where_whole(params)?;
         Ok(Dctcp {
-            window: path.initial_window,
-            threshold: f64::INFINITY,
+            reno: Reno::with(params, path.initial_window),
             alpha: params.number("initial_alpha"),
             rounds: Rounds::default(),
             acked: 0.0,
@@ -143,7 +145,7 @@ impl Dctcp {
     /// Section 3.3, steps 1 to 8.
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        let acked = f64::from(ack.newly_acked);
+        let acked = f64::from(ack.delivered);
         self.acked += acked;
         if ack.marked {
             self.marked += acked;
@@ -157,7 +159,8 @@ impl Dctcp {
 
     /// Step 9: what a mark leaves of the window.
     fn left(&self) -> f64 {
-        (self.window * (1.0 - self.alpha / 2.0)).max(LEAST_WINDOW)
+        let window = self.reno.window;
+        (window - self.reno.rounded(window * self.alpha / 2.0)).max(LEAST_WINDOW)
     }
 }
 
@@ -181,50 +184,38 @@ impl Control for Dctcp {
         if !ack.may_open() || ack.sent < self.held {
             return;
         }
-        self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);
+        self.growth.open(&mut self.reno, f64::from(ack.newly_acked));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = self.settings.halve.of(event, self.window);
+        let outstanding = self.settings.halve.of(event, self.reno.window);
         let reduced = if event.signal == Signal::Ecn || !self.settings.loss_halves {
             self.left()
         } else {
             (outstanding / 2.0).max(LEAST_WINDOW)
         };
-        match event.signal {
-            Signal::Loss | Signal::Ecn => {
-                self.threshold = reduced;
-                self.window = reduced;
-                if event.signal == Signal::Ecn && self.settings.hold_round_trip {
-                    self.held = event.now;
-                }
-            }
-            Signal::Timeout { repeated } => {
-                if !repeated {
-                    self.threshold = reduced;
-                }
-                self.window = 1.0;
-            }
+        self.reno.reduce(event.signal, reduced);
+        if event.signal == Signal::Ecn && self.settings.hold_round_trip {
+            self.held = event.now;
         }
     }
 
     fn on_recovered(&mut self, recovered: &Recovered) {
-        self.window = recovered.window(self.window, self.threshold);
+        self.reno.recovered(recovered);
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.window = window;
-        self.threshold = threshold;
+        self.reno.set(window, threshold);
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window
+        self.reno.window
     }
 
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
-        self.threshold
+        self.reno.threshold
     }
 
     fn ecn(&self) -> EcnUse {

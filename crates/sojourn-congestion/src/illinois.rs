@@ -9,8 +9,8 @@
 //! The window grows by alpha segments per round trip and a loss takes beta of it. A timeout makes both Reno's, and
 //! forgets the round. Least and largest RTT are of the whole connection and never forgotten.
 //!
-//! Linux reckons alpha in 128ths and beta in 64ths, so that its least alpha is 38/128, and takes RTTs above 3.3 s for
-//! that; here they are what they are. ns-3 reckons delays in whole milliseconds, which is not kept, and compares the
+//! With whole arithmetic alpha counts in 128ths and beta in 64ths, as in Linux, whose RTTs above 3.3 s count as that; here
+//! they are what they are. ns-3 reckons delays in whole milliseconds, which is not kept, and compares the
 //! window in bytes with the threshold in segments: it never is below.
 
 mod descriptor;
@@ -29,6 +29,10 @@ use sojourn_core::{Span, Stream};
 const RENO_ALPHA: f64 = 1.0;
 /// What a loss takes of Reno's window.
 const RENO_BETA: f64 = 0.5;
+
+/// Whole parts of one in which Linux reckons alpha and beta.
+const ALPHA_PARTS: f64 = 128.0;
+const BETA_PARTS: f64 = 64.0;
 
 /// The state of Illinois.
 #[derive(Clone, Debug)]
@@ -79,7 +83,7 @@ impl Illinois {
             reduces_flight: params.choice("loss_of") == "flight",
         };
         Ok(Illinois {
-            reno: Reno::new(path.initial_window),
+            reno: Reno::with(params, path.initial_window),
             rounds: Rounds::default(),
             least: Span::MAX,
             most: Span::ZERO,
@@ -109,8 +113,9 @@ impl Illinois {
         } else if let Some(mean) = self.sum_nanos.checked_div(self.samples) {
             let most = (self.most - self.least).as_nanos() as f64;
             let delay = (mean - self.least.as_nanos()) as f64;
-            self.alpha = self.alpha_at(delay, most);
-            self.beta = self.beta_at(delay, most);
+            let (alpha, beta) = (self.alpha_at(delay, most), self.beta_at(delay, most));
+            self.alpha = self.in_parts(alpha, ALPHA_PARTS);
+            self.beta = self.in_parts(beta, BETA_PARTS);
         }
         self.forget_round();
     }
@@ -143,6 +148,34 @@ impl Illinois {
         }
     }
 
+    /// A number in whole parts of one in so many, where arithmetic is whole.
+    fn in_parts(&self, number: f64, parts: f64) -> f64 {
+        if self.reno.is_whole() { (number * parts).floor() / parts } else { number }
+    }
+
+    #[inline]
+    fn grow(&mut self, acked: f64) {
+        if !self.reno.is_whole() {
+            self.reno.grow(if self.reno.in_slow_start() { acked } else { self.alpha * acked });
+        } else if self.reno.in_slow_start() {
+            self.reno.slow_start(acked);
+        } else {
+            self.step_whole(acked);
+        }
+    }
+
+    /// In whole segments: the count of acknowledged ones is worth alpha each and begins anew with each step.
+    fn step_whole(&mut self, acked: f64) {
+        let (window, alpha) = (self.reno.window, self.alpha);
+        let Some(credit) = self.reno.credit() else { return };
+        *credit += acked;
+        let steps = ((*credit * alpha).floor() / window).floor();
+        if steps > 0.0 {
+            *credit = 0.0;
+            self.reno.window += steps;
+        }
+    }
+
     fn be_reno(&mut self) {
         self.alpha = RENO_ALPHA;
         self.beta = RENO_BETA;
@@ -165,14 +198,13 @@ impl Control for Illinois {
             self.step();
         }
         if ack.may_open() {
-            let acked = f64::from(ack.newly_acked);
-            self.reno.grow(if self.reno.in_slow_start() { acked } else { self.alpha * acked });
+            self.grow(f64::from(ack.newly_acked));
         }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
         let outstanding = if self.settings.reduces_flight { event.flight } else { self.reno.window };
-        self.reno.reduce(event.signal, outstanding * (1.0 - self.beta));
+        self.reno.reduce(event.signal, outstanding - self.reno.rounded(outstanding * self.beta));
         if matches!(event.signal, Signal::Timeout { .. }) {
             self.be_reno();
             self.low_rounds = None;
@@ -186,7 +218,7 @@ impl Control for Illinois {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

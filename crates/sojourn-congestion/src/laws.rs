@@ -91,6 +91,7 @@ fn lead(
             Event::Ack { acked, flight, limited, recovery, marked, queue } => {
                 let ack = Ack {
                     newly_acked: acked,
+                    delivered: acked,
                     flight: f64::from(flight),
                     window_limited: limited,
                     in_recovery: recovery,

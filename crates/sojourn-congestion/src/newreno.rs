@@ -9,7 +9,7 @@ mod tests;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::hystart::{self, SlowStart};
-use crate::reno::Reno;
+use crate::reno::{self, Reno};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 
@@ -31,6 +31,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         SLOW_START_LIMIT,
         COUNT,
         HALVE,
+        reno::ARITHMETIC,
         Parameter {
             name: "initial_threshold",
             kind: Kind::OrAuto(&Kind::Number { min: 2.0, max: 1e9 }),
@@ -54,8 +55,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "Linux reno: counts every acknowledged segment, halves the window",
-            values: &[("slow_start_limit", Value::Auto), ("halve", Value::Choice("window"))],
+            summary: "Linux reno: counts every acknowledged segment, halves the window, in whole segments",
+            values: &[
+                ("slow_start_limit", Value::Auto),
+                ("halve", Value::Choice("window")),
+                ("arithmetic", Value::Choice("whole")),
+            ],
         },
         Preset {
             name: "ns2",
@@ -159,6 +164,39 @@ impl Growth {
     pub(crate) fn step(&self, acked: f64, window: f64, threshold: f64) -> f64 {
         if window < threshold { self.slow_start(acked) } else { self.avoidance(acked, window) }
     }
+
+    /// The same done to `reno`.
+    #[inline]
+    pub(crate) fn open(&self, reno: &mut Reno, acked: f64) {
+        if reno.is_whole() {
+            reno.grow(acked);
+        } else {
+            reno.window += self.step(acked, reno.window, reno.threshold);
+        }
+    }
+
+    /// Congestion avoidance done to `reno`.
+    #[inline]
+    fn avoid(&self, reno: &mut Reno, acked: f64) {
+        if reno.is_whole() {
+            if acked > 0.0 {
+                reno.step(reno.window, acked);
+            }
+        } else {
+            reno.window += self.avoidance(acked, reno.window);
+        }
+    }
+}
+
+/// Refuses to count acknowledgements in whole arithmetic, whose step comes after so many acknowledged segments.
+pub(crate) fn count_segments_where_whole(params: &Params) -> Result<(), ParameterError> {
+    if params.choice(reno::ARITHMETIC.name) == "whole" && params.choice(COUNT.name) == "acks" {
+        return Err(ParameterError::new(
+            COUNT.name,
+            "segments where arithmetic is whole: its step comes after so many acknowledged segments",
+        ));
+    }
+    Ok(())
 }
 
 /// A number that may be `auto`, which is infinite.
@@ -184,10 +222,13 @@ impl NewReno {
     /// A control with the given parameters.
     ///
     /// # Errors
-    /// None: all combinations work.
+    /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<NewReno, ParameterError> {
+        let mut reno = Reno::with(params, path.initial_window);
+        reno.threshold = number_or_infinite(params, "initial_threshold");
+        count_segments_where_whole(params)?;
         Ok(NewReno {
-            reno: Reno { window: path.initial_window, threshold: number_or_infinite(params, "initial_threshold") },
+            reno,
             growth: Growth::new(params),
             halve: Halve::new(params),
             mark_leaves: if params.is_auto("abe") { LOSS_LEAVES } else { params.number("abe") },
@@ -202,15 +243,19 @@ impl Control for NewReno {
         if !ack.may_open() {
             return;
         }
-        let acked = f64::from(ack.newly_acked);
+        let mut acked = f64::from(ack.newly_acked);
         if self.reno.in_slow_start() {
             if self.slow_start.is_over(ack, self.reno.window) {
                 self.reno.threshold = self.reno.window;
             }
-            self.reno.window += self.slow_start.growth(self.growth.slow_start(acked));
-        } else {
-            self.reno.window += self.growth.avoidance(acked, self.reno.window);
+            let growth = self.slow_start.growth(self.growth.slow_start(acked));
+            if !self.reno.is_whole() {
+                self.reno.window += growth;
+                return;
+            }
+            acked -= growth - self.reno.slow_start(growth);
         }
+        self.growth.avoid(&mut self.reno, acked);
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -225,7 +270,7 @@ impl Control for NewReno {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

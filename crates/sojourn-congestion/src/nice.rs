@@ -16,6 +16,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
+use crate::reno::Reno;
 use crate::vegas::{Backlog, Loss, Settings as VegasSettings, Vegas};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -53,7 +54,7 @@ impl Nice {
             forgets_base: false,
         };
         Ok(Nice {
-            vegas: Vegas::with(settings, path)?,
+            vegas: Vegas::with(settings, Reno::new(path.initial_window))?,
             congested: 0.0,
             threshold: params.number("threshold"),
             fraction: params.number("fraction"),

@@ -135,7 +135,7 @@ impl Prague {
     /// Step 1.
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        let acked = f64::from(ack.newly_acked);
+        let acked = f64::from(ack.delivered);
         self.acked += acked;
         if ack.marked {
             self.marked += acked;

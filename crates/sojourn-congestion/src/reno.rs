@@ -1,23 +1,48 @@
 //! The window of Reno, for controls that only add to it: what kernels offer their modules as `tcp_reno_*`.
 //!
-//! The rules are those of [`newreno`](crate::newreno) with every acknowledged segment counted.
+//! The rules are those of [`newreno`](crate::newreno) with every acknowledged segment counted. With whole arithmetic the
+//! window is a number of segments, as in kernels: what has been acknowledged since its last step is counted beside it
+//! (`snd_cwnd_cnt` of Linux), and what slow start leaves of an acknowledgement is counted too.
 
 use crate::control::{Recovered, Signal};
+use sojourn_core::registry::{Kind, Parameter, Params, Value};
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
 pub(crate) const LEAST_THRESHOLD: f64 = 2.0;
+
+/// A parameter of [`Reno`].
+pub(crate) const ARITHMETIC: Parameter = Parameter {
+    name: "arithmetic",
+    kind: Kind::Choice(&["fractions", "whole"]),
+    default: Value::Choice("fractions"),
+    description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments, with all quotients rounded down (Linux)",
+};
 
 /// A window and a slow-start threshold in segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     pub(crate) window: f64,
     pub(crate) threshold: f64,
+    /// Acknowledged segments since the last step of a window in whole segments; none where it has fractions.
+    credit: Option<f64>,
 }
 
 impl Reno {
-    /// A flow that begins with slow start.
+    /// A flow that begins with slow start, in fractions.
     pub(crate) fn new(window: f64) -> Reno {
-        Reno { window, threshold: f64::INFINITY }
+        Reno { window, threshold: f64::INFINITY, credit: None }
+    }
+
+    /// The same as [`ARITHMETIC`] says.
+    pub(crate) fn with(params: &Params, window: f64) -> Reno {
+        let whole = params.choice(ARITHMETIC.name) == "whole";
+        Reno { credit: whole.then_some(0.0), ..Reno::new(window) }
+    }
+
+    /// Whether the window moves in whole segments.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.credit.is_some()
     }
 
     #[inline]
@@ -28,12 +53,65 @@ impl Reno {
     /// Slow start, or additive increase of one segment per window.
     #[inline]
     pub(crate) fn grow(&mut self, acked: f64) {
+        if self.is_whole() {
+            let left = self.slow_start(acked);
+            if left > 0.0 {
+                self.step(self.window, left);
+            }
+            return;
+        }
         self.window += if self.in_slow_start() { acked } else { acked / self.window };
+    }
+
+    /// Slow start up to the threshold; what it leaves of `acked` (`tcp_slow_start`).
+    #[inline]
+    pub(crate) fn slow_start(&mut self, acked: f64) -> f64 {
+        if !self.in_slow_start() {
+            return acked;
+        }
+        let taken = acked.min(self.threshold - self.window);
+        self.window += taken;
+        acked - taken
+    }
+
+    /// In whole segments: one more for every `count` of `acked` and those counted before (`tcp_cong_avoid_ai`).
+    #[inline]
+    pub(crate) fn step(&mut self, count: f64, acked: f64) {
+        let Some(credit) = &mut self.credit else { return };
+        // Gathered for a larger window that no longer holds: at most one segment.
+        if *credit >= count {
+            *credit = 0.0;
+            self.window += 1.0;
+        }
+        *credit += acked;
+        if *credit >= count {
+            let steps = (*credit / count).floor();
+            *credit -= steps * count;
+            self.window += steps;
+        }
+    }
+
+    /// The count of acknowledged segments of a window in whole segments.
+    #[inline]
+    pub(crate) fn credit(&mut self) -> Option<&mut f64> {
+        self.credit.as_mut()
+    }
+
+    /// Sets both, rounded down where arithmetic is whole.
+    pub(crate) fn set(&mut self, window: f64, threshold: f64) {
+        self.window = self.rounded(window);
+        self.threshold = self.rounded(threshold);
+    }
+
+    /// A number of segments in this arithmetic.
+    #[inline]
+    pub(crate) fn rounded(&self, segments: f64) -> f64 {
+        if self.is_whole() { segments.floor() } else { segments }
     }
 
     /// The answer of RFC 5681 to a signal, of which a loss leaves `kept` segments (half of something).
     pub(crate) fn reduce(&mut self, signal: Signal, kept: f64) {
-        let kept = kept.max(LEAST_THRESHOLD);
+        let kept = self.rounded(kept).max(LEAST_THRESHOLD);
         match signal {
             Signal::Loss | Signal::Ecn => {
                 self.threshold = kept;
@@ -46,6 +124,7 @@ impl Reno {
                 self.window = 1.0;
             }
         }
+        self.credit = self.credit.map(|_| 0.0);
     }
 
     /// A repair ended.

@@ -50,6 +50,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
     Ack {
         now,
         newly_acked: 1,
+        delivered: 1,
         flight: window.floor(),
         window_limited: true,
         in_recovery: false,
@@ -95,7 +96,7 @@ impl Script {
     pub(crate) fn whole_window(&mut self, segments: u32, queue: Span) {
         self.now += BASE_RTT + queue;
         let ack = ack(self.now, f64::from(segments), queue);
-        self.control.on_ack(&Ack { newly_acked: segments, ..ack });
+        self.control.on_ack(&Ack { newly_acked: segments, delivered: segments, ..ack });
     }
 
     /// A congestion signal, now.

@@ -85,7 +85,7 @@ impl TcpLp {
             second_highest: params.choice("greatest") == "second",
         };
         Ok(TcpLp {
-            reno: Reno::new(path.initial_window),
+            reno: Reno::with(params, path.initial_window),
             delays: Delays::new(arithmetic, estimate_clock),
             indicated: None,
             reacted: None,
@@ -123,7 +123,7 @@ impl TcpLp {
 
     /// Step 3.
     fn yield_to_others(&mut self, now: Time, in_inference: bool) {
-        self.reno.window = if in_inference { LEAST_WINDOW } else { (self.reno.window / 2.0).max(LEAST_WINDOW) };
+        self.reno.window = if in_inference { LEAST_WINDOW } else { self.reno.rounded(self.reno.window / 2.0).max(LEAST_WINDOW) };
         if self.settings.resumes_in_avoidance {
             self.reno.threshold = self.reno.window;
         }
@@ -170,7 +170,7 @@ impl Control for TcpLp {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

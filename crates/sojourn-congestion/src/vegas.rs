@@ -112,11 +112,11 @@ impl Vegas {
             },
             forgets_base: params.choice("base_rtt") == "since-start",
         };
-        Vegas::with(settings, path)
+        Vegas::with(settings, Reno::with(params, path.initial_window))
     }
 
     /// The same from settings, for controls that build on Vegas.
-    pub(crate) fn with(settings: Settings, path: &Path) -> Result<Vegas, ParameterError> {
+    pub(crate) fn with(settings: Settings, reno: Reno) -> Result<Vegas, ParameterError> {
         if settings.alpha > settings.beta {
             return Err(ParameterError::new(
                 "alpha",
@@ -124,7 +124,8 @@ impl Vegas {
             ));
         }
         Ok(Vegas {
-            reno: Reno::new(path.initial_window),
+            before: Sent { window: reno.window, flight: reno.window },
+            reno,
             rounds: Rounds::default(),
             base: Span::MAX,
             least: Span::MAX,
@@ -132,7 +133,6 @@ impl Vegas {
             samples: 0,
             // The paper doubles first and then looks.
             grows: true,
-            before: Sent { window: path.initial_window, flight: path.initial_window },
             settings,
         })
     }
@@ -303,7 +303,7 @@ impl Control for Vegas {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

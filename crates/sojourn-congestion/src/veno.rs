@@ -8,8 +8,9 @@
 //! Linux counts the queue in halves, rounded up, and ns-3 in whole segments, so that 2.5 or 2 queued segments are the
 //! most below a beta of 3. Both forget the least RTT of a round with every acknowledgement, so that the latest sample
 //! decides, and both take the first two samples for too few. In ns-3 the number of samples is forgotten too: they are
-//! always too few and the window grows as Reno's; what remains of Veno is the answer to a loss. Linux lets every other
-//! window of acknowledgements open the congested window by one; here each opens it by half as much.
+//! always too few and the window grows as Reno's; what remains of Veno is the answer to a loss. In congestion each
+//! acknowledgement opens the window by half as much; in whole segments, as in Linux, every second window of them opens it by
+//! one.
 //!
 //! A timeout's threshold is chosen in the same way as what a loss leaves.
 
@@ -48,6 +49,8 @@ pub struct Veno {
     grows_as_reno: bool,
     reduces_flight: bool,
     forgets_base: bool,
+    /// In whole segments: whether the next window of acknowledgements in congestion opens nothing.
+    waits: bool,
 }
 
 impl Veno {
@@ -57,7 +60,7 @@ impl Veno {
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Veno, ParameterError> {
         Ok(Veno {
-            reno: Reno::new(path.initial_window),
+            reno: Reno::with(params, path.initial_window),
             base: Span::MAX,
             least: Span::MAX,
             samples: 0,
@@ -68,6 +71,7 @@ impl Veno {
             grows_as_reno: params.choice("growth") == "reno",
             reduces_flight: params.choice("loss_of") == "flight",
             forgets_base: params.choice("base_rtt") == "since-start",
+            waits: false,
         })
     }
 
@@ -91,6 +95,20 @@ impl Veno {
         self.least = Span::MAX;
     }
 
+    /// Linux in congestion: one segment more for every second window of `acked` segments.
+    fn grow_every_other(&mut self, acked: f64) {
+        let window = self.reno.window;
+        match self.reno.credit() {
+            Some(credit) if *credit >= window => {
+                *credit = 0.0;
+                self.waits = !self.waits;
+                self.reno.window += f64::from(u8::from(self.waits));
+            }
+            Some(credit) => *credit += acked,
+            None => {}
+        }
+    }
+
     #[inline]
     fn is_congested(&self) -> bool {
         self.backlog >= self.beta
@@ -109,8 +127,14 @@ impl Control for Veno {
         }
         self.judge();
         let acked = f64::from(ack.newly_acked);
-        let slowed = self.is_congested() && !self.grows_as_reno && !self.reno.in_slow_start();
-        self.reno.grow(if slowed { acked * CONGESTION_GROWTH } else { acked });
+        if !self.is_congested() || self.grows_as_reno {
+            self.reno.grow(acked);
+        } else if self.reno.is_whole() {
+            let left = self.reno.slow_start(acked);
+            self.grow_every_other(left);
+        } else {
+            self.reno.grow(if self.reno.in_slow_start() { acked } else { acked * CONGESTION_GROWTH });
+        }
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -135,7 +159,7 @@ impl Control for Veno {
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.reno = Reno { window, threshold };
+        self.reno.set(window, threshold);
     }
 
     #[inline]

@@ -15,19 +15,16 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Undo};
-use crate::newreno::Growth;
+use crate::newreno::{Growth, count_segments_where_whole};
+use crate::reno::{LEAST_THRESHOLD, Reno};
 use estimate::Bandwidth;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
-/// Fewest segments that a loss leaves as threshold.
-const LEAST_THRESHOLD: f64 = 2.0;
-
 /// The state of Westwood+.
 #[derive(Clone, Debug)]
 pub struct Westwood {
-    window: f64,
-    threshold: f64,
+    reno: Reno,
     bandwidth: Bandwidth,
     least_rtt: Option<Span>,
     /// The latest RTT sample. As in Linux an acknowledgement is judged by that of the one before.
@@ -52,11 +49,11 @@ impl Westwood {
     /// A control with the given parameters.
     ///
     /// # Errors
-    /// None: all combinations work.
+    /// Whole segments with what only fractions can do.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<Westwood, ParameterError> {
+        count_segments_where_whole(params)?;
         Ok(Westwood {
-            window: path.initial_window,
-            threshold: f64::INFINITY,
+            reno: Reno::with(params, path.initial_window),
             bandwidth: Bandwidth::new(params),
             least_rtt: None,
             rtt: None,
@@ -76,7 +73,7 @@ impl Westwood {
     /// The repair ended: Linux asks for the estimate only now.
     fn apply(&mut self) {
         if self.after_repair {
-            self.threshold = self.pipe();
+            self.reno.threshold = self.reno.rounded(self.pipe());
         }
     }
 
@@ -101,31 +98,29 @@ impl Control for Westwood {
         if self.is_repaired(ack) {
             self.repair = Repair::None;
             self.apply();
-            self.window = self.threshold;
+            self.reno.window = self.reno.threshold;
         }
         if !ack.may_open() {
             return;
         }
-        self.window += self.growth.step(f64::from(ack.newly_acked), self.window, self.threshold);
+        self.growth.open(&mut self.reno, f64::from(ack.newly_acked));
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
             Signal::Loss | Signal::Ecn => {
                 // Linux: Reno's half meanwhile.
-                let half = (self.window / 2.0).max(LEAST_THRESHOLD);
-                self.threshold = if self.after_repair { half } else { self.pipe() };
-                self.window = self.window.max(LEAST_THRESHOLD).min(self.threshold);
+                let kept = if self.after_repair { self.reno.window / 2.0 } else { self.pipe() };
+                let before = self.reno.window;
+                self.reno.reduce(event.signal, kept);
+                self.reno.window = self.reno.threshold.min(before.max(LEAST_THRESHOLD));
                 self.repair = if event.signal == Signal::Loss { Repair::Losses } else { Repair::Mark(event.now) };
             }
             Signal::Timeout { repeated } => {
-                if !repeated {
-                    self.threshold = self.pipe();
-                    if self.forgets_rtt {
-                        self.least_rtt = None;
-                    }
+                self.reno.reduce(event.signal, self.pipe());
+                if !repeated && self.forgets_rtt {
+                    self.least_rtt = None;
                 }
-                self.window = 1.0;
                 self.repair = Repair::None;
             }
         }
@@ -135,29 +130,28 @@ impl Control for Westwood {
         if self.repair == Repair::Losses {
             self.repair = Repair::None;
             self.apply();
-            self.window = self.threshold;
+            self.reno.window = self.reno.threshold;
         }
-        self.window = recovered.window(self.window, self.threshold);
+        self.reno.recovered(recovered);
     }
 
     fn on_undo(&mut self, undo: &Undo) {
         self.repair = Repair::None;
-        self.set_window(self.window.max(undo.window), self.threshold.max(undo.threshold));
+        self.set_window(self.reno.window.max(undo.window), self.reno.threshold.max(undo.threshold));
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {
-        self.window = window;
-        self.threshold = threshold;
+        self.reno.set(window, threshold);
     }
 
     #[inline]
     fn window(&self) -> f64 {
-        self.window
+        self.reno.window
     }
 
     #[inline]
     fn slow_start_threshold(&self) -> f64 {
-        self.threshold
+        self.reno.threshold
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

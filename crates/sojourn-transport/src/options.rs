@@ -59,6 +59,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "send one new segment for each of the first two duplicate acknowledgements (RFC 3042)",
         },
         Parameter {
+            name: "disorder",
+            kind: Kind::Choice(&["limited-transmit", "conservation"]),
+            default: Value::Choice("limited-transmit"),
+            description: "what is sent while duplicate acknowledgements only suggest a loss: as limited_transmit says, and what they report opens the window with the next cumulative acknowledgement (limited-transmit, RFC 5681 section 3.2); or one new segment for each one that they report to have left the network, which never opens the window (conservation, Linux)",
+        },
+        Parameter {
+            name: "window_use",
+            kind: Kind::Choice(&["full", "round-trip"]),
+            default: Value::Choice("full"),
+            description: "when a window counts as used, so that it may grow: while it is full (full, RFC 2861 section 3.1), or for a round trip after it was, and in slow start while more than half of it was out at once in a round trip (round-trip, Linux; RFC 7661 section 4.3 takes half for enough always)",
+        },
+        Parameter {
             name: "initial_window",
             kind: Kind::Integer { min: 1, max: 10_000 },
             default: Value::Integer(10),
@@ -111,6 +123,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             kind: Kind::Choice(&["total", "variance"]),
             default: Value::Choice("total"),
             description: "what min_rto bounds: the whole timeout (RFC 6298) or its variance term (Linux)",
+        },
+        Parameter {
+            name: "rtt_variance",
+            kind: Kind::Choice(&["mean", "peak"]),
+            default: Value::Choice("mean"),
+            description: "what the timeout makes of differing round-trip times: their mean deviation (mean, RFC 6298), or its peak of each round trip, which it forgets by a quarter per round trip, where falling times count for an eighth (peak, Linux)",
         },
         Parameter {
             name: "undo",
@@ -181,14 +199,17 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "as rfc, with Linux's timers: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back, proportional rate reduction",
+            summary: "Linux 6.1: RTO floor 200 ms on the variance term, 40 ms delayed acknowledgements, needless timeouts taken back, proportional rate reduction, packets conserved in disorder",
             values: &[
                 ("ack_delay", Value::Span(Span::from_millis(40))),
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
                 ("undo", Value::Choice("timestamps")),
+                ("rtt_variance", Value::Choice("peak")),
                 ("reduction", Value::Choice("proportional")),
+                ("disorder", Value::Choice("conservation")),
+                ("window_use", Value::Choice("round-trip")),
                 ("after_idle", Value::Choice("decay")),
             ],
         },
@@ -252,6 +273,10 @@ pub struct Options {
     pub sack: bool,
     /// Whether limited transmit is used.
     pub limited_transmit: bool,
+    /// Whether packets are conserved while a loss is only suspected, instead of limited transmit.
+    pub conserves: bool,
+    /// Whether a window counts as used for a round trip, and in slow start by half.
+    pub used_for_round_trip: bool,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Receive window in segments.
@@ -308,6 +333,8 @@ pub struct RtoOptions {
     pub floor_on_variance: bool,
     /// Clock granularity G.
     pub clock: Span,
+    /// Whether the peak of the deviation counts, as in Linux.
+    pub peak: bool,
 }
 
 impl Options {
@@ -323,6 +350,7 @@ impl Options {
             max: params.span("max_rto"),
             floor_on_variance: params.choice("rto_floor") == "variance",
             clock: params.span("clock"),
+            peak: params.choice("rtt_variance") == "peak",
         };
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
@@ -330,6 +358,13 @@ impl Options {
         let undo = params.choice("undo") == "timestamps";
         if undo && !params.boolean("timestamps") {
             return Err(ParameterError::new("undo", "none, or timestamps with timestamps = true"));
+        }
+        let conserves = params.choice("disorder") == "conservation";
+        if conserves && !params.boolean("limited_transmit") {
+            return Err(ParameterError::new(
+                "limited_transmit",
+                "true where disorder is conservation: each segment that has left the network lets a new one go",
+            ));
         }
         let accurate_ecn = params.choice("ecn_feedback") == "accurate";
         if accurate_ecn && !params.boolean("ecn") {
@@ -360,6 +395,8 @@ impl Options {
             handshake: params.boolean("handshake"),
             sack: params.boolean("sack"),
             limited_transmit: params.boolean("limited_transmit"),
+            conserves,
+            used_for_round_trip: params.choice("window_use") == "round-trip",
             initial_window: params.integer("initial_window") as u32,
             receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
             ack_every: params.integer("ack_every") as u32,

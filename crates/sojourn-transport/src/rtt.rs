@@ -13,6 +13,18 @@ pub struct RttEstimator {
     variance: Span,
     max: Span,
     backoff: u32,
+    peak: Peak,
+}
+
+/// The peak of the deviation in the present round trip, of which Linux makes the variance (`tcp_rtt_estimator`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Peak {
+    /// Mean deviation (`mdev_us`, which counts it four times).
+    deviation: Span,
+    /// Its peak in this round trip, at least a quarter of `min_rto` (`mdev_max_us`).
+    most: Span,
+    /// The round trip ends when this segment is acknowledged (`rtt_seq`).
+    until: u32,
 }
 
 /// Doublings after which the back-off stops growing; `max_rto` bounds the timeout long before.
@@ -31,6 +43,7 @@ impl RttEstimator {
             min: Span::MAX,
             max: Span::ZERO,
             backoff: 0,
+            peak: Peak::default(),
         }
     }
 
@@ -41,18 +54,52 @@ impl RttEstimator {
         self.max = self.max.max(rtt);
     }
 
-    /// Takes a sample (RFC 6298 equations 2.2 and 2.3), which also ends the back-off (Karn).
+    /// Takes a sample (RFC 6298 equations 2.2 and 2.3), which also ends the back-off (Karn). All below segment `first` is
+    /// acknowledged, all below `next` was sent.
     #[inline]
-    pub fn sample(&mut self, rtt: Span) {
+    pub fn sample(&mut self, rtt: Span, first: u32, next: u32) {
         self.backoff = 0;
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variance = rtt / 2;
+            if self.options.peak {
+                self.begin_peaks(next);
+            }
             return;
+        }
+        if self.options.peak {
+            return self.sample_peak(rtt, first, next);
         }
         let deviation = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
         self.variance = (self.variance * 3 + deviation) / 4;
         self.smoothed = (self.smoothed * 7 + rtt) / 8;
+    }
+
+    fn begin_peaks(&mut self, next: u32) {
+        self.peak.deviation = self.variance;
+        self.variance = self.variance.max(self.options.min / 4);
+        self.peak.most = self.variance;
+        self.peak.until = next;
+    }
+
+    /// As in Linux: the variance rises to the peak of the deviation at once, and falls to it by a quarter per round trip.
+    fn sample_peak(&mut self, rtt: Span, first: u32, next: u32) {
+        let Peak { deviation, .. } = self.peak;
+        let error = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
+        let falls = rtt < self.smoothed;
+        self.smoothed = (self.smoothed * 7 + rtt) / 8;
+        // Where times fall and the deviation would rise, an eighth of that counts.
+        let rise = error.saturating_sub(deviation) / if falls { 32 } else { 4 };
+        self.peak.deviation = deviation + rise - deviation.saturating_sub(error) / 4;
+        if self.peak.deviation > self.peak.most {
+            self.peak.most = self.peak.deviation;
+            self.variance = self.variance.max(self.peak.most);
+        }
+        if first > self.peak.until {
+            self.variance = self.variance - self.variance.saturating_sub(self.peak.most) / 4;
+            self.peak.until = next;
+            self.peak.most = self.options.min / 4;
+        }
     }
 
     /// The connection was accepted after its SYN was lost: what follows times out after 3 s at least until
@@ -70,7 +117,7 @@ impl RttEstimator {
     /// The retransmission timeout, with its back-off.
     #[inline]
     pub fn timeout(&self) -> Span {
-        let RtoOptions { initial, min, max, floor_on_variance, clock } = self.options;
+        let RtoOptions { initial, min, max, floor_on_variance, clock, .. } = self.options;
         let base = if self.smoothed.is_zero() {
             initial
         } else if floor_on_variance {
@@ -110,6 +157,7 @@ mod tests {
         max: Span::from_secs(60),
         floor_on_variance: false,
         clock: Span::from_millis(1),
+        peak: false,
     };
 
     #[test]
@@ -117,24 +165,24 @@ mod tests {
         let mut estimator = RttEstimator::new(RtoOptions { min: Span::ZERO, ..RFC });
         assert_eq!(estimator.timeout(), Span::from_secs(1));
         let rtt = Span::from_millis(100);
-        estimator.sample(rtt);
+        estimator.sample(rtt, 0, 0);
         assert_eq!((estimator.smoothed, estimator.variance), (rtt, Span::from_millis(50)));
         assert_eq!(estimator.timeout(), Span::from_millis(300));
-        estimator.sample(rtt);
+        estimator.sample(rtt, 0, 0);
         assert_eq!(estimator.variance, Span::from_micros(37_500));
-        estimator.sample(rtt);
+        estimator.sample(rtt, 0, 0);
         assert_eq!(estimator.variance, Span::from_micros(28_125));
     }
 
     #[test]
     fn the_floor_is_on_the_whole_or_on_the_variance() {
         let mut rfc = RttEstimator::new(RFC);
-        rfc.sample(Span::from_millis(100));
+        rfc.sample(Span::from_millis(100), 0, 0);
         assert_eq!(rfc.timeout(), Span::from_secs(1));
         let linux = RtoOptions { min: Span::from_millis(200), floor_on_variance: true, ..RFC };
         let mut linux = RttEstimator::new(linux);
         for _ in 0..100 {
-            linux.sample(Span::from_millis(100));
+            linux.sample(Span::from_millis(100), 0, 0);
         }
         assert_eq!(linux.timeout(), Span::from_millis(300));
     }
@@ -148,7 +196,7 @@ mod tests {
             estimator.back_off();
         }
         assert_eq!(timeouts, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]);
-        estimator.sample(Span::from_millis(10));
+        estimator.sample(Span::from_millis(10), 0, 0);
         assert_eq!(estimator.timeout(), Span::from_secs(1));
     }
 }

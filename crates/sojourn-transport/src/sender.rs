@@ -14,6 +14,7 @@ mod short;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod usage;
 
 pub use idle::AfterIdle;
 
@@ -29,6 +30,7 @@ use short::Short;
 use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
 use sojourn_core::{Span, Stream, Time};
 use undo::Undo;
+use usage::Usage;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
 const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
@@ -82,6 +84,8 @@ pub struct Sender {
     /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
     /// known, and during a repair.
     most_left: [u32; 2],
+    /// Whether what was selectively acknowledged is not in flight while a loss is only suspected.
+    conserves: bool,
     timestamps: bool,
     timer_tick: Span,
     ecn: bool,
@@ -117,6 +121,7 @@ pub struct Sender {
     jitter: Option<Box<Jitter>>,
     short: Option<Box<Short>>,
     window_limited: bool,
+    usage: Usage,
     idle: Idle,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
     ecn_recover: Option<u32>,
@@ -141,9 +146,14 @@ impl Sender {
             receive_window: options.receive_window,
             sack: options.sack,
             most_left: [
-                if options.limited_transmit { LIMITED_TRANSMIT } else { 0 },
+                match (options.conserves, options.sack) {
+                    (false, _) => u32::from(options.limited_transmit) * LIMITED_TRANSMIT,
+                    (true, true) => 0,
+                    (true, false) => u32::MAX,
+                },
                 if options.sack { 0 } else { u32::MAX },
             ],
+            conserves: options.conserves,
             timestamps: options.timestamps,
             timer_tick: options.timer_tick,
             ecn: options.ecn,
@@ -171,6 +181,7 @@ impl Sender {
             jitter: None,
             short,
             window_limited: false,
+            usage: Usage::new(options.used_for_round_trip),
             idle: Idle::new(options.idle, f64::from(options.initial_window)),
             ecn_recover: None,
             marked_until: None,
@@ -260,7 +271,7 @@ impl Sender {
         match self.syn_sent {
             Some(sent) => {
                 self.rtt.observe(now.since(sent));
-                self.rtt.sample(now.since(sent));
+                self.rtt.sample(now.since(sent), 0, 0);
                 self.control.on_connected(now, now.since(sent));
             }
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
@@ -321,12 +332,20 @@ impl Sender {
         if delivered.segments > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), newest, now);
             let newly_acked = self.credit(acknowledged, delivered.segments);
+            // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
+            // proportional reduction the window is there already, and it counts like any other (Linux).
+            let repaired = state == State::Recovery && !self.proportional;
+            let in_recovery = repaired || self.state == State::Recovery || self.reduction.is_some();
+            if acknowledged > 0 && !in_recovery {
+                self.idle.on_acknowledged(now);
+            }
             self.control.on_ack(&Ack {
                 now,
                 newly_acked,
+                delivered: delivered.segments,
                 flight,
-                window_limited: self.window_limited,
-                in_recovery: state == State::Recovery || self.state == State::Recovery || self.reduction.is_some(),
+                window_limited: self.uses_window(),
+                in_recovery,
                 rtt: newest,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
@@ -372,6 +391,9 @@ impl Sender {
     /// delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042).
     #[inline]
     fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
+        if self.conserves {
+            return if acknowledged > 0 { delivered } else { 0 };
+        }
         if acknowledged == 0 && self.state == State::Open {
             self.uncredited += delivered;
             return 0;
@@ -391,13 +413,13 @@ impl Sender {
         if let Some(rtt) = rtt
             && self.timestamps
         {
-            self.rtt.sample(rtt);
+            self.rtt.sample(rtt, self.board.first(), self.board.next());
         }
         if let Some((number, since)) = self.timed
             && number < segment.number
         {
             self.timed = None;
-            self.rtt.sample(now.since(since));
+            self.rtt.sample(now.since(since), self.board.first(), self.board.next());
         }
         rtt
     }
@@ -407,7 +429,7 @@ impl Sender {
     fn in_flight(&self) -> u32 {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         // Numbers to choose from, not branches: flows in all states take turns.
-        let believed = if repairing { self.board.pipe() } else { self.board.outstanding() };
+        let believed = if repairing || self.conserves { self.board.pipe() } else { self.board.outstanding() };
         believed.saturating_sub(self.duplicates.min(self.most_left[usize::from(repairing)]))
     }
 }

@@ -1,5 +1,6 @@
 //! What CDG is and what can be set.
 
+use crate::reno;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
@@ -13,6 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "Linux net/ipv4/tcp_cdg.c",
     ],
     parameters: &[
+        reno::ARITHMETIC,
         Parameter {
             name: "backoff",
             kind: Kind::Number { min: 0.01, max: 1.0 },
@@ -120,6 +122,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("repairs", Value::Choice("left-out")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
+                ("arithmetic", Value::Choice("whole")),
             ],
         },
         Preset {
@@ -138,6 +141,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("repairs", Value::Choice("left-out")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
+                ("arithmetic", Value::Choice("whole")),
             ],
         },
     ],

@@ -1,5 +1,6 @@
 //! What TCP Illinois is and what can be set.
 
+use crate::reno;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// A part of the largest queueing delay.
@@ -15,6 +16,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-3 src/internet/model/tcp-illinois.cc",
     ],
     parameters: &[
+        reno::ARITHMETIC,
         Parameter {
             name: "alpha_min",
             kind: Kind::Number { min: 1e-6, max: 1e6 },
@@ -72,7 +74,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[
-        Preset { name: "linux", summary: "Linux tcp_illinois", values: &[] },
+        Preset { name: "linux", summary: "Linux tcp_illinois", values: &[("arithmetic", Value::Choice("whole"))] },
         Preset {
             name: "ns3",
             summary: "ns-3 TcpIllinois: follows the delay with the smallest windows too",

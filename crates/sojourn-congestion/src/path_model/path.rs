@@ -114,6 +114,7 @@ impl Pipe {
         self.control.on_ack(&Ack {
             now: self.now,
             newly_acked: sample.newly_delivered,
+            delivered: sample.newly_delivered,
             flight: f64::from(flight),
             window_limited: true,
             in_recovery: sample.repairing,

@@ -1,6 +1,6 @@
 //! What TCP-LP is and what can be set.
 
-use crate::newreno;
+use crate::{newreno, reno};
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value, joined};
 
@@ -17,11 +17,12 @@ const MODULE: &[(&str, Value)] = &[
     ("registers", Value::Choice("32-bit")),
 ];
 
-/// What the kernel's timestamps add.
+/// What the kernel's timestamps and arithmetic add.
 const TIMESTAMPS: &[(&str, Value)] = &[
     ("delay_from", Value::Choice("echo")),
     ("remote_clock", Value::Choice("estimated")),
     ("clock_offset", Value::Auto),
+    ("arithmetic", Value::Choice("whole")),
 ];
 
 static LINUX: [(&str, Value); MODULE.len() + TIMESTAMPS.len()] = joined(&[MODULE, TIMESTAMPS]);
@@ -36,6 +37,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-3 src/internet/model/tcp-lp.cc",
     ],
     parameters: &[
+        reno::ARITHMETIC,
         Parameter {
             name: "threshold",
             kind: Kind::Number { min: 0.01, max: 1.0 },

@@ -1,5 +1,6 @@
 //! What Vegas is and what can be set.
 
+use crate::reno;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `vegas` is and what can be set.
@@ -13,6 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-3 src/internet/model/tcp-vegas.cc",
     ],
     parameters: &[
+        reno::ARITHMETIC,
         Parameter {
             name: "alpha",
             kind: Kind::Number { min: 0.0, max: 1e6 },
@@ -76,7 +78,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     presets: &[
-        Preset { name: "linux", summary: "Linux tcp_vegas", values: &[] },
+        Preset { name: "linux", summary: "Linux tcp_vegas", values: &[("arithmetic", Value::Choice("whole"))] },
         Preset {
             name: "linux-2.6.22",
             summary: "Linux 2.6.22 tcp_vegas, which ns-2.35's Agent/TCP/Linux runs: its window moves in every other round trip",

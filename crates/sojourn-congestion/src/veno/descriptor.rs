@@ -1,5 +1,6 @@
 //! What Veno is and what can be set.
 
+use crate::reno;
 use crate::vegas::BASE_RTT;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
@@ -13,6 +14,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "ns-3 src/internet/model/tcp-veno.cc",
     ],
     parameters: &[
+        reno::ARITHMETIC,
         Parameter {
             name: "beta",
             kind: Kind::Number { min: 0.0, max: 1e6 },
@@ -46,7 +48,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         BASE_RTT,
     ],
     presets: &[
-        Preset { name: "linux", summary: "Linux tcp_veno", values: &[] },
+        Preset { name: "linux", summary: "Linux tcp_veno", values: &[("arithmetic", Value::Choice("whole"))] },
         Preset {
             name: "ns3",
             summary: "ns-3 TcpVeno, whose samples never suffice to grow more slowly",

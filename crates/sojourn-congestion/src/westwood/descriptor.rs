@@ -1,6 +1,7 @@
 //! What Westwood+ is and what can be set.
 
 use crate::newreno;
+use crate::reno;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
@@ -12,6 +13,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     parameters: &[
         newreno::SLOW_START_LIMIT,
         newreno::COUNT,
+        reno::ARITHMETIC,
         Parameter {
             name: "sampling",
             kind: Kind::Choice(&["elapsed", "rtt"]),
@@ -47,7 +49,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset {
             name: "linux",
             summary: "Linux 6.1 westwood, with nanoseconds instead of jiffies",
-            values: &[("slow_start_limit", Value::Auto)],
+            values: &[("slow_start_limit", Value::Auto), ("arithmetic", Value::Choice("whole"))],
         },
         Preset {
             name: "ns3",

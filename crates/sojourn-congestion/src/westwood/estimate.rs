@@ -82,7 +82,7 @@ impl Bandwidth {
             self.sample(elapsed);
             self.began = Some(ack.now);
         }
-        self.segments += f64::from(ack.newly_acked);
+        self.segments += f64::from(ack.delivered);
     }
 
     fn count_rtt(&mut self, ack: &Ack) {
@@ -91,7 +91,7 @@ impl Bandwidth {
             self.sample(self.interval);
             self.began = None;
         }
-        self.segments += f64::from(ack.newly_acked);
+        self.segments += f64::from(ack.delivered);
         if self.began.is_none() {
             self.began = Some(ack.now);
             self.interval = rtt.max(self.least_interval);

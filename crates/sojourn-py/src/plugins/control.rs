@@ -64,6 +64,7 @@ event! {
     Ack(congestion::Ack) {
         now_ns: u64 = |ack| ack.now.as_nanos();
         newly_acked: u32 = |ack| ack.newly_acked;
+        delivered: u32 = |ack| ack.delivered;
         flight: f64 = |ack| ack.flight;
         window_limited: bool = |ack| ack.window_limited;
         in_recovery: bool = |ack| ack.in_recovery;

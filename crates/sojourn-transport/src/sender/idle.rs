@@ -46,6 +46,19 @@ impl Idle {
         self.sent = now;
     }
 
+    /// An acknowledgement counted for the window, which Linux takes for its use (`snd_cwnd_stamp` in `tcp_cong_avoid`).
+    #[inline]
+    pub(super) fn on_acknowledged(&mut self, now: Time) {
+        self.used_up = now;
+    }
+
+    /// The window was used.
+    #[inline]
+    pub(super) fn on_used(&mut self, now: Time) {
+        self.used_up = now;
+        self.most_used = 0;
+    }
+
     /// What `idle` time since the last segment leaves of the window, with a retransmission timeout of `timeout`.
     fn unused(&self, idle: Span, timeout: Span) -> Unused {
         if idle <= timeout {
@@ -79,24 +92,16 @@ impl Sender {
         }
     }
 
-    /// The window does not let more be sent.
-    #[inline]
-    pub(super) fn on_window_limited(&mut self, now: Time) {
-        self.window_limited = true;
-        self.idle.used_up = now;
-        self.idle.most_used = 0;
-    }
-
     /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.
     pub(super) fn on_app_limited(&mut self, now: Time) {
         let begins = std::mem::replace(&mut self.window_limited, false);
-        let unused = self.validate(now);
+        let unused = if self.notes_use(false) { self.validate(now) } else { Unused::Keep };
         if begins || unused != Unused::Keep {
             self.control.on_app_limited(&AppLimited { now, unused });
         }
     }
 
-    /// RFC 2861 as in Linux (`tcp_cwnd_validate`).
+    /// RFC 2861 as in Linux (`tcp_cwnd_validate`), where the window is not used.
     fn validate(&mut self, now: Time) -> Unused {
         if self.idle.rule != AfterIdle::Decay {
             return Unused::Keep;

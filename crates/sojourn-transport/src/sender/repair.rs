@@ -176,7 +176,9 @@ impl Sender {
             self.syn_due = true;
             return;
         }
-        let repeated = self.timed_out_at == Some(self.board.first());
+        // Within a repair or a reduction Linux keeps the threshold too: it was set for this window of data.
+        let reduced = self.state == State::Recovery || (self.state == State::Open && self.reduction.is_some());
+        let repeated = self.timed_out_at == Some(self.board.first()) || (self.proportional && reduced);
         // What was in flight before all of it is taken for lost.
         let (flight, pipe) = (self.flight_size(), self.board.pipe());
         self.remember(now);

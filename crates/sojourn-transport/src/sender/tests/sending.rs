@@ -139,7 +139,7 @@ fn silence_without_data() {
 #[test]
 fn less_than_one_segment() {
     let mut path = network(&[("initial_window", Value::Integer(1))], &[]);
-    path.sender.rtt.sample(Span::from_millis(100));
+    path.sender.rtt.sample(Span::from_millis(100), 0, 0);
     path.sender.supply_forever();
     path.sender.pace(path.now, 0.25);
     assert_eq!(path.sender.next_send_at.as_nanos(), 400_000_000);
