@@ -18,4 +18,4 @@ pub use options::{DESCRIPTOR, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
-pub use sender::{AfterIdle, Sender, SenderCounts, Transmit};
+pub use sender::{AfterIdle, Sender, SenderCounts, Transmit, Undoing};

@@ -1,6 +1,6 @@
 //! What can be set of the sender and the receiver.
 
-use crate::sender::AfterIdle;
+use crate::sender::{AfterIdle, Undoing};
 use sojourn_congestion::Path;
 use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
@@ -71,6 +71,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "when a window counts as used, so that it may grow: while it is full (full, RFC 2861 section 3.1), or for a round trip after it was, and in slow start while more than half of it was out at once in a round trip (round-trip, Linux; RFC 7661 section 4.3 takes half for enough always)",
         },
         Parameter {
+            name: "loss_detection",
+            kind: Kind::Choice(&["count", "time"]),
+            default: Value::Choice("count"),
+            description: "what proves a loss: three duplicate acknowledgements, or three segments received beyond it (count, RFC 5681, RFC 6675), or a round trip and a reordering window since it was sent, when something that was sent later has arrived, which finds lost retransmissions too (time, RFC 8985, with Linux's reordering window)",
+        },
+        Parameter {
+            name: "tail_probe",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "send a new segment, or the last one again, where no acknowledgement has come for two round trips (tail loss probe, RFC 8985 section 7); needs loss_detection = time",
+        },
+        Parameter {
             name: "initial_window",
             kind: Kind::Integer { min: 1, max: 10_000 },
             default: Value::Integer(10),
@@ -132,9 +144,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "undo",
-            kind: Kind::Choice(&["none", "timestamps"]),
+            kind: Kind::Choice(&["none", "timestamps", "all"]),
             default: Value::Choice("none"),
-            description: "whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015), and what was held for lost is not sent again",
+            description: "whether a needless timeout is taken back: with timestamps the first acknowledgement of new data after it tells whether it answers what was sent before the retransmission (RFC 3522); then the window is what it was (RFC 4015), and what was held for lost is not sent again; all: also by what is delivered after a timeout (F-RTO, RFC 5682) and by reports of what came twice (DSACK, RFC 3708), and repairs of losses too (Linux); needs loss_detection = time",
         },
         Parameter {
             name: "reduction",
@@ -205,7 +217,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("min_rto", Value::Span(Span::from_millis(200))),
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
-                ("undo", Value::Choice("timestamps")),
+                ("undo", Value::Choice("all")),
+                ("loss_detection", Value::Choice("time")),
+                ("tail_probe", Value::Boolean(true)),
                 ("rtt_variance", Value::Choice("peak")),
                 ("reduction", Value::Choice("proportional")),
                 ("disorder", Value::Choice("conservation")),
@@ -289,8 +303,12 @@ pub struct Options {
     pub timestamps: bool,
     /// The retransmission timer's constants.
     pub rto: RtoOptions,
-    /// Whether needless timeouts are taken back.
-    pub undo: bool,
+    /// What is taken back as needless.
+    pub undo: Undoing,
+    /// Whether losses are judged by time.
+    pub by_time: bool,
+    /// Whether tails are probed.
+    pub tail_probe: bool,
     /// Whether losses and marks lower the window in proportion to what is delivered.
     pub proportional: bool,
     /// What idle time leaves of the window.
@@ -355,9 +373,29 @@ impl Options {
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
         }
-        let undo = params.choice("undo") == "timestamps";
-        if undo && !params.boolean("timestamps") {
-            return Err(ParameterError::new("undo", "none, or timestamps with timestamps = true"));
+        let by_time = params.choice("loss_detection") == "time";
+        if by_time && !params.boolean("sack") {
+            return Err(ParameterError::new(
+                "loss_detection",
+                "count where sack = false: time needs to know which segments have arrived (RFC 8985 section 6.1)",
+            ));
+        }
+        if params.boolean("tail_probe") && !by_time {
+            return Err(ParameterError::new(
+                "tail_probe",
+                "false where loss_detection is count: what a probe finds is repaired by time (RFC 8985 section 7)",
+            ));
+        }
+        let undo = match params.choice("undo") {
+            "none" => Undoing::Nothing,
+            "timestamps" => Undoing::Timeouts,
+            _ => Undoing::All,
+        };
+        if undo != Undoing::Nothing && !params.boolean("timestamps") {
+            return Err(ParameterError::new("undo", "none, or timestamps or all with timestamps = true"));
+        }
+        if undo == Undoing::All && !by_time {
+            return Err(ParameterError::new("undo", "none or timestamps where loss_detection is count, or all with time"));
         }
         let conserves = params.choice("disorder") == "conservation";
         if conserves && !params.boolean("limited_transmit") {
@@ -404,6 +442,8 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             undo,
+            by_time,
+            tail_probe: params.boolean("tail_probe"),
             proportional: params.choice("reduction") == "proportional",
             idle: match params.choice("after_idle") {
                 "restart" => AfterIdle::Restart,

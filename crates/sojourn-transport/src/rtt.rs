@@ -128,6 +128,12 @@ impl RttEstimator {
         (base * (1 << self.backoff)).min(max)
     }
 
+    /// Smallest timeout, or its variance term.
+    #[inline]
+    pub fn floor(&self) -> Span {
+        self.options.min
+    }
+
     /// SRTT; zero before the first sample.
     #[inline]
     pub fn smoothed(&self) -> Span {

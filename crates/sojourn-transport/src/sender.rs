@@ -6,7 +6,10 @@
 //! window inflation seen from the other side, and a partial acknowledgement of n segments takes n - 1
 //! of them back, which is its deflation.
 
+mod ack;
 mod idle;
+mod probe;
+mod rack;
 mod reduction;
 mod repair;
 mod sending;
@@ -17,17 +20,19 @@ mod undo;
 mod usage;
 
 pub use idle::AfterIdle;
+pub use undo::Undoing;
 
 use crate::options::Options;
-use crate::rate::{Present, RateSampler, Snapshot};
+use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
-use crate::scoreboard::{DUP_THRESH, Delivered, Scoreboard};
-use crate::segment::Segment;
+use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use idle::Idle;
+use probe::{Pending, Probe};
+use rack::Rack;
 use reduction::Reduction;
 use sending::Jitter;
 use short::Short;
-use sojourn_congestion::{Ack, AnyControl, Control, RateSample};
+use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::{Span, Stream, Time};
 use undo::Undo;
 use usage::Usage;
@@ -109,6 +114,11 @@ pub struct Sender {
     limited_sent: u32,
     /// A segment to retransmit whatever the window says.
     urgent: Option<u32>,
+    /// The same as a probe, which says nothing of a loss.
+    urgent_rescue: Option<u32>,
+    /// Time-based loss detection.
+    rack: Option<Box<Rack>>,
+    probe: Probe,
     /// Whether RFC 6675's one rescue of this recovery was used.
     rescued: bool,
     /// Whether a partial acknowledgement of this recovery has restarted the timer.
@@ -116,6 +126,8 @@ pub struct Sender {
     /// Without timestamps: the one segment whose round trip is being timed, and since when.
     timed: Option<(u32, Time)>,
     retransmission_at: Time,
+    /// What the timer waits for.
+    pending: Pending,
     timed_out_at: Option<u32>,
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
@@ -140,6 +152,8 @@ impl Sender {
     pub fn new(options: &Options, control: AnyControl) -> Sender {
         let wants_rate = control.wants_rate_samples();
         let short = control.sends_short_segments().then(Box::default);
+        let board = if wants_rate { Scoreboard::reporting_losses() } else { Scoreboard::default() };
+        let board = if options.by_time { board.judging_by_time() } else { board };
         Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
@@ -161,7 +175,7 @@ impl Sender {
             proportional: options.proportional && !wants_rate,
             pacing: options.pacing,
             control,
-            board: if wants_rate { Scoreboard::reporting_losses() } else { Scoreboard::default() },
+            board,
             rtt: RttEstimator::new(options.rto),
             rate: wants_rate.then(Box::default),
             state: if options.handshake { State::Handshake } else { State::Open },
@@ -172,10 +186,14 @@ impl Sender {
             uncredited: 0,
             limited_sent: 0,
             urgent: None,
+            urgent_rescue: None,
+            rack: options.by_time.then(|| Box::new(Rack::new())),
+            probe: Probe::new(options.tail_probe),
             rescued: false,
             restarted_timer: false,
             timed: None,
             retransmission_at: Time::NEVER,
+            pending: Pending::Retransmission,
             timed_out_at: None,
             next_send_at: Time::ZERO,
             jitter: None,
@@ -280,148 +298,6 @@ impl Sender {
                 self.control.on_syn_lost();
             }
         }
-    }
-
-    /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
-    #[inline]
-    pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
-        if segment.number > self.board.next() || segment.number < self.board.first() {
-            return None;
-        }
-        // RFC 3522 section 3.2: before anything is counted, so that what was never lost is not counted as repaired.
-        self.undo_needless(segment, now);
-        // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
-        let flight = f64::from(self.in_flight());
-        let acknowledged = segment.number - self.board.first();
-        let mut delivered = Delivered::default();
-        self.board.acknowledge(segment.number, &mut delivered);
-        if segment.blocks > 0 {
-            self.board.sack(segment.sack_blocks(), &mut delivered);
-        }
-        // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
-        let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-        let sample = self.sample_rtt(segment, acknowledged, newest, now);
-        let snapshot = match &mut self.rate {
-            Some(sampler) if delivered.segments > 0 => {
-                sampler.on_delivered(delivered.segments, delivered.newest, segment.number, now)
-            }
-            _ => None,
-        };
-        // RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5: what the acknowledgement says of losses. After the
-        // sample, because the timer is started again here; before the control hears, because it must know of a repair.
-        let (state, lost_end) = (self.state, self.board.lost_end());
-        if acknowledged > 0 {
-            self.on_progress(acknowledged, now);
-        } else if self.board.outstanding() > 0 && (!self.sack || delivered.segments > 0) {
-            if let (Some(sampler), false) = (&mut self.rate, self.sack) {
-                sampler.on_duplicate(now);
-            }
-            self.on_duplicate(now);
-        }
-        // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.
-        if self.state == State::Open && self.board.has_lost() {
-            let flight =
-                if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
-            self.enter_recovery(flight, now);
-        }
-        if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
-            self.reduce_again(now);
-        }
-        // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
-        self.report_losses(now);
-        if delivered.segments > 0 {
-            let rate = self.rate_sample(snapshot.as_ref(), newest, now);
-            let newly_acked = self.credit(acknowledged, delivered.segments);
-            // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
-            // proportional reduction the window is there already, and it counts like any other (Linux).
-            let repaired = state == State::Recovery && !self.proportional;
-            let in_recovery = repaired || self.state == State::Recovery || self.reduction.is_some();
-            if acknowledged > 0 && !in_recovery {
-                self.idle.on_acknowledged(now);
-            }
-            self.control.on_ack(&Ack {
-                now,
-                newly_acked,
-                delivered: delivered.segments,
-                flight,
-                window_limited: self.uses_window(),
-                in_recovery,
-                rtt: newest,
-                smoothed_rtt: self.rtt.smoothed(),
-                min_rtt: self.rtt.min(),
-                max_rtt: self.rtt.max(),
-                one_way_delay_nanos: Some(segment.delay_nanos),
-                sent: delivered.sent,
-                echoed: segment.stamp,
-                marked: segment.ece,
-                rate,
-            });
-        }
-        if self.is_waiting() {
-            self.retransmission_at = self.timer(now);
-        }
-        // After the acknowledgement, so that a control that counts marks has counted this one.
-        if segment.ece {
-            self.on_echo(acknowledged, now);
-        }
-        // RFC 9937 section 6.2: with what is in flight after all this.
-        self.step_reduction(delivered.segments, acknowledged > 0 && self.board.lost_end() == lost_end);
-        sample
-    }
-
-    #[inline]
-    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, newest: Option<Span>, now: Time) -> Option<RateSample> {
-        let snapshot = snapshot?;
-        let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let present = Present { now, in_flight: self.in_flight(), repairing };
-        Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
-    }
-
-    /// Tells a control that wants rate samples of each segment that was judged lost.
-    #[inline]
-    fn report_losses(&mut self, now: Time) {
-        if let Some(sampler) = &mut self.rate {
-            for number in self.board.take_lost() {
-                self.control.on_lost(&sampler.on_lost(number, now));
-            }
-        }
-    }
-
-    /// What the control may count of `delivered` segments: a suspected loss opens no window, so what is
-    /// delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042).
-    #[inline]
-    fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
-        if self.conserves {
-            return if acknowledged > 0 { delivered } else { 0 };
-        }
-        if acknowledged == 0 && self.state == State::Open {
-            self.uncredited += delivered;
-            return 0;
-        }
-        delivered + std::mem::take(&mut self.uncredited)
-    }
-
-    /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
-    /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
-    /// which did not wait at the receiver, and the extremes are of these.
-    #[inline]
-    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
-        if let Some(rtt) = newest {
-            self.rtt.observe(rtt);
-        }
-        let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
-        if let Some(rtt) = rtt
-            && self.timestamps
-        {
-            self.rtt.sample(rtt, self.board.first(), self.board.next());
-        }
-        if let Some((number, since)) = self.timed
-            && number < segment.number
-        {
-            self.timed = None;
-            self.rtt.sample(now.since(since), self.board.first(), self.board.next());
-        }
-        rtt
     }
 
     /// Segments believed to be in the network.

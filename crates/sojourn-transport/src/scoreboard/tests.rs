@@ -97,7 +97,7 @@ fn a_timeout_makes_everything_due_but_what_was_received() {
     sack(&mut board, &[(1, 2)]);
     board.mark_lost(0);
     board.retransmit(0, at(9));
-    board.mark_all_lost();
+    board.mark_all_lost(Span::ZERO, Time::ZERO);
     board.check();
     assert_eq!((lost(&board), board.pipe()), (vec![0, 2, 3, 4], 0));
     let mut order = vec![];
@@ -191,7 +191,7 @@ proptest! {
                         board.retransmit(number, at(2));
                     }
                 }
-                Step::Timeout => board.mark_all_lost(),
+                Step::Timeout => board.mark_all_lost(Span::ZERO, Time::ZERO),
             }
             board.check();
             let expected = sacked.range(board.first()..).count() as u32;
@@ -211,6 +211,6 @@ fn losses_are_told_one_by_one() {
     board.mark_lost(0);
     assert_eq!(told(&mut board), []);
     board.retransmit(0, at(9));
-    board.mark_all_lost();
+    board.mark_all_lost(Span::ZERO, Time::ZERO);
     assert_eq!(told(&mut board), [0, 5, 6, 7]);
 }

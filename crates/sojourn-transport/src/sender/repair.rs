@@ -1,10 +1,13 @@
 //! What acknowledgements and the timer say of losses, and what follows from it.
 
+use super::ack::Heard;
+use super::probe::Pending;
 use super::{Sender, State};
 use crate::options::at_tick;
-use crate::scoreboard::DUP_THRESH;
+use crate::scoreboard::{DUP_THRESH, Late};
+use crate::segment::Segment;
 use sojourn_congestion::{Congestion, Control, EcnUse, Recovered, Repair, Signal};
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 
 impl Sender {
     /// The cumulative acknowledgement moved by `acknowledged` segments.
@@ -39,6 +42,71 @@ impl Sender {
             self.retransmission_at = Time::NEVER;
         } else if restart_timer {
             self.retransmission_at = self.timer(now);
+        }
+    }
+
+    /// RFC 8985 section 6, in the order of Linux (`tcp_fastretrans_alert`): what ends, what was needless, what is lost.
+    pub(super) fn respond_by_time(&mut self, segment: &Segment, heard: &Heard, now: Time) {
+        let Heard { acknowledged, first, ref delivered, duplicates } = *heard;
+        if segment.ece {
+            self.undo.on_marked();
+        }
+        let (probed, sacked) = (self.reports_probe(segment), delivered.segments > 0);
+        self.judge_probe(segment, acknowledged, sacked, probed, now);
+        if acknowledged > 0 {
+            self.timed_out_at = None;
+            self.urgent = None;
+            self.urgent_rescue = None;
+        }
+        let calm = self.state == State::Open && self.reduction.is_none() && self.board.is_calm();
+        let late = if calm && duplicates == 0 { Late::default() } else { self.respond_in_doubt(segment, heard, now) };
+        let head = self.board.first_sent();
+        let old = delivered.unambiguous && acknowledged == 0 && head.is_some_and(|head| delivered.sent < head);
+        if (acknowledged > 0 || old) && late.wait.is_zero() && segment.number >= first {
+            self.restart_timer(now);
+        }
+    }
+
+    fn respond_in_doubt(&mut self, segment: &Segment, heard: &Heard, now: Time) -> Late {
+        let Heard { acknowledged, first, ref delivered, .. } = *heard;
+        let repaired = acknowledged > 0 && self.recover.is_none_or(|recover| self.board.first() >= recover);
+        match self.state {
+            State::Recovery if repaired => self.end_repair(segment, Repair::Selective, now),
+            State::Open if acknowledged > 0 => self.end_reduction(),
+            _ => {}
+        }
+        let mut enters = true;
+        match self.state {
+            State::Recovery => {
+                if acknowledged > 0 && self.undo_partly(segment, first, now) {
+                    return Late::default();
+                }
+                self.undo_reported(now);
+            }
+            State::Loss => {
+                if !self.undo_timeout(segment, acknowledged, delivered, now)
+                    && self.recover.is_none_or(|recover| self.board.first() >= recover)
+                {
+                    self.end_repair(segment, Repair::Timeout, now);
+                }
+                enters = false;
+            }
+            State::Open | State::Handshake => self.undo_reported(now),
+        }
+        let late = self.judge_delivered(now);
+        if self.board.has_lost() && (self.state == State::Open || (self.state == State::Loss && late.again)) {
+            let flight = if enters { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
+            self.enter_recovery(flight, now);
+        }
+        late
+    }
+
+    /// The repair ends with this acknowledgement.
+    fn end_repair(&mut self, segment: &Segment, repair: Repair, now: Time) {
+        let undone = self.undo_at_end(segment, now);
+        self.finish_repair();
+        if !undone {
+            self.leave(repair, now);
         }
     }
 
@@ -86,10 +154,15 @@ impl Sender {
 
     pub(super) fn enter_recovery(&mut self, flight: u32, now: Time) {
         // Before the control hears of it: the lost segment is not in flight.
-        self.board.mark_lost(self.board.first());
+        if self.rack.is_none() {
+            self.board.mark_lost(self.board.first());
+        }
         // RFC 3168 section 6.1.2: a mark and a loss of the same window of data are one reason to reduce it. What was sent
         // after the reduction is the next window.
         let answered = self.marked_until.filter(|&end| self.board.first() < end);
+        let threshold = (answered.is_none() && self.reduction.is_none()).then(|| self.kept_threshold());
+        self.remember_repair(threshold, self.window(), now);
+        self.probe.end = None;
         if answered.is_none() {
             self.reduce(Signal::Loss, flight, self.board.pipe(), now);
         }
@@ -98,8 +171,12 @@ impl Sender {
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
-        self.retransmission_at = self.timer(now);
-        self.urgent = Some(self.board.first());
+        if self.rack.is_some() {
+            self.urgent = self.board.next_lost();
+        } else {
+            self.retransmission_at = self.timer(now);
+            self.urgent = Some(self.board.first());
+        }
     }
 
     /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
@@ -117,6 +194,7 @@ impl Sender {
     pub(super) fn on_echo(&mut self, acknowledged: u32, now: Time) {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
+            self.forbid_undo(Signal::Ecn);
             self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
             // Controls that count marks answer a loss besides (RFC 8257 section 3.5; Prague has a credit for it).
             self.marked_until = (self.control.ecn() == EcnUse::Optional).then_some(self.board.next());
@@ -124,7 +202,7 @@ impl Sender {
     }
 
     /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
-    fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
+    pub(super) fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
         let before = self.window();
         self.limited_sent = 0;
         self.marked_until = None;
@@ -165,6 +243,15 @@ impl Sender {
         if now < self.retransmission_at {
             return;
         }
+        match self.pending {
+            Pending::Retransmission => self.on_retransmission_timer(now),
+            Pending::Probe => self.on_probe_timer(now),
+            Pending::Reordering => self.on_reordering_timer(now),
+        }
+    }
+
+    /// RFC 6298 section 5, rules 5.4 to 5.6.
+    fn on_retransmission_timer(&mut self, now: Time) {
         if self.state != State::Handshake && self.board.outstanding() == 0 {
             self.retransmission_at = Time::NEVER;
             return self.reduce(Signal::Timeout { repeated: false }, 0, 0, now);
@@ -178,18 +265,26 @@ impl Sender {
         }
         // Within a repair or a reduction Linux keeps the threshold too: it was set for this window of data.
         let reduced = self.state == State::Recovery || (self.state == State::Open && self.reduction.is_some());
-        let repeated = self.timed_out_at == Some(self.board.first()) || (self.proportional && reduced);
+        let again = self.timed_out_at == Some(self.board.first());
+        let repeated = again || (self.proportional && reduced);
         // What was in flight before all of it is taken for lost.
         let (flight, pipe) = (self.flight_size(), self.board.pipe());
-        self.remember(now);
-        self.board.mark_all_lost();
+        // RFC 8985 section 6.3: what was sent less than a round trip ago may still come.
+        self.board.mark_all_lost(self.rack.as_ref().map_or(Span::ZERO, |rack| rack.patience()), now);
+        self.remember_timeout(repeated, again, now);
         self.report_losses(now);
         self.reduce(Signal::Timeout { repeated }, flight, pipe, now);
+        if self.board.pipe() > 0 {
+            let window = f64::from(self.board.pipe() + 1);
+            self.control.set_window(window, self.control.slow_start_threshold());
+        }
+        self.probe.end = None;
         self.timed_out_at = Some(self.board.first());
         self.state = State::Loss;
         self.recover = Some(self.board.next());
         self.reset_duplicates();
         self.urgent = None;
+        self.urgent_rescue = None;
         self.timed = None;
     }
 }

@@ -1,5 +1,6 @@
 //! What is sent next, and when: window, pacing, the choice among lost and new segments.
 
+use super::probe::Pending;
 use super::{Sender, State, Transmit};
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Stream, Time};
@@ -57,10 +58,25 @@ impl Sender {
             self.send_again(number, now);
             return Some((number, true));
         }
+        if let Some(number) = self.urgent_rescue.take() {
+            self.rescue(number, now);
+            return Some((number, true));
+        }
+        let sent = self.poll_window(now);
+        if sent.is_none() && self.sends_new_first() {
+            self.end_new_first();
+            return self.poll_window(now);
+        }
+        sent
+    }
+
+    #[inline]
+    fn poll_window(&mut self, now: Time) -> Option<(u32, bool)> {
         let window = self.window();
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
-        if (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout()) {
+        let full = (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout());
+        if full && !std::mem::take(&mut self.probe.beyond_window) {
             self.on_window_limited(now);
             return None;
         }
@@ -83,7 +99,9 @@ impl Sender {
     /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
-        if let Some(number) = self.board.next_lost() {
+        if !self.sends_new_first()
+            && let Some(number) = self.board.next_lost()
+        {
             self.send_again(number, now);
             return Some((number, true));
         }
@@ -98,6 +116,7 @@ impl Sender {
         }
         if self.state == State::Recovery
             && self.sack
+            && self.rack.is_none()
             && let Some(guess) = self.guess(now)
         {
             return Some((guess, true));
@@ -123,9 +142,20 @@ impl Sender {
         }
         let number = self.board.next_rescue()?;
         self.rescued = true;
+        self.rescue(number, now);
+        Some(number)
+    }
+
+    /// Sends `number` again, which changes no count.
+    fn rescue(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
         self.board.rescue(number, now);
-        Some(number)
+    }
+
+    /// Whether the application has more and the receiver room for it.
+    #[inline]
+    pub(super) fn has_new(&self) -> bool {
+        self.board.next() < self.end && self.board.outstanding() < self.receive_window
     }
 
     #[inline]
@@ -141,14 +171,21 @@ impl Sender {
         if !self.timestamps && self.timed.is_none() {
             self.timed = Some((number, now));
         }
-        if self.retransmission_at == Time::NEVER {
+        if self.rack.is_some() {
+            self.restart_timer_for_new(self.board.outstanding() == 1, now);
+        } else if self.retransmission_at == Time::NEVER {
             self.retransmission_at = self.timer(now);
         }
     }
 
     fn send_again(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
+        self.undo.on_sent_again(now);
         self.board.retransmit(number, now);
+        if self.rack.is_some() && number == self.board.first() && self.pending != Pending::Reordering {
+            self.pending = Pending::Retransmission;
+            self.rearm(now);
+        }
     }
 
     fn note_again(&mut self, number: u32, now: Time) {

@@ -1,35 +1,74 @@
-//! Taking back a needless timeout: detection by RFC 3522 (Eifel), response by RFC 4015, as Linux does with timestamps
-//! (tcp_try_undo_loss).
+//! Taking back a needless reduction: detection by RFC 3522 (Eifel), RFC 5682 (F-RTO) and RFC 3708 (DSACK), response by
+//! RFC 4015, as Linux does it (`tcp_try_undo_*`).
 //!
-//! A queue that fills faster than the timer learns makes round trips longer than the timeout. What was sent is not lost,
-//! only late; its acknowledgement echoes a stamp from before the retransmission.
+//! A queue that fills faster than the timer learns makes round trips longer than the timeout, and reordering looks like
+//! loss. What was sent is not lost, only late; its acknowledgement echoes a stamp from before the first retransmission, or
+//! reports what came twice.
 
 use super::{Sender, State};
-use crate::segment::Segment;
-use sojourn_congestion::Control;
+use crate::scoreboard::Delivered;
+use crate::segment::{Block, Segment};
+use sojourn_congestion::{Control, Signal};
 use sojourn_core::Time;
 
-/// What a timeout that may be needless would be undone to.
+/// What is taken back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Undoing {
+    /// Nothing.
+    Nothing,
+    /// Timeouts, by timestamps.
+    Timeouts,
+    /// Timeouts and repairs, by timestamps, F-RTO and DSACK.
+    All,
+}
+
+/// What a reduction that may be needless would be undone to.
 #[derive(Debug)]
 pub(super) struct Undo {
-    wanted: bool,
+    pub(super) rule: Undoing,
     before: Option<Before>,
+    /// Retransmissions that were not reported to be needless (`undo_retrans`); none before the first.
+    due: Option<u32>,
+    /// When the first retransmission of the repair was sent (`retrans_stamp`).
+    first_again: Option<Time>,
+    /// Needless retransmissions that were reported since the start (`dsack_dups`).
+    reported: u64,
+    /// F-RTO: whether the timeout may be needless, and one past the highest segment sent at step 1 or 2b.
+    suspected: Option<u32>,
+    /// F-RTO step 2b: new data goes before what is lost.
+    new_first: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Before {
-    /// When the timer went off: retransmissions bear no earlier stamp.
+    /// When the reduction was: retransmissions bear no earlier stamp.
     at: Time,
     /// The window before that.
     window: f64,
-    /// The slow-start threshold before that.
-    threshold: f64,
+    /// The slow-start threshold before that; none where a mark proved congestion.
+    threshold: Option<f64>,
+    /// The first unacknowledged segment then (`undo_marker`).
+    first: u32,
 }
 
 impl Undo {
-    /// Undoes nothing unless it is `wanted`.
-    pub(super) fn new(wanted: bool) -> Undo {
-        Undo { wanted, before: None }
+    /// Undoes what `rule` says.
+    pub(super) fn new(rule: Undoing) -> Undo {
+        Undo { rule, before: None, due: None, first_again: None, reported: 0, suspected: None, new_first: false }
+    }
+
+    /// Something is sent again.
+    #[inline]
+    pub(super) fn on_sent_again(&mut self, now: Time) {
+        self.first_again.get_or_insert(now);
+        *self.due.get_or_insert(0) += 1;
+    }
+
+    /// A mark was echoed: the reduction is needed.
+    pub(super) fn on_marked(&mut self) {
+        if let Some(before) = &mut self.before {
+            before.threshold = None;
+        }
     }
 }
 
@@ -37,31 +76,235 @@ impl Sender {
     /// The timer has gone off. Where it goes off again before anything new was acknowledged, the first time counts: an
     /// earlier stamp still proves that nothing was lost; afterwards there is nothing left to take back. During a repair
     /// something is lost indeed (Linux: only out of the states Open and Disorder).
-    pub(super) fn remember(&mut self, now: Time) {
-        if !self.undo.wanted || self.state == State::Loss {
-            return;
+    pub(super) fn remember_timeout(&mut self, repeated: bool, again: bool, now: Time) {
+        match self.undo.rule {
+            Undoing::Nothing => return,
+            Undoing::Timeouts if self.state == State::Loss => return,
+            Undoing::Timeouts => {
+                self.undo.before = None;
+                if self.state == State::Open {
+                    self.remember(self.control.slow_start_threshold(), now);
+                }
+            }
+            Undoing::All => {
+                if !repeated {
+                    self.remember(self.kept_threshold(), now);
+                }
+                // RFC 5682 section 2.1 step 1: no repair was under way, or the timer goes off for the same segment again.
+                let fresh = self.state == State::Open || again;
+                self.undo.suspected = fresh.then_some(self.board.next());
+                self.undo.new_first = false;
+            }
         }
-        let (window, threshold) = (self.window(), self.control.slow_start_threshold());
-        self.undo.before = (self.state == State::Open).then_some(Before { at: now, window, threshold });
     }
 
-    /// Takes the timeout back where `segment`, the first acknowledgement of new data after it, answers what was sent
+    /// A repair begins, of a loss at `window`.
+    pub(super) fn remember_repair(&mut self, threshold: Option<f64>, window: f64, now: Time) {
+        if self.undoes() {
+            self.remember(0.0, now);
+            if let Some(before) = &mut self.undo.before {
+                (before.window, before.threshold) = (window, threshold);
+            }
+        }
+    }
+
+    /// `tcp_init_undo`.
+    fn remember(&mut self, threshold: f64, now: Time) {
+        let first = self.board.first();
+        self.undo.before = Some(Before { at: now, window: self.window(), threshold: Some(threshold), first });
+        let probe = u32::from(self.probe.end.is_some() && self.probe.again);
+        self.undo.due = Some(self.board.retransmitted() + probe).filter(|&due| due > 0);
+        if self.board.retransmitted() == 0 && !self.board.was_sent_again(first) {
+            self.undo.first_again = None;
+        }
+    }
+
+    /// The threshold that is worth keeping: at least 3/4 of the window (`tcp_current_ssthresh`).
+    pub(super) fn kept_threshold(&self) -> f64 {
+        let (window, threshold) = (self.window(), self.control.slow_start_threshold());
+        if self.reduction.is_some() { threshold } else { threshold.max((window / 2.0).floor() + (window / 4.0).floor()) }
+    }
+
+    /// Takes a timeout back where `segment`, the first acknowledgement of new data after it, answers what was sent
     /// before it.
     #[inline]
     pub(super) fn undo_needless(&mut self, segment: &Segment, now: Time) {
-        if self.state == State::Loss && segment.number > self.board.first() {
-            self.judge_timeout(segment.stamp, now);
+        if self.state == State::Loss && self.undo.rule == Undoing::Timeouts && segment.number > self.board.first() {
+            let Some(before) = self.undo.before.take() else { return };
+            if segment.stamp < before.at {
+                self.undo_to(before, true, now);
+                self.finish_repair();
+            }
         }
     }
 
-    fn judge_timeout(&mut self, echoed: Time, now: Time) {
-        let Some(before) = self.undo.before.take() else { return };
-        if echoed >= before.at {
+    /// The control gets back what it had; where `losses`, what is held for lost is not.
+    fn undo_to(&mut self, before: Before, losses: bool, now: Time) {
+        self.undo.before = None;
+        if losses {
+            self.board.take_back_losses();
+        }
+        // A window that a reduction led until now is the control's again.
+        self.reduction = None;
+        if let Some(threshold) = before.threshold {
+            self.control.on_undo(&sojourn_congestion::Undo { now, window: before.window, threshold });
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.judge_again();
+        }
+    }
+
+    /// Whether the acknowledgement answers what was sent before the first retransmission, or nothing was sent again
+    /// (`tcp_packet_delayed`).
+    fn is_late(&self, segment: &Segment) -> bool {
+        self.timestamps && self.undo.first_again.is_none_or(|again| segment.stamp < again)
+    }
+
+    /// `tcp_may_undo`: what a repair in doubt goes back to.
+    fn may_undo(&self, segment: &Segment) -> Option<Before> {
+        self.undo.before.filter(|_| self.undo.due == Some(0) || self.is_late(segment))
+    }
+
+    /// A repair of losses or of a timeout would end with this acknowledgement; whether it was needless.
+    pub(super) fn undo_at_end(&mut self, segment: &Segment, now: Time) -> bool {
+        if !self.undoes() {
+            return false;
+        }
+        if let Some(before) = self.may_undo(segment) {
+            self.undo_to(before, false, now);
+            return true;
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.on_repaired();
+        }
+        self.undo.before = None;
+        false
+    }
+
+    /// A repair is under way, and `first` was unacknowledged before this acknowledgement of more; whether nothing is to be
+    /// judged or sent again upon it (`tcp_try_undo_partial`).
+    pub(super) fn undo_partly(&mut self, segment: &Segment, first: u32, now: Time) -> bool {
+        let Some(before) = self.undo.before.filter(|_| self.undoes() && self.is_late(segment)) else { return false };
+        self.note_reordering(first);
+        if self.board.retransmitted() > 0 {
+            return true;
+        }
+        self.undo_to(before, true, now);
+        self.finish_repair();
+        false
+    }
+
+    /// All retransmissions were reported to be needless (`tcp_try_undo_dsack`).
+    pub(super) fn undo_reported(&mut self, now: Time) {
+        if self.undo.due != Some(0) || !self.undoes() {
             return;
         }
-        let Before { window, threshold, .. } = before;
-        self.control.on_undo(&sojourn_congestion::Undo { now, window, threshold });
-        self.board.take_back_losses();
+        let Some(before) = self.undo.before else { return };
+        if let Some(rack) = &mut self.rack {
+            rack.on_needless();
+        }
+        self.undo_to(before, false, now);
+        if self.state == State::Recovery {
+            self.finish_repair();
+        }
+    }
+
+    /// RFC 5682 section 3.1, and the timestamps of a timeout's first acknowledgements (`tcp_process_loss`). Whether the
+    /// repair of the timeout is over because it was needless.
+    pub(super) fn undo_timeout(&mut self, segment: &Segment, acknowledged: u32, delivered: &Delivered, now: Time) -> bool {
+        self.undo.new_first = false;
+        if !self.undoes() {
+            return false;
+        }
+        let repaired = self.recover.is_some_and(|recover| self.board.first() >= recover);
+        if acknowledged > 0
+            && let Some(before) = self.may_undo(segment)
+        {
+            return self.end_needless_timeout(before, now);
+        }
+        let Some(end) = self.undo.suspected else { return false };
+        // Step 3b: what was never sent again was delivered.
+        if delivered.lowest_sent_once.is_some_and(|lowest| lowest < end)
+            && let Some(before) = self.undo.before
+        {
+            return self.end_needless_timeout(before, now);
+        }
+        if self.board.next() > end {
+            // Step 3a: the loss was real.
+            if delivered.segments > acknowledged || acknowledged == 0 {
+                self.undo.suspected = None;
+            }
+        } else if acknowledged > 0 && !repaired {
+            // Step 2b: try new data.
+            self.undo.suspected = Some(self.board.next());
+            self.recover = Some(self.board.next());
+            self.undo.new_first = self.has_new();
+            if !self.undo.new_first {
+                self.undo.suspected = None;
+            }
+        }
+        false
+    }
+
+    fn end_needless_timeout(&mut self, before: Before, now: Time) -> bool {
+        self.undo.suspected = None;
+        self.undo_to(before, true, now);
+        self.timed_out_at = None;
         self.finish_repair();
+        true
+    }
+
+    /// Whether only new data may be sent upon the last acknowledgement.
+    pub(super) fn sends_new_first(&self) -> bool {
+        self.undo.new_first && self.state == State::Loss
+    }
+
+    /// The new data of F-RTO step 2b has been sent, or none could be.
+    pub(super) fn end_new_first(&mut self) {
+        if std::mem::take(&mut self.undo.new_first) && self.undo.suspected.is_some_and(|end| self.board.next() <= end) {
+            self.undo.suspected = None;
+        }
+    }
+
+    /// A block that reports what came twice (RFC 2883 section 4): below the cumulative acknowledgement, or within the next
+    /// block. Segments that it covers where they are believed to be retransmissions.
+    pub(super) fn duplicates_reported(&mut self, segment: &Segment, first: u32) -> u32 {
+        let [block, rest @ ..] = segment.sack_blocks() else { return 0 };
+        let within = |other: &Block| block.start >= other.start && block.end <= other.end;
+        if !self.undoes() || block.start >= block.end || !(block.start < segment.number || rest.first().is_some_and(within)) {
+            return 0;
+        }
+        let count = block.end - block.start;
+        self.undo.reported += u64::from(count);
+        if count > self.receive_window || self.undo.reported > self.counts.retransmissions {
+            return 0;
+        }
+        let of_probe = self.probe.end == Some(block.end);
+        if let Some(rack) = &mut self.rack
+            && !of_probe
+        {
+            rack.on_duplicate();
+        }
+        let known = block.end <= first || (block.start >= self.board.first() && block.end <= self.board.next());
+        if let (Some(before), Some(due)) = (&self.undo.before, &mut self.undo.due)
+            && known
+            && block.end > before.first
+        {
+            *due = due.saturating_sub(count);
+        }
+        count
+    }
+
+    /// Whether the block of duplicates of `segment` ends where the probe did.
+    pub(super) fn reports_probe(&self, segment: &Segment) -> bool {
+        self.undoes() && segment.sack_blocks().first().is_some_and(|block| self.probe.end == Some(block.end) && block.start < segment.number)
+    }
+
+    /// The signal is a mark, which nothing takes back.
+    pub(super) fn forbid_undo(&mut self, signal: Signal) {
+        if signal == Signal::Ecn {
+            self.undo.on_marked();
+            self.undo.before = None;
+        }
     }
 }

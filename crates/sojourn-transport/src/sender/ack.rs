@@ -1,0 +1,206 @@
+//! What an acknowledgement says: what was delivered, what follows for losses, what the control counts.
+
+use super::{Sender, State};
+use crate::rate::{Present, Snapshot};
+use crate::scoreboard::Delivered;
+use crate::segment::Segment;
+use sojourn_congestion::{Ack, Control, RateSample};
+use sojourn_core::{Span, Time};
+
+/// What an acknowledgement changed.
+pub(super) struct Heard {
+    /// Segments by which SND.UNA moved.
+    pub(super) acknowledged: u32,
+    /// SND.UNA before.
+    pub(super) first: u32,
+    /// What it is the first to cover.
+    pub(super) delivered: Delivered,
+    /// Segments that it reports to have come twice.
+    pub(super) duplicates: u32,
+}
+
+impl Sender {
+    /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
+    #[inline]
+    pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
+        if segment.number > self.board.next() {
+            return None;
+        }
+        if segment.number < self.board.first() {
+            self.on_old_ack(segment, now);
+            return None;
+        }
+        // RFC 3522 section 3.2: before anything is counted, so that what was never lost is not counted as repaired.
+        self.undo_needless(segment, now);
+        // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
+        let flight = f64::from(self.in_flight());
+        let heard = self.hear(segment, now);
+        let Heard { acknowledged, ref delivered, .. } = heard;
+        // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
+        let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
+        let sample = self.sample_rtt(segment, acknowledged, newest, now);
+        let snapshot = match &mut self.rate {
+            Some(sampler) if delivered.segments > 0 => {
+                sampler.on_delivered(delivered.segments, delivered.newest, segment.number, now)
+            }
+            _ => None,
+        };
+        // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
+        // control hears, because it must know of a repair.
+        let (state, judgements) = (self.state, self.board.judgements());
+        if self.rack.is_some() {
+            self.respond_by_time(segment, &heard, now);
+        } else {
+            self.respond_by_count(&heard, now);
+        }
+        // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
+        self.report_losses(now);
+        let new = delivered.segments + heard.duplicates;
+        if new > 0 {
+            let rate = self.rate_sample(snapshot.as_ref(), newest, now);
+            let newly_acked = self.credit(acknowledged, new);
+            // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
+            // proportional reduction the window is there already, and it counts like any other (Linux).
+            let repaired = state == State::Recovery && !self.proportional;
+            let in_recovery = repaired || self.state == State::Recovery || self.reduction.is_some();
+            if acknowledged > 0 && !in_recovery {
+                self.idle.on_acknowledged(now);
+            }
+            self.control.on_ack(&Ack {
+                now,
+                newly_acked,
+                delivered: new,
+                flight,
+                window_limited: self.uses_window(),
+                in_recovery,
+                rtt: newest,
+                smoothed_rtt: self.rtt.smoothed(),
+                min_rtt: self.rtt.min(),
+                max_rtt: self.rtt.max(),
+                one_way_delay_nanos: Some(segment.delay_nanos),
+                sent: delivered.sent,
+                echoed: segment.stamp,
+                marked: segment.ece,
+                rate,
+            });
+        }
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
+        // After the acknowledgement, so that a control that counts marks has counted this one.
+        if segment.ece {
+            self.on_echo(acknowledged, now);
+        }
+        // RFC 9937 section 6.2: with what is in flight after all this.
+        self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+        sample
+    }
+
+    /// Enters what `segment` covers into the scoreboard.
+    #[inline]
+    fn hear(&mut self, segment: &Segment, now: Time) -> Heard {
+        let (first, sacked_end) = (self.board.first(), self.board.sacked_end());
+        let acknowledged = segment.number.saturating_sub(first);
+        let mut delivered = Delivered {
+            doubtful_after: Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos())),
+            echoed: segment.stamp,
+            ..Delivered::default()
+        };
+        self.board.acknowledge(segment.number, &mut delivered);
+        let mut duplicates = 0;
+        if segment.blocks > 0 {
+            self.board.sack(segment.sack_blocks(), &mut delivered);
+            duplicates = self.duplicates_reported(segment, first);
+        }
+        self.note_delivered(&delivered, sacked_end, now);
+        Heard { acknowledged, first, delivered, duplicates }
+    }
+
+    /// An acknowledgement arrived after a later one. What it says of received segments may be new all the same.
+    fn on_old_ack(&mut self, segment: &Segment, now: Time) {
+        if segment.blocks > 0 && self.rack.is_some() {
+            let heard = self.hear(segment, now);
+            self.respond_by_time(segment, &heard, now);
+            self.report_losses(now);
+        }
+    }
+
+    /// RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5.
+    #[inline]
+    fn respond_by_count(&mut self, heard: &Heard, now: Time) {
+        let state = self.state;
+        if heard.acknowledged > 0 {
+            self.on_progress(heard.acknowledged, now);
+        } else if self.board.outstanding() > 0 && (!self.sack || heard.delivered.segments > 0) {
+            if let (Some(sampler), false) = (&mut self.rate, self.sack) {
+                sampler.on_duplicate(now);
+            }
+            self.on_duplicate(now);
+        }
+        // RFC 6675 section 5 asks at the next duplicate acknowledgement, but there may never be one.
+        if self.state == State::Open && self.board.has_lost() {
+            let flight =
+                if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
+            self.enter_recovery(flight, now);
+        }
+        if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
+            self.reduce_again(now);
+        }
+    }
+
+    #[inline]
+    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, newest: Option<Span>, now: Time) -> Option<RateSample> {
+        let snapshot = snapshot?;
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let present = Present { now, in_flight: self.in_flight(), repairing };
+        Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
+    }
+
+    /// Tells a control that wants rate samples of each segment that was judged lost.
+    #[inline]
+    pub(super) fn report_losses(&mut self, now: Time) {
+        if let Some(sampler) = &mut self.rate {
+            for number in self.board.take_lost() {
+                self.control.on_lost(&sampler.on_lost(number, now));
+            }
+        }
+    }
+
+    /// What the control may count of `delivered` segments: a suspected loss opens no window. What is delivered meanwhile
+    /// waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or never counts (Linux), unless
+    /// reordering is common (`tcp_may_raise_cwnd`).
+    #[inline]
+    fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
+        if self.conserves {
+            return if acknowledged > 0 || self.expects_reordering() { delivered } else { 0 };
+        }
+        if acknowledged == 0 && self.state == State::Open {
+            self.uncredited += delivered;
+            return 0;
+        }
+        delivered + std::mem::take(&mut self.uncredited)
+    }
+
+    /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
+    /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
+    /// which did not wait at the receiver, and the extremes are of these.
+    #[inline]
+    pub(super) fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
+        if let Some(rtt) = newest {
+            self.rtt.observe(rtt);
+        }
+        let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
+        if let Some(rtt) = rtt
+            && self.timestamps
+        {
+            self.rtt.sample(rtt, self.board.first(), self.board.next());
+        }
+        if let Some((number, since)) = self.timed
+            && number < segment.number
+        {
+            self.timed = None;
+            self.rtt.sample(now.since(since), self.board.first(), self.board.next());
+        }
+        rtt
+    }
+}

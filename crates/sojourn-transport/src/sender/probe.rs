@@ -1,0 +1,143 @@
+//! Tail loss probes (RFC 8985 section 7) and the timer that they share with retransmission.
+
+use super::rack::TIMER_SLACK;
+use super::{Sender, State};
+use crate::options::at_tick;
+use crate::segment::Segment;
+use sojourn_congestion::Signal;
+use sojourn_core::{Span, Time};
+
+/// What the timer waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pending {
+    /// The retransmission timeout (RFC 6298).
+    Retransmission,
+    /// The probe timeout (PTO).
+    Probe,
+    /// The end of the reordering window.
+    Reordering,
+}
+
+/// The state of section 7.1.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Probe {
+    wanted: bool,
+    /// TLP.end_seq: one past the highest segment sent when the probe was.
+    pub(super) end: Option<u32>,
+    /// TLP.is_retrans.
+    pub(super) again: bool,
+    /// A new segment may be sent whatever the window says.
+    pub(super) beyond_window: bool,
+}
+
+impl Probe {
+    /// Probes if `wanted`.
+    pub(super) fn new(wanted: bool) -> Probe {
+        Probe { wanted, ..Probe::default() }
+    }
+}
+
+impl Sender {
+    /// Starts the timer.
+    pub(super) fn arm(&mut self, pending: Pending, due: Time) {
+        self.retransmission_at = at_tick(due, self.timer_tick);
+        self.pending = pending;
+    }
+
+    /// Starts the retransmission timer (RFC 6298 rules 5.1 and 5.3), which counts from the first segment's transmission where
+    /// something else was waited for.
+    pub(super) fn rearm(&mut self, now: Time) {
+        if self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+            self.pending = Pending::Retransmission;
+            return;
+        }
+        let since = match (self.pending, self.board.first_sent()) {
+            (Pending::Probe | Pending::Reordering, Some(sent)) => sent,
+            _ => now,
+        };
+        let due = (since + self.rtt.timeout()).max(now + Span::from_nanos(1));
+        self.arm(Pending::Retransmission, due);
+    }
+
+    /// Section 7.2: starts the probe timer in place of the retransmission timer; whether it did. The latter would go off at
+    /// `timeout` at the latest.
+    #[inline]
+    pub(super) fn schedule_probe(&mut self, timeout: Time, now: Time) -> bool {
+        // Only where no loss is suspected.
+        let calm = self.state == State::Open && (self.reduction.is_some() || self.board.is_calm());
+        if !self.probe.wanted || !calm || self.board.outstanding() == 0 {
+            return false;
+        }
+        let smoothed = self.rtt.smoothed();
+        // TLP_calc_PTO. Where one segment is out, its acknowledgement may be delayed (WCDelAckT).
+        let wait = match (smoothed.is_zero(), self.board.outstanding()) {
+            (true, _) => self.rtt.timeout(),
+            (false, 1) => smoothed * 2 + self.rtt.floor(),
+            (false, _) => smoothed * 2 + TIMER_SLACK,
+        };
+        self.arm(Pending::Probe, (now + wait).min(timeout));
+        true
+    }
+
+    /// Restarts the timer after progress: the probe timer, or the retransmission timer.
+    #[inline]
+    pub(super) fn restart_timer(&mut self, now: Time) {
+        if !self.schedule_probe(now + self.rtt.timeout(), now) {
+            self.rearm(now);
+        }
+    }
+
+    /// New data was sent, with something outstanding before where not `first`.
+    #[inline]
+    pub(super) fn restart_timer_for_new(&mut self, first: bool, now: Time) {
+        if first || self.pending == Pending::Probe {
+            self.rearm(now);
+        }
+        if self.probe.wanted {
+            let timeout = self.board.first_sent().map_or(now, |sent| sent + self.rtt.timeout());
+            let timeout = if timeout > now { timeout } else { Time::NEVER };
+            self.schedule_probe(timeout, now);
+        }
+    }
+
+    /// Section 7.3: sends a new segment, or the last one again, unless a probe is out.
+    pub(super) fn on_probe_timer(&mut self, now: Time) {
+        if self.probe.end.is_none() {
+            let next = self.board.next();
+            let has_new = self.has_new();
+            self.probe.again = !has_new;
+            if has_new {
+                self.probe.beyond_window = true;
+                self.probe.end = Some(next + 1);
+            } else {
+                self.urgent_rescue = Some(next - 1);
+                self.probe.end = Some(next);
+            }
+            self.pending = Pending::Retransmission;
+        }
+        self.rearm(now);
+    }
+
+    /// Section 7.4.2. `duplicate` says that the acknowledgement reports the probe to have come twice.
+    pub(super) fn judge_probe(&mut self, segment: &Segment, acknowledged: u32, sacked: bool, duplicate: bool, now: Time) {
+        let Some(end) = self.probe.end else { return };
+        if segment.number < end {
+            return;
+        }
+        if !self.probe.again || duplicate {
+            // It was new data, or both copies arrived.
+            self.probe.end = None;
+        } else if segment.number > end {
+            // The probe filled a hole: answer the loss once (TLP_invoke_congestion_control).
+            self.probe.end = None;
+            if self.state == State::Open && self.reduction.is_none() {
+                self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
+                self.reduction = None;
+            }
+        } else if acknowledged == 0 && !sacked {
+            // A duplicate acknowledgement without SACK: both copies arrived.
+            self.probe.end = None;
+        }
+    }
+}

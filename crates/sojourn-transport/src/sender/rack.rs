@@ -1,0 +1,188 @@
+//! Time-based loss detection (RFC 8985, RACK) with the reordering window of Linux (`tcp_recovery.c`).
+//!
+//! What was sent before something that has been delivered is lost when a round-trip time and the reordering window have
+//! passed since, also where it is a retransmission. Field names of the RFC stand beside those here.
+
+use super::{Pending, Sender, State, Undoing};
+use crate::scoreboard::{DUP_THRESH, Delivered, Late, Sending};
+use sojourn_core::{Span, Time};
+
+/// Recoveries that a larger reordering window lasts (RACK.reo_wnd_persist).
+const PERSISTS: u32 = 16;
+/// Most segments that reordering is taken for (`tcp_max_reordering`).
+const MOST_REORDERING: u32 = 300;
+/// Most quarters of the least round-trip time in the reordering window (RACK.reo_wnd_mult).
+const MOST_STEPS: u64 = 255;
+/// Added to what the timers of loss detection wait for (`TCP_TIMEOUT_MIN_US`).
+pub(super) const TIMER_SLACK: Span = Span::from_millis(2);
+
+/// The state of RFC 8985 section 5.2.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// RACK.xmit_ts and RACK.end_seq, once something was delivered.
+    newest: Option<Sending>,
+    /// RACK.rtt.
+    rtt: Span,
+    /// Whether something was delivered since segments were last judged.
+    advanced: bool,
+    /// RACK.reordering_seen.
+    seen: bool,
+    /// Segments by which one may be late without being lost (`reordering`).
+    pub(super) degree: u32,
+    /// RACK.reo_wnd_mult.
+    steps: u64,
+    /// RACK.reo_wnd_persist.
+    persist: u32,
+    /// Whether a needless retransmission was reported that may be due to reordering.
+    duplicate: bool,
+    /// Everything that was sent before a step counts for that (RACK.dsack_round).
+    stepped: Time,
+}
+
+impl Rack {
+    /// Of a connection that has sent nothing.
+    pub(super) fn new() -> Rack {
+        Rack {
+            newest: None,
+            rtt: Span::ZERO,
+            advanced: false,
+            seen: false,
+            degree: DUP_THRESH,
+            steps: 1,
+            persist: 0,
+            duplicate: false,
+            stepped: Time::ZERO,
+        }
+    }
+
+    /// Section 6.2 steps 2 and 3: the newest segment that was delivered, and its round-trip time.
+    fn advance(&mut self, delivered: &Delivered, now: Time) {
+        let (Some(surely), Some((last, _))) = (delivered.surely, delivered.last_surely) else { return };
+        self.newest = self.newest.max(Some(surely));
+        self.rtt = now.since(last);
+        self.advanced = true;
+    }
+
+    /// Section 6.2 step 4, which widens the reordering window after needless retransmissions. The acknowledgement is the
+    /// first for something that was sent at `sent`.
+    fn adapt(&mut self, sent: Time, now: Time) {
+        if sent < self.stepped {
+            self.duplicate = false;
+        }
+        if std::mem::take(&mut self.duplicate) {
+            self.steps = (self.steps + 1).min(MOST_STEPS);
+            self.persist = PERSISTS;
+            self.stepped = now;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A repair ended without being taken back.
+    pub(super) fn on_repaired(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// A repair was taken back because all retransmissions were needless.
+    pub(super) fn on_needless(&mut self) {
+        self.persist = (self.persist + 1).min(PERSISTS);
+    }
+
+    /// A needless retransmission was reported.
+    pub(super) fn on_duplicate(&mut self) {
+        self.duplicate |= self.seen;
+    }
+
+    /// What was taken back is judged again.
+    pub(super) fn judge_again(&mut self) {
+        self.advanced = true;
+    }
+
+    /// What was sent later than this long ago may still come after a timeout.
+    pub(super) fn patience(&self) -> Span {
+        self.rtt
+    }
+}
+
+impl Sender {
+    /// Section 6.2 steps 1 to 4. `sacked_end` is one past the highest segment that was known to have arrived behind a hole
+    /// before.
+    pub(super) fn note_delivered(&mut self, delivered: &Delivered, sacked_end: u32, now: Time) {
+        let Some(rack) = &mut self.rack else { return };
+        rack.advance(delivered, now);
+        if delivered.segments > 0 {
+            rack.adapt(delivered.sent, now);
+        }
+        if let Some(lowest) = delivered.lowest_sent_once
+            && lowest < sacked_end
+        {
+            self.note_reordering(lowest);
+        }
+    }
+
+    /// Segment `late`, or what follows it, was delivered after higher ones (`tcp_check_sack_reordering`).
+    pub(super) fn note_reordering(&mut self, late: u32) {
+        let behind = self.board.sacked_end().saturating_sub(late);
+        if let Some(rack) = &mut self.rack
+            && behind > 0
+        {
+            rack.seen = true;
+            rack.degree = rack.degree.max(behind.min(MOST_REORDERING));
+        }
+    }
+
+    /// Section 6.2 step 4: how long a segment may be late.
+    fn reordering_window(&self, rack: &Rack) -> Span {
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        if !rack.seen && (repairing || self.board.sacked() >= rack.degree) {
+            return Span::ZERO;
+        }
+        (self.rtt.min() / 4 * rack.steps).min(self.rtt.smoothed())
+    }
+
+    /// Section 6.2 step 5. Whether a retransmission was found lost, and how long to wait for others.
+    fn judge(&mut self, now: Time) -> Late {
+        let Some(rack) = &self.rack else { return Late::default() };
+        let Some(newest) = rack.newest else { return Late::default() };
+        self.board.judge_late(newest, rack.rtt + self.reordering_window(rack), now)
+    }
+
+    /// The same upon an acknowledgement.
+    pub(super) fn judge_delivered(&mut self, now: Time) -> Late {
+        let Some(rack) = &mut self.rack else { return Late::default() };
+        if !std::mem::take(&mut rack.advanced) {
+            return Late::default();
+        }
+        let late = self.judge(now);
+        if !late.wait.is_zero() {
+            let wait = (late.wait + TIMER_SLACK).min(self.rtt.timeout());
+            self.arm(Pending::Reordering, now + wait);
+        }
+        late
+    }
+
+    /// Section 6.3: the reordering window is over.
+    pub(super) fn on_reordering_timer(&mut self, now: Time) {
+        let before = self.board.pipe();
+        let judgements = self.board.judgements();
+        self.judge(now);
+        if self.board.pipe() != before {
+            self.report_losses(now);
+            if self.state != State::Recovery {
+                self.enter_recovery(self.board.outstanding() - self.board.sacked(), now);
+                self.step_reduction(1, judgements == self.board.judgements());
+            }
+        }
+        self.rearm(now);
+    }
+
+    /// Whether the congestion window may grow with what is delivered out of order: reordering is known to be common.
+    pub(super) fn expects_reordering(&self) -> bool {
+        self.rack.as_ref().is_some_and(|rack| rack.degree > DUP_THRESH)
+    }
+
+    /// Whether what was judged lost may be taken back.
+    pub(super) fn undoes(&self) -> bool {
+        self.undo.rule == Undoing::All
+    }
+}
