@@ -16,7 +16,8 @@
 //!
 //! Differences that are not kept: FreeBSD grows by a segment at the end of a round instead of by acknowledgements, takes
 //! probabilities from a table that is one above 5 G, leaves out a round also where a back-off was ignored, and does not look
-//! at delayed acknowledgements at all; Linux lowers the window over a round trip.
+//! at delayed acknowledgements at all. Linux lowers the window over a round trip, which is the transport's business
+//! (`reduction = "proportional"`).
 
 mod descriptor;
 mod gradient;
@@ -264,7 +265,7 @@ impl Cdg {
         }
         self.shadow = self.shadow.max(self.reno.window);
         let least = LEAST_WINDOW.min(self.reno.window);
-        self.reno.window = (self.reno.window * self.settings.backoff).max(least);
+        self.reno.window = self.reno.rounded(self.reno.window * self.settings.backoff).max(least);
         self.reno.threshold = self.reno.window;
         self.easing = true;
         self.answered += 1;
@@ -326,6 +327,7 @@ impl Cdg {
             self.gradients.skip(round);
         }
         self.queue = Queue::Unknown;
+        self.easing = false;
         self.rounds.restart(now);
     }
 
@@ -390,6 +392,11 @@ impl Control for Cdg {
             self.hystart = HyStart::default();
             self.rounds.restart(start.now);
         }
+    }
+
+    /// Linux: a back-off is what a mark is (`tcp_enter_cwr`).
+    fn reduced(&self) -> bool {
+        self.settings.skips_repairs && self.easing
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {

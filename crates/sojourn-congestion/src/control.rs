@@ -18,6 +18,13 @@ pub trait Control {
     /// The connection was accepted, and that gave the first round-trip time.
     fn on_connected(&mut self, _now: Time, _rtt: Span) {}
 
+    /// Whether the window that its last [`on_ack`](Control::on_ack) lowered is to be reached as after a mark: a transport that
+    /// reduces in proportion then leads there, and takes what was out for the window that the reduction is of (Linux:
+    /// `tcp_enter_cwr`).
+    fn reduced(&self) -> bool {
+        false
+    }
+
     /// A segment was judged lost. Only controls that want rate samples hear of it: before [`on_ack`](Control::on_ack) of
     /// the acknowledgement that decided, or before [`on_congestion`](Control::on_congestion) of a timeout.
     fn on_lost(&mut self, _lost: &Lost) {}
@@ -152,6 +159,9 @@ pub struct Ack {
     pub window_limited: bool,
     /// Whether the transport is repairing a loss.
     pub in_recovery: bool,
+    /// Whether all that is known to have arrived came in order and nothing is known to be lost, after this acknowledgement
+    /// (Linux's state Open).
+    pub orderly: bool,
     /// Round-trip time of the newest segment that it is the first to cover, where that was sent once only (Karn). That
     /// segment did not wait for a delayed acknowledgement's second one; the oldest, whose time a timestamp echoes, did.
     pub rtt: Option<Span>,

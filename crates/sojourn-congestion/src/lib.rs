@@ -188,6 +188,12 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.pacing_rate(),
                 }
             }
+            fn reduced(&self) -> bool {
+                match self {
+                    $(AnyControl::$name(control) => control.reduced()),+,
+                    AnyControl::Custom(control) => control.reduced(),
+                }
+            }
             fn wants_rate_samples(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.wants_rate_samples()),+,

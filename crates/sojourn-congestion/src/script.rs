@@ -54,6 +54,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
         flight: window.floor(),
         window_limited: true,
         in_recovery: false,
+        orderly: true,
         rtt: Some(rtt),
         smoothed_rtt: rtt,
         min_rtt: BASE_RTT,

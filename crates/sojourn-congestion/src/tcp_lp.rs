@@ -123,7 +123,8 @@ impl TcpLp {
 
     /// Step 3.
     fn yield_to_others(&mut self, now: Time, in_inference: bool) {
-        self.reno.window = if in_inference { LEAST_WINDOW } else { self.reno.rounded(self.reno.window / 2.0).max(LEAST_WINDOW) };
+        self.reno.window =
+            if in_inference { LEAST_WINDOW } else { self.reno.rounded(self.reno.window / 2.0).max(LEAST_WINDOW) };
         if self.settings.resumes_in_avoidance {
             self.reno.threshold = self.reno.window;
         }

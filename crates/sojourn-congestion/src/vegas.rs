@@ -6,8 +6,8 @@
 //! 3. afterwards the window grows by one segment below alpha and shrinks by one above beta.
 //!
 //! Losses are found and answered as in Reno, but for what is left of the window. The base RTT is forgotten when a
-//! flow comes back from idling, as in Linux. Differences that are not kept: Linux grows also when the application
-//! limits sending; ns-2 spreads its growth over the next round's acknowledgements, retransmits by a fine-grained
+//! flow comes back from idling, as in Linux, where in whole segments the window grows also when the application limits
+//! sending. Differences that are not kept: ns-2 spreads its growth over the next round's acknowledgements, retransmits by a fine-grained
 //! timer, and halves where that retransmission is lost too; ns-3 ends a round one acknowledgement earlier.
 
 mod descriptor;
@@ -37,6 +37,8 @@ pub struct Vegas {
     samples: u64,
     /// Whether slow start grows in this round.
     grows: bool,
+    /// Whether disorder or a repair keeps delay from deciding.
+    suspended: bool,
     /// What a lagging decision is about.
     before: Sent,
     settings: Settings,
@@ -133,6 +135,7 @@ impl Vegas {
             samples: 0,
             // The paper doubles first and then looks.
             grows: true,
+            suspended: false,
             settings,
         })
     }
@@ -147,6 +150,21 @@ impl Vegas {
             self.samples += 1;
         }
         self.rounds.ends(ack)
+    }
+
+    /// Linux: whether delay decides on the window. In disorder and repairs it grows as Reno's, and a round begins when they
+    /// are over (`tcp_vegas_state`). What arrives out of order decides nothing.
+    fn judges(&mut self, ack: &Ack) -> bool {
+        let resumes = ack.orderly && std::mem::replace(&mut self.suspended, !ack.orderly);
+        self.suspended = !ack.orderly;
+        if resumes {
+            self.forget_round();
+            self.rounds.restart(ack.now);
+            self.between(ack);
+        } else if self.suspended && ack.may_open() {
+            self.reno.grow(f64::from(ack.newly_acked));
+        }
+        !resumes && !self.suspended && ack.newly_acked > 0
     }
 
     /// The present round ends.
@@ -181,10 +199,21 @@ impl Vegas {
         let before = std::mem::replace(&mut self.before, present);
         match self.stretch() {
             Some(stretch) if self.settings.lags => self.decide(stretch, before.window, before.flight, ack),
-            Some(stretch) => self.decide(stretch, present.window, present.window, ack),
+            Some(stretch) => {
+                self.decide(stretch, present.window, present.window, ack);
+                self.keep_threshold();
+            }
             None => self.grow_as_reno(ack),
         }
         self.forget_round();
+    }
+
+    /// Linux: after a decision the threshold is at least 3/4 of the window (`tcp_current_ssthresh`).
+    fn keep_threshold(&mut self) {
+        let reno = &mut self.reno;
+        if reno.is_whole() {
+            reno.threshold = reno.threshold.max((reno.window / 2.0).floor() + (reno.window / 4.0).floor());
+        }
     }
 
     /// Decides on a window of `about` segments, of which `used` were sent in a round trip.
@@ -198,7 +227,7 @@ impl Vegas {
                 return;
             }
             if backlog <= settings.gamma {
-                self.grow_as_reno(ack);
+                self.slow_start(ack);
             } else if settings.leaves_by_eighth {
                 reno.window = (reno.window * 7.0 / 8.0).max(settings.least_window);
                 reno.threshold = LEAST_WINDOW;
@@ -219,7 +248,7 @@ impl Vegas {
         if step < 0.0 {
             reno.window = (reno.window + step).max(settings.least_window.min(reno.window));
             reno.threshold = reno.threshold.min(reno.window);
-        } else if ack.window_limited {
+        } else if ack.window_limited || reno.is_whole() {
             reno.window += step;
         }
     }
@@ -228,7 +257,7 @@ impl Vegas {
     #[inline]
     pub(crate) fn between(&mut self, ack: &Ack) {
         if self.grows && self.reno.in_slow_start() {
-            self.grow_as_reno(ack);
+            self.slow_start(ack);
         }
     }
 
@@ -236,6 +265,16 @@ impl Vegas {
     fn grow_as_reno(&mut self, ack: &Ack) {
         if ack.window_limited && !ack.marked {
             self.reno.grow(f64::from(ack.newly_acked));
+        }
+    }
+
+    /// Slow start, which in Linux goes on also where the application limits sending.
+    #[inline]
+    fn slow_start(&mut self, ack: &Ack) {
+        if self.reno.is_whole() {
+            self.reno.slow_start(f64::from(ack.newly_acked));
+        } else {
+            self.grow_as_reno(ack);
         }
     }
 
@@ -273,6 +312,9 @@ impl Control for Vegas {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         let ended = self.measure(ack);
+        if self.reno.is_whole() && !self.judges(ack) {
+            return;
+        }
         if ack.in_recovery {
             self.forget_round();
         } else if ended {

@@ -125,8 +125,13 @@ impl Control for Veno {
         if !ack.may_open() {
             return;
         }
-        self.judge();
         let acked = f64::from(ack.newly_acked);
+        if self.reno.is_whole() && !ack.orderly {
+            // Linux: in disorder it is Reno (`tcp_veno_state`).
+            self.least = Span::MAX;
+            return self.reno.grow(acked);
+        }
+        self.judge();
         if !self.is_congested() || self.grows_as_reno {
             self.reno.grow(acked);
         } else if self.reno.is_whole() {

@@ -53,6 +53,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "recover with selective acknowledgements (RFC 6675) instead of NewReno's partial ones (RFC 6582)",
         },
         Parameter {
+            name: "dsack",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "the receiver reports segments that came twice in the first SACK block (RFC 2883); needs sack",
+        },
+        Parameter {
             name: "limited_transmit",
             kind: Kind::Boolean,
             default: Value::Boolean(true),
@@ -158,7 +164,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "after_idle",
             kind: Kind::Choice(&["restart", "decay", "keep"]),
             default: Value::Choice("restart"),
-            description: "what more than a retransmission timeout without sending leaves of the window: initial_window at most, with the slow-start threshold kept (restart, RFC 5681 section 4.1); half for each timeout that passed, but initial_window at least, with a threshold of 3/4 of the window at least, and half way to what was used where the application uses it in part (decay, Linux after RFC 2861); all of it (keep). Controls that follow a model of the path, such as bbr, have rules of their own",
+            description: "what more than a retransmission timeout without sending leaves of the window: initial_window at most, with the slow-start threshold kept (restart, RFC 5681 section 4.1); half for each timeout that passed, but initial_window at least, with a threshold of 3/4 of the window at least, and half way to what was used where the application uses it in part and no acknowledgement has counted for a timeout (decay, Linux after RFC 2861); all of it (keep). Controls that follow a model of the path, such as bbr, have rules of their own",
         },
         Parameter {
             name: "clock",
@@ -173,10 +179,22 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "timers go off at whole multiples of this, the next one after they are due: a kernel's tick (10 ms in user-mode Linux), or how often a library looks at them (500 ms in libutp); 0 s is at once",
         },
         Parameter {
+            name: "timer_rounding",
+            kind: Kind::Choice(&["due", "ticks"]),
+            default: Value::Choice("due"),
+            description: "with a timer_tick: what is rounded up to whole ticks: when a timer is due (due), or how long it waits, from the tick that began last, and one tick more (ticks, the timer wheel of Linux below 64 ticks)",
+        },
+        Parameter {
             name: "pacing",
             kind: Kind::OrAuto(&Kind::Number { min: 0.01, max: 100.0 }),
             default: Value::Auto,
             description: "spaces segments at this multiple of window over smoothed RTT; auto leaves it to the control",
+        },
+        Parameter {
+            name: "pacing_slack",
+            kind: Kind::Choice(&["none", "linux"]),
+            default: Value::Choice("none"),
+            description: "what a control that paces its segments lets go sooner: nothing, or the first ten segments of a connection at once, and after a late segment the next one up to half a gap sooner (linux)",
         },
         Parameter {
             name: "send_jitter",
@@ -218,6 +236,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("max_rto", Value::Span(Span::from_secs(120))),
                 ("rto_floor", Value::Choice("variance")),
                 ("undo", Value::Choice("all")),
+                ("dsack", Value::Boolean(true)),
                 ("loss_detection", Value::Choice("time")),
                 ("tail_probe", Value::Boolean(true)),
                 ("rtt_variance", Value::Choice("peak")),
@@ -225,6 +244,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("disorder", Value::Choice("conservation")),
                 ("window_use", Value::Choice("round-trip")),
                 ("after_idle", Value::Choice("decay")),
+                ("pacing_slack", Value::Choice("linux")),
+                ("timer_rounding", Value::Choice("ticks")),
             ],
         },
         Preset {
@@ -285,6 +306,8 @@ pub struct Options {
     pub handshake: bool,
     /// Whether selective acknowledgements are used.
     pub sack: bool,
+    /// Whether the receiver reports what came twice.
+    pub dsack: bool,
     /// Whether limited transmit is used.
     pub limited_transmit: bool,
     /// Whether packets are conserved while a loss is only suspected, instead of limited transmit.
@@ -317,6 +340,10 @@ pub struct Options {
     pub timer_tick: Span,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
+    /// Whether the first segments are not paced, and late ones followed sooner.
+    pub pacing_slack: bool,
+    /// Whether the wait of a timer is rounded up to whole ticks, instead of when it is due.
+    pub rounds_waits: bool,
     /// Longest random pause before data is sent.
     pub send_jitter: Span,
     /// Whether ECN is negotiated.
@@ -373,6 +400,9 @@ impl Options {
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
         }
+        if params.boolean("dsack") && !params.boolean("sack") {
+            return Err(ParameterError::new("dsack", "false where sack = false: its reports are SACK blocks"));
+        }
         let by_time = params.choice("loss_detection") == "time";
         if by_time && !params.boolean("sack") {
             return Err(ParameterError::new(
@@ -395,7 +425,10 @@ impl Options {
             return Err(ParameterError::new("undo", "none, or timestamps or all with timestamps = true"));
         }
         if undo == Undoing::All && !by_time {
-            return Err(ParameterError::new("undo", "none or timestamps where loss_detection is count, or all with time"));
+            return Err(ParameterError::new(
+                "undo",
+                "none or timestamps where loss_detection is count, or all with time",
+            ));
         }
         let conserves = params.choice("disorder") == "conservation";
         if conserves && !params.boolean("limited_transmit") {
@@ -432,6 +465,7 @@ impl Options {
             header_bytes: bytes(params, "header", 1000)?,
             handshake: params.boolean("handshake"),
             sack: params.boolean("sack"),
+            dsack: params.boolean("dsack"),
             limited_transmit: params.boolean("limited_transmit"),
             conserves,
             used_for_round_trip: params.choice("window_use") == "round-trip",
@@ -452,6 +486,8 @@ impl Options {
             },
             timer_tick: params.span("timer_tick"),
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
+            pacing_slack: params.choice("pacing_slack") == "linux",
+            rounds_waits: params.choice("timer_rounding") == "ticks",
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,

@@ -41,6 +41,8 @@ pub struct Receiver {
     ack_delay: Span,
     timer_tick: Span,
     sack: bool,
+    /// Whether segments that came twice are reported (RFC 2883).
+    dsack: bool,
     accurate_ecn: bool,
     clock: Clock,
     /// Next segment expected (RCV.NXT).
@@ -80,6 +82,7 @@ impl Receiver {
             ack_delay: options.ack_delay,
             timer_tick: options.timer_tick,
             sack: options.sack,
+            dsack: options.dsack,
             accurate_ecn: options.accurate_ecn,
             clock,
             next: 0,
@@ -127,7 +130,11 @@ impl Receiver {
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
         if out_of_order || (earlier.is_none() && (mark_changes || self.pending >= self.ack_every)) {
-            return Arrival { is_new, ack: Some(self.acknowledge()) };
+            let mut ack = self.acknowledge();
+            if self.dsack && !is_new {
+                report_duplicate(&mut ack, segment.number);
+            }
+            return Arrival { is_new, ack: Some(ack) };
         }
         if self.deadline == Time::NEVER {
             self.deadline = at_tick(now + self.ack_delay, self.timer_tick);
@@ -215,4 +222,11 @@ impl Receiver {
         }
         (blocks, count as u8)
     }
+}
+
+/// RFC 2883 section 4: the first block reports segment `number`, which came again; the others make room.
+fn report_duplicate(ack: &mut Segment, number: u32) {
+    ack.sack.rotate_right(1);
+    ack.sack[0] = Block { start: number, end: number + 1 };
+    ack.blocks = (ack.blocks + 1).min(MAX_BLOCKS as u8);
 }

@@ -17,6 +17,9 @@ struct Record {
     lost: bool,
     /// Whether it was sent again, and that copy may be in flight.
     retransmitted: bool,
+    /// Whether its last transmission was judged lost by time, which is final, also where that is taken back (Linux takes it
+    /// off its list of transmissions in the order of time).
+    judged: bool,
     /// Whether it was ever sent twice, so that its round-trip time is ambiguous (Karn).
     ambiguous: bool,
 }
@@ -157,6 +160,7 @@ impl Scoreboard {
             sacked: false,
             lost: false,
             retransmitted: false,
+            judged: false,
             ambiguous: false,
         });
     }
@@ -294,14 +298,17 @@ impl Scoreboard {
         self.late_from = self.late_from.max(self.first);
         for number in self.late_from..self.next() {
             let record = &self.records[(number - self.first) as usize];
-            if !(record.sacked || record.lost || record.ambiguous) {
+            if !(record.sacked || record.lost || record.judged || record.ambiguous) {
                 let sent = record.sent;
                 if (Sending { sent, number }) >= newest {
                     return;
                 }
                 match late_by(sent, patience, now) {
                     Some(wait) => late.wait = late.wait.max(wait),
-                    None => self.mark_lost(number),
+                    None => {
+                        self.records[(number - self.first) as usize].judged = true;
+                        self.mark_lost(number);
+                    }
                 }
             }
             if late.wait.is_zero() {

@@ -93,10 +93,13 @@ pub struct Sender {
     conserves: bool,
     timestamps: bool,
     timer_tick: Span,
+    /// Whether the wait of a timer is rounded up to whole ticks.
+    rounds_waits: bool,
     ecn: bool,
     /// Whether losses and marks lower the window in proportion to what is delivered.
     proportional: bool,
     pacing: Option<f64>,
+    pacing_slack: bool,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -170,10 +173,12 @@ impl Sender {
             conserves: options.conserves,
             timestamps: options.timestamps,
             timer_tick: options.timer_tick,
+            rounds_waits: options.rounds_waits,
             ecn: options.ecn,
             // A control that follows a model of the path bounds its window in repairs by itself.
             proportional: options.proportional && !wants_rate,
             pacing: options.pacing,
+            pacing_slack: options.pacing_slack,
             control,
             board,
             rtt: RttEstimator::new(options.rto),

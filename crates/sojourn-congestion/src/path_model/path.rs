@@ -115,6 +115,7 @@ impl Pipe {
             now: self.now,
             newly_acked: sample.newly_delivered,
             delivered: sample.newly_delivered,
+            orderly: true,
             flight: f64::from(flight),
             window_limited: true,
             in_recovery: sample.repairing,

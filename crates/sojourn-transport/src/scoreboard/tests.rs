@@ -3,7 +3,7 @@
 use super::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Block;
 use proptest::prelude::*;
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use std::collections::BTreeSet;
 
 impl Scoreboard {

@@ -4,7 +4,7 @@ use super::{Sender, State};
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
 use crate::segment::Segment;
-use sojourn_congestion::{Ack, Control, RateSample};
+use sojourn_congestion::{Ack, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
 
 /// What an acknowledgement changed.
@@ -56,6 +56,7 @@ impl Sender {
         // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
         self.report_losses(now);
         let new = delivered.segments + heard.duplicates;
+        let mut yielded = None;
         if new > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), newest, now);
             let newly_acked = self.credit(acknowledged, new);
@@ -66,6 +67,7 @@ impl Sender {
             if acknowledged > 0 && !in_recovery {
                 self.idle.on_acknowledged(now);
             }
+            let before = self.control.window();
             self.control.on_ack(&Ack {
                 now,
                 newly_acked,
@@ -73,6 +75,10 @@ impl Sender {
                 flight,
                 window_limited: self.uses_window(),
                 in_recovery,
+                orderly: self.state == State::Open
+                    && self.reduction.is_none()
+                    && self.board.is_calm()
+                    && !(segment.ece && self.ecn),
                 rtt: newest,
                 smoothed_rtt: self.rtt.smoothed(),
                 min_rtt: self.rtt.min(),
@@ -83,6 +89,7 @@ impl Sender {
                 marked: segment.ece,
                 rate,
             });
+            yielded = (self.control.window() < before && self.control.reduced()).then_some(before);
         }
         if self.is_waiting() {
             self.retransmission_at = self.timer(now);
@@ -93,6 +100,9 @@ impl Sender {
         }
         // RFC 9937 section 6.2: with what is in flight after all this.
         self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+        if let Some(before) = yielded {
+            self.start_reduction(Signal::Ecn, before);
+        }
         sample
     }
 
@@ -185,7 +195,13 @@ impl Sender {
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
     /// which did not wait at the receiver, and the extremes are of these.
     #[inline]
-    pub(super) fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
+    pub(super) fn sample_rtt(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u32,
+        newest: Option<Span>,
+        now: Time,
+    ) -> Option<Span> {
         if let Some(rtt) = newest {
             self.rtt.observe(rtt);
         }

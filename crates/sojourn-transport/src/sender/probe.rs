@@ -38,10 +38,22 @@ impl Probe {
 }
 
 impl Sender {
-    /// Starts the timer.
-    pub(super) fn arm(&mut self, pending: Pending, due: Time) {
-        self.retransmission_at = at_tick(due, self.timer_tick);
+    /// Starts the timer at `now`, for `wait`.
+    pub(super) fn arm(&mut self, pending: Pending, now: Time, wait: Span) {
+        self.retransmission_at = self.expiry(now, wait);
         self.pending = pending;
+    }
+
+    /// When a timer goes off that is started at `now` for `wait`.
+    #[inline]
+    pub(super) fn expiry(&self, now: Time, wait: Span) -> Time {
+        let tick = self.timer_tick;
+        if tick.is_zero() || !self.rounds_waits {
+            return at_tick(now + wait, tick);
+        }
+        let began = now.as_nanos() / tick.as_nanos();
+        let ticks = wait.as_nanos().div_ceil(tick.as_nanos());
+        Time::from_nanos((began + ticks + 1).saturating_mul(tick.as_nanos()))
     }
 
     /// Starts the retransmission timer (RFC 6298 rules 5.1 and 5.3), which counts from the first segment's transmission where
@@ -56,14 +68,14 @@ impl Sender {
             (Pending::Probe | Pending::Reordering, Some(sent)) => sent,
             _ => now,
         };
-        let due = (since + self.rtt.timeout()).max(now + Span::from_nanos(1));
-        self.arm(Pending::Retransmission, due);
+        let wait = self.rtt.timeout().saturating_sub(now.since(since)).max(Span::from_nanos(1));
+        self.arm(Pending::Retransmission, now, wait);
     }
 
-    /// Section 7.2: starts the probe timer in place of the retransmission timer; whether it did. The latter would go off at
-    /// `timeout` at the latest.
+    /// Section 7.2: starts the probe timer in place of the retransmission timer; whether it did. The latter would wait for
+    /// `timeout`.
     #[inline]
-    pub(super) fn schedule_probe(&mut self, timeout: Time, now: Time) -> bool {
+    pub(super) fn schedule_probe(&mut self, timeout: Span, now: Time) -> bool {
         // Only where no loss is suspected.
         let calm = self.state == State::Open && (self.reduction.is_some() || self.board.is_calm());
         if !self.probe.wanted || !calm || self.board.outstanding() == 0 {
@@ -76,14 +88,14 @@ impl Sender {
             (false, 1) => smoothed * 2 + self.rtt.floor(),
             (false, _) => smoothed * 2 + TIMER_SLACK,
         };
-        self.arm(Pending::Probe, (now + wait).min(timeout));
+        self.arm(Pending::Probe, now, wait.min(timeout));
         true
     }
 
     /// Restarts the timer after progress: the probe timer, or the retransmission timer.
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time) {
-        if !self.schedule_probe(now + self.rtt.timeout(), now) {
+        if !self.schedule_probe(self.rtt.timeout(), now) {
             self.rearm(now);
         }
     }
@@ -95,9 +107,9 @@ impl Sender {
             self.rearm(now);
         }
         if self.probe.wanted {
-            let timeout = self.board.first_sent().map_or(now, |sent| sent + self.rtt.timeout());
-            let timeout = if timeout > now { timeout } else { Time::NEVER };
-            self.schedule_probe(timeout, now);
+            let passed = self.board.first_sent().map_or(Span::ZERO, |sent| now.since(sent));
+            let left = self.rtt.timeout().saturating_sub(passed);
+            self.schedule_probe(if left.is_zero() { Span::MAX } else { left }, now);
         }
     }
 
@@ -120,7 +132,14 @@ impl Sender {
     }
 
     /// Section 7.4.2. `duplicate` says that the acknowledgement reports the probe to have come twice.
-    pub(super) fn judge_probe(&mut self, segment: &Segment, acknowledged: u32, sacked: bool, duplicate: bool, now: Time) {
+    pub(super) fn judge_probe(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u32,
+        sacked: bool,
+        duplicate: bool,
+        now: Time,
+    ) {
         let Some(end) = self.probe.end else { return };
         if segment.number < end {
             return;

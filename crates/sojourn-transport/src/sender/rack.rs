@@ -156,7 +156,7 @@ impl Sender {
         let late = self.judge(now);
         if !late.wait.is_zero() {
             let wait = (late.wait + TIMER_SLACK).min(self.rtt.timeout());
-            self.arm(Pending::Reordering, now + wait);
+            self.arm(Pending::Reordering, now, wait);
         }
         late
     }

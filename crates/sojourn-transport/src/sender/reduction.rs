@@ -106,7 +106,7 @@ impl Sender {
     }
 
     /// Data segments sent, again or for the first time.
-    fn transmissions(&self) -> u64 {
+    pub(super) fn transmissions(&self) -> u64 {
         u64::from(self.board.next()) + self.counts.retransmissions
     }
 }

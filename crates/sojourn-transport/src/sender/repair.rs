@@ -3,7 +3,6 @@
 use super::ack::Heard;
 use super::probe::Pending;
 use super::{Sender, State};
-use crate::options::at_tick;
 use crate::scoreboard::{DUP_THRESH, Late};
 use crate::segment::Segment;
 use sojourn_congestion::{Congestion, Control, EcnUse, Recovered, Repair, Signal};
@@ -229,7 +228,7 @@ impl Sender {
     /// When the retransmission timer goes off that is started at `now`.
     #[inline]
     pub(super) fn timer(&self, now: Time) -> Time {
-        at_tick(now + self.rtt.timeout(), self.timer_tick)
+        self.expiry(now, self.rtt.timeout())
     }
 
     /// Whether nothing is outstanding and the control waits for the timer all the same.

@@ -27,6 +27,9 @@ impl Jitter {
     }
 }
 
+/// Segments of a connection that go at once.
+const UNPACED: u64 = 10;
+
 impl Sender {
     /// The next thing to send now; call until it returns `None`.
     #[inline]
@@ -203,11 +206,20 @@ impl Sender {
         }
     }
 
+    /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
+    fn shortened(&self, gap: Span, now: Time) -> Span {
+        if self.transmissions() < UNPACED {
+            return Span::ZERO;
+        }
+        gap - (gap / 2).min(now.since(self.next_send_at))
+    }
+
     /// Sets the earliest time of the next segment.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
         let gap = if let Some(rate) = self.control.pacing_rate() {
-            rate.transmission(u64::from(self.payload_bytes))
+            let gap = rate.transmission(u64::from(self.payload_bytes));
+            if self.pacing_slack { self.shortened(gap, now) } else { gap }
         } else if window < 1.0 {
             self.rtt.smoothed().mul_f64(1.0 / window)
         } else if let Some(gain) = self.pacing {

@@ -122,7 +122,11 @@ impl Sender {
     /// The threshold that is worth keeping: at least 3/4 of the window (`tcp_current_ssthresh`).
     pub(super) fn kept_threshold(&self) -> f64 {
         let (window, threshold) = (self.window(), self.control.slow_start_threshold());
-        if self.reduction.is_some() { threshold } else { threshold.max((window / 2.0).floor() + (window / 4.0).floor()) }
+        if self.reduction.is_some() {
+            threshold
+        } else {
+            threshold.max((window / 2.0).floor() + (window / 4.0).floor())
+        }
     }
 
     /// Takes a timeout back where `segment`, the first acknowledgement of new data after it, answers what was sent
@@ -211,7 +215,13 @@ impl Sender {
 
     /// RFC 5682 section 3.1, and the timestamps of a timeout's first acknowledgements (`tcp_process_loss`). Whether the
     /// repair of the timeout is over because it was needless.
-    pub(super) fn undo_timeout(&mut self, segment: &Segment, acknowledged: u32, delivered: &Delivered, now: Time) -> bool {
+    pub(super) fn undo_timeout(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u32,
+        delivered: &Delivered,
+        now: Time,
+    ) -> bool {
         self.undo.new_first = false;
         if !self.undoes() {
             return false;
@@ -271,7 +281,10 @@ impl Sender {
     pub(super) fn duplicates_reported(&mut self, segment: &Segment, first: u32) -> u32 {
         let [block, rest @ ..] = segment.sack_blocks() else { return 0 };
         let within = |other: &Block| block.start >= other.start && block.end <= other.end;
-        if !self.undoes() || block.start >= block.end || !(block.start < segment.number || rest.first().is_some_and(within)) {
+        if !self.undoes()
+            || block.start >= block.end
+            || !(block.start < segment.number || rest.first().is_some_and(within))
+        {
             return 0;
         }
         let count = block.end - block.start;
@@ -297,7 +310,11 @@ impl Sender {
 
     /// Whether the block of duplicates of `segment` ends where the probe did.
     pub(super) fn reports_probe(&self, segment: &Segment) -> bool {
-        self.undoes() && segment.sack_blocks().first().is_some_and(|block| self.probe.end == Some(block.end) && block.start < segment.number)
+        self.undoes()
+            && segment
+                .sack_blocks()
+                .first()
+                .is_some_and(|block| self.probe.end == Some(block.end) && block.start < segment.number)
     }
 
     /// The signal is a mark, which nothing takes back.

@@ -44,8 +44,7 @@ impl Sender {
             return self.window_limited;
         }
         let window = self.control.window();
-        self.usage.full
-            || (window < self.control.slow_start_threshold() && window < f64::from(2 * self.usage.most_out))
+        self.usage.full || (window < self.control.slow_start_threshold() && window < f64::from(2 * self.usage.most_out))
     }
 
     /// The window does not let more be sent.
