@@ -167,7 +167,8 @@ SENDERS: dict[str, Sender] = {
         Sender("reno", _linux("newreno"), wanted=0.999),
         Sender("cubic", _linux("cubic"), wanted=0.999),
         Sender("vegas", _linux("vegas")),
-        Sender("westwood", _linux("westwood")),
+        # Its clock is the kernel's tick.
+        Sender("westwood", {**_linux("westwood"), "tick": "10 ms"}),
         Sender("veno", _linux("veno")),
         Sender("illinois", _linux("illinois")),
         Sender("lp", _linux("tcp_lp")),

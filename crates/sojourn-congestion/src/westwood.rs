@@ -27,7 +27,7 @@ pub struct Westwood {
     reno: Reno,
     bandwidth: Bandwidth,
     least_rtt: Option<Span>,
-    /// The latest RTT sample. As in Linux an acknowledgement is judged by that of the one before.
+    /// The latest RTT sample. In fractions an acknowledgement is judged by that of the one before.
     rtt: Option<Span>,
     repair: Repair,
     growth: Growth,
@@ -54,7 +54,7 @@ impl Westwood {
         count_segments_where_whole(params)?;
         Ok(Westwood {
             reno: Reno::with(params, path.initial_window),
-            bandwidth: Bandwidth::new(params),
+            bandwidth: Bandwidth::new(params, path.mss_bytes),
             least_rtt: None,
             rtt: None,
             repair: Repair::None,
@@ -67,7 +67,7 @@ impl Westwood {
     /// Segments that just fill the path.
     fn pipe(&self) -> f64 {
         let least = self.least_rtt.unwrap_or(Span::ZERO);
-        (self.bandwidth.segments_per_second() * least.as_secs_f64()).max(LEAST_THRESHOLD)
+        self.bandwidth.fills(least).max(LEAST_THRESHOLD)
     }
 
     /// The repair ended: Linux asks for the estimate only now.
@@ -90,11 +90,14 @@ impl Westwood {
 impl Control for Westwood {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.bandwidth.on_ack(ack, self.rtt);
-        if let Some(rtt) = self.rtt.or(ack.rtt) {
+        // Linux 6.1.192 hears of the acknowledgement after its sample, earlier kernels before.
+        let present = ack.rtt.or(self.rtt);
+        let rtt = if self.reno.is_whole() { present } else { self.rtt };
+        self.bandwidth.on_ack(ack, rtt);
+        if let Some(rtt) = rtt.or(present) {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
         }
-        self.rtt = ack.rtt.or(self.rtt);
+        self.rtt = present;
         if self.is_repaired(ack) {
             self.repair = Repair::None;
             self.apply();

@@ -72,7 +72,7 @@ fn alpha_moves_towards_the_marked_part() {
     let mut script = begun("rfc", &[("initial_alpha", Value::Number(0.0)), ("gain", Value::Number(0.5))]);
     window_of(&mut script, 4, 3);
     let last = ack(script.now + BASE_RTT, script.window(), Span::ZERO);
-    script.control.on_ack(&Ack { newly_acked: 4, ..last });
+    script.control.on_ack(&Ack { newly_acked: 4, delivered: 4, ..last });
     close(alpha(&script), 0.5 * 3.0 / 7.0);
 }
 
@@ -81,7 +81,7 @@ fn alpha_moves_towards_the_marked_part() {
 fn nothing_acknowledged_is_no_window() {
     let mut script = begun("rfc", &[]);
     let empty = ack(script.now, script.window(), Span::ZERO);
-    script.control.on_ack(&Ack { newly_acked: 0, ..empty });
+    script.control.on_ack(&Ack { newly_acked: 0, delivered: 0, ..empty });
     close(alpha(&script), 1.0);
 }
 

@@ -33,6 +33,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "low-pass filter of the samples: two stages that keep 7/8 each, the first sample filling both (Linux), or 0.9 of the estimate and 0.1 of the mean of the last two samples, from zero on (tustin, ns-3)",
         },
         Parameter {
+            name: "tick",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(1) },
+            default: Value::Span(Span::ZERO),
+            description: "the kernel's tick in which times are counted, with whole bytes per tick as bandwidth (10 ms in user-mode Linux); 0 s is exact",
+        },
+        Parameter {
             name: "apply",
             kind: Kind::Choice(&["at-loss", "after-repair"]),
             default: Value::Choice("after-repair"),
@@ -48,7 +54,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "linux",
-            summary: "Linux 6.1 westwood, with nanoseconds instead of jiffies",
+            summary: "Linux 6.1 westwood, with nanoseconds instead of jiffies where tick is 0 s",
             values: &[("slow_start_limit", Value::Auto), ("arithmetic", Value::Choice("whole"))],
         },
         Preset {

@@ -23,6 +23,34 @@ pub(super) struct Bandwidth {
     sampling: Sampling,
     filter: Filter,
     least_interval: Span,
+    ticks: Option<Ticks>,
+}
+
+/// Whole bytes per tick, as Linux reckons.
+#[derive(Clone, Copy, Debug)]
+struct Ticks {
+    tick: Span,
+    segment_bytes: f64,
+}
+
+impl Ticks {
+    /// Whole ticks from one time to another.
+    fn between(self, began: Time, now: Time) -> Span {
+        let at = |time: Time| time.as_nanos() / self.tick.as_nanos();
+        self.tick * (at(now) - at(began))
+    }
+
+    /// A round-trip time in whole ticks, rounded up.
+    fn up(self, rtt: Span) -> Span {
+        self.tick * rtt.as_nanos().div_ceil(self.tick.as_nanos())
+    }
+
+    /// Whole bytes per tick, in segments per second.
+    fn rounded(self, segments_per_second: f64) -> f64 {
+        let bytes_per_tick = self.segment_bytes * self.tick.as_secs_f64();
+        // What is whole but for the arithmetic of fractions stays.
+        (segments_per_second * bytes_per_tick + 1e-6).floor() / bytes_per_tick
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -41,7 +69,7 @@ enum Filter {
 }
 
 impl Bandwidth {
-    pub(super) fn new(params: &Params) -> Bandwidth {
+    pub(super) fn new(params: &Params, segment_bytes: u32) -> Bandwidth {
         Bandwidth {
             began: None,
             interval: Span::ZERO,
@@ -55,11 +83,26 @@ impl Bandwidth {
                 _ => Filter::Tustin,
             },
             least_interval: params.span("min_interval"),
+            ticks: (!params.span("tick").is_zero())
+                .then(|| Ticks { tick: params.span("tick"), segment_bytes: f64::from(segment_bytes) }),
         }
     }
 
     pub(super) fn segments_per_second(&self) -> f64 {
         self.estimate
+    }
+
+    /// Segments that fill a path with a least round-trip time of `least`.
+    pub(super) fn fills(&self, least: Span) -> f64 {
+        match self.ticks {
+            None => self.estimate * least.as_secs_f64(),
+            Some(ticks) => (self.estimate * ticks.up(least).as_secs_f64() + 1e-6).floor(),
+        }
+    }
+
+    /// In this arithmetic.
+    fn rounded(&self, estimate: f64) -> f64 {
+        self.ticks.map_or(estimate, |ticks| ticks.rounded(estimate))
     }
 
     /// Counts an acknowledgement; `rtt` is the sample of the one before.
@@ -77,7 +120,8 @@ impl Bandwidth {
             self.began = Some(ack.sent);
             return;
         };
-        let elapsed = ack.now.since(began);
+        let elapsed = self.ticks.map_or(ack.now.since(began), |ticks| ticks.between(began, ack.now));
+        let rtt = rtt.map(|rtt| self.ticks.map_or(rtt, |ticks| ticks.up(rtt)));
         if rtt.is_some_and(|rtt| elapsed > rtt.max(self.least_interval)) {
             self.sample(elapsed);
             self.began = Some(ack.now);
@@ -100,7 +144,7 @@ impl Bandwidth {
 
     /// The segments that were counted took `time`.
     fn sample(&mut self, time: Span) {
-        let sample = self.segments / time.as_secs_f64();
+        let sample = self.rounded(self.segments / time.as_secs_f64());
         self.segments = 0.0;
         match self.filter {
             Filter::None => self.estimate = sample,
@@ -109,8 +153,8 @@ impl Bandwidth {
                 self.estimate = sample;
             }
             Filter::Stages => {
-                self.previous = STAGE_WEIGHT * self.previous + (1.0 - STAGE_WEIGHT) * sample;
-                self.estimate = STAGE_WEIGHT * self.estimate + (1.0 - STAGE_WEIGHT) * self.previous;
+                self.previous = self.rounded(STAGE_WEIGHT * self.previous + (1.0 - STAGE_WEIGHT) * sample);
+                self.estimate = self.rounded(STAGE_WEIGHT * self.estimate + (1.0 - STAGE_WEIGHT) * self.previous);
             }
             Filter::Tustin => {
                 let mean = (sample + self.previous) / 2.0;

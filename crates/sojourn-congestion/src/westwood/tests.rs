@@ -19,7 +19,7 @@ fn give(script: &mut Script, millis: u64, acked: u32, rtt: u64) {
 fn give_changed(script: &mut Script, millis: u64, acked: u32, rtt: u64, change: impl Fn(Ack) -> Ack) {
     script.now += Span::from_millis(millis);
     let ack = ack(script.now, script.window(), Span::from_millis(rtt - 50));
-    script.control.on_ack(&change(Ack { newly_acked: acked, ..ack }));
+    script.control.on_ack(&change(Ack { newly_acked: acked, delivered: acked, ..ack }));
 }
 
 fn probe(script: &Script, name: &str) -> f64 {
