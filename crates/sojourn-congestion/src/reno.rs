@@ -132,3 +132,56 @@ impl Reno {
         self.window = recovered.window(self.window, self.threshold);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::newreno::DESCRIPTOR;
+    use crate::script::params;
+
+    fn whole(window: f64, threshold: f64) -> Reno {
+        let mut reno = Reno::with(&params(&DESCRIPTOR, "linux", &[]), window);
+        reno.threshold = threshold;
+        reno
+    }
+
+    /// What slow start leaves of an acknowledgement counts for congestion avoidance.
+    #[test]
+    fn slow_start_stops_at_the_threshold() {
+        let mut reno = whole(4.0, 6.0);
+        reno.grow(5.0);
+        assert_eq!((reno.window, reno.credit), (6.0, Some(3.0)));
+    }
+
+    /// A window of w grows by one with exactly w acknowledged segments, however many come at once.
+    #[test]
+    fn a_step_takes_a_window_of_segments() {
+        let mut reno = whole(4.0, 2.0);
+        let windows: Vec<f64> = [1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 1.0, 12.0]
+            .into_iter()
+            .map(|acked| {
+                reno.grow(acked);
+                reno.window
+            })
+            .collect();
+        assert_eq!(windows, [4.0, 4.0, 4.0, 5.0, 5.0, 5.0, 6.0, 8.0]);
+    }
+
+    /// Segments gathered for a larger window make one step and are forgotten.
+    #[test]
+    fn credit_for_a_larger_window_makes_one_step() {
+        let mut reno = whole(100.0, 2.0);
+        reno.grow(90.0);
+        reno.set(10.0, 2.0);
+        reno.grow(1.0);
+        assert_eq!((reno.window, reno.credit), (11.0, Some(1.0)));
+    }
+
+    #[test]
+    fn reductions_round_down_and_forget() {
+        let mut reno = whole(77.0, 2.0);
+        reno.grow(50.0);
+        reno.reduce(Signal::Loss, 77.0 / 2.0);
+        assert_eq!((reno.window, reno.threshold, reno.credit), (38.0, 38.0, Some(0.0)));
+    }
+}

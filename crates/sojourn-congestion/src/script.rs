@@ -44,6 +44,12 @@ pub(crate) fn params(descriptor: &'static Descriptor, preset: &str, changes: &[(
     params
 }
 
+/// The same with windows that have fractions, whatever the preset says: the formulas without rounding.
+pub(crate) fn in_fractions(descriptor: &'static Descriptor, preset: &str, changes: &[(&str, Value)]) -> Params {
+    let fractions = [("arithmetic", Value::Choice("fractions"))];
+    params(descriptor, preset, &[&fractions[..], changes].concat())
+}
+
 /// An acknowledgement of one segment of a full window, at `now` and after `queue` of queueing delay.
 pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
     let rtt = BASE_RTT + queue;

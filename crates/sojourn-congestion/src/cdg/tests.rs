@@ -1,7 +1,7 @@
 //! CDG against the formulas of its sources, and against its own laws.
 
 use super::DESCRIPTOR;
-use crate::script::{BASE_RTT, Round, Script, ack, params};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
 use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const CERTAIN: (&str, Value) = ("scale", Value::Span(Span::from_nanos(1)));
 const NEVER: (&str, Value) = ("scale", Value::Span(Span::from_secs(10)));
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    let mut script = Script::new(&params(&DESCRIPTOR, preset, changes));
+    let mut script = Script::new(&in_fractions(&DESCRIPTOR, preset, changes));
     // Segments that are acknowledged at first were sent after the run began.
     script.now += Span::from_secs(1);
     script

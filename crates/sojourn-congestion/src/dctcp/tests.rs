@@ -1,14 +1,14 @@
 //! DCTCP against RFC 8257, Linux 6.1 and ns-3.37.
 
 use super::DESCRIPTOR;
-use crate::script::{BASE_RTT, Round, Script, ack, params};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions};
 use crate::{Ack, Congestion, Control, Repair, Signal, laws};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 fn alpha(script: &Script) -> f64 {

@@ -1,7 +1,7 @@
 //! NewReno against RFC 5681 and RFC 6582.
 
 use super::DESCRIPTOR;
-use crate::script::{Round, Script, ack, params};
+use crate::script::{Round, Script, ack, in_fractions};
 use crate::{Ack, Control, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use sojourn_core::registry::Value;
 use sojourn_core::{Span, Time};
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 /// In congestion avoidance from the start.

@@ -63,7 +63,8 @@ impl Link {
         let sent = Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.as_nanos()));
         let plain = ack(now, self.script.window(), Span::ZERO);
         let rtt = self.rtt;
-        let ack = Ack { newly_acked: acked, delivered: acked, marked, sent, rtt: Some(rtt), smoothed_rtt: rtt, ..plain };
+        let ack =
+            Ack { newly_acked: acked, delivered: acked, marked, sent, rtt: Some(rtt), smoothed_rtt: rtt, ..plain };
         self.script.control.on_ack(&ack);
         if marked && sent >= self.answered {
             self.answered = now;

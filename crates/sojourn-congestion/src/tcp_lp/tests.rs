@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use super::delay::{Arithmetic, Delays, Level};
-use crate::script::{BASE_RTT, Round, Script, ack, params};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
 use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ const SAME_CLOCK: (&str, Value) = ("clock_offset", Value::Span(Span::from_secs(3
 const AT_ONCE: (&str, Value) = ("indicates_from", Value::Choice("start"));
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 /// An acknowledgement `pause` later with `queue` of delay; the window afterwards.

@@ -1,7 +1,7 @@
 //! Vegas against the formulas of its sources, and against its own laws.
 
 use super::DESCRIPTOR;
-use crate::script::{BASE_RTT, Round, Script, ack, params};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
 use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use sojourn_core::registry::Value;
 use sojourn_core::{Span, Stream};
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 fn millis(millis: u64) -> Span {

@@ -1,14 +1,14 @@
 //! Veno against Linux and ns-3.
 
 use super::DESCRIPTOR;
-use crate::script::{BASE_RTT, Round, Script, ack, params};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions};
 use crate::{Ack, Congestion, Control, Repair, Signal, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 /// A flow that begins a second later than time itself, so that its first segment was sent a whole round trip before.

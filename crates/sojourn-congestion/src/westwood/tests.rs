@@ -1,14 +1,14 @@
 //! Westwood+ against Linux 6.1 and ns-3.37.
 
 use super::DESCRIPTOR;
-use crate::script::{Round, Script, ack, params};
+use crate::script::{Round, Script, ack, in_fractions};
 use crate::{Ack, Congestion, Control, Repair, Signal, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
-    Script::new(&params(&DESCRIPTOR, preset, changes))
+    Script::new(&in_fractions(&DESCRIPTOR, preset, changes))
 }
 
 /// An acknowledgement of `acked` segments after `millis`, with an RTT of `rtt` milliseconds.
