@@ -53,9 +53,11 @@ impl Flow {
         self.control.on_ack(&Ack {
             now: self.now,
             newly_acked,
+            delivered: newly_acked,
             flight,
             window_limited: what & 16 == 0,
             in_recovery: what & 4 != 0,
+            orderly: what & 4 == 0,
             rtt,
             smoothed_rtt: self.smoothed,
             min_rtt: self.min,
