@@ -41,9 +41,11 @@ fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
     Ack {
         now,
         newly_acked,
+        delivered: newly_acked,
         flight,
         window_limited: true,
         in_recovery: false,
+        orderly: true,
         rtt: Some(rtt),
         smoothed_rtt: rtt,
         min_rtt: rtt,

@@ -207,7 +207,7 @@ impl Sender {
     }
 
     /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
-    fn shortened(&self, gap: Span, now: Time) -> Span {
+    fn slackened(&self, gap: Span, now: Time) -> Span {
         if self.transmissions() < UNPACED {
             return Span::ZERO;
         }
@@ -219,7 +219,7 @@ impl Sender {
     pub(super) fn pace(&mut self, now: Time, window: f64) {
         let gap = if let Some(rate) = self.control.pacing_rate() {
             let gap = rate.transmission(u64::from(self.payload_bytes));
-            if self.pacing_slack { self.shortened(gap, now) } else { gap }
+            if self.pacing_slack { self.slackened(gap, now) } else { gap }
         } else if window < 1.0 {
             self.rtt.smoothed().mul_f64(1.0 / window)
         } else if let Some(gain) = self.pacing {
