@@ -52,8 +52,8 @@ def print_remarks(result: "Result") -> None:
         click.echo(f"note: {remark}", err=True)
 
 
-def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
-    """Print rows of text in columns, without a header; in a pipe, one line for each."""
+def print_rows(rows: Sequence[Mapping[str, str]], pipe_width: int = UNLIMITED) -> None:
+    """Print rows of text in columns, without a header; in a pipe, one line for each unless it has a width."""
     import shutil
     import sys
     import textwrap
@@ -61,10 +61,11 @@ def print_rows(rows: Sequence[Mapping[str, str]]) -> None:
     cells = [list(row.values()) for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     left = sum(width + GAP for width in widths)
-    wide = max(shutil.get_terminal_size().columns - left, 1) if sys.stdout.isatty() else UNLIMITED
+    whole = shutil.get_terminal_size().columns if sys.stdout.isatty() else pipe_width
+    wide = max(whole - left, 1)
     for row in cells:
         beginning = "".join(f"{cell:<{width + GAP}}" for cell, width in zip(row, widths, strict=False))
-        click.echo((beginning + f"\n{'':<{left}}".join(textwrap.wrap(row[-1], wide))).rstrip())
+        click.echo((beginning + f"\n{'':<{left}}".join(textwrap.wrap(row[-1], wide, break_on_hyphens=False))).rstrip())
 
 
 def print_entry(kind: str, entry: Entry) -> None:
@@ -146,13 +147,9 @@ def print_traffic(kind: Mapping[str, Any]) -> None:
 
 def print_overview(found: Mapping[str, Sequence[str]]) -> None:
     """Print the names of everything, by what they are."""
-    from rich.console import Group
-    from rich.text import Text
-
-    table = _bare_table()
-    for what, names in found.items():
-        table.add_row(what, str(len(names)), ", ".join(names))
-    _print(Group(table, Text(), Text("`sojourn list queues` says what each one is, `sojourn show NAME` all of it.")))
+    rows = [{"what": what, "count": str(len(names)), "names": ", ".join(names)} for what, names in found.items()]
+    print_rows(rows, pipe_width=PIPE_WIDTH)
+    click.echo("\n`sojourn list queues` says what each one is, `sojourn show NAME` all of it.")
 
 
 def print_world(world: Mapping[str, Any]) -> None:
