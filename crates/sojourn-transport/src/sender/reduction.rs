@@ -40,7 +40,9 @@ struct Step {
 impl Reduction {
     /// One from a window of `before` segments; nothing has been acknowledged since.
     fn new(before: u32, sent_before: u64, until: u32) -> Reduction {
-        Reduction { before: before.max(1), delivered: 0, sent_before, window: before, until }
+        // Below one segment there is still one to send.
+        let before = before.max(1);
+        Reduction { before, delivered: 0, sent_before, window: before, until }
     }
 
     /// RFC 9937 section 6.2, "on every ACK".
