@@ -77,6 +77,13 @@ impl Westwood {
         }
     }
 
+    /// The window meets the threshold, unless that was given up meanwhile (Linux's `tcp_end_cwnd_reduction`).
+    fn settle(&mut self) {
+        if self.reno.threshold.is_finite() {
+            self.reno.window = self.reno.threshold;
+        }
+    }
+
     #[inline]
     fn is_repaired(&self, ack: &Ack) -> bool {
         match self.repair {
@@ -101,7 +108,7 @@ impl Control for Westwood {
         if self.is_repaired(ack) {
             self.repair = Repair::None;
             self.apply();
-            self.reno.window = self.reno.threshold;
+            self.settle();
         }
         if !ack.may_open() {
             return;
@@ -133,7 +140,7 @@ impl Control for Westwood {
         if self.repair == Repair::Losses {
             self.repair = Repair::None;
             self.apply();
-            self.reno.window = self.reno.threshold;
+            self.settle();
         }
         self.reno.recovered(recovered);
     }
