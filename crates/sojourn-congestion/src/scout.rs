@@ -93,7 +93,7 @@ impl Scout {
             head: 0.0,
             random,
             settings: Settings {
-                initial_window: path.initial_window.min(INITIAL_WINDOW).max(1.0),
+                initial_window: path.initial_window.clamp(1.0, INITIAL_WINDOW),
                 longest_pause: nanos("pause"),
                 turn: nanos("turn"),
             },

@@ -99,7 +99,7 @@ impl Writer<'_> {
                 let stations = entries.iter_mut().filter(|(name, _)| *name == "station");
                 stations.for_each(|(_, written)| {
                     if let Written::List(list) = written {
-                        list.truncate(1)
+                        list.truncate(1);
                     }
                 });
             }

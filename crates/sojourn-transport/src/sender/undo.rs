@@ -78,8 +78,8 @@ impl Sender {
     /// something is lost indeed (Linux: only out of the states Open and Disorder).
     pub(super) fn remember_timeout(&mut self, repeated: bool, again: bool, now: Time) {
         match self.undo.rule {
-            Undoing::Nothing => return,
-            Undoing::Timeouts if self.state == State::Loss => return,
+            Undoing::Nothing => (),
+            Undoing::Timeouts if self.state == State::Loss => (),
             Undoing::Timeouts => {
                 self.undo.before = None;
                 if self.state == State::Open {
