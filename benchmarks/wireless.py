@@ -6,7 +6,7 @@ listed here with their origin.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,10 @@ def anomaly() -> list[Row]:
         (2, "2 Mbit/s", 1.07, None),
         (2, "1 Mbit/s", 0.66, 0.67),
     ):
-        stations = [{"name": "fast", "rate": "11 Mbit/s", "count": fast}, {"name": "slow", "rate": slow}]
+        stations: list[dict[str, Any]] = [
+            {"name": "fast", "rate": "11 Mbit/s", "count": fast},
+            {"name": "slow", "rate": slow},
+        ]
         groups = [_udp("fast", "fast", "reverse", 10) | {"flows": fast}, _udp("slow", "slow", "reverse", 10)]
         record = _run(_ns3("802.11b"), stations, groups, 120)
         case = f"a fast station beside {'another and ' if fast > 1 else ''}one of {slow}"
@@ -171,7 +174,7 @@ def airtime() -> list[Row]:
 
     Høiland-Jørgensen et al., "Ending the Anomaly" (USENIX ATC 2017): the shares of the air of its Table 1.
     """
-    stations = [{"name": "fast", "rate": "mcs15", "count": 2}, {"name": "slow", "rate": "mcs0"}]
+    stations: list[dict[str, Any]] = [{"name": "fast", "rate": "mcs15", "count": 2}, {"name": "slow", "rate": "mcs0"}]
     # At rates that keep packets from arriving in step, which a full queue would turn into shares of its own.
     to = (("a", "fast-0", 100), ("b", "fast-1", 101), ("c", "slow", 99))
     groups = [_udp(name, station, "forward", mbps) for name, station, mbps in to]
@@ -207,14 +210,14 @@ def _udp(name: str, station: str, direction: str, mbps: float) -> dict[str, Any]
 
 def _run(
     medium: Mapping[str, Any],
-    stations: list[dict[str, Any]],
-    groups: list[dict[str, Any]],
+    stations: Sequence[Mapping[str, Any]],
+    groups: Sequence[Mapping[str, Any]],
     duration_s: float,
     warmup_s: float = 2,
     queue: Mapping[str, Any] = DEEP,
 ) -> Mapping[str, Any]:
     say(f"{medium['standard']}: {', '.join(group['name'] for group in groups)}")
-    queued = [{"queue": DEEP} | station for station in stations]
+    queued = [{"queue": DEEP, **station} for station in stations]
     scenario = sojourn.scenario(
         {
             "name": "wireless",
