@@ -186,21 +186,25 @@ def test_the_page_of_the_record_lists_every_field() -> None:
     section, _ = RECORD_PAGE.read_text(encoding="utf-8").split("## Time series")
     cells = re.findall(r"^\| `([^`]+)` \|[^|]*\|[^|]*\|$", section, flags=re.M)
     listed = [path for cell in cells for path in expanded(cell)]
-    (record,) = sojourn.scenario(EVERYTHING).run(series=False).runs
-    assert sorted(listed) == sorted(set(fields(record, "")))
+    shared = sojourn.Scenario.load("wifi-home", {"duration": "12 s"})
+    records = [sojourn.scenario(EVERYTHING).run(series=False).runs[0], shared.run(runs=1, series=False).runs[0]]
+    assert sorted(listed) == sorted({field for record in records for field in fields(record, "")})
 
 
 def expanded(cell: str) -> list[str]:
-    opening, _, choices = cell.partition("{")
-    return [opening + choice for choice in choices.rstrip("}").split(",")]
+    opening, _, rest = cell.partition("{")
+    choices, _, ending = rest.partition("}")
+    return [opening + choice + ending for choice in choices.split(",")]
 
 
 def fields(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key, one in value.items():
-            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms"))
+            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms", "stations"))
             place = f"{path}.{'NAME' if named else key}".lstrip(".")
-            yield from fields(one, re.sub(r"^(bottleneck|reverse|hops\.NAME)\b", "LINK", place))
+            # A station is a link, and more.
+            own = r"stations\.NAME(?!\.(?:goodput_|air_)|$)"
+            yield from fields(one, re.sub(rf"^(bottleneck|reverse|hops\.NAME|{own})(?![\w])", "LINK", place))
     elif isinstance(value, list):
         for one in value:
             yield from fields(one, f"{path}[]")
