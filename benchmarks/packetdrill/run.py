@@ -165,7 +165,12 @@ def _plan(script: Script, preset: str) -> _Plan:
     scenario = _scenario(script, payload_bytes, peers[0], own[0])
     group = scenario["group"][0]
     group["control"] = {"kind": group["control"], "preset": preset}
-    group["transport"] |= {"preset": preset, "timestamps": timestamps, **({} if timestamps else {"undo": "none"})}
+    undo = {} if timestamps else {"undo": "none"}
+    if not group["transport"]["sack"]:
+        # Linux's way without SACK: RACK, TLP and DSACK need its blocks.
+        undo = {"undo": "timestamps" if timestamps else "none"}
+        group["transport"] |= {"loss_detection": "count", "tail_probe": False, "dsack": False}
+    group["transport"] |= {"preset": preset, "timestamps": timestamps, **undo}
     plan = _Plan(payload_bytes, scenario)
     _Walk(plan, script).go()
     if not plan.expected and not plan.checks:
@@ -197,6 +202,7 @@ def _scenario(script: Script, payload_bytes: int, peer: Packet, own: Packet) -> 
         "sack": (peer.has("sackOK") and own.has("sackOK")) or "..." in own.options,
         "timer_tick": TICK,
         **({"after_idle": "keep"} if settings["tcp_slow_start_after_idle"] == "0" else {}),
+        **({"tail_probe": False} if settings.get("tcp_early_retrans") == "0" else {}),
         **({"ecn": True} if ecn else {}),
     }
     queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}
