@@ -259,7 +259,7 @@ def test_a_wrong_secret_is_wrong_input(command: Any, tmp_path: Path) -> None:
         wrong = command(*run, "--secret-file", tmp_path / "secret")
         none = command(*run)
     words = "does not know this secret: the secret is wrong, or it is another's agent"
-    assert (wrong.code, wrong.err) == (2, f"the agent at 127.0.0.1:{port} {words}\n")
+    assert (wrong.code, wrong.err) == (2, f"error: the agent at 127.0.0.1:{port} {words}\n")
     assert none.code == 2
     assert "wants a shared secret: --secret-file FILE, or SOJOURN_SECRET" in none.err
     assert told[0] == "127.0.0.1: the secret is wrong"

@@ -231,7 +231,10 @@ def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_
     assert outcome.out.strip() == str(tmp_path / "page" / "index.html")
     assert not (tmp_path / "page" / "data").exists()
     assert "CHOKe" in (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
-    assert command("paper", "rite", "--kept", "--out", tmp_path / "other").code == 2
+    assert command("study", "new", tmp_path / "mine").code == 0
+    without = command("paper", tmp_path / "mine", "--kept", "--out", tmp_path / "other")
+    assert without.code == 2
+    assert "means" in without.err
 
 
 def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:

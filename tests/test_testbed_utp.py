@@ -141,7 +141,7 @@ def test_an_endpoint_without_it_says_how_to_get_it(tmp_path):
     )  # fmt: skip
     assert done.returncode == 1
     assert json.loads(report.read_text())["error"]["kind"] == "missing"
-    assert done.stderr == "error: a flow over libutp needs libutp. To build it: sojourn testbed build-libutp\n"
+    assert done.stderr == "a flow over libutp needs libutp. To build it: sojourn testbed build-libutp\n"
 
 
 @pytest.mark.skipif(not utp.program().exists(), reason="libutp is not built: sojourn testbed build-libutp")

@@ -116,7 +116,7 @@ def test_an_unknown_world_is_never_a_simulation(small_scenario: sojourn.Scenario
         ("hosts", {"peer": 7}, "peer=: 7; allowed: ADDRESS[:PORT]"),
         ("hosts", {}, "backend='hosts' needs peer= ADDRESS"),
         ("fluid", {"packets": True}, "the world 'fluid' keeps no packets; it keeps: series"),
-        ("linux", {"transfers": True}, "the world 'linux' keeps no transfers; it keeps: series"),
+        ("linux", {"transfers": True}, "the world 'linux' keeps no transfers; it keeps: packets, series"),
     ],
 )
 def test_what_a_world_does_not_have_is_an_error(
