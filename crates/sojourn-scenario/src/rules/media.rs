@@ -170,13 +170,13 @@ fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let mut used = HashSet::new();
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = join(&element_path("group", index, group), "station");
-        if group.slot("station").is_none() && !tables.is_empty() {
+        if group.slot("station").is_none() && !known.is_empty() {
             let found = Fault::new("no station");
             reporter.error(group.origin, &path, found, format!("one of {}", known.join(", ")));
         }
         for name in named(group) {
             used.insert(name);
-            if !known.iter().any(|one| one == name) && !tables.is_empty() {
+            if !known.iter().any(|one| one == name) && !known.is_empty() {
                 let fault = Fault::near(
                     format!("{}, which is no station", quote(name)),
                     nearest(name, known.iter().map(String::as_str)),
