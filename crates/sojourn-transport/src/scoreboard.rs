@@ -45,6 +45,8 @@ pub struct Delivered {
     pub doubtful_after: Time,
     /// The time that the acknowledgement echoes.
     pub echoed: Time,
+    /// Whether time-based loss detection wants to know more than `unambiguous` of it.
+    pub by_time: bool,
 }
 
 /// A transmission.
@@ -483,6 +485,9 @@ impl Delivered {
             self.newest = number;
             self.sent = record.sent;
             self.unambiguous = !record.ambiguous;
+        }
+        if !self.by_time {
+            return;
         }
         if record.ambiguous {
             self.note_sent_again(number, record, cumulatively);

@@ -67,7 +67,8 @@ impl Sender {
             if acknowledged > 0 && !in_recovery {
                 self.idle.on_acknowledged(now);
             }
-            let before = self.control.window();
+            // Only a proportional reduction starts from it.
+            let before = self.proportional.then(|| self.control.window());
             self.control.on_ack(&Ack {
                 now,
                 newly_acked,
@@ -89,7 +90,7 @@ impl Sender {
                 marked: segment.ece,
                 rate,
             });
-            yielded = (self.control.window() < before && self.control.reduced()).then_some(before);
+            yielded = before.filter(|before| self.control.window() < *before && self.control.reduced());
         }
         if self.is_waiting() {
             self.retransmission_at = self.timer(now);
@@ -114,6 +115,7 @@ impl Sender {
         let mut delivered = Delivered {
             doubtful_after: Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos())),
             echoed: segment.stamp,
+            by_time: self.rack.is_some(),
             ..Delivered::default()
         };
         self.board.acknowledge(segment.number, &mut delivered);
