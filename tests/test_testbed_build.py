@@ -1,6 +1,7 @@
 """Building a kernel, with a source that takes no time: a Makefile that behaves like the kernel's."""
 
 import fcntl
+import re
 import shutil
 import subprocess
 import sys
@@ -263,7 +264,9 @@ def test_the_command_that_fails_keeps_the_kernel_that_was_there(tree: Path, comm
     (tree / "broken").touch()
     outcome = command("testbed", "build-kernel", "--source", tree, "--force")
     assert outcome.code == 1
-    assert "error: the run failed: make failed; its last lines:\n  one.c:1: error: it is broken\n" in outcome.err
+    # As many objects are compiled at once as there are processors: which is the first to fail is chance.
+    told = r"error: the run failed: make failed; its last lines:\n  (one|two|three)\.c:1: error: it is broken\n"
+    assert re.search(told, outcome.err), outcome.err
     assert built_kernel() is not None
 
 
