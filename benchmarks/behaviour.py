@@ -1,6 +1,6 @@
 """What each control does on its own, beside its like, beside best effort, and under loss.
 
-Every scenario is a plan of `sojourn.sweep`; `benchmarks.behaviour_claims` holds the results against what sources say.
+Every scenario is a plan of `sojourn.sweeps`; `benchmarks.behaviour_claims` holds the results against what sources say.
 """
 
 import math
@@ -16,8 +16,8 @@ from benchmarks.common import say
 from sojourn.data.rows import POINT, SEED
 from sojourn.processors import usable_processors
 from sojourn.study.lab import Lab
-from sojourn.sweep import Dataset
-from sojourn.sweep.plan import BIN_S
+from sojourn.sweeps import Dataset
+from sojourn.sweeps.plan import BIN_S
 
 SEEDS = 3
 # For the motivating paper's setting, and for two flows of unequal paths: in a full buffer chance decides for minutes.

@@ -15,7 +15,7 @@ import json, sys, time
 from pathlib import Path
 from sojourn.study.find import find_folder
 from sojourn.study.lab import DATA, Lab
-from sojourn.sweep import Dataset
+from sojourn.sweeps import Dataset
 
 folder = Path(sys.argv[1])
 begun = time.perf_counter()

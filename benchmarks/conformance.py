@@ -13,7 +13,7 @@ from benchmarks.common import load, save, say, write_page
 from benchmarks.kernel import compare, distributions, pages, recording
 from benchmarks.kernel.cases import CASES, CONTROLS, RECORDED, Case
 from benchmarks.kernel.record import record
-from sojourn.testbed.errors import TestbedError
+from sojourn.worlds.linux.errors import TestbedError
 
 RESULTS = "kernel-conformance"
 

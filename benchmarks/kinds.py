@@ -14,7 +14,7 @@ import sojourn
 from benchmarks import child
 from benchmarks.common import SCENARIO, say
 from benchmarks.peers.points import BENCH
-from sojourn.catalogue import Entry
+from sojourn.registry import Entry
 
 # All disciplines get the buffer of the benchmark.
 LIMIT = f"{BENCH.limit_packets} packets"

@@ -10,8 +10,8 @@ from sojourn.figures import save_figure
 from sojourn.pad.lab import Case, Outcome, outcome, run
 from sojourn.pad.picture import picture
 from sojourn.pad.screen import read
-from sojourn.testbed.errors import TestbedError
-from sojourn.testbed.kernels import kernels
+from sojourn.worlds.linux.errors import TestbedError
+from sojourn.worlds.linux.kernels import kernels
 
 PAGE = Path(__file__).parents[1] / "docs" / "guide" / "padding.md"
 BEGIN, END = "<!-- python -m benchmarks.padding: begin -->", "<!-- end -->"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from sojourn.catalogue import Entry, Parameter, entries
+from sojourn.registry import Entry, Parameter, entries
 
 DOCS = Path(__file__).parent.parent / "docs"
 _PART = re.compile(r"(<!-- parameters of (\S+) -->\n).*?(<!-- end of parameters -->)", flags=re.S)

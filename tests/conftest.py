@@ -80,7 +80,7 @@ def wait_for(condition: Callable[[], bool]) -> bool:
 def lead_s() -> float:
     """How much ahead a run is to be planned, so that its processes have started by then, however busy the machine."""
     began = time.monotonic()
-    subprocess.run([sys.executable, "-c", "import sojourn.testbed.endpoint"], check=True, timeout=PATIENCE_S)
+    subprocess.run([sys.executable, "-c", "import sojourn.worlds.linux.endpoint"], check=True, timeout=PATIENCE_S)
     return min(5 * (time.monotonic() - began), MOST_LEAD_S)
 
 

@@ -23,14 +23,14 @@ from sojourn.study.load import StudyFolder
 from sojourn.study.means import Means, Reduced
 from sojourn.study.numbers import Number
 from sojourn.study.template import START
-from sojourn.sweep import Dataset
-from sojourn.sweep.local import run_local
-from sojourn.testbed import record as record_of
-from sojourn.testbed import series
-from sojourn.testbed.errors import JobError
-from sojourn.testbed.hosts import admission, asking, protocol, reports, world
-from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
-from sojourn.testbed.hosts.protocol import Decoder, ProtocolError
+from sojourn.sweeps import Dataset
+from sojourn.sweeps.local import run_local
+from sojourn.worlds.hosts import admission, asking, protocol, reports, world
+from sojourn.worlds.hosts.admission import Ends, Limits, RefusedError
+from sojourn.worlds.hosts.protocol import Decoder, ProtocolError
+from sojourn.worlds.linux import record as record_of
+from sojourn.worlds.linux import series
+from sojourn.worlds.linux.errors import JobError
 
 Body = Callable[[bytes], None]
 

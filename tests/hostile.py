@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sojourn.testbed.hosts import world
-from sojourn.testbed.hosts.world import Peer
+from sojourn.worlds.hosts import world
+from sojourn.worlds.hosts.world import Peer
 
 FLOWS = 8
 LEAD_S = 2.0

@@ -21,10 +21,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import sojourn
-from sojourn.testbed.hosts import protocol, world
-from sojourn.testbed.hosts.handshake import PEER, Exchange
-from sojourn.testbed.hosts.visitors import MOST_STRANGERS
-from sojourn.testbed.hosts.world import Peer
+from sojourn.worlds.hosts import protocol, world
+from sojourn.worlds.hosts.handshake import PEER, Exchange
+from sojourn.worlds.hosts.visitors import MOST_STRANGERS
+from sojourn.worlds.hosts.world import Peer
 
 SECRET = b"the secret of honest peers"
 _DEFAULT_S = 600.0

@@ -14,9 +14,9 @@ import pytest
 from tests.conftest import SMALL, Command
 
 from sojourn import InputError
-from sojourn.sweep import Dataset, Plan, cluster
-from sojourn.sweep.cluster import run_cluster
-from sojourn.sweep.local import Status, run_local
+from sojourn.sweeps import Dataset, Plan, cluster
+from sojourn.sweeps.cluster import run_cluster
+from sojourn.sweeps.local import Status, run_local
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

@@ -8,8 +8,8 @@ from sojourn.detect.answer import answer
 from sojourn.detect.model import load_model
 from sojourn.detect.plan import Path
 from sojourn.detect.probe import over, probe
-from sojourn.testbed.errors import NotInstalledError
-from sojourn.testbed.kernels import kernels
+from sojourn.worlds.linux.errors import NotInstalledError
+from sojourn.worlds.linux.kernels import kernels
 
 QUEUES = {
     "droptail": {"preset": "linux", "limit": "100 packets"},

@@ -8,8 +8,11 @@ import pytest
 from tests.conftest import Command
 
 import sojourn
-from sojourn.fluid import Class, Model, Red, equilibrium, rightmost_root, trajectory
-from sojourn.fluid.dde import integrate
+from sojourn.worlds.fluid.dde import integrate
+from sojourn.worlds.fluid.equilibrium import equilibrium
+from sojourn.worlds.fluid.model import Class, Model, Red
+from sojourn.worlds.fluid.stability import rightmost_root
+from sojourn.worlds.fluid.trajectory import trajectory
 
 # The paper's setting: 1 Mbit/s in packets of 1250 B, 50 ms, RED from 10 to 100 packets with at most 0.1.
 PACKETS_PER_S = 100

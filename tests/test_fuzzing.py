@@ -19,7 +19,7 @@ from tests import fuzz_targets
 from tests.conftest import SMALL
 
 from sojourn import InputError, Plan
-from sojourn.testbed.captures import HEADER_BYTES, MAGIC, ROW, CaptureError, match, read_capture
+from sojourn.worlds.linux.captures import HEADER_BYTES, MAGIC, ROW, CaptureError, match, read_capture
 
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 

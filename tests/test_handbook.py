@@ -5,7 +5,7 @@ import re
 import pytest
 from handbook.pages import PAGES, Page, renewed
 
-from sojourn.catalogue import catalogue
+from sojourn.registry import catalogue
 
 
 def page_name(page: Page) -> str:

@@ -20,14 +20,14 @@ from tests.conftest import PATIENCE_S, wait_for
 
 import sojourn
 from sojourn import plugins
-from sojourn.testbed import utp
-from sojourn.testbed.errors import TestbedError
-from sojourn.testbed.hosts import agent, asking, protocol, world
-from sojourn.testbed.hosts.admission import Limits
-from sojourn.testbed.hosts.agent import Settings
-from sojourn.testbed.hosts.handshake import PEER, Exchange
-from sojourn.testbed.hosts.line import GoneError, Line
-from sojourn.testbed.hosts.world import Peer
+from sojourn.worlds.hosts import agent, asking, protocol, world
+from sojourn.worlds.hosts.admission import Limits
+from sojourn.worlds.hosts.agent import Settings
+from sojourn.worlds.hosts.handshake import PEER, Exchange
+from sojourn.worlds.hosts.line import GoneError, Line
+from sojourn.worlds.hosts.world import Peer
+from sojourn.worlds.linux import utp
+from sojourn.worlds.linux.errors import TestbedError
 
 pytestmark = pytest.mark.real_time
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.conftest import PATIENCE_S
 
-from sojourn.testbed.hosts.budget import burst_bytes
+from sojourn.worlds.hosts.budget import burst_bytes
 
 ROOT = Path(__file__).parents[1]
 ASKING, AGENT, PORT = "10.7.1.1", "10.7.1.2", 5340

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sojourn
-from sojourn.testbed import record as record_of
-from sojourn.testbed import series
-from sojourn.testbed.errors import JobError, TestbedError
-from sojourn.testbed.hosts import admission, asking, handshake, protocol, reports, running, world
-from sojourn.testbed.hosts.admission import Ends, Limits, RefusedError
-from sojourn.testbed.hosts.handshake import Exchange, Key
-from sojourn.testbed.hosts.line import GoneError, Line
-from sojourn.testbed.hosts.protocol import Decoder, ProtocolError
+from sojourn.worlds.hosts import admission, asking, handshake, protocol, reports, running, world
+from sojourn.worlds.hosts.admission import Ends, Limits, RefusedError
+from sojourn.worlds.hosts.handshake import Exchange, Key
+from sojourn.worlds.hosts.line import GoneError, Line
+from sojourn.worlds.hosts.protocol import Decoder, ProtocolError
+from sojourn.worlds.linux import record as record_of
+from sojourn.worlds.linux import series
+from sojourn.worlds.linux.errors import JobError, TestbedError
 
 AGENT = Ends("192.0.2.7", "198.51.100.9", 5341)
 PEER = Ends("198.51.100.9", "192.0.2.7", 5341)

@@ -16,10 +16,10 @@ import pytest
 from tests.conftest import PATIENCE_S, Command, wait_for
 
 import sojourn
-from sojourn.testbed import utp
-from sojourn.testbed.errors import TestbedError
-from sojourn.testbed.hosts import shape, shaping
-from sojourn.testbed.inside.namespace import CommandError
+from sojourn.worlds.hosts import shape, shaping
+from sojourn.worlds.linux import utp
+from sojourn.worlds.linux.errors import TestbedError
+from sojourn.worlds.linux.inside.namespace import CommandError
 
 pytestmark = pytest.mark.real_time
 
@@ -34,7 +34,7 @@ UNDONE = "tc qdisc del dev h1 root"
 HOLD = """
 import sys, time
 import sojourn
-from sojourn.testbed.hosts.shape import for_peer, shaped
+from sojourn.worlds.hosts.shape import for_peer, shaped
 lab = sojourn.Scenario.load(sys.argv[1])
 with shaped(for_peer("h1", "10.8.1.2", lab.to_dict()), lambda line: None):
     print("held", flush=True)

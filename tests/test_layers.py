@@ -13,17 +13,19 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 # From the ground up. A room may use those of its own line and of the lines above it, nothing below.
 FLOORS = (
     ("_native", "record", "processors"),
-    ("catalogue", "faults"),
+    ("registry", "faults"),
     ("plugins",),
     ("reading",),
     ("spelling", "resolved", "padding"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
-    ("fluid", "testbed"),
+    ("worlds.sim", "worlds.fluid"),
+    ("worlds.linux",),
+    ("worlds.hosts",),
     ("worlds",),
     ("measured",),
     ("store",),
-    ("data.dataset", "sweep"),
+    ("data.dataset", "sweeps"),
     ("report", "figures"),
     ("pages",),
     ("result",),
@@ -119,6 +121,28 @@ def test_the_import_graph_has_no_circles() -> None:
 def test_every_arrow_points_down() -> None:
     up = [f"{name} -> {other}" for name in inner() for other in GRAPH[name] - {"sojourn"} if floor(other) > floor(name)]
     assert up == []
+
+
+def hidden(package: str) -> list[str]:
+    """Return the names that a package's own file has and that a module of it would replace once it is imported."""
+    modules = {name.removeprefix(f"{package}.") for name in MODULES if name.startswith(f"{package}.")}
+    names = set()
+    for node in ast.parse(MODULES[package].read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for one in node.names:
+                # A function that comes from the module of its name replaces that, and once; users see the face alone.
+                is_own = package != "sojourn" and node.module == f"{package}.{one.name}"
+                if not is_own and f"{node.module}.{one.name}" not in MODULES:
+                    names.add(one.asname or one.name)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return sorted(names & modules)
+
+
+def test_no_module_has_the_name_of_what_its_package_offers() -> None:
+    assert {name: hidden(name) for name, path in MODULES.items() if path.name == "__init__.py" and hidden(name)} == {}
 
 
 def test_nobody_imports_the_command_line() -> None:

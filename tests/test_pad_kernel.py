@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from sojourn.pad.lab import Case, outcome, run
-from sojourn.testbed.errors import NotInstalledError
-from sojourn.testbed.kernels import Kernel, kernels
+from sojourn.worlds.linux.errors import NotInstalledError
+from sojourn.worlds.linux.kernels import Kernel, kernels
 
 pytestmark = [pytest.mark.real_time, pytest.mark.testbed]
 

@@ -11,10 +11,10 @@ from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item
 from sojourn.study.numbers import Number
-from sojourn.testbed.errors import Missing, NotInstalledError
+from sojourn.worlds.linux.errors import Missing, NotInstalledError
 
 if TYPE_CHECKING:
-    from sojourn.sweep.plan import Point
+    from sojourn.sweeps.plan import Point
 
 STUDY = find_folder("braud")
 PLANS = STUDY.plans()
@@ -110,8 +110,8 @@ def kernelless(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_name: str) -> Any:
         raise NotInstalledError("the kernel uml", [Missing("linux.uml (user-mode Linux)", "user-mode-linux")])
 
-    monkeypatch.setattr("sojourn.testbed.world.choose", refuse)
-    monkeypatch.setattr("sojourn.testbed.world._check_programs", lambda _planned: None)
+    monkeypatch.setattr("sojourn.worlds.linux.world.choose", refuse)
+    monkeypatch.setattr("sojourn.worlds.linux.world._check_programs", lambda _planned: None)
 
 
 @pytest.mark.usefixtures("kernelless")

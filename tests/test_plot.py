@@ -8,8 +8,8 @@ from tests.conftest import SMALL, Command
 
 from sojourn.cli.plot import KINDS
 from sojourn.figures import campaign
-from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import run_local
+from sojourn.sweeps import Dataset, Plan
+from sojourn.sweeps.local import run_local
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,8 @@ from tests.conftest import PATIENCE_S, SMALL, Command
 import sojourn
 from sojourn import InputError, Plan, reading
 from sojourn.study.load import StudyFolder
-from sojourn.sweep import Dataset
-from sojourn.sweep.local import run_local
+from sojourn.sweeps import Dataset
+from sojourn.sweeps.local import run_local
 
 HOSTILE = sorted((Path(__file__).parent / "hostile" / "sweeps").glob("*.toml"))
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)

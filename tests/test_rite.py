@@ -10,7 +10,7 @@ import sojourn
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.plan import Plan
 
 RITE = find_folder("rite")
 assert RITE.module is not None

@@ -13,8 +13,8 @@ from tests.conftest import SMALL, Command
 
 import sojourn
 from sojourn.data.describe import Tables, describe, replicates
-from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import run_local
+from sojourn.sweeps import Dataset, Plan
+from sojourn.sweeps.local import run_local
 
 # Two points, three seeds, two groups; the last run failed.
 RUNS = pa.table(

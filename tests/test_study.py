@@ -23,7 +23,7 @@ from sojourn.study.numbers import Number
 from sojourn.study.replay import differences
 from sojourn.study.sweeps import sweep_tables
 from sojourn.study.template import make
-from sojourn.sweep import Dataset
+from sojourn.sweeps import Dataset
 
 AXES = {"queue": {"levels": {"DropTail": {}, "RED": {}}, "label": "{}"}, "rate": {"label": "{} Mbit/s"}}
 SHARES = {("DropTail", 1): 0.98, ("DropTail", 10): 0.55, ("RED", 1): 0.5, ("RED", 10): 0.56}

@@ -17,8 +17,8 @@ from tests.conftest import PATIENCE_S, SMALL, Command, wait_for
 import sojourn
 from sojourn import _native
 from sojourn.data.provenance import Provenance
-from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_size, run_local
+from sojourn.sweeps import Dataset, Plan
+from sojourn.sweeps.local import batch_size, run_local
 
 AXES = {"bottleneck.rate": ["1 Mbit/s", "4 Mbit/s"], "group.tcp.flows": [1, 2]}
 

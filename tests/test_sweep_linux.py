@@ -7,10 +7,10 @@ import pytest
 from tests.conftest import Command
 
 import sojourn
-from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_size, estimate_s, run_local
-from sojourn.testbed.errors import KernelError, NotInstalledError
-from sojourn.testbed.kernels import choose
+from sojourn.sweeps import Dataset, Plan
+from sojourn.sweeps.local import batch_size, estimate_s, run_local
+from sojourn.worlds.linux.errors import KernelError, NotInstalledError
+from sojourn.worlds.linux.kernels import choose
 
 BASE: dict[str, Any] = {
     "duration": "1 s",
@@ -77,7 +77,7 @@ def test_a_failing_kernel_stops_the_sweep_and_what_was_done_is_kept(
         # What a kernel gives has the form of what a simulation gives.
         return scenario.run(seeds, 1, (None, False, False, False), None)
 
-    monkeypatch.setattr("sojourn.testbed.world.run", run)
+    monkeypatch.setattr("sojourn.worlds.linux.world.run", run)
     dataset = Dataset.create(tmp_path / "data", plan(), 1)
     with pytest.raises(KernelError, match="the kernel went away"):
         run_local(plan(), dataset, 1, lambda _status: None)
@@ -93,7 +93,7 @@ def test_the_command_line_ends_with_1_when_the_kernel_fails(
     def run(*_all: Any, **_named: Any) -> Any:
         raise KernelError("the kernel went away")
 
-    monkeypatch.setattr("sojourn.testbed.world.run", run)
+    monkeypatch.setattr("sojourn.worlds.linux.world.run", run)
     file = tmp_path / "sweep.toml"
     (tmp_path / "base.toml").write_text(sojourn.scenario(BASE).to_toml(), encoding="utf-8")
     file.write_text('base = "base.toml"\nbackend = "linux"\n[axes]\n"group.tcp.flows" = [1, 2]\n', encoding="utf-8")

@@ -15,12 +15,12 @@ from tests.conftest import PATIENCE_S, Command, abandoned, wait_for
 from tests.testbed_fakes import stub_tools
 
 from sojourn import InputError
-from sojourn.testbed import build
-from sojourn.testbed.build import Built, build_kernel, built_kernel, kernels_folder
-from sojourn.testbed.errors import BuildError, NotInstalledError
-from sojourn.testbed.options import Options, read_options
-from sojourn.testbed.places import remove
-from sojourn.testbed.source import Source, find_source
+from sojourn.worlds.linux import build
+from sojourn.worlds.linux.build import Built, build_kernel, built_kernel, kernels_folder
+from sojourn.worlds.linux.errors import BuildError, NotInstalledError
+from sojourn.worlds.linux.options import Options, read_options
+from sojourn.worlds.linux.places import remove
+from sojourn.worlds.linux.source import Source, find_source
 
 pytestmark = pytest.mark.usefixtures("no_root")
 

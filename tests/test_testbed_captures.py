@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sojourn.testbed.captures import HEADER_BYTES, MAGIC, ROW, Capture, CaptureError, match, read_capture
+from sojourn.worlds.linux.captures import HEADER_BYTES, MAGIC, ROW, Capture, CaptureError, match, read_capture
 
 START_NS = 5_000_000_000
 

@@ -10,10 +10,10 @@ from tests.conftest import Command, wait_for
 from tests.testbed_fakes import FakeKernel
 
 from sojourn.cli.testbed import doctor_text
-from sojourn.testbed import doctor, utp
-from sojourn.testbed.errors import KernelError, Missing, StoppedError
-from sojourn.testbed.kernels import Kernel
-from sojourn.testbed.options import read_options
+from sojourn.worlds.linux import doctor, utp
+from sojourn.worlds.linux.errors import KernelError, Missing, StoppedError
+from sojourn.worlds.linux.kernels import Kernel
+from sojourn.worlds.linux.options import read_options
 
 pytestmark = pytest.mark.usefixtures("no_root")
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.conftest import PATIENCE_S
 
-from sojourn.testbed.captures import match, read_capture
+from sojourn.worlds.linux.captures import match, read_capture
 
 # TBF of 4 Mbit/s behind a FIFO of a second and a half.
 RATE_BPS = 4_000_000
@@ -87,7 +87,13 @@ def run(path, folder, duration_s, flows, *, rtr=None, pings=()):
     processes = {}
     for name, plan in plans.items():
         (folder / f"{name}.json").write_text(json.dumps(plan))
-        command = [sys.executable, "-m", "sojourn.testbed.endpoint", folder / f"{name}.json", folder / f"{name}.out"]
+        command = [
+            sys.executable,
+            "-m",
+            "sojourn.worlds.linux.endpoint",
+            folder / f"{name}.json",
+            folder / f"{name}.out",
+        ]
         processes[name] = subprocess.Popen(["ip", "netns", "exec", path[name], *command])
     try:
         codes = {name: process.wait(duration_s + PATIENCE_S) for name, process in processes.items()}
@@ -185,7 +191,7 @@ def test_a_receiver_that_dies_delays_nobody(path, tmp_path):
         command = [
             sys.executable,
             "-m",
-            "sojourn.testbed.endpoint",
+            "sojourn.worlds.linux.endpoint",
             tmp_path / f"{name}.json",
             tmp_path / f"{name}.out",
         ]
@@ -202,7 +208,7 @@ def test_a_receiver_that_dies_delays_nobody(path, tmp_path):
 def test_a_signal_ends_an_endpoint_at_once(path, tmp_path):
     plan = {"start_at_s": time.monotonic() + path["lead_s"], "duration_s": 100}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
-    command = [sys.executable, "-m", "sojourn.testbed.endpoint", tmp_path / "plan.json", tmp_path / "report.json"]
+    command = [sys.executable, "-m", "sojourn.worlds.linux.endpoint", tmp_path / "plan.json", tmp_path / "report.json"]
     process = subprocess.Popen(["ip", "netns", "exec", path["snd"], *command])
     # By then it has begun, or is about to: what ends it is the signal, or its own handler of it.
     time.sleep(path["lead_s"])
@@ -216,7 +222,7 @@ def test_no_route_is_said(path, tmp_path):
     entry = flow(0, kind="tcp", role="send", local="10.0.1.1", peer="10.9.9.9")
     ip("-n", path["snd"], "route", "del", "default")
     (tmp_path / "plan.json").write_text(json.dumps(plan | {"flows": [entry]}))
-    command = [sys.executable, "-m", "sojourn.testbed.endpoint", tmp_path / "plan.json", tmp_path / "report.json"]
+    command = [sys.executable, "-m", "sojourn.worlds.linux.endpoint", tmp_path / "plan.json", tmp_path / "report.json"]
     process = subprocess.run(
         ["ip", "netns", "exec", path["snd"], *command], capture_output=True, text=True, check=False
     )

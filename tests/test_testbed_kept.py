@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
-from sojourn.testbed.kept import CONSOLE, Kept
+from sojourn.worlds.linux.kept import CONSOLE, Kept
 
 pytestmark = pytest.mark.real_time
 
@@ -80,7 +80,7 @@ def test_all_ends_with_the_context(folder: Path, tmp_path: Path) -> None:
 PARENT = """
 import signal, sys, time
 from pathlib import Path
-from sojourn.testbed.kept import Kept
+from sojourn.worlds.linux.kept import Kept
 with Kept(Path(sys.argv[1]), sys.argv[2:], signal.SIGTERM):
     time.sleep(1000)
 """

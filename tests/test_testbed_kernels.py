@@ -15,10 +15,10 @@ import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
 from sojourn import InputError
-from sojourn.testbed import pool
-from sojourn.testbed.build import built_kernel
-from sojourn.testbed.doctor import SURVEY
-from sojourn.testbed.errors import (
+from sojourn.worlds.linux import pool
+from sojourn.worlds.linux.build import built_kernel
+from sojourn.worlds.linux.doctor import SURVEY
+from sojourn.worlds.linux.errors import (
     JobError,
     KernelError,
     MissingInsideError,
@@ -26,8 +26,8 @@ from sojourn.testbed.errors import (
     StoppedError,
     TimedOutError,
 )
-from sojourn.testbed.kernels import Kernel, kernels
-from sojourn.testbed.places import cache_folder
+from sojourn.worlds.linux.kernels import Kernel, kernels
+from sojourn.worlds.linux.places import cache_folder
 
 NOBODY = 65534
 pytestmark = [pytest.mark.real_time, pytest.mark.testbed]
@@ -107,7 +107,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
 def start(kernel: Kernel, folder: Path) -> "subprocess.Popen[str]":
     """Start a job in a process of its own and wait until it runs."""
     program = (
-        "import sys; from pathlib import Path; from sojourn.testbed.kernels import kernels\n"
+        "import sys; from pathlib import Path; from sojourn.worlds.linux.kernels import kernels\n"
         f"kernels()[sys.argv[1]].run(Path(sys.argv[2]), timeout_s=100, module={JOBS!r})"
     )
     process = subprocess.Popen(
@@ -159,7 +159,7 @@ def test_time_in_a_virtual_kernel_begins_and_passes_alike(place: Place) -> None:
 AS_NOBODY = """
 import sys
 from pathlib import Path
-from sojourn.testbed.kernels import kernels
+from sojourn.worlds.linux.kernels import kernels
 kernel = kernels()[sys.argv[1]]
 if kernel.missing():
     sys.exit(f"skip: {kernel.missing()}")

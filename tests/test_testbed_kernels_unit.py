@@ -15,9 +15,9 @@ from tests.conftest import abandoned, wait_for
 from tests.testbed_fakes import FakeKernel, stub_tools
 
 from sojourn import InputError
-from sojourn.testbed import places
-from sojourn.testbed.clock import steady_clock, wall_offset_s
-from sojourn.testbed.errors import (
+from sojourn.worlds.linux import places
+from sojourn.worlds.linux.clock import steady_clock, wall_offset_s
+from sojourn.worlds.linux.errors import (
     ClockJumpedError,
     JobError,
     KernelError,
@@ -25,9 +25,9 @@ from sojourn.testbed.errors import (
     NotInstalledError,
     TestbedError,
 )
-from sojourn.testbed.kernels import Kernel, choose, kernels
-from sojourn.testbed.kernels.uml import Uml
-from sojourn.testbed.survey import has_control
+from sojourn.worlds.linux.kernels import Kernel, choose, kernels
+from sojourn.worlds.linux.kernels.uml import Uml
+from sojourn.worlds.linux.survey import has_control
 
 pytestmark = pytest.mark.usefixtures("no_root")
 
@@ -111,7 +111,7 @@ def test_a_work_folder_goes_with_its_context(temporary: Path) -> None:
 
 WORKING = """
 import sys, time, tempfile
-from sojourn.testbed.places import work_folder
+from sojourn.worlds.linux.places import work_folder
 tempfile.tempdir = sys.argv[1]
 with work_folder() as folder:
     (folder / "some").touch()

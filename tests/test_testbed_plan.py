@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import sojourn
-from sojourn.catalogue import catalogue
-from sojourn.testbed import plan
-from sojourn.testbed.plan import express, shaping
-from sojourn.testbed.plan.express import CannotSayError, Expressed, LinkFacts
+from sojourn.registry import catalogue
+from sojourn.worlds.linux import plan
+from sojourn.worlds.linux.plan import express, shaping
+from sojourn.worlds.linux.plan.express import CannotSayError, Expressed, LinkFacts
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "testbed"
 LINK = LinkFacts(4e6, 1500)

@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import PATIENCE_S, wait_for
 from tests.testbed_fakes import FakeKernel
 
-from sojourn.testbed import pool
-from sojourn.testbed.errors import JobError, StoppedError
-from sojourn.testbed.kernels import Progress
+from sojourn.worlds.linux import pool
+from sojourn.worlds.linux.errors import JobError, StoppedError
+from sojourn.worlds.linux.kernels import Progress
 
 pytestmark = pytest.mark.real_time
 

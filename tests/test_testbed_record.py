@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import sojourn
-from sojourn.testbed import plan, record, series
-from sojourn.testbed.captures import HEADER_BYTES, MAGIC, ROW
-from sojourn.testbed.errors import JobError
-from sojourn.testbed.inside import counters
-from sojourn.testbed.observed import Observed
-from sojourn.testbed.world import LinuxRun
+from sojourn.worlds.linux import plan, record, series
+from sojourn.worlds.linux.captures import HEADER_BYTES, MAGIC, ROW
+from sojourn.worlds.linux.errors import JobError
+from sojourn.worlds.linux.inside import counters
+from sojourn.worlds.linux.observed import Observed
+from sojourn.worlds.linux.world import LinuxRun
 
 HOW = plan.shaping.How()
 NEAR, FAR = 0x0A000001, 0x0A800001

@@ -57,7 +57,7 @@ def test_what_was_missed_is_skipped_and_counted(name: str, tmp_path: Path, lead_
         plan = {"start_at_s": start_s, "duration_s": STOPPED_S + 3, "flows": [flow]}
         (tmp_path / "plan.json").write_text(json.dumps(plan))
         files = [str(tmp_path / file) for file in ("plan.json", "report.json")]
-        sender = subprocess.Popen([sys.executable, "-m", "sojourn.testbed.endpoint", *files])
+        sender = subprocess.Popen([sys.executable, "-m", "sojourn.worlds.linux.endpoint", *files])
         seen: list[int] = []
         try:
             assert wait_for(lambda: bool(seen.extend(arrivals(receiver)) or seen))

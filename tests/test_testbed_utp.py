@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.conftest import PATIENCE_S
 
-from sojourn.testbed import utp
-from sojourn.testbed.errors import BuildError, NotInstalledError
-from sojourn.testbed.utp import Flow, UtpError
+from sojourn.worlds.linux import utp
+from sojourn.worlds.linux.errors import BuildError, NotInstalledError
+from sojourn.worlds.linux.utp import Flow, UtpError
 
 pytestmark = pytest.mark.real_time
 
@@ -136,7 +136,7 @@ def test_an_endpoint_without_it_says_how_to_get_it(tmp_path):
     plan, report = tmp_path / "plan.json", tmp_path / "report.json"
     plan.write_text(json.dumps(PLAN | {"flows": [ENTRY]}))
     done = subprocess.run(
-        [sys.executable, "-m", "sojourn.testbed.endpoint", plan, report],
+        [sys.executable, "-m", "sojourn.worlds.linux.endpoint", plan, report],
         env={"XDG_CACHE_HOME": str(tmp_path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 1
@@ -160,7 +160,7 @@ def test_a_transfer_over_loopback(tmp_path, lead_s):
         command = [
             sys.executable,
             "-m",
-            "sojourn.testbed.endpoint",
+            "sojourn.worlds.linux.endpoint",
             tmp_path / f"{role}.json",
             tmp_path / f"{role}.out",
         ]

@@ -10,11 +10,11 @@ import pytest
 import sojourn
 from conftest import Command
 from sojourn import _native
-from sojourn.testbed import plan, utp, world
-from sojourn.testbed.errors import MissingInsideError, NotInstalledError
-from sojourn.testbed.inside.job import explained
-from sojourn.testbed.kernels import kernels
-from sojourn.testbed.plan.flows import Flow
+from sojourn.worlds.linux import plan, utp, world
+from sojourn.worlds.linux.errors import MissingInsideError, NotInstalledError
+from sojourn.worlds.linux.inside.job import explained
+from sojourn.worlds.linux.kernels import kernels
+from sojourn.worlds.linux.plan.flows import Flow
 
 pytestmark = pytest.mark.real_time
 

@@ -13,8 +13,8 @@ from tests.conftest import Command
 
 import sojourn
 from sojourn import _native, worlds
-from sojourn.sweep import Dataset, Plan
-from sojourn.sweep.local import batch_size, run_local
+from sojourn.sweeps import Dataset, Plan
+from sojourn.sweeps.local import batch_size, run_local
 from sojourn.worlds import registry
 
 FLUID: dict[str, Any] = {
@@ -196,7 +196,7 @@ def test_a_sweep_between_hosts_runs_one_after_the_other(monkeypatch: pytest.Monk
         under_way.pop()
         return found
 
-    monkeypatch.setattr("sojourn.testbed.hosts.world.run", run)
+    monkeypatch.setattr("sojourn.worlds.hosts.world.run", run)
     group = {
         "name": "tcp",
         "control": {"kind": "newreno", "preset": "linux"},

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.testbed.errors import Missing
-from sojourn.testbed.kernels import INSIDE, Progress, never
-from sojourn.testbed.tools import TOOLS
+from sojourn.worlds.linux.errors import Missing
+from sojourn.worlds.linux.kernels import INSIDE, Progress, never
+from sojourn.worlds.linux.tools import TOOLS
 
 
 def stub_tools(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

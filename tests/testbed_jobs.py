@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sojourn.testbed.survey import has_qdisc
+from sojourn.worlds.linux.survey import has_qdisc
 
 
 def main() -> None:

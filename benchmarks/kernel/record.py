@@ -9,9 +9,9 @@ from pathlib import Path
 from benchmarks.common import ROOT, say
 from benchmarks.kernel import recording
 from benchmarks.kernel.cases import RATE_BIT_PER_S, Case
-from sojourn.testbed.kernels import choose
-from sojourn.testbed.places import work_folder
-from sojourn.testbed.pool import run_all
+from sojourn.worlds.linux.kernels import choose
+from sojourn.worlds.linux.places import work_folder
+from sojourn.worlds.linux.pool import run_all
 
 KERNEL = "uml-virtual"
 """The only one whose times are exact."""

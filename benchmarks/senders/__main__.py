@@ -14,7 +14,7 @@ from benchmarks.common import load, save, say, write_page
 from benchmarks.senders import compare, pages, recording, trace
 from benchmarks.senders.cases import SENDERS, WORKLOADS
 from benchmarks.senders.record import record
-from sojourn.testbed.errors import TestbedError
+from sojourn.worlds.linux.errors import TestbedError
 
 RESULTS = "sender-conformance"
 

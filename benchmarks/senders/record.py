@@ -8,9 +8,9 @@ from benchmarks.common import say
 from benchmarks.kernel.record import KERNEL, importable
 from benchmarks.senders import recording
 from benchmarks.senders.cases import WORKLOADS, Sender
-from sojourn.testbed.kernels import choose
-from sojourn.testbed.places import work_folder
-from sojourn.testbed.pool import run_all
+from sojourn.worlds.linux.kernels import choose
+from sojourn.worlds.linux.places import work_folder
+from sojourn.worlds.linux.pool import run_all
 
 _TIMEOUT_S = 900
 

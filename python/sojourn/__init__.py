@@ -12,12 +12,12 @@ Times are in seconds or milliseconds, sizes in bytes or packets, rates in Mbit/s
 from sojourn._native import InputError, Interrupted, PluginError, __version__
 from sojourn.api import Scenario, scenario
 from sojourn.campaign import sweep
-from sojourn.catalogue import catalogue
 from sojourn.comparison import Comparison, compare
 from sojourn.data.dataset import Dataset
 from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, time
+from sojourn.registry import catalogue
 from sojourn.result import Result
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.plan import Plan
 
 __all__ = [
     "Comparison",

@@ -135,7 +135,7 @@ class WireError(Exception):
 def wire(plan_json: str) -> str:
     """Do what a plan of endpoints says, until its end, and return the report as JSON; signals interrupt it.
 
-    The formats are those of `sojourn.testbed.endpoint`. Raises `WireError`.
+    The formats are those of `sojourn.worlds.linux.endpoint`. Raises `WireError`.
     """
 
 def catalogue() -> str:

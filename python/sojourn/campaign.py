@@ -14,8 +14,8 @@ from sojourn.data.dataset import Dataset
 from sojourn.processors import usable_processors
 from sojourn.progress import shown_progress
 from sojourn.reading import Source, find, plain
-from sojourn.sweep.local import Status, batch_size, run_local
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.local import Status, batch_size, run_local
+from sojourn.sweeps.plan import Plan
 from sojourn.worlds.world import Progress
 
 Base = Scenario | Mapping[str, Any] | str | os.PathLike[str]

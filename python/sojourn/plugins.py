@@ -34,8 +34,8 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from sojourn import _native
-from sojourn.catalogue import catalogue
 from sojourn.faults import input_error
+from sojourn.registry import catalogue
 
 NANOSECONDS = 1_000_000_000
 _Class = TypeVar("_Class", bound=type)

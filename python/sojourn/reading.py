@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sojourn import _native, plugins
-from sojourn.catalogue import catalogue
 from sojourn.faults import MAX_SHOWN
 from sojourn.faults import input_error as input_error  # noqa: PLC0414 (also had from here)
 from sojourn.faults import printable as printable  # noqa: PLC0414 (also had from here)
 from sojourn.faults import shown as shown  # noqa: PLC0414 (also had from here)
 from sojourn.faults import unknown_name as unknown_name  # noqa: PLC0414 (also had from here)
+from sojourn.registry import catalogue
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sojourn.catalogue import Entry, catalogue
+from sojourn.registry import Entry, catalogue
 
 
 def resolved_presets(scenario: Mapping[str, Any]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from scripts.torture import place
 from scripts.torture.killing import FailedError, command, differences, form, kill_one, temporary, usual_s, whole
 from scripts.torture.sweep import torture_sweep
 
-from sojourn.testbed.kernels import kernels
+from sojourn.worlds.linux.kernels import kernels
 
 # A sweep takes the best kernel that there is, which is the one in virtual time.
 _VIRTUAL = "uml-virtual"

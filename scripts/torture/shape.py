@@ -14,7 +14,7 @@ from scripts.torture.killing import chance, differences, form, kill, start, temp
 _OWN, _PEER = "10.8.1.1", "10.8.1.2"
 _INTERFACE = "h1"
 # What the words of the holder and of its keeper have in them.
-_HOLDS = "sojourn.testbed.hosts.shaping"
+_HOLDS = "sojourn.worlds.hosts.shaping"
 
 
 def torture(point: float, folder: Path) -> list[str]:

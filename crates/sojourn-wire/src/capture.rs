@@ -1,6 +1,6 @@
 //! Captures: one row for each IPv4 packet that crosses an interface.
 //!
-//! A file is a header of 32 bytes and rows of 48 bytes, all little-endian; `sojourn.testbed.captures` reads it.
+//! A file is a header of 32 bytes and rows of 48 bytes, all little-endian; `sojourn.worlds.linux.captures` reads it.
 //!
 //! | header | |
 //! |---|---|

@@ -51,9 +51,9 @@ def agent(
     connection and no others. Anywhere but on loopback a peer must know the secret, from --secret-file or from
     SOJOURN_SECRET in the environment. Ctrl-C ends it and all flows.
     """
-    from sojourn.testbed.hosts.admission import Limits
-    from sojourn.testbed.hosts.agent import Settings, listening, serve
-    from sojourn.testbed.hosts.secret import shared_secret
+    from sojourn.worlds.hosts.admission import Limits
+    from sojourn.worlds.hosts.agent import Settings, listening, serve
+    from sojourn.worlds.hosts.secret import shared_secret
 
     rate = _native.quantity(max_rate)
     if rate is None or rate[1] != "bit/s" or rate[0] < 1:

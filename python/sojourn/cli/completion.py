@@ -33,7 +33,7 @@ Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]
 def scenarios(context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Complete the names of ready scenarios, and files."""
     del context, parameter
-    from sojourn.catalogue import catalogue
+    from sojourn.registry import catalogue
 
     names = [
         CompletionItem(one["name"], help=one["summary"])

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn import _native, worlds
-from sojourn.catalogue import catalogue, entries
 from sojourn.cli import lookup, render
 from sojourn.cli.completion import everything, scenarios
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.plugins import plugin_options
 from sojourn.reading import ROOT_HELP, read, unknown_name
+from sojourn.registry import catalogue, entries
 from sojourn.resolved import resolved_presets, sentences
 
 if TYPE_CHECKING:

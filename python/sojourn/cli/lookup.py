@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sojourn import _native, worlds
-from sojourn.catalogue import catalogue, entries
 from sojourn.data import metrics
+from sojourn.registry import catalogue, entries
 
 Row = dict[str, str]
 

@@ -32,7 +32,7 @@ def plot(
     """Draw the dataset of a sweep: means with 95 % intervals, distributions, or every run."""
     from sojourn.figures import save_figure
     from sojourn.figures.campaign import draw, view
-    from sojourn.sweep import Dataset
+    from sojourn.sweeps import Dataset
 
     path = Path(out)
     check_picture("--out", path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.catalogue import Entry, Parameter, Profile
+from sojourn.registry import Entry, Parameter, Profile
 from sojourn.store import dump_json
 
 if TYPE_CHECKING:

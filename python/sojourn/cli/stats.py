@@ -62,7 +62,7 @@ def stats(
 
     n counts runs. Over axes that --by leaves out, values are averaged within each seed first.
     """
-    from sojourn.sweep import Dataset
+    from sojourn.sweeps import Dataset
 
     dataset = Dataset.open(directory)
     if sql is not None:

@@ -58,7 +58,7 @@ def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int |
 
         click.echo(str(from_kept(find_folder(name), items, _folder(out))))
         return
-    from sojourn.testbed.errors import NotInstalledError
+    from sojourn.worlds.linux.errors import NotInstalledError
 
     chosen = studies() if name == "all" else [find(name)]
     for study in chosen:

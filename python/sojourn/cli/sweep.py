@@ -45,8 +45,8 @@ def sweep(
 
     A sweep that was interrupted goes on where it was when the same command is given again.
     """
-    from sojourn.sweep import Dataset, Plan
-    from sojourn.sweep.local import Status, batch_size, estimate_s, run_local
+    from sojourn.sweeps import Dataset, Plan
+    from sojourn.sweeps.local import Status, batch_size, estimate_s, run_local
 
     plan = Plan.load(file, root=root)
     used = jobs or usable_processors()
@@ -69,7 +69,7 @@ def sweep(
         if cluster is None:
             run_local(plan, dataset, used, report)
         else:
-            from sojourn.sweep.cluster import run_cluster
+            from sojourn.sweeps.cluster import run_cluster
 
             run_cluster(plan, dataset, cluster, report)
     failed = dataset.failures()

@@ -14,7 +14,7 @@ from sojourn.processors import usable_processors
 from sojourn.progress import progress
 
 if TYPE_CHECKING:
-    from sojourn.testbed.doctor import Diagnosis, Finding
+    from sojourn.worlds.linux.doctor import Diagnosis, Finding
 
 
 @click.group(
@@ -42,7 +42,7 @@ def doctor(as_json: bool) -> int:
 
     Ends with exit code 0 where any kernel works, else with 1.
     """
-    from sojourn.testbed.doctor import diagnose
+    from sojourn.worlds.linux.doctor import diagnose
 
     with progress("asking the kernels") as update:
         diagnosis = diagnose(report=update)
@@ -109,9 +109,9 @@ def build_kernel(source: Path | None, jobs: int | None, force: bool) -> None:
 
     It takes minutes and about 2 GB meanwhile; nothing of it needs root. Interrupted, it goes on where it was.
     """
-    from sojourn.testbed import build
-    from sojourn.testbed.options import read_options
-    from sojourn.testbed.source import find_source
+    from sojourn.worlds.linux import build
+    from sojourn.worlds.linux.options import read_options
+    from sojourn.worlds.linux.source import find_source
 
     found = find_source(source)
     if found is not None:
@@ -131,11 +131,11 @@ def clean() -> None:
 
     That are folders of temporary files and, as root, a bottleneck of `run --shape` on an interface.
     """
-    from sojourn.testbed import utp
-    from sojourn.testbed.build import kernels_folder
-    from sojourn.testbed.hosts.shaping import remove_left
-    from sojourn.testbed.inside.namespace import CommandError
-    from sojourn.testbed.places import remove, remove_orphans
+    from sojourn.worlds.hosts.shaping import remove_left
+    from sojourn.worlds.linux import utp
+    from sojourn.worlds.linux.build import kernels_folder
+    from sojourn.worlds.linux.inside.namespace import CommandError
+    from sojourn.worlds.linux.places import remove, remove_orphans
 
     for folder in (kernels_folder(), utp.folder()):
         click.echo(f"{remove(folder) / 1e6:.1f} MB removed from {folder}")
@@ -161,7 +161,7 @@ def build_libutp() -> None:
 
     Its source (MIT) is fetched by your npm client from the package utp-native.
     """
-    from sojourn.testbed import utp
+    from sojourn.worlds.linux import utp
 
     with progress("building libutp") as update:
         built = utp.build(report=update)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from sojourn.sweep.plan import Plan
+    from sojourn.sweeps.plan import Plan
 
 DESCRIPTION = "sweep.json"
 BASE = "base.toml"

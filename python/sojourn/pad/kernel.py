@@ -20,9 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sojourn.testbed.inside import offload
-from sojourn.testbed.inside.endpoints import endpoints
-from sojourn.testbed.inside.namespace import batch, configure, entered, namespaces
+from sojourn.worlds.linux.inside import offload
+from sojourn.worlds.linux.inside.endpoints import endpoints
+from sojourn.worlds.linux.inside.namespace import batch, configure, entered, namespaces
 
 SERVER = "10.0.3.2"
 HOME = "10.0.1.1"

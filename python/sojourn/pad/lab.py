@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sojourn.pad.kernel import BIN_S
-from sojourn.testbed.kernels import Kernel
-from sojourn.testbed.places import work_folder
+from sojourn.worlds.linux.kernels import Kernel
+from sojourn.worlds.linux.places import work_folder
 
 MODULE = "sojourn.pad.kernel"
 RATE_BPS = 800_000

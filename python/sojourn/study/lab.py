@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.data.dataset import Dataset
-from sojourn.sweep.local import Status, batch_size, run_local
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.local import Status, batch_size, run_local
+from sojourn.sweeps.plan import Plan
 
 DATA = "data"
 

@@ -25,7 +25,7 @@ from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
 from sojourn.study.sweeps import sweep_tables
 from sojourn.study.units import Unit
 from sojourn.study.words import fill
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.plan import Plan
 
 CODE, DATA = "study.py", "data"
 KEYS = (

@@ -18,7 +18,7 @@ from sojourn.study.units import Unit, unit_of
 
 if TYPE_CHECKING:
     from sojourn.data.dataset import Dataset
-    from sojourn.sweep.plan import Plan
+    from sojourn.sweeps.plan import Plan
 
 NO_GROUP = ""
 """The group of what belongs to a link or to a whole run."""

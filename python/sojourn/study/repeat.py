@@ -12,7 +12,7 @@ from sojourn.study.load import StudyFolder
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
 from sojourn.study.short import write_short
-from sojourn.testbed.errors import NotInstalledError
+from sojourn.worlds.linux.errors import NotInstalledError
 
 
 @dataclass

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sojourn.reading import input_error, shown, unknown_name
-from sojourn.sweep import plan as plans
-from sojourn.sweep.axis import AxisError, values
+from sojourn.sweeps import plan as plans
+from sojourn.sweeps.axis import AxisError, values
 from sojourn.worlds.registry import OWN, SIM, options_of
 
 AXIS_KEYS = ("values", "levels", "set", "label", "title")

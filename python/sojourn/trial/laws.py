@@ -6,9 +6,9 @@ from typing import Any
 
 from sojourn import _native
 from sojourn.api import Scenario, scenario
-from sojourn.catalogue import catalogue
 from sojourn.data.statistics import statistic
 from sojourn.reading import unknown_name
+from sojourn.registry import catalogue
 
 QUEUE, CONTROL = "queue", "control"
 SEEDS = 3

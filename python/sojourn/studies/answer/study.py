@@ -11,7 +11,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUPS, RUNS, SEED
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.study import Means, Number, changes, figure, measure
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.plan import Plan
 
 _TOLD_PART = 0.95
 _SHOWN: dict[str, Any] = {"rate_mbps": 20, "rtt_ms": 50}

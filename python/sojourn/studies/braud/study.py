@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from sojourn.data.dataset import Dataset
-    from sojourn.sweep.plan import Plan
+    from sojourn.sweeps.plan import Plan
 
 UPLOAD, DOWNLOAD, DOWNLOADS, PING = "upload", "download", "downloads", "ping"
 GOODPUT, RTT, QUEUE_MS, UTILIZATION = (

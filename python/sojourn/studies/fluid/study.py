@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq
 
-from sojourn.fluid import Class, Equilibrium, Model, Red, equilibrium, rightmost_root, trajectory
 from sojourn.study import Means, Number, changes, figure, measure
+from sojourn.worlds.fluid.equilibrium import Equilibrium, equilibrium
+from sojourn.worlds.fluid.model import Class, Model, Red
+from sojourn.worlds.fluid.stability import rightmost_root
+from sojourn.worlds.fluid.trajectory import trajectory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

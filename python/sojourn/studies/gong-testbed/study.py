@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from sojourn.data.rows import GROUP, GROUPS, POINT, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
 from sojourn.study.means import check_complete
-from sojourn.testbed.plan.flows import moments
+from sojourn.worlds.linux.plan.flows import moments
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from sojourn.data.dataset import Dataset
-    from sojourn.sweep.plan import Plan
+    from sojourn.sweeps.plan import Plan
 
 KERNEL, SIM = "kernel", "simulated"
 SHARE, PING_MS, EXACT_MS = "share", "ping_ms", "bottleneck_queue_ms_mean"

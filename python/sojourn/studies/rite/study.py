@@ -12,7 +12,7 @@ from typing import Any, Self
 from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUP, GROUPS, POINT, RUNS, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, measure
-from sojourn.sweep.plan import Plan
+from sojourn.sweeps.plan import Plan
 
 Changes = dict[str, Any]
 Asked = Changes | None

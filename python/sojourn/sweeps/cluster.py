@@ -1,0 +1,136 @@
+"""Runs a plan on a Dask cluster: the same batches, saved here as they come back.
+
+Whoever can connect to a scheduler of Dask can have its workers, and its clients, run any code. So the cluster that is
+started here takes only connections with keys that it made for itself, in memory, and serves no pages.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from sojourn import _native
+from sojourn.data.dataset import Batch, Dataset
+from sojourn.reading import input_error
+from sojourn.sweeps.local import Status
+from sojourn.sweeps.plan import Plan
+from sojourn.sweeps.work import run_batch
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from distributed import Client, LocalCluster
+
+LOCAL, TLS = "local:", "tls://"
+ALLOWED = "tls://HOST:PORT, tcp://HOST:PORT, or local:N"
+MAX_PROCESSES = 1024
+_MAX_DIGITS = 8
+# Pages that scheduler and workers would serve to everyone on this machine.
+_NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+# How often a batch may lose its worker before it is given up.
+_RETRIES = 10
+_CONNECT_S = 20
+
+
+def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[Status], None]) -> None:
+    """Run what the dataset lacks on the cluster at `address`: a scheduler's, or `local:N` for N processes here.
+
+    A scheduler at a `tcp://` address is trusted with running code here: nothing proves who answers. One at `tls://`
+    needs keys, which Dask's own settings name.
+
+    Workers may die: their batches are given to others. Interrupted, all finished batches are kept.
+    """
+    if not plan.world.world.parallel:
+        message = f"--cluster: the world {plan.backend!r} does one run after the other, on this machine"
+        raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
+    with dataset.locked(), _client(address) as client:
+        batches, missing = dataset.batches, dataset.missing
+        saved = plan.runs - sum(batches[number].runs for number in missing)
+        status = Status(plan.runs, saved, saved)
+        report(status)
+        for number, tables in _finished(client, plan, {number: batches[number] for number in missing}):
+            dataset.save(number, tables)
+            status.done += batches[number].runs
+            report(status)
+
+
+def _finished(client: "Client", plan: Plan, batches: dict[int, Batch]) -> "Iterator[tuple[int, dict[str, pa.Table]]]":
+    from distributed import as_completed
+
+    # The plan may hold a long list of points: it travels once to each worker, not with every batch. As a task's
+    # result rather than as scattered data the scheduler can make it again when its last holder dies.
+    shared = client.submit(_itself, plan, pure=False, retries=_RETRIES)
+    futures = {
+        client.submit(run_batch, shared, batch, pure=False, retries=_RETRIES): number
+        for number, batch in batches.items()
+    }
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+            future.release()
+    finally:
+        client.cancel(list(futures))
+
+
+def _itself(plan: Plan) -> Plan:
+    return plan
+
+
+@contextlib.contextmanager
+def _client(address: str) -> "Iterator[Client]":
+    try:
+        import distributed
+    except ModuleNotFoundError:
+        raise _lacks("distributed") from None
+    if address.startswith(LOCAL):
+        with _local_cluster(address) as cluster, distributed.Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_S)
+    except TypeError as error:
+        # What Dask raises where it is given no keys.
+        if not address.startswith(TLS):
+            raise
+        raise _without_keys(address) from error
+    except (OSError, ValueError) as error:
+        message = f"--cluster {address}: no scheduler answers ({error or type(error).__name__})"
+        raise input_error(message, key="--cluster", found=address, allowed=ALLOWED) from None
+    with client:
+        yield client
+
+
+@contextlib.contextmanager
+def _local_cluster(address: str) -> "Iterator[LocalCluster]":
+    import dask
+    from distributed import LocalCluster, Security
+
+    count = address.removeprefix(LOCAL)
+    if not count.isdecimal() or not 0 < int(count[:_MAX_DIGITS]) <= MAX_PROCESSES:
+        message = f"--cluster {address}: local: is followed by a number of processes up to {MAX_PROCESSES}"
+        raise input_error(f"{message}, such as local:2", key="--cluster", found=address, allowed="local:N")
+    try:
+        keys = Security.temporary()
+    except ImportError:
+        raise _lacks("cryptography") from None
+    with (
+        dask.config.set(_NO_PAGES),
+        LocalCluster(
+            n_workers=int(count),
+            threads_per_worker=1,
+            security=keys,
+            host="127.0.0.1",
+            # None would be the well-known port.
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+        ) as cluster,
+    ):
+        yield cluster
+
+
+def _lacks(package: str) -> _native.InputError:
+    return input_error(f"--cluster needs the package {package}: pip install distributed cryptography", key="--cluster")
+
+
+def _without_keys(address: str) -> _native.InputError:
+    names = ", ".join(f"DASK_DISTRIBUTED__COMM__TLS__{name}" for name in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"))
+    message = f"--cluster {address}: there are no keys for TLS; Dask's settings name their files, for example {names}"
+    return input_error(message, key="--cluster", found=address, allowed=ALLOWED)

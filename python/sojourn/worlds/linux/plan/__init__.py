@@ -1,0 +1,120 @@
+"""From a resolved scenario to a job for a kernel: pure, so that it can be read and tested without one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.worlds.linux.plan import shaping, topology
+from sojourn.worlds.linux.plan.check import Fit, fit
+from sojourn.worlds.linux.plan.flows import Flow, flows, paths, probe, seconds
+from sojourn.worlds.linux.plan.shaping import How
+
+PROBE = "probe"
+PROBE_INTERVAL_S = 0.2
+# The paper's base is the least round-trip time; here it is taken while nothing else is on the path.
+BASE_S = 2.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a kernel is to do, and what is needed to read its report."""
+
+    plan: dict[str, Any]
+    """The content of plan.json."""
+    flows: list[Flow]
+    fit: Fit | None = None
+    """How the links are said to Linux; None where they are not."""
+    remarks: Sequence[str] = ()
+    """What is otherwise than the scenario says."""
+    unseen: Sequence[str] = ()
+    """Links at whose queues nobody stands."""
+
+
+def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1, ends: bool = False) -> Job:
+    """Plan one run of a resolved scenario, with captures at both ends of the path where `ends` asks for them.
+
+    Raises InputError where Linux cannot have it.
+    """
+    said = fit(scenario)
+    all_flows = flows(scenario, seed, said.how)
+    plan = {
+        "namespaces": list(topology.NAMESPACES),
+        "links": topology.links(),
+        "sysctl": topology.settings(),
+        "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
+        "ip": topology.addresses(list(paths(scenario).values())),
+        "tc": _tc(scenario, said, how, all_flows),
+        "endpoints": _endpoints(scenario, seed, all_flows, bin_s, ends=ends),
+        "watched": _watched(scenario),
+        "modules": sorted({*said.modules, "sch_netem", "sch_tbf" if how.shaper == "tbf" else "sch_htb"}),
+        "duration_s": seconds(scenario["duration"]),
+        "warmup_s": seconds(scenario["warmup"]),
+        "lead_s": BASE_S,
+        "bin_s": bin_s,
+    }
+    return Job(plan, all_flows, said, said.remarks)
+
+
+def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow]) -> dict[str, list[str]]:
+    all_paths = list(paths(scenario).values())
+    link, reverse = scenario["bottleneck"], scenario.get("reverse", {})
+    wire = said.link.rate_bps if how.shaper == "device" else None
+    router = shaping.bottleneck("rtr1", how, said.queue, said.link, all_flows, far=True)
+    back_wire = None
+    if said.reverse is not None:
+        back, back_queue = said.reverse
+        router += shaping.bottleneck("rtr0", how, back_queue, back, all_flows, far=False)
+        back_wire = back.rate_bps if how.shaper == "device" else None
+    return {
+        "rtr": router,
+        "delay": [
+            *shaping.delays("delay1", link, all_paths, wire, far=True),
+            *shaping.delays("delay0", reverse, all_paths, back_wire, far=False),
+        ],
+    }
+
+
+SENT, RECEIVED = ("snd0", "out", "sent"), ("rcv0", "in", "received")
+"""The captures at both ends: device, direction and name."""
+
+
+def _endpoints(
+    scenario: Mapping[str, Any], seed: int, all_flows: list[Flow], bin_s: float, *, ends: bool
+) -> dict[str, Any]:
+    run = {"duration_s": seconds(scenario["duration"]), "bin_s": bin_s}
+    of_flows = [flow.ends(seed) for flow in all_flows]
+    peer = probe(next(iter(paths(scenario).values())), scenario)
+    ping = {"id": PROBE, "peer": peer, "interval_s": PROBE_INTERVAL_S, "start_s": -BASE_S}
+    captures = [("rtr0", "in", "before"), ("rtr1", "out", "after")]
+    if "reverse" in scenario:
+        captures += [("rtr1", "in", "reverse_before"), ("rtr0", "out", "reverse_after")]
+    return {
+        "snd": {
+            **run,
+            "flows": [one for one, _ in of_flows],
+            "pings": [ping],
+            **({"captures": _captures(SENT)} if ends else {}),
+        },
+        "rtr": {**run, "captures": _captures(*captures)},
+        "rcv": {
+            **run,
+            "flows": [other for _, other in of_flows],
+            **({"captures": _captures(RECEIVED)} if ends else {}),
+        },
+    }
+
+
+def _captures(*captures: tuple[str, str, str]) -> list[dict[str, str]]:
+    return [
+        {"interface": device, "direction": direction, "file": f"{name}.pkts"} for device, direction, name in captures
+    ]
+
+
+def _watched(scenario: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return where the counters of each link's queue, and of the losses behind it, are."""
+    places = {"bottleneck": ("rtr1", "delay1"), "reverse": ("rtr0", "delay0")}
+    return {
+        key: {"namespace": "rtr", "device": device, "handle": shaping.QUEUE_HANDLE, "lossy": lossy}
+        for key, (device, lossy) in places.items()
+        if key in scenario
+    }

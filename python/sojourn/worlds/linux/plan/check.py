@@ -1,0 +1,210 @@
+"""What of a scenario Linux can have: everything that it cannot is refused at once, with what would fit."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import _native
+from sojourn.spelling import spelled_overrides
+from sojourn.worlds.linux.plan import express
+from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
+from sojourn.worlds.linux.plan.flows import paths
+from sojourn.worlds.linux.plan.shaping import MOST_DELAYS
+
+_MOST_PATHS = 120
+_TCP_TRAFFIC = ("bulk", "on-off", "transfers")
+_DATAGRAMS = ("cbr", "train", "voip", "padding")
+_UTP_TRAFFIC = ("bulk",)
+_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "plugins", "bottleneck", "reverse", "hop", "group")
+_LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
+_GROUP_KEYS = (
+    *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
+    *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
+)
+UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A scenario said to Linux."""
+
+    link: LinkFacts
+    queue: Expressed
+    reverse: tuple[LinkFacts, Expressed] | None
+    how: Mapping[str, tuple[str, Any]]
+    """For each group the kind of its endpoints and what they are told of the control."""
+    modules: Sequence[str]
+    remarks: Sequence[str]
+
+
+def fit(scenario: Mapping[str, Any]) -> Fit:
+    """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
+    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group))]
+    packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
+    sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
+    said: dict[str, tuple[LinkFacts, Expressed]] = {}
+    for key, side in sides.items():
+        if isinstance(side, list):
+            refusals += side
+        else:
+            said[key] = side
+    if refusals:
+        raise refused(refusals)
+    how = {group["name"]: carried(group) for group in scenario["group"]}
+    link, queue = said["bottleneck"]
+    queues = [expressed for _, expressed in said.values()]
+    controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
+    modules = sorted({one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module})
+    remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
+    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)))
+
+
+def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
+    """Say a resolved scenario's bottleneck alone; raises InputError."""
+    packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
+    said = _link(scenario["bottleneck"], "bottleneck", packet_bytes)
+    if isinstance(said, list):
+        raise refused(said)
+    return said
+
+
+def check_sockets(scenario: Mapping[str, Any]) -> None:
+    """Raise InputError for flows of a resolved scenario that no real socket can have."""
+    refusals = [one for group in scenario["group"] for one in group_refusals(group)]
+    if refusals:
+        raise refused(refusals)
+
+
+def refused(refusals: Sequence[Refusal]) -> _native.InputError:
+    """Make the error that names them all, and the overrides that would help."""
+    hints = list(dict.fromkeys(one.hint for one in refusals if one.hint))
+    advice = f"\nwith Linux's own rules: {spelled_overrides(hints)}" if hints else ""
+    error = _native.InputError("\n".join(map(str, refusals)) + advice)
+    error.diagnostics = [
+        {
+            "file": None,
+            "line": None,
+            "key": one.key,
+            "found": one.found,
+            "allowed": one.allowed,
+            "nearest": None,
+            "message": str(one),
+        }
+        for one in refusals
+    ]
+    return error
+
+
+def _strangers(table: Mapping[str, Any], path: str, known: Iterable[str]) -> Iterable[Refusal]:
+    """Refuse keys that the testbed does nothing for: a scenario is never run without a part of it."""
+    for key in table:
+        if key not in known:
+            yield Refusal(f"{path}{key}", _short(table[key]), "nothing of the kind", who="the testbed")
+
+
+def _short(value: Any) -> str:
+    return str(value["kind"]) if isinstance(value, Mapping) and "kind" in value else str(value)
+
+
+def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
+    yield from _strangers(scenario, "", _TOP_KEYS)
+    for key in ("bottleneck", "reverse"):
+        yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
+    if "hop" in scenario:
+        yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
+    by_path = paths(scenario)
+    if len(by_path) > _MOST_PATHS:
+        yield Refusal("group", f"{len(by_path)} paths", f"{_MOST_PATHS} at most", who="the testbed")
+    delays = {path.rtt_s for path in by_path.values()}
+    if len(delays) > MOST_DELAYS:
+        found = f"{len(delays)} different round-trip times"
+        yield Refusal("group.rtt", found, f"{MOST_DELAYS} at most", who="the testbed")
+
+
+def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFacts, Expressed] | list[Refusal]:
+    for part in ("framing", "medium", "noise", "protection"):
+        if part in link:
+            found = link[part].get("kind", "a framing")
+            return [
+                Refusal(f"{key}.{part}", found, "a wire that carries IP packets and nothing else", who="the testbed")
+            ]
+    if "rate" not in link:
+        return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
+    facts = LinkFacts(_rate(link["rate"]), packet_bytes)
+    said = express.queue(link["queue"], f"{key}.queue", facts)
+    if isinstance(said, list):
+        return said
+    return list(_cake(link["queue"], f"{key}.queue", facts)) or (facts, said)
+
+
+def _cake(queue: Mapping[str, Any], key: str, link: LinkFacts) -> Iterable[Refusal]:
+    """Refuse what CAKE can do, but not together with the shaper around it."""
+    if queue["kind"] != "cake":
+        return
+    own, layer = queue["bandwidth"], queue["link_layer"]
+    if own == "auto" and (layer != "raw" or queue["overhead"] != "auto"):
+        yield Refusal(f"{key}.link_layer", layer, "raw, or with a bandwidth any", who="the testbed's shaper")
+    if own != "auto" and _rate(own) > link.rate_bps:
+        yield Refusal(f"{key}.bandwidth", own, "the link's rate at most", who="the testbed: CAKE is its own shaper and")
+
+
+def _rate(text: str) -> float:
+    found = _native.quantity(text)
+    return found[0] if found else 0.0
+
+
+def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Say what of a group no real socket can have."""
+    key = f"group.{group['name']}"
+    yield from _strangers(group, f"{key}.", _GROUP_KEYS)
+    for clock, still in (("clock_offset", "0 s"), ("clock_skew_ppm", 0.0)):
+        if group[clock] != still:
+            yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")
+    kind, traffic = endpoint_kind(group), group["traffic"]["kind"]
+    fitting = {CBR: _DATAGRAMS, UTP: _UTP_TRAFFIC}.get(kind, _TCP_TRAFFIC)
+    if traffic not in fitting:
+        allowed = " or ".join(fitting) + (" with libutp" if kind == UTP else "")
+        yield Refusal(f"{key}.traffic.kind", traffic, allowed, who="the testbed")
+    if group["traffic"].get("reach", "receiver") != "receiver":
+        yield Refusal(f"{key}.traffic.reach", group["traffic"]["reach"], "receiver", who="the testbed")
+    if group["traffic"].get("connections", 1) != 1:
+        found = f"{group['traffic']['connections']} connections at once"
+        yield Refusal(f"{key}.traffic.connections", found, "1", who="the testbed")
+    if kind != TCP:
+        return
+    said = express.control(group["control"], f"{key}.control")
+    if not isinstance(said, Expressed):
+        yield from said
+    yield from express.transport(group["transport"], f"{key}.transport")
+    yield from _feedback(group["transport"], f"{key}.transport", group["control"]["kind"])
+
+
+def _feedback(table: Mapping[str, Any], key: str, control: str) -> Iterable[Refusal]:
+    wanted = "accurate" if control == "dctcp" else "classic"
+    if table["ecn"] and table["ecn_feedback"] != wanted:
+        yield Refusal(f"{key}.ecn_feedback", table["ecn_feedback"], f"{wanted} with {control}")
+
+
+def endpoint_kind(group: Mapping[str, Any]) -> str:
+    """Return what carries a group's flows: the kernel's TCP, own code over UDP, a program, or plain datagrams."""
+    if "control" not in group:
+        return CBR
+    kind = group["control"]["kind"]
+    if express.is_program(kind):
+        return UTP
+    return TCP if express.absent("controls", kind) is None else UDP
+
+
+def carried(group: Mapping[str, Any]) -> tuple[str, Any]:
+    """Return the kind of a group's endpoints and what they are told of the control."""
+    kind = endpoint_kind(group)
+    if kind != TCP:
+        return kind, group.get("control")
+    said = express.control(group["control"], "")
+    assert isinstance(said, Expressed)  # noqa: S101 (was checked before)
+    return kind, said.name
+
+
+def _packet_bytes(transport: Mapping[str, Any]) -> int:
+    sizes = (_native.quantity(transport[key]) for key in ("payload", "header"))
+    return round(sum(size[0] for size in sizes if size))

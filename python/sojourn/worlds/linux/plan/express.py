@@ -1,0 +1,206 @@
+"""How a queue discipline or a congestion control is said to Linux, or why it cannot be.
+
+What is possible is declared beside each algorithm in the engine and arrives with the catalogue. Linux takes what it
+can be told exactly; anything else is refused, with the value that it would have to be.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import _native
+from sojourn.registry import Entry, catalogue
+from sojourn.spelling import spelled
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A key of the scenario that Linux cannot have."""
+
+    key: str
+    found: str
+    allowed: str
+    who: str = "the Linux kernel"
+    hint: str = ""
+    """An override that makes the scenario fit, if there is one."""
+
+    def __str__(self) -> str:
+        other = f"{spelled('backend', 'sim')} can"
+        return f"{self.key}: {self.who} cannot have {self.found}; allowed: {self.allowed} ({other})"
+
+
+@dataclass(frozen=True)
+class LinkFacts:
+    """What automatic values depend on."""
+
+    rate_bps: float
+    packet_bytes: int
+
+
+@dataclass(frozen=True)
+class Expressed:
+    """An algorithm as Linux has it."""
+
+    name: str
+    words: tuple[str, ...]
+    """What `tc` is told besides the name."""
+    module: str
+    remarks: tuple[str, ...]
+
+
+class CannotSayError(Exception):
+    """A value that does not fit a unit; the text says what would."""
+
+
+def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | list[Refusal]:
+    """Say a resolved queue table to `tc`; `key` is where it lies in the scenario."""
+    return _express(_entry("queues", table["kind"]), table, key, link)
+
+
+def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:
+    """Say a resolved control table; the kernel takes its name only."""
+    return _express(_entry("controls", table["kind"]), table, key, LinkFacts(1.0, 1))
+
+
+def transport(table: Mapping[str, Any], key: str) -> list[Refusal]:
+    """Return what of a resolved transport table the kernel's TCP does not do."""
+    (entry,) = catalogue()["transports"]
+    said = _express(entry, table, key, LinkFacts(1.0, 1))
+    return said if isinstance(said, list) else []
+
+
+def absent(family: str, kind: str) -> str | None:
+    """Return why Linux has no such algorithm; None where it has."""
+    return _entry(family, kind)["linux"].get("absent")
+
+
+def is_program(kind: str) -> bool:
+    """Tell whether a control is a program of its own rather than part of the kernel."""
+    return _entry("controls", kind)["linux"].get("is") == "program"
+
+
+def _entry(family: str, kind: str) -> Entry:
+    known: Mapping[str, Any] = catalogue()
+    found: Entry = next(entry for entry in known[family] if entry["name"] == kind)
+    return found
+
+
+def _express(entry: Entry, table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | list[Refusal]:
+    linux = entry["linux"]
+    if "absent" in linux:
+        return [Refusal(f"{key}.kind", entry["name"], f"what it has: {linux['absent']}")]
+    has_preset = any(preset["name"] == "linux" for preset in entry["presets"])
+    tried = [_form(form, table, key, link, has_preset) for form in linux["forms"]]
+    said = next((one for one in tried if isinstance(one, Expressed)), None)
+    refusals = [one for one in tried if isinstance(one, list)]
+    return said or min(refusals, key=len)
+
+
+def _form(
+    form: Mapping[str, Any], table: Mapping[str, Any], key: str, link: LinkFacts, has_preset: bool
+) -> Expressed | list[Refusal]:
+    refusals = [
+        Refusal(
+            f"{key}.{name}",
+            shown(table[name]),
+            shown(value),
+            hint=f"{key}.preset=linux" if has_preset else f"{key}.{name}={shown(value)}",
+        )
+        for name, value in form["fixed"].items()
+        if name in table and table[name] != value
+    ]
+    words = list(form["words"].split())
+    for setting in form["settings"]:
+        name = setting["parameter"]
+        try:
+            words += _setting(setting, table[name], table, link)
+        except CannotSayError as allowed:
+            refusals.append(Refusal(f"{key}.{name}", shown(table[name]), str(allowed)))
+    return refusals or Expressed(form["name"], tuple(words), form["module"], tuple(form["remarks"]))
+
+
+def _setting(setting: Mapping[str, Any], value: Any, table: Mapping[str, Any], link: LinkFacts) -> list[str]:
+    """Return what is written for a parameter; raises CannotSayError."""
+    if "yes" in setting:
+        return str(setting["yes"] if value else setting["no"]).split()
+    if "words" in setting:
+        if value not in setting["words"]:
+            raise CannotSayError(", ".join(setting["words"]))
+        return str(setting["words"][value]).split()
+    if value == "auto":
+        return _automatic(setting, link)
+    return [setting["word"], written(value, setting["unit"], table, link)]
+
+
+def _automatic(setting: Mapping[str, Any], link: LinkFacts) -> list[str]:
+    match setting["auto"]:
+        case None:
+            raise CannotSayError(f"a value: {setting['word']} has no rule for auto")
+        case "":
+            return []
+        case "link rate":
+            return [setting["word"], _bits(link.rate_bps)]
+        case "full packet":
+            return [setting["word"], str(link.packet_bytes)]
+        case word:
+            return [word]
+
+
+def written(value: Any, unit: str, table: Mapping[str, Any], link: LinkFacts) -> str:
+    """Write a value in a unit; raises CannotSayError."""
+    match unit:
+        case "us" | "ms" | "s":
+            return _time(value, unit)
+        case "rate":
+            return _bits(_quantity(value)[0])
+        case "number":
+            return f"{value:.12g}"
+        case "percent":
+            return _whole(value * 100, "whole hundredths")
+        case "sixteenths":
+            return _whole(value * 16, "whole sixteenths")
+        case _:
+            return _amount(value, unit, table, link)
+
+
+def _time(value: str, unit: str) -> str:
+    per_second = {"us": 1e6, "ms": 1e3, "s": 1.0}[unit]
+    words = {"us": "us", "ms": "", "s": ""}
+    name = {"us": "whole microseconds", "ms": "whole milliseconds", "s": "whole seconds"}[unit]
+    return _whole(_quantity(value)[0] * per_second, name) + words[unit]
+
+
+def _amount(value: str, unit: str, table: Mapping[str, Any], link: LinkFacts) -> str:
+    number, dimension = _quantity(value)
+    mean = table.get("mean_packet", "auto")
+    per_packet = link.packet_bytes if mean == "auto" or unit != "bytes of mean packets" else mean
+    in_bytes = {"B": number, "s": number * link.rate_bps / 8, "packets": number * per_packet}[dimension]
+    if unit == "packets" and dimension == "packets":
+        return _whole(number, "whole packets")
+    if unit == "full packets":
+        return str(int(number if dimension == "packets" else in_bytes / link.packet_bytes))
+    if unit.startswith("bytes of") or (unit == "bytes" and dimension != "packets"):
+        return str(round(in_bytes))
+    raise CannotSayError("packets" if unit == "packets" else "bytes")
+
+
+def _whole(number: float, what: str) -> str:
+    if abs(number - round(number)) > 1e-6 * max(1.0, abs(number)):
+        raise CannotSayError(what)
+    return str(round(number))
+
+
+def _bits(bits_per_second: float) -> str:
+    return f"{round(bits_per_second)}bit"
+
+
+def _quantity(text: str) -> tuple[float, str]:
+    found = _native.quantity(text)
+    if found is None:
+        raise TypeError(f"a resolved scenario holds {text!r} where a quantity belongs")
+    return found
+
+
+def shown(value: Any) -> str:
+    """Write a value as a scenario file does, without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

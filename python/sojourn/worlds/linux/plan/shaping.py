@@ -1,0 +1,153 @@
+"""The commands that make the links slow, long and lossy: lines for `tc -batch`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sojourn.worlds.linux.plan.express import Expressed, LinkFacts
+from sojourn.worlds.linux.plan.flows import Flow, Path, seconds
+
+Shaper = Literal["htb", "tbf", "device"]
+SHAPERS: tuple[Shaper, ...] = ("htb", "tbf", "device")
+QUEUE_HANDLE = "10:"
+MOST_DELAYS = 16
+"""Bands that prio can have."""
+
+# Rates and limits count packets as IP sees them, as they do in a simulation.
+_AS_IP_BYTES = -14
+_AS_IP = f"stab overhead {_AS_IP_BYTES}"
+# What a late timer may make up for, as part of a full packet. In virtual time no timer is late. Where time is real one
+# may be, by milliseconds: a link that lost them would be too slow, worse than two packets at once after a pause.
+_EXACT_PART, _LATE_PART = 0.1, 1.0
+_NO_LIMIT = 1_000_000
+_NETEM = f"netem limit {_NO_LIMIT}"
+# In netem a rate keeps packets in order; this one takes no time.
+_IN_ORDER = "rate 1000gbit"
+
+
+@dataclass(frozen=True)
+class How:
+    """What makes a link slow, and how well it can."""
+
+    shaper: Shaper = "htb"
+    exact_timers: bool = True
+    """Whether timers are never late, as in virtual time."""
+
+
+def shapes_itself(queue: Expressed) -> bool:
+    """Tell whether a queue needs no shaper around it."""
+    return queue.name == "cake" and "bandwidth" in queue.words
+
+
+def bottleneck(
+    device: str,
+    how: How,
+    queue: Expressed,
+    link: LinkFacts,
+    flows: Sequence[Flow],
+    *,
+    far: bool,
+    root: str | None = None,
+) -> list[str]:
+    """Return the lines that give a device the link's rate and queue.
+
+    `far` tells whether the device leads to the far addresses; `root` is the handle of what comes first there, where
+    that matters.
+    """
+    inner = " ".join([queue.name, *queue.words])
+    if shapes_itself(queue):
+        # Told of an overhead, it takes the size from the IP header by itself.
+        bare = " overhead 0" if "raw" in queue.words else ""
+        return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}{bare}"]
+    rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
+    top = root or "1:"
+    outer = f"qdisc add dev {device} root handle {top} {_AS_IP}"
+    if how.shaper == "tbf":
+        # A full bucket lets one packet pass; the limit is the queue's own.
+        made = [f"{outer} tbf rate {rate} burst {full} limit {_NO_LIMIT}"]
+    else:
+        burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
+        leaf = (
+            f"class add dev {device} parent {top} classid {top}1 htb rate {rate} burst {burst} cburst {burst} "
+            f"quantum {full}"
+        )
+        made = [f"{outer} htb default 1", leaf]
+    place = f"qdisc add dev {device} parent {top}1 handle {QUEUE_HANDLE}"
+    if queue.name == "drr":
+        return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
+    return [*made, f"{place} {inner}"]
+
+
+def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -> list[str]:
+    """Return the lines that give each flow a class of drr, and one to all else, which drr would drop."""
+    said = dict(zip(queue.words[::2], queue.words[1::2], strict=True))
+    lines = []
+    for number in range(1, len(flows) + 2):
+        place = f"{QUEUE_HANDLE}{number:x}"
+        lines += [
+            f"class add dev {device} parent {QUEUE_HANDLE} classid {place} drr quantum {said['quantum']}",
+            f"qdisc add dev {device} parent {place} pfifo limit {said['limit']}",
+        ]
+    match = f"filter add dev {device} parent {QUEUE_HANDLE} protocol ip prio"
+    for number, flow in enumerate(flows, start=1):
+        source, sink = (flow.near, flow.far) if far else (flow.far, flow.near)
+        end = "dport" if flow.forward == far else "sport"
+        lines.append(
+            f"{match} 1 u32 match ip src {source}/32 match ip dst {sink}/32 match ip {end} {flow.port} 0xffff "
+            f"flowid {QUEUE_HANDLE}{number:x}"
+        )
+    return [*lines, f"{match} 2 matchall flowid {QUEUE_HANDLE}{len(flows) + 1:x}"]
+
+
+def delays(
+    device: str, link: Mapping[str, Any], paths: Sequence[Path], wire_bps: float | None, *, far: bool
+) -> list[str]:
+    """Return the lines that give a device half of each path's round-trip time, and the link's delay, jitter and loss.
+
+    `wire_bps` adds the time that a packet takes at this rate, for a link that hands packets over when they have been
+    sent rather than when their sending begins. `far` tells whether the device leads to the far addresses.
+    """
+    extra = seconds(link["delay"]) if link else 0.0
+    by_delay: dict[float, list[Path]] = {}
+    for path in paths:
+        by_delay.setdefault(path.rtt_s / 2 + extra, []).append(path)
+    words = {delay: _netem(delay, link, wire_bps) for delay in by_delay}
+    if not any(words.values()):
+        return []
+    if len(words) == 1:
+        (only,) = words.values()
+        return [f"qdisc add dev {device} root handle 1: {_NETEM} {only}"]
+    lines = [f"qdisc add dev {device} root handle 1: prio bands {max(2, len(words))} priomap {' '.join(['0'] * 16)}"]
+    for band, (delay, members) in enumerate(by_delay.items(), start=1):
+        lines.append(f"qdisc add dev {device} parent 1:{band:x} handle {band + 16:x}: {_NETEM} {words[delay]}".rstrip())
+        lines += [
+            f"filter add dev {device} parent 1: protocol ip prio 1 u32 "
+            f"match ip dst {path.far if far else path.near} flowid 1:{band:x}"
+            for path in members
+        ]
+    return lines
+
+
+def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> str:
+    words, in_order = "", False
+    jitter = link.get("jitter") if link else None
+    if jitter is None and delay_s:
+        words += f" delay {_micros(delay_s)}"
+    elif jitter is not None and jitter["kind"] == "uniform":
+        half = seconds(jitter["max"]) / 2
+        words += f" delay {_micros(delay_s + half)} {_micros(half)}"
+    elif jitter is not None:
+        mean, sd = seconds(jitter["mean"]), seconds(jitter["sd"])
+        words += f" delay {_micros(delay_s + mean)} {_micros(sd)} distribution normal"
+    in_order = jitter is not None and not jitter["reorder"]
+    if link and link["loss"]:
+        words += f" loss random {link['loss'] * 100:.9g}%"
+    if wire_bps is not None:
+        words += f" rate {round(wire_bps)}bit {_AS_IP_BYTES}"
+    elif in_order:
+        words += f" {_IN_ORDER}"
+    return words.strip()
+
+
+def _micros(span_s: float) -> str:
+    return f"{round(span_s * 1e9) / 1e3:g}us"
