@@ -9,9 +9,9 @@ from benchmarks.compare import sample
 
 SEEDS = 10
 QUEUES = ("droptail", "red")
-RANDOM_STARTS = tuple(f'group.{group}.start={{uniform = ["0 s", "0.1 s"]}}' for group in ("tcp", "ledbat"))
+RANDOM_STARTS = tuple(f'group.{group}.start={{uniform = ["0 s", "0.1 s"]}}' for group in ("tcp", "background"))
 
-SIMULTANEOUS = tuple(f"group.{group}.start=0 s" for group in ("tcp", "ledbat"))
+SIMULTANEOUS = tuple(f"group.{group}.start=0 s" for group in ("tcp", "background"))
 CONDITIONS: Sequence[tuple[str, Sequence[str]]] = (
     ("all start at 0 s", SIMULTANEOUS),
     ("start within the first 0.1 s", RANDOM_STARTS),
@@ -28,13 +28,13 @@ FEW_PERCENT = 0.05
 RED_QUEUE_BELOW = 4.0
 RED_UTILIZATION_WITHIN = 0.02
 
-BOTH = ("tcp", "ledbat")
+BOTH = ("tcp", "background")
 # The paper prints none of these. Label, settings, and for which disciplines they mean something.
 UNPRINTED: Sequence[tuple[str, Sequence[str], Sequence[str]]] = (
     ("as in the ready scenarios", (), QUEUES),
     *((f"base RTT {rtt} ms", [f"group.{group}.rtt={rtt} ms" for group in BOTH], QUEUES) for rtt in (10, 20, 100)),
     *(
-        (f"LEDBAT preset {preset}", [f"group.ledbat.control.preset={preset}"], QUEUES)
+        (f"LEDBAT preset {preset}", [f"group.background.control.preset={preset}"], QUEUES)
         for preset in ("rfc", "linux", "ns3")
     ),
     ("DropTail holds all 500 packets", ["bottleneck.queue.reserve=0"], ["droptail"]),

@@ -274,7 +274,7 @@ class TestInBrowser:
         cell.click()
         page.get_by_role("heading", name="codel (right)").wait_for()
         settle(page)
-        share = round(table(page)[1]["groups.ledbat.share"])
+        share = round(table(page)[1]["groups.background.share"])
         assert cell.inner_text() == str(share)
         # What cannot be run says why.
         assert page.locator('[data-cell^="prio "]').first.get_attribute("title")

@@ -18,7 +18,7 @@ export function curves({ scenario, columns, links }) {
   const times = rows.map((row) => columns["queue.time_s"][row]);
   const place = new Map(times.map((time, index) => [time, index]));
   const delays = rows.map((row) => finite(columns["queue.queue_ms"][row]));
-  const names = scenario.group.map((group) => group.name);
+  const names = scenario.group.map((group) => group.title ?? group.name);
   const bytes = names.map(() => new Float64Array(times.length));
   columns["flows.time_s"].forEach((time, row) => {
     bytes[columns["flows.group"][row]][place.get(time)] += columns["flows.delivered_bytes"][row];

@@ -26,7 +26,7 @@ export const LESSONS = [
       "Compare the delay, and then the share of the low-priority group.",
     ],
     question: "Move the buffer: with how few packets does DropTail, too, take away LEDBAT's low priority (share above 20 %)?",
-    reached: ([left]) => (left.parsed.groups.ledbat?.share ?? 0) > 0.2,
+    reached: ([left]) => (left.parsed.groups.background?.share ?? 0) > 0.2,
     answer: "There: a short queue hides the congestion that LEDBAT looks for, whoever keeps it short.",
   },
   {
@@ -38,7 +38,7 @@ export const LESSONS = [
       "A managed queue never gets there, so LEDBAT takes as much as TCP does.",
     ],
     question: "Move the rate down: below which rate does LEDBAT yield on the left (share under 10 %)?",
-    reached: ([left]) => (left.parsed.groups.ledbat?.share ?? 1) < 0.1,
+    reached: ([left]) => (left.parsed.groups.background?.share ?? 1) < 0.1,
     answer: "There: 100 packets now take longer than LEDBAT's target.",
   },
   {
@@ -50,19 +50,19 @@ export const LESSONS = [
       "It shares among flows, not among people: who opens more flows gets more.",
     ],
     question: "Move the number of LEDBAT flows: when does the low-priority group take more than 60 % on the right?",
-    reached: ([, right]) => (right.parsed.groups.ledbat?.share ?? 0) > 0.6,
+    reached: ([, right]) => (right.parsed.groups.background?.share ?? 0) > 0.6,
     answer: "There: each flow has an equal turn, so many low-priority flows crowd out a few others.",
   },
   {
     title: "What a mark of lower effort does",
     left: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="besteffort"}']] },
-    right: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="diffserv4"}'], ["group.ledbat.dscp", '"LE"']] },
+    right: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="diffserv4"}'], ["group.background.dscp", '"LE"']] },
     text: [
       "A short queue hides congestion from LEDBAT, but a packet can say itself that it may wait: the code point LE.",
       "Right, CAKE gives packets with LE what others leave; left, it treats all flows alike.",
     ],
     question: "Move the number of LEDBAT flows up to 20 or more: does its share on the right stay below 20 %?",
-    reached: ([, right]) => right.scenario.group.some((group) => group.name === "ledbat" && group.flows >= 20) && right.parsed.groups.ledbat.share < 0.2,
+    reached: ([, right]) => right.scenario.group.some((group) => group.name === "background" && group.flows >= 20) && right.parsed.groups.background.share < 0.2,
     answer: "It does: the mark, not the number of flows, decides.",
   },
 ];

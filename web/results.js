@@ -19,6 +19,14 @@ const OF_GROUP = [
   ["round-trip time, mean, ms", (group) => group.rtt_ms?.mean, "rtt_ms.mean"],
 ];
 
+const titled = (sides, name) => {
+  for (const { scenario } of sides) {
+    const title = scenario.group.find((group) => group.name === name)?.title;
+    if (title) return title;
+  }
+  return name;
+};
+
 /** Fills the table with the records of both sides. */
 export function fillTable(table, sides) {
   const groups = [...new Set(sides.flatMap((side) => side.scenario.group.map((group) => group.name)))];
@@ -26,7 +34,7 @@ export function fillTable(table, sides) {
   for (const name of groups) {
     for (const [label, of, key] of OF_GROUP) {
       const values = sides.map((side) => (side.parsed.groups[name] ? of(side.parsed.groups[name]) : null));
-      rows.push([`${name}: ${label}`, values, `groups.${name}.${key}`]);
+      rows.push([`${titled(sides, name)}: ${label}`, values, `groups.${name}.${key}`]);
     }
   }
   const caption = document.createElement("caption");
@@ -80,7 +88,8 @@ function delaySentence([one, other], [first, second]) {
 }
 
 /** The group whose share differs most between the sides. */
-function shareClause([left, right]) {
+function shareClause(sides) {
+  const [left, right] = sides;
   const moves = Object.entries(left.parsed.groups)
     .filter(([name]) => right.parsed.groups[name])
     .map(([name, group]) => [name, percent(group.share), percent(right.parsed.groups[name].share)])
@@ -89,7 +98,8 @@ function shareClause([left, right]) {
     .sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1]) || a[1] - b[1]);
   if (moves.length < 2) return "";
   const tied = moves.filter((move) => Math.abs(Math.abs(move[2] - move[1]) - Math.abs(moves[0][2] - moves[0][1])) < 0.5);
-  const [name, one, other] = tied.sort((a, b) => a[1] - b[1])[0];
+  const [found, one, other] = tied.sort((a, b) => a[1] - b[1])[0];
+  const name = titled(sides, found);
   if (Math.abs(one - other) < 5) return `; the groups share the link alike on both sides (${name}: ${shown(one)} % and ${shown(other)} %)`;
   return `; the share of group ${name} is ${shown(one)} % on the left and ${shown(other)} % on the right`;
 }

@@ -1,6 +1,6 @@
 """A comparison in words and as a table: the finding, one row for each variant, what is best, what is beyond chance."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sojourn import purposes
@@ -151,19 +151,20 @@ def _named(comparison: Differences, name: str) -> list[Column]:
     if not found:
         raise unknown_name("no metric of these runs is called", name, list(dict.fromkeys(_short(known))))
     usual = {column.shown.metric: column for column in comparison.columns}
-    return [usual.get(metric) or _plain(metric) for metric in found]
+    shown = comparison.results[comparison.reference].titles
+    return [usual.get(metric) or _plain(metric, shown) for metric in found]
 
 
 def _short(known: Iterable[str]) -> list[str]:
     return [metric.partition(".")[0] for metric in known]
 
 
-def _plain(metric: str) -> Column:
+def _plain(metric: str, titles: Mapping[str, str]) -> Column:
     name, _, group = metric.partition(".")
     found = metrics.find(metric)
     label = metrics.label(name if group == "" or found is None else found.name)
     if found is not None and group:
-        label = f"{group}: {found.name} [{'%' if found.percent else found.unit}]" if found.unit else label
+        label = f"{titles[group]}: {found.name} [{'%' if found.percent else found.unit}]" if found.unit else label
     return Column(Shown(label, metric, 100.0 if found is not None and found.percent else 1.0), None, group)
 
 

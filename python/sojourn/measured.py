@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from sojourn import _native
 from sojourn.data.statistics import Statistic, summarize
 from sojourn.record import Record
-from sojourn.resolved import resolved_presets
+from sojourn.resolved import resolved_presets, titles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +73,11 @@ class Measured:
     def groups(self) -> list[str]:
         """Names of the groups, in the order of the scenario file."""
         return list(self.flow_counts)
+
+    @functools.cached_property
+    def titles(self) -> dict[str, str]:
+        """What tables and figures call each group, by its name: the scenario's `title`, else the name."""
+        return titles(self.scenario)
 
     @property
     def version(self) -> str:

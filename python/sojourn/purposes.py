@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.reading import input_error
 from sojourn.report import Shown
+from sojourn.resolved import titles
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -137,12 +138,17 @@ def columns(scenario: Mapping[str, Any], first: Sequence[str] = ()) -> list[Colu
     groups = sorted(
         scenario["group"], key=lambda group: (group["name"] not in first, group["traffic"]["kind"] == "bulk")
     )
-    found = [_of_group(group["name"], one) for group in groups for one in _OF_TRAFFIC.get(group["traffic"]["kind"], ())]
+    shown = titles(scenario)
+    found = [
+        _of_group(group["name"], shown[group["name"]], one)
+        for group in groups
+        for one in _OF_TRAFFIC.get(group["traffic"]["kind"], ())
+    ]
     return [*found, *_LINK_COLUMNS]
 
 
-def _of_group(name: str, column: Column) -> Column:
+def _of_group(name: str, title: str, column: Column) -> Column:
     shown = column.shown
     return Column(
-        Shown(f"{name}: {shown.label}", f"{shown.metric}.{name}", shown.scale, shown.decimals), column.best, name
+        Shown(f"{title}: {shown.label}", f"{shown.metric}.{name}", shown.scale, shown.decimals), column.best, name
     )

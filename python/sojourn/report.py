@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.data import metrics
 from sojourn.data.statistics import Statistic
-from sojourn.resolved import resolved_presets, sentences
+from sojourn.resolved import resolved_presets, sentences, titles
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -104,7 +104,7 @@ def group_grid(result: "Measured") -> Grid:
         if any(_known(result.summary.get(f"{column.metric}.{group}")) for group in groups)
     ]
     rows = [
-        [group, *(column.cell(result.summary.get(f"{column.metric}.{group}")) for column in columns)]
+        [result.titles[group], *(column.cell(result.summary.get(f"{column.metric}.{group}")) for column in columns)]
         for group in groups
     ]
     return Grid(["group", *(column.label for column in columns)], rows)
@@ -122,10 +122,10 @@ def scenario_html(scenario: Mapping[str, Any]) -> str:
     link = scenario["bottleneck"]
     what = link.get("rate") or (f"recorded: {link['trace']}" if "trace" in link else link["medium"]["kind"])
     heading = f"{scenario['name']}: {what}, {link['queue']['kind']}, {scenario['duration']}, {scenario['runs']} run(s)"
-    presets = resolved_presets(scenario)
+    presets, shown = resolved_presets(scenario), titles(scenario)
     rows = [
         [
-            group["name"],
+            shown[group["name"]],
             str(group["flows"]),
             str(group.get("rtt", NO_VALUE)),
             group.get("control", {}).get("kind", NO_VALUE),

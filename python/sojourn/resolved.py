@@ -1,4 +1,4 @@
-"""What a scenario's algorithms became: the presets whose values they have, whoever chose them.
+"""What a scenario became: the presets whose values its algorithms have, whoever chose them; its groups' titles.
 
 A control without a preset takes the transport's, so that `nice` under the transport `linux` is another algorithm than
 `nice` alone. This says so, from the resolved values themselves.
@@ -18,6 +18,15 @@ def resolved_presets(scenario: Mapping[str, Any]) -> dict[str, str]:
     {}
     """
     return {key: name for key, table, entry in _algorithms(scenario) if (name := _preset(table, entry)) is not None}
+
+
+def titles(scenario: Mapping[str, Any]) -> dict[str, str]:
+    """Return what tables and figures call each group of a resolved scenario, by the group's name.
+
+    >>> titles({"group": [{"name": "nas", "title": "Backups"}, {"name": "tcp"}]})
+    {'nas': 'Backups', 'tcp': 'tcp'}
+    """
+    return {group["name"]: group.get("title", group["name"]) for group in scenario["group"]}
 
 
 def sentences(presets: Mapping[str, str], scenario: Mapping[str, Any]) -> list[str]:

@@ -118,6 +118,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
     let flows = fields.integer("flows").expect(CHECKED) as u32;
     Group {
         name: fields.text("name").expect(CHECKED).to_owned(),
+        title: fields.text("title").map(str::to_owned),
         flows,
         control: fields.chosen("control").map(|chosen| chosen.params.clone()),
         transport: fields.chosen("transport").expect(CHECKED).params.clone(),

@@ -181,6 +181,9 @@ fn station(station: &Station) -> Fields {
 fn group(group: &Group, stations: &[Station]) -> Fields {
     let mut fields = new_table(&SCENARIO, "group");
     fields.put("name", Item::Text(group.name.clone()));
+    if let Some(title) = &group.title {
+        fields.put("title", Item::Text(title.clone()));
+    }
     fields.put("flows", integer(u64::from(group.flows)));
     fields.put("rtt", per_flow(&group.rtt));
     if let Some(control) = &group.control {

@@ -282,8 +282,10 @@ impl Direction {
 /// A group of flows that differ only in their round-trip and start times.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What the user calls it.
+    /// What records and overrides call it; its random streams follow it.
     pub name: String,
+    /// What tables and figures call it, where that is not the name.
+    pub title: Option<String>,
     /// How many flows; at least one.
     pub flows: u32,
     /// The congestion control; `None` for traffic that does not respond to congestion.

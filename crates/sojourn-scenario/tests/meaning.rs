@@ -28,6 +28,7 @@ fn a_small_file_gets_all_defaults() {
     let group = &scenario.groups[0];
     assert_eq!((group.flows, group.direction, group.stop.is_none()), (1, Direction::Forward, true));
     assert_eq!(group.rtt, [Span::from_millis(50)]);
+    assert_eq!(group.title, None);
     assert_eq!(group.start, Moments::At(vec![Span::ZERO]));
     assert_eq!(group.traffic, Traffic::Bulk { size_bytes: None });
     assert!(group.transport.boolean("sack"), "the preset rfc");

@@ -107,9 +107,7 @@ def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:
     elif form == "csv":
         click.echo(found.csv(shown), nl=False)
     elif form == "markdown":
-        from tabulate import tabulate
-
-        click.echo(tabulate(table.grid.rows, headers=table.grid.headers, tablefmt="github", disable_numparse=True))
+        render.print_markdown(table.grid)
         click.echo(f"\n{found.answer}\n\n{' '.join(notes)}")
     else:
         click.echo(f"{found.answer}\n")

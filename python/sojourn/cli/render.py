@@ -39,6 +39,14 @@ def print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     writer.writerows(rows)
 
 
+def print_markdown(grid: "Grid") -> None:
+    """Print a table as Markdown; a bar in what users wrote is text."""
+    from tabulate import tabulate
+
+    headers, *rows = [[cell.replace("|", r"\|") for cell in row] for row in (grid.headers, *grid.rows)]
+    click.echo(tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True))
+
+
 def print_warnings(warnings: Sequence[str]) -> None:
     """Print what is allowed but probably not meant."""
     for warning in warnings:

@@ -77,6 +77,15 @@ def save_figure(figure: Figure, path: Path) -> None:
         figure.savefig(place, metadata=_UNDATED[path.suffix.lower()])
 
 
+def literal(text: str) -> str:
+    r"""Return a text as Matplotlib has to have it so that a $ is a $, and no formula begins.
+
+    >>> literal("$5")
+    '\\$5'
+    """
+    return text.replace("$", r"\$")
+
+
 def family(position: int) -> str:
     """Return the colour of the group at a position in the scenario."""
     return FAMILIES[position % len(FAMILIES)]

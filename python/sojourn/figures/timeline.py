@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sojourn.figures.series import Series
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -45,7 +45,8 @@ def _draw_throughput(axes: Axes, series: Series) -> None:
     axes.fill_between(series.times_s, series.capacity_mbps(), color=CAPACITY, linewidth=0, label="link capacity")
     for position, group in enumerate(series.groups):
         rate = series.delivered_mbps(group).sum(axis=0)
-        label, dashes = (group, "-") if group in series.crossing else (f"{group} (return link)", "--")
+        title = literal(series.result.titles[group])
+        label, dashes = (title, "-") if group in series.crossing else (f"{title} (return link)", "--")
         axes.plot(series.times_s, rate, dashes, color=family(position), label=label, clip_on=False)
     axes.set_ylabel("throughput [Mbit/s]")
     axes.set_xlabel("time [s]")

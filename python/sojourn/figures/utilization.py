@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from sojourn.figures.series import Series
-from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, shades, styled
+from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, literal, shades, styled
 from sojourn.report import digits_worth_reading
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
-    from sojourn.record import Record
 
 
 DRAWN_BINS = 60
@@ -37,7 +36,7 @@ def utilization(results: Sequence["Measured"], titles: Sequence[str] | None = No
             _draw_panel(axes, series)
             title = titles[index] if titles else result.name
             axes.set_title(f"({chr(ord('a') + index)}) {title}", loc="left", fontweight="bold", pad=15)
-            _annotate(axes, series.crossing[0], series.record)
+            _annotate(axes, series.crossing[0], series)
         panels[0].set_ylabel("link utilization [%]")
         _legend(figure, results[0])
     return figure
@@ -62,10 +61,11 @@ def _draw_panel(axes: Axes, series: Series) -> None:
     axes.set_yticks([0, 25, 50, 75, 100])
 
 
-def _annotate(axes: Axes, first: str, record: "Record") -> None:
+def _annotate(axes: Axes, first: str, series: Series) -> None:
+    record = series.record
     queue = record.bottleneck.queue_packets.mean
     text = (
-        f"{first} share {100 * record.groups[first].share:.1f} %,  "
+        f"{literal(series.result.titles[first])} share {100 * record.groups[first].share:.1f} %,  "
         f"mean queue {queue:.{digits_worth_reading(queue)}f} packets,  "
         f"utilization {100 * record.bottleneck.utilization:.1f} %"
     )
@@ -77,7 +77,7 @@ def _annotate(axes: Axes, first: str, record: "Record") -> None:
 
 def _legend(figure: Figure, result: "Measured") -> None:
     handles = [
-        Patch(color=family(position), label=f"{flows} {name} flow{'s' if flows > 1 else ''}")
+        Patch(color=family(position), label=f"{flows} {literal(result.titles[name])} flow{'s' if flows > 1 else ''}")
         for position, (name, flows) in enumerate(result.flow_counts.items())
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), handlelength=1.2)

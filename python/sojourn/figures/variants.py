@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, ScalarFormatter
 
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def _draw(axes: "Axes", names: Sequence[str], panel: Panel) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="y", color=CAPACITY, linewidth=0.6)
     axes.set_axisbelow(True)
-    axes.set_title(panel.title, loc="left")
+    axes.set_title(literal(panel.title), loc="left")
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     _scale(axes, means)

@@ -57,11 +57,12 @@ def _lead(result: "Measured") -> list[str]:
         ):
             mean = _mean(result, f"{metric}.{group}")
             if mean is not None:
-                sentences.append(words.format(group=group, value=mean))
+                sentences.append(words.format(group=result.titles[group], value=mean))
     shares = [(group, share) for group in result.groups if (share := _mean(result, f"share.{group}")) is not None]
     if len(shares) > 1:
         most, share = max(shares, key=lambda one: one[1])
-        sentences.append(f"The group {most} has the largest share of what its direction delivers: {100 * share:.1f} %.")
+        name = result.titles[most]
+        sentences.append(f"The group {name} has the largest share of what its direction delivers: {100 * share:.1f} %.")
     return [" ".join(sentences)] if sentences else []
 
 

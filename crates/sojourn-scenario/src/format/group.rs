@@ -12,8 +12,15 @@ pub(super) static GROUP: Section = Section {
             name: "name",
             form: Form::Name { reserved: &["all", "total"] },
             presence: Presence::Required,
-            description: "what the group is called in records and overrides",
+            description: "what the group is called in records and overrides; its random streams follow the name",
             example: "tcp",
+        },
+        Key {
+            name: "title",
+            form: Form::Text,
+            presence: Presence::Optional("the name"),
+            description: "what tables and figures call the group; changes no number",
+            example: "Backups",
         },
         Key {
             name: "flows",
