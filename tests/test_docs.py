@@ -138,7 +138,9 @@ def test_commands_that_are_not_run_are_ones_that_there_are(beside_files: Path, c
             continue
         found: click.Command = cli
         while isinstance(found, click.Group):
-            found = found.commands[words.pop(0)]
+            named = found.get_command(click.Context(found), words.pop(0))
+            assert named is not None
+            found = named
         found.make_context(found.name, words)
 
 

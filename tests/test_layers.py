@@ -1,6 +1,7 @@
 """The import graph of the package: no circles, and every arrow points down; what a command imports to start."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 
 # From the ground up. A room may use those of its own line and of the lines above it, nothing below.
 FLOORS = (
-    ("_native", "record", "processors"),
+    ("_native", "needed", "record", "processors"),
     ("registry", "faults"),
     ("plugins",),
     ("reading",),
@@ -127,7 +128,8 @@ def hidden(package: str) -> list[str]:
     """Return the names that a package's own file has and that a module of it would replace once it is imported."""
     modules = {name.removeprefix(f"{package}.") for name in MODULES if name.startswith(f"{package}.")}
     names = set()
-    for node in ast.parse(MODULES[package].read_text(encoding="utf-8")).body:
+    body = ast.parse(MODULES[package].read_text(encoding="utf-8")).body
+    for node in (*body, *(one for block in body if isinstance(block, ast.If) for one in block.body)):
         if isinstance(node, ast.ImportFrom) and node.module:
             for one in node.names:
                 # A function that comes from the module of its name replaces that, and once; users see the face alone.
@@ -151,8 +153,9 @@ def test_nobody_imports_the_command_line() -> None:
 
 
 def loaded(code: str) -> set[str]:
-    """Return the packages that a process has loaded after some code."""
-    script = f"import sys\n{code}\nprint(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
+    """Return the packages that a process has loaded after some code, and the modules of this one."""
+    kept = "{name if name.startswith('sojourn.') else name.split('.')[0] for name in sys.modules}"
+    script = f"import sys\n{code}\nprint(' '.join(sorted({kept})))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     return set(done.stdout.splitlines()[-1].split())
 
@@ -165,12 +168,27 @@ HEAVY = {"matplotlib", "numpy", "pandas", "polars", "pyarrow", "rich", "scipy", 
     [
         ["--help"],
         ["list", "queues", "--json"],
+        ["list"],
+        ["paper"],
         ["run", "motivating-red", "--set", "duration=1 s", "--runs", "2", "--json"],
     ],
 )
 def test_a_command_loads_only_what_it_needs(arguments: list[str]) -> None:
     code = f"from sojourn.cli import run_command_line\nassert run_command_line({arguments!r}) == 0"
-    assert loaded(code) & HEAVY == set()
+    found = loaded(code)
+    assert found & HEAVY == set()
+    if arguments[0] in {"list", "paper"}:
+        # Another command, or the whole file of a study, is as much work as these are themselves.
+        assert found & {"sojourn.api", "sojourn.cli.compare", "sojourn.cli.run", "sojourn.study.load"} == set()
+
+
+@pytest.mark.parametrize("package", ["sojourn", "sojourn.study"])
+def test_a_face_has_every_name_that_it_lists_and_no_other(package: str) -> None:
+    face = importlib.import_module(package)
+    assert set(face.__all__) <= set(dir(face))
+    assert [name for name in face.__all__ if getattr(face, name) is None] == []
+    with pytest.raises(AttributeError, match="has no attribute 'sweeep'"):
+        _ = face.sweeep
 
 
 def test_the_package_itself_loads_nothing_heavy() -> None:

@@ -3,6 +3,8 @@
 import importlib.metadata
 import json
 import shutil
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from sojourn import InputError
 from sojourn.cli import run_command_line
 from sojourn.study.claims import checks
 from sojourn.study.drawings import draw
-from sojourn.study.find import find_folder, folders
+from sojourn.study.find import find_folder, folders, titles
 from sojourn.study.load import StudyFolder, chosen
 from sojourn.study.means import Means, Reduced, read, write
 from sojourn.study.model import Check
@@ -559,6 +561,53 @@ def test_the_listing_reads_no_code_of_studies(monkeypatch: pytest.MonkeyPatch, t
     assert study.study().title
     with pytest.raises(RuntimeError, match="was run"):
         assert study.module
+
+
+def listed(tables: Mapping[str, Any]) -> tuple[str, Mapping[str, str]]:
+    return tables["source"], {item["name"]: item.get("title", item["name"]) for item in tables["item"]}
+
+
+def test_the_heads_of_a_studys_file_say_what_the_whole_file_says() -> None:
+    whole = {folder: StudyFolder.load(folder) for folder in folders()}
+    assert list(titles()) == [(study.name, *listed(study.tables)) for study in whole.values()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A cut through a value, items as one value, an item of another spelling, and one that ends the file.
+        'source = """\n[[item]]\nname = "no item"\n"""\n[[item]]\nname = "one"',
+        'source = "S"\nitem = [\n{ name = "one" },\n]\n[units]',
+        'source = "S"\n[units]\n[[ item ]]\nname = "one"\n[[item.claim]]\ntext = "name"\n',
+        'source = "S"\n[[item]]\nname = "one"\ntitle = "T"',
+    ],
+)
+def test_a_head_is_found_however_the_file_is_written(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(text, encoding="utf-8")
+    monkeypatch.setattr("sojourn.study.find.folders", lambda: [tmp_path])
+    monkeypatch.setattr(StudyFolder, "load", lambda folder: StudyFolder(folder, tomllib.loads(file.read_text())))
+    assert list(titles()) == [(tmp_path.name, *listed(tomllib.loads(text)))]
+
+
+def test_the_list_of_studies_says_what_is_wrong_with_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command
+) -> None:
+    monkeypatch.setattr("sojourn.study.find.folders", lambda: [tmp_path])
+    for wrong, said in (
+        (b"source = 1", "source: found 1; allowed: a text"),
+        (b"\xff", "study.toml"),
+        (None, "holds no study"),
+    ):
+        if wrong is None:
+            (tmp_path / "study.toml").unlink()
+        else:
+            (tmp_path / "study.toml").write_bytes(wrong)
+        done = command("paper")
+        assert (done.code, done.out) == (2, ""), done.out
+        assert said in done.err
 
 
 def test_items_of_a_kernel_are_left_out_where_nothing_is_kept_of_them(tmp_path: Path, command: Command) -> None:

@@ -9,15 +9,20 @@ True
 Times are in seconds or milliseconds, sizes in bytes or packets, rates in Mbit/s, as their names say.
 """
 
+from typing import TYPE_CHECKING
+
 from sojourn._native import InputError, Interrupted, PluginError, __version__
-from sojourn.api import Scenario, scenario
-from sojourn.campaign import sweep
-from sojourn.comparison import Comparison, compare
-from sojourn.data.dataset import Dataset
-from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, time
-from sojourn.registry import catalogue
-from sojourn.result import Result
-from sojourn.sweeps.plan import Plan
+from sojourn.needed import by_need
+
+if TYPE_CHECKING:
+    from sojourn.api import Scenario, scenario
+    from sojourn.campaign import sweep
+    from sojourn.comparison import Comparison, compare
+    from sojourn.data.dataset import Dataset
+    from sojourn.plugins import choice, control, discipline, flag, integer, number, rate, time
+    from sojourn.registry import catalogue
+    from sojourn.result import Result
+    from sojourn.sweeps.plan import Plan
 
 __all__ = [
     "Comparison",
@@ -42,3 +47,17 @@ __all__ = [
     "sweep",
     "time",
 ]
+
+__getattr__, __dir__ = by_need(
+    __name__,
+    {
+        "api": ("Scenario", "scenario"),
+        "campaign": ("sweep",),
+        "comparison": ("Comparison", "compare"),
+        "data.dataset": ("Dataset",),
+        "plugins": ("choice", "control", "discipline", "flag", "integer", "number", "rate", "time"),
+        "registry": ("catalogue",),
+        "result": ("Result",),
+        "sweeps.plan": ("Plan",),
+    },
+)

@@ -4,6 +4,7 @@ Exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
 """
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -13,22 +14,7 @@ from collections.abc import Sequence
 import click
 
 from sojourn import InputError, Interrupted, __version__
-from sojourn.cli.agent import agent
-from sojourn.cli.compare import compare
-from sojourn.cli.completion import completion
-from sojourn.cli.detect import detect
 from sojourn.cli.examples import ExampleGroup
-from sojourn.cli.inspect import check, list_, schema, show
-from sojourn.cli.lab import lab
-from sojourn.cli.open import open_
-from sojourn.cli.own import new, try_
-from sojourn.cli.pad import pad
-from sojourn.cli.plot import plot
-from sojourn.cli.run import run
-from sojourn.cli.stats import stats
-from sojourn.cli.study import paper, study
-from sojourn.cli.sweep import sweep
-from sojourn.cli.testbed import testbed
 from sojourn.reading import printable
 from sojourn.spelling import TERMINAL, speaking
 
@@ -37,8 +23,49 @@ INPUT_WRONG = 2
 INTERRUPTED = 130
 
 
+# In which module each command is. A module is imported when its command is called, or listed by `--help`.
+_COMMANDS = {
+    "agent": "agent:agent",
+    "check": "inspect:check",
+    "compare": "compare:compare",
+    "completion": "completion:completion",
+    "detect": "detect:detect",
+    "lab": "lab:lab",
+    "list": "inspect:list_",
+    "new": "own:new",
+    "open": "open:open_",
+    "pad": "pad:pad",
+    "paper": "study:paper",
+    "plot": "plot:plot",
+    "run": "run:run",
+    "schema": "inspect:schema",
+    "show": "inspect:show",
+    "stats": "stats:stats",
+    "study": "study:study",
+    "sweep": "sweep:sweep",
+    "testbed": "testbed:testbed",
+    "try": "own:try_",
+}
+
+
+class _Commands(ExampleGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands."""
+        del ctx
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of this name."""
+        del ctx
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(f"sojourn.cli.{module}"), name)
+        return command
+
+
 @click.group(
-    cls=ExampleGroup,
+    cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     examples="""
     sojourn run motivating-red
@@ -56,31 +83,6 @@ def cli(context: click.Context, quiet: bool) -> None:
     if quiet:
         # What comes to stderr then are errors, which are printed when the command is over.
         context.with_resource(contextlib.redirect_stderr(io.StringIO()))
-
-
-for command in (
-    run,
-    compare,
-    detect,
-    lab,
-    sweep,
-    stats,
-    plot,
-    open_,
-    paper,
-    study,
-    new,
-    try_,
-    pad,
-    testbed,
-    agent,
-    list_,
-    show,
-    check,
-    schema,
-    completion,
-):
-    cli.add_command(command)
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

@@ -55,13 +55,13 @@ def overview() -> dict[str, list[str]]:
     """Return the names of everything, in groups; `list GROUP` says more of each."""
     known: Mapping[str, Any] = catalogue()
     found = {what: [one["name"] for one in known[what]] for what in _OVERVIEW}
-    from sojourn.study.find import studies
+    from sojourn.study.find import named
 
     return {
         **found,
         "traffic": [one["name"] for one in traffic()],
         "worlds": list(worlds.names()),
-        "studies": [study.name for study in studies()],
+        "studies": list(named()),
         "scenarios": [one["name"] for one in known["scenarios"]],
     }
 

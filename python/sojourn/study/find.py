@@ -2,11 +2,13 @@
 
 import importlib.metadata
 import os
+import re
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sojourn.reading import input_error, read_toml, unknown_name
+from sojourn.reading import input_error, unknown_name
 from sojourn.study.model import FILE
 
 if TYPE_CHECKING:
@@ -32,15 +34,45 @@ def folders() -> Iterator[Path]:
 
 
 def titles() -> Iterator[tuple[str, str, Mapping[str, str]]]:
-    """Yield name, source and the titles of the items of all studies that have names, reading nothing else of them."""
+    """Yield name, source and the titles of the items of all studies."""
     for folder in folders():
-        tables = read_toml(folder / FILE)
+        tables = _head(folder)
         items = {item["name"]: item.get("title", item["name"]) for item in tables["item"]}
         yield tables.get("name", folder.name), tables["source"], items
 
 
+def named() -> dict[str, Path]:
+    """Return the folders of all studies by their names."""
+    return {_head(folder).get("name", folder.name): folder for folder in folders()}
+
+
+_ITEM = re.compile(r"^\[\[item\]\]$.*?(?=^\[)", re.MULTILINE | re.DOTALL)
+
+
+def _head(folder: Path) -> Mapping[str, Any]:
+    """Return what a study's file says of the study and of its items before their claims and figures.
+
+    Most of a file is claims, and reading all of them takes longer than all else that a list of studies does. A cut
+    through a value is no TOML; then the whole file is read, which also says what is wrong with it.
+    """
+    found: dict[str, Any] = {}
+    try:
+        text = (folder / FILE).read_text(encoding="utf-8-sig")
+        top, *_ = re.split(r"^\[", text, maxsplit=1, flags=re.MULTILINE)
+        found = tomllib.loads("".join((top, *_ITEM.findall(f"{text}\n["))))
+        names = [found.get("name", ""), found["source"], *(item["name"] for item in found["item"])]
+        is_whole = all(isinstance(name, str) for name in names)
+    except (OSError, ValueError, KeyError, TypeError):
+        is_whole = False
+    if is_whole:
+        return found
+    from sojourn.study.load import StudyFolder
+
+    return StudyFolder.load(folder).tables
+
+
 def studies() -> "list[Study]":
-    """Return all studies that have names."""
+    """Return all studies."""
     from sojourn.study.load import StudyFolder
 
     return [StudyFolder.load(folder).study() for folder in folders()]
@@ -48,9 +80,9 @@ def studies() -> "list[Study]":
 
 def find(name: str) -> "Study":
     """Return a study by name, or the one of a folder; raises InputError where there is none."""
-    if is_folder(name) or name in _by_name():
+    if is_folder(name) or name in named():
         return find_folder(name).study()
-    raise unknown_name("no study and no folder is called", name, [*_by_name(), "all"])
+    raise unknown_name("no study and no folder is called", name, [*named(), "all"])
 
 
 def find_folder(name: str) -> "StudyFolder":
@@ -59,16 +91,10 @@ def find_folder(name: str) -> "StudyFolder":
 
     if is_folder(name):
         return StudyFolder.load(name)
-    known = _by_name()
+    known = named()
     if name not in known:
         raise unknown_name("no study of tables and no folder is called", name, list(known))
-    return known[name]
-
-
-def _by_name() -> "dict[str, StudyFolder]":
-    from sojourn.study.load import StudyFolder
-
-    return {study.name: study for study in map(StudyFolder.load, folders())}
+    return StudyFolder.load(known[name])
 
 
 def is_folder(name: str) -> bool:
