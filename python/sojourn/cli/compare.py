@@ -9,7 +9,7 @@ from sojourn import purposes
 from sojourn.api import Scenario
 from sojourn.cli import completion as completing
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.progress import progress
@@ -53,11 +53,12 @@ _FORMS = ("table", "markdown", "csv", "json")
 @click.option(
     "--kernel-runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs on the kernel."
 )
-@click.option("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
-@click.option("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
-@click.option("--force", is_flag=True, help="Let --out replace an old comparison.")
-@click.option("--format", "form", type=click.Choice(_FORMS), default="table", show_default=True, help="How to print.")
+@output("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
+@output("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
+@output("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
+@output("--force", is_flag=True, help="Let --out replace an old comparison.")
+@output("--format", "form", type=click.Choice(_FORMS), default="table", show_default=True, help="How to print.")
+@json_option
 def compare(  # noqa: PLR0913 (one for each option)
     source: str,
     queues: str | None,
@@ -76,6 +77,7 @@ def compare(  # noqa: PLR0913 (one for each option)
     out: str | None,
     force: bool,
     form: str,
+    as_json: bool,
 ) -> None:
     """Compare variants of a scenario, run with the same seeds: one row for each variant.
 
@@ -93,7 +95,7 @@ def compare(  # noqa: PLR0913 (one for each option)
             made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
         )
     _write(found, page, plot, out, force=force)
-    _print(found, _split(metrics) or None, form)
+    _print(found, _split(metrics) or None, "json" if as_json else form)
 
 
 def _print(found: "Comparison", metrics: list[str] | None, form: str) -> None:

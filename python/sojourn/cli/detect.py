@@ -7,7 +7,7 @@ import click
 
 from sojourn import _native
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand, ExampleGroup
+from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.worlds import WorldCommand
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -59,7 +59,7 @@ def detect() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 def path(  # noqa: PLR0913 (one for each option)
     source: str,
     backend: str,

@@ -1,15 +1,44 @@
-"""Commands whose `--help` ends with examples."""
+"""Commands whose `--help` ends with examples, with options of one kind in a group of their own."""
 
+import functools
 import inspect
 from typing import Any
 
 import click
+
+_OPTIONS = "Options"
+
+
+class GroupedOption(click.Option):
+    """An option that `--help` lists under a heading of its own."""
+
+    def __init__(self, *arguments: Any, group: str, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.group = group
+
+
+output = functools.partial(click.option, cls=GroupedOption, group="Output")
+"""An option on what is printed or written."""
+json_option = output("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 class _WithExamples(click.Command):
     def __init__(self, *arguments: Any, examples: str, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.examples = inspect.cleandoc(examples)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, first those without a group; then the commands where there are some."""
+        groups: dict[str, list[tuple[str, str]]] = {_OPTIONS: []}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None and isinstance(param, click.Option):
+                groups.setdefault(getattr(param, "group", _OPTIONS), []).append(record)
+        for name, records in groups.items():
+            with formatter.section(name):
+                formatter.write_dl(records)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples below the options."""

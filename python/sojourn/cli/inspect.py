@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn import _native, worlds
+from sojourn import InputError, _native, worlds
 from sojourn.cli import lookup, render
 from sojourn.cli.completion import everything, scenarios
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.reading import ROOT_HELP, read, unknown_name
 from sojourn.registry import catalogue, entries
@@ -23,7 +23,6 @@ LISTED = [
     *("worlds", "queues", "controls", "traffic", "media", "noises", "protections", "access", "presets"),
     *("metrics", "scenarios"),
 ]
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.command(
@@ -166,25 +165,37 @@ def _show_scenario(name: str, *, as_json: bool) -> None:
     examples="""
     sojourn check my-link.toml
     sojourn check my-link.toml --backend linux
+    sojourn check my-link.toml --json    # for editors: each problem with line, key and what is allowed
     """,
 )
 @click.argument("file", metavar="FILE|READY-NAME|-", shell_complete=scenarios)
 @click.option("--backend", default="sim", show_default=True, metavar="WORLD", help="The world that is to run it.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @plugin_options
-def check(file: str, backend: str, root: str | None) -> None:
+@json_option
+def check(file: str, backend: str, root: str | None, *, as_json: bool) -> None:
     """Check a scenario without running it: whether it is right, and whether a world can have it."""
     chosen = worlds.choose(backend)
-    scenario = read(file, root=root)
+    try:
+        scenario = read(file, root=root)
+        remarks = list(chosen.fit(scenario))
+    except InputError as error:
+        if as_json:
+            render.print_json({"ok": False, "diagnostics": error.diagnostics})
+        raise
+    document = json.loads(scenario.to_json())
+    if as_json:
+        told = {"warnings": scenario.warnings, "notes": remarks, "presets": resolved_presets(document)}
+        render.print_json({"ok": True, "diagnostics": [], **told, "scenario": document})
+        return
     render.print_warnings(scenario.warnings)
-    for remark in chosen.fit(scenario):
+    for remark in remarks:
         click.echo(f"note: {remark}", err=True)
     flows = sum(count for _, count in scenario.groups)
     click.echo(
         f"{file}: ok: {scenario.name}, {flows} flow(s) in {len(scenario.groups)} group(s), "
         f"{scenario.duration_s:g} s, {scenario.runs} run(s)"
     )
-    document = json.loads(scenario.to_json())
     for sentence in sentences(resolved_presets(document), document):
         click.echo(f"  {sentence}")
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _filled(template: str, words: dict[str, str]) -> str:
     """,
 )
 @click.argument("what", metavar="FILE|NAME")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@json_option
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),

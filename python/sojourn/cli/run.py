@@ -9,6 +9,7 @@ from sojourn import _native
 from sojourn.api import Scenario
 from sojourn.cli import render
 from sojourn.cli.completion import scenarios
+from sojourn.cli.examples import json_option, output
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
@@ -43,18 +44,16 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
-@click.option("--force", is_flag=True, help="Let --out replace an old result.")
-@click.option("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
-@click.option("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
-@click.option(
-    "--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received."
-)
-@click.option("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
-@click.option("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
-@click.option("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
-@click.option("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
+@json_option
+@output("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
+@output("--force", is_flag=True, help="Let --out replace an old result.")
+@output("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
+@output("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
+@output("--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received.")
+@output("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
+@output("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
+@output("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
+@output("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
 def run(  # noqa: PLR0913 (one for each option)
     source: str,
     backend: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.targets import conditions
 
 if TYPE_CHECKING:
@@ -47,16 +47,19 @@ _DIGITS = ".5g"
     show_default=True,
     help="How to print.",
 )
+@json_option
 @click.option("--sql", metavar="QUERY", help="Print what DuckDB answers instead; tables have the names of the folders.")
-def stats(
+def stats(  # noqa: PLR0913 (one for each option)
     directory: str,
     by: str | None,
     metrics: str | None,
     where: tuple[str, ...],
     against: tuple[str, ...],
     bootstrap: int,
-    form: str,
     sql: str | None,
+    *,
+    form: str,
+    as_json: bool,
 ) -> None:
     """Describe the dataset of a sweep: mean, spread, intervals and quantiles of its metrics.
 
@@ -64,6 +67,7 @@ def stats(
     """
     from sojourn.sweeps import Dataset
 
+    form = "json" if as_json else form
     dataset = Dataset.open(directory)
     if sql is not None:
         _print(dataset.sql(sql).to_pylist(), form)

@@ -1,11 +1,12 @@
 """The commands `paper` and `study`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn.cli.examples import ExampleCommand, ExampleGroup
+from sojourn.cli import render
+from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -36,39 +37,39 @@ _HELP_OUT = "Folder for figures, data and the page."
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
 @_JOBS
+@json_option
 @plugin_options
-def paper(name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None, *, kept: bool) -> None:
+def paper(
+    name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None, *, kept: bool, as_json: bool
+) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
     Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
     gong-testbed and some items of braud need a Linux kernel
     (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
     """
-    from sojourn.study.find import find, studies, titles
+    from sojourn.study.find import find, studies
 
     if name is None:
-        for known, source, items_ in titles():
-            click.echo(f"{known}: {source}")
-            for item, title in items_.items():
-                click.echo(f"  {item:<16} {title}")
+        _list(as_json=as_json)
         return
     if kept:
-        from sojourn.study.find import find_folder
-        from sojourn.study.repeat import from_kept
-
-        click.echo(str(from_kept(find_folder(name), items, _folder(out))))
+        _show_kept(name, items, _folder(out), as_json=as_json)
         return
     from sojourn.worlds.linux.errors import NotInstalledError
 
-    chosen = studies() if name == "all" else [find(name)]
-    for study in chosen:
+    documents = []
+    for study in studies() if name == "all" else [find(name)]:
         try:
             folder = _folder(out)
-            _repeat(study, items, folder / study.name if name == "all" else folder, jobs)
+            done = _repeat(study, items, folder / study.name if name == "all" else folder, jobs, quiet=as_json)
+            documents.append(_document(study, done))
         except NotInstalledError as error:
             if name != "all":
                 raise
             click.echo(f"{study.name}: skipped: {error}", err=True)
+    if as_json:
+        render.print_json(documents)
 
 
 @click.group(
@@ -106,16 +107,21 @@ def new(directory: str) -> None:
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--keep", is_flag=True, help="Keep means and verdicts in the study's folder, for `study check`.")
 @_JOBS
+@json_option
 @plugin_options
-def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, jobs: int | None) -> None:
+def run(path: str, items: tuple[str, ...], out: str | None, jobs: int | None, *, keep: bool, as_json: bool) -> None:
     """Run a study: its sweeps, figures and claims. The same as `sojourn paper`."""
     from sojourn.study import replay
     from sojourn.study.find import find, find_folder
 
     folder = _folder(out)
-    done = _repeat(find(path), items, folder, jobs)
-    if keep and done is not None:
-        click.echo(str(replay.keep(find_folder(path), folder)))
+    study = find(path)
+    done = _repeat(study, items, folder, jobs, quiet=as_json)
+    kept = str(replay.keep(find_folder(path), folder)) if keep else None
+    if as_json:
+        render.print_json([_document(study, done)])
+    elif kept is not None:
+        click.echo(kept)
 
 
 @study.command(
@@ -127,27 +133,61 @@ def run(path: str, items: tuple[str, ...], out: str | None, keep: bool, jobs: in
 )
 @click.argument("path", metavar="PATH|NAME")
 @click.option("--mutate", is_flag=True, help="Change the claims one at a time, and say which changes are noticed.")
-def check(path: str, mutate: bool) -> int:
+@json_option
+def check(path: str, *, mutate: bool, as_json: bool) -> int:
     """Check a study's tables, and replay the means that it keeps into verdicts: exit code 1 where these differ."""
+    from dataclasses import asdict
+
     from sojourn.study import mutate as mutation
     from sojourn.study import replay
     from sojourn.study.find import find_folder
 
     found = find_folder(path)
-    plans = found.plans()
-    click.echo(f"{found.name}: {len(plans)} sweeps of {sum(plan.runs for plan in plans.values())} runs")
-    for name in replay.left_out(found, found.replayed()):
+    runs = {name: plan.runs for name, plan in found.plans().items()}
+    left_out = replay.left_out(found, found.replayed())
+    wrong = replay.differences(found)
+    noticed = mutation.score(found) if mutate else None
+    if as_json:
+        document = {"name": found.name, "runs": runs, "left_out": left_out, "differences": wrong}
+        render.print_json(document if noticed is None else {**document, "mutations": asdict(noticed)})
+        return FAILED if wrong else 0
+    click.echo(f"{found.name}: {len(runs)} sweeps of {sum(runs.values())} runs")
+    for name in left_out:
         click.echo(
             f"{name}: no means are kept; they need a kernel: sojourn study run {path} --out DIR --keep", err=True
         )
-    wrong = replay.differences(found)
     for one in wrong:
         click.echo(one, err=True)
     if not wrong:
         click.echo("the kept means give the kept verdicts")
-    if mutate:
-        click.echo(mutation.as_text(mutation.score(found)))
+    if noticed is not None:
+        click.echo(mutation.as_text(noticed))
     return FAILED if wrong else 0
+
+
+def _list(*, as_json: bool) -> None:
+    """Print the studies that there are, and their items."""
+    from sojourn.study.find import titles
+
+    if as_json:
+        render.print_json([{"name": name, "source": source, "items": items} for name, source, items in titles()])
+        return
+    for name, source, items in titles():
+        click.echo(f"{name}: {source}")
+        for item, title in items.items():
+            click.echo(f"  {item:<16} {title}")
+
+
+def _show_kept(name: str, items: tuple[str, ...], folder: Path, *, as_json: bool) -> None:
+    """Write the page of a study from the means that it keeps."""
+    from sojourn.study.find import find_folder
+    from sojourn.study.repeat import from_kept
+
+    page = str(from_kept(find_folder(name), items, folder))
+    if as_json:
+        render.print_json({"name": name, "page": page})
+    else:
+        click.echo(page)
 
 
 def _folder(out: str | None) -> Path:
@@ -156,7 +196,17 @@ def _folder(out: str | None) -> Path:
     return Path(out)
 
 
-def _repeat(study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None) -> "Repeated":
+def _document(study: "Study", done: "Repeated") -> dict[str, Any]:
+    """Return what became of a study: its page, and the checks of each item."""
+    from dataclasses import asdict
+
+    items = {name: [asdict(check) for check in found.checks] for name, found in done.findings.items()}
+    return {"name": study.name, "page": str(done.page), "items": items, "skipped": list(done.skipped)}
+
+
+def _repeat(
+    study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None, *, quiet: bool = False
+) -> "Repeated":
     from sojourn.study.page import counts
     from sojourn.study.repeat import chosen_items, repeat
 
@@ -165,9 +215,10 @@ def _repeat(study: "Study", names: tuple[str, ...], folder: Path, jobs: int | No
         done = repeat(study, items, folder, jobs or usable_processors(), update)
     for name, reason in done.skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
-    for item in items:
+    for item in () if quiet else items:
         if item.name in done.findings:
             checks = done.findings[item.name].checks
             click.echo(f"{item.name:<16} {item.title}: {counts(checks) if checks else 'no checks'}")
-    click.echo(str(done.page))
+    if not quiet:
+        click.echo(str(done.page))
     return done

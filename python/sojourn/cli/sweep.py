@@ -5,7 +5,8 @@ import time
 
 import click
 
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli import render
+from sojourn.cli.examples import ExampleCommand, json_option
 from sojourn.cli.plugins import plugin_options
 from sojourn.cli.stats import print_alike
 from sojourn.processors import usable_processors
@@ -37,9 +38,18 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 )
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace.")
+@json_option
 @click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
 def sweep(
-    file: str, out: str, jobs: int | None, cluster: str | None, root: str | None, *, keep_old: bool, yes: bool
+    file: str,
+    out: str,
+    jobs: int | None,
+    cluster: str | None,
+    root: str | None,
+    *,
+    keep_old: bool,
+    as_json: bool,
+    yes: bool,
 ) -> None:
     """Run a scenario over the points of a sweep file, and keep the results as a dataset.
 
@@ -73,7 +83,10 @@ def sweep(
 
             run_cluster(plan, dataset, cluster, report)
     failed = dataset.failures()
-    click.echo(f"{plan.runs} runs at {plan.points} points: {out}; `sojourn open {out}` shows them")
+    if as_json:
+        render.print_json({"folder": out, "points": plan.points, "runs": plan.runs, "failed": failed})
+    else:
+        click.echo(f"{plan.runs} runs at {plan.points} points: {out}; `sojourn open {out}` shows them")
     if failed:
         click.echo(f"{failed} of them failed: see the column `error`", err=True)
     print_alike(dataset)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sojourn.cli.examples import ExampleCommand, ExampleGroup
-from sojourn.cli.inspect import json_option
+from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.render import print_json
 from sojourn.processors import usable_processors
 from sojourn.progress import progress

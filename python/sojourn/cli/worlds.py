@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from sojourn.cli.examples import ExampleCommand
+from sojourn.cli.examples import ExampleCommand, GroupedOption
 from sojourn.worlds import Option, registry
 
 _BACKEND = "--backend"
@@ -52,10 +52,11 @@ def _options(backend: str) -> list[click.Option]:
 
 def _click_option(worlds: list[str], option: Option) -> click.Option:
     flag = f"--{option.name.replace('_', '-')}"
-    text = f"With {_BACKEND} {' or '.join(worlds)}: {option.summary}."
+    text = f"{option.summary[0].upper()}{option.summary[1:]}."
+    group = f"Options with {_BACKEND} {' or '.join(worlds)}"
     if option.default is not None:
         text += f"  [default: {option.default}]"
     if option.choices:
-        return click.Option([flag], type=click.Choice(option.choices), help=text)
+        return GroupedOption([flag], type=click.Choice(option.choices), help=text, group=group)
     kind = click.Path(path_type=Path) if option.kind is Path else option.kind
-    return click.Option([flag], type=kind, metavar=option.metavar or None, help=text)
+    return GroupedOption([flag], type=kind, metavar=option.metavar or None, help=text, group=group)
