@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -95,3 +96,46 @@ def test_names_are_completed(words: str, found: str) -> None:
     environment = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_SOJOURN_COMPLETE": "bash_complete"}
     outcome = CliRunner().invoke(cli, prog_name="sojourn", env=environment)
     assert f"plain,{found}" in outcome.output.splitlines()
+
+
+def test_what_ends_in_a_result_gives_it_as_one_json_document(
+    command: Command, small_file: Path, tmp_path: Path
+) -> None:
+    sweep, out = tmp_path / "sweep.toml", tmp_path / "out"
+    sweep.write_text(f'base = "{small_file}"\naxes = {{ "group.tcp.rtt" = ["10 ms", "20 ms"] }}\n', encoding="utf-8")
+    found = {
+        words[0]: json.loads(command(*words, "--json").out)
+        for words in (
+            ("check", small_file),
+            ("compare", small_file, "--queue", "droptail,codel", "--runs", 1),
+            ("sweep", sweep, "--out", out),
+            ("stats", out, "--metric", "share"),
+            ("paper",),
+        )
+    }
+    assert found["check"]["ok"] is True
+    assert {row["variant"] for row in found["compare"]} == {"droptail", "codel"}
+    assert found["sweep"] == {"folder": str(out), "points": 2, "runs": 2, "failed": 0}
+    assert {line["metric"] for line in found["stats"]} == {"share"}
+    assert "fig3" in next(study["items"] for study in found["paper"] if study["name"] == "gong")
+    checked = json.loads(command("study", "check", "fluid", "--json").out)
+    assert checked["differences"] == []
+
+
+def test_check_says_all_problems_to_editors(command: Command, small_file: Path) -> None:
+    small_file.write_text(small_file.read_text(encoding="utf-8").replace("newreno", "newrena"), encoding="utf-8")
+    outcome = command("check", small_file, "--json")
+    assert outcome.code == 2
+    (problem,) = json.loads(outcome.out)["diagnostics"]
+    assert (problem["nearest"], problem["key"]) == ("newreno", "group.tcp.control.kind")
+    assert problem["line"] is not None
+
+
+def test_help_lists_the_options_of_a_world_apart(command: Command) -> None:
+    out = command("run", "--help").out
+    places = [
+        out.index(f"\n{heading}:") for heading in ("Options", "Options with --backend linux", "Output", "Examples")
+    ]
+    assert places == sorted(places)
+    assert out.index("--shaper") > places[1]
+    assert out.index("--seed") < places[1]

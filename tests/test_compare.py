@@ -187,6 +187,46 @@ def test_a_kernel_stands_beside_and_is_compared_with_its_own_reference(
     assert "compared with droptail (linux)" in outcome.out
 
 
+@pytest.mark.testbed
+def test_the_kernel_itself_stands_beside(command: Command, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        """
+duration = "2 s"
+bottleneck = { rate = "4 Mbit/s", queue = { kind = "droptail", limit = "100 packets" } }
+group = [
+    { name = "tcp", control = "cubic", transport = "linux", rtt = "20 ms" },
+    { name = "call", traffic = "voip", rtt = "20 ms" },
+]
+""",
+        encoding="utf-8",
+    )
+    words = ("compare", file, "--queue", "droptail,codel", "--runs", 1, "--kernel", "--kernel-runs", 1)
+    outcome = command(*words, "--format", "markdown")
+    assert outcome.code == 0, outcome.err
+    header, _, *rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in outcome.out.splitlines() if line.startswith("|")
+    ]
+    assert [row[0] for row in rows] == ["droptail", "droptail (linux)", "codel", "codel (linux)"]
+    queue = header.index("queue [ms]")
+    simulated, real, managed, really = (float(row[queue].split()[0]) for row in rows)
+    # CoDel empties the queue in both worlds, and what is simulated is near what the kernel does.
+    assert managed < simulated / 4
+    assert really < real / 4
+    assert real == pytest.approx(simulated, rel=0.25)
+    assert "A kernel does not measure call: MOS" in outcome.out
+
+
+def test_with_a_kernel_a_kind_takes_its_preset_linux() -> None:
+    base = sojourn.Scenario.load("voip-under-load")
+    own, linux = (
+        variants(base, queues=["droptail", "codel", "sqf"], preset=preset)["codel"].to_dict()
+        for preset in (None, "linux")
+    )
+    assert own == base.with_(queue="codel").to_dict()
+    assert linux == base.with_({"bottleneck.queue": {"kind": "codel", "preset": "linux"}}).to_dict()
+
+
 def test_what_the_kernel_cannot_have_is_refused_before_anything_runs(command: Command) -> None:
     outcome = command("compare", "voip-under-load", "--queue", "droptail,sqf", "--kernel")
     assert outcome.code == 2

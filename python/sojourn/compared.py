@@ -40,6 +40,9 @@ class Table:
                 f"Rows with (linux) ran on a real Linux kernel, and are compared with "
                 f"{comparison.reference_of(next(iter(comparison.beside)))}."
             )
+            unknown = [column.shown.label for column in self.columns if not _is_known(comparison, column)]
+            if unknown:
+                found.append(f"A kernel does not measure {', '.join(unknown)}.")
         if self.alike:
             found.append(f"No variant differs in {'; '.join(self.alike)}.")
         return found
@@ -142,6 +145,11 @@ def _number(purpose: Purpose, value: float) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _is_known(comparison: Differences, column: Column) -> bool:
+    """Return whether any run on the kernel has a value of a column."""
+    return any(comparison.mean(name, column.shown.metric) is not None for name in comparison.beside)
 
 
 def _named(comparison: Differences, name: str) -> list[Column]:

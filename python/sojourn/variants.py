@@ -5,6 +5,7 @@ from typing import Any
 
 from sojourn.api import Scenario
 from sojourn.reading import input_error
+from sojourn.registry import entries
 
 
 def variants(
@@ -13,19 +14,27 @@ def variants(
     queues: Sequence[str] = (),
     controls: Sequence[str] = (),
     own: Sequence[str] = (),
+    preset: str | None = None,
 ) -> dict[str, Scenario]:
     """Return variants of a scenario by name: each queue with each control, then those of one's own.
 
-    `queues` replace the bottleneck's discipline, with the defaults of the new kind; the scenario's own kind keeps its
-    parameters. `controls` do the same for the one group that has a control. A variant of one's own is a text
-    "NAME:KEY=VALUE,KEY=VALUE". Raises InputError for a name that occurs twice, and what the scenario does not allow.
+    `queues` replace the bottleneck's discipline, with the defaults of the new kind, or its `preset` where it has that;
+    the scenario's own kind keeps its parameters. `controls` do the same for the one group that has a control. A variant
+    of one's own is a text "NAME:KEY=VALUE,KEY=VALUE". Raises InputError for a name that occurs twice, and what the
+    scenario does not allow.
     """
     tables = scenario.to_dict()
-    queue_changes = [_replaced("bottleneck.queue", kind, tables["bottleneck"]["queue"]["kind"]) for kind in queues]
+    queue_changes = [
+        _replaced("bottleneck.queue", kind, tables["bottleneck"]["queue"]["kind"], _preset("queue", kind, preset))
+        for kind in queues
+    ]
     named = list(zip(queues, queue_changes, strict=True)) or [("", {})]
     if controls:
         group, present = _controlled(tables)
-        changes = [(kind, _replaced(f"group.{group}.control", kind, present)) for kind in controls]
+        changes = [
+            (kind, _replaced(f"group.{group}.control", kind, present, _preset("control", kind, preset)))
+            for kind in controls
+        ]
         named = [(", ".join(filter(None, (a, b))), {**one, **two}) for a, one in named for b, two in changes]
     made = [(name, scenario.with_(change)) for name, change in named if name]
     made += [(name, scenario.with_(dict(_pair(change) for change in changes))) for name, changes in map(_parsed, own)]
@@ -36,8 +45,15 @@ def variants(
     return dict(made)
 
 
-def _replaced(key: str, kind: str, present: str) -> dict[str, Any]:
-    return {} if kind == present else {key: {"kind": kind}}
+def _replaced(key: str, kind: str, present: str, chosen: Mapping[str, str]) -> dict[str, Any]:
+    return {} if kind == present else {key: {"kind": kind, **chosen}}
+
+
+def _preset(family: str, kind: str, wanted: str | None) -> dict[str, str]:
+    """Return the choice of a preset, where a kind has it."""
+    found = [entry for of, entry in entries() if of == family and entry["name"] == kind]
+    has = any(preset["name"] == wanted for entry in found for preset in entry["presets"])
+    return {"preset": wanted} if wanted is not None and has else {}
 
 
 def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:

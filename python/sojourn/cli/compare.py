@@ -49,7 +49,11 @@ _FORMS = ("table", "markdown", "csv", "json")
 @click.option("--runs", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Runs of each.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads to use.  [default: all processors]")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
-@click.option("--kernel", is_flag=True, help="Run each variant on a real Linux kernel too, and put it beside.")
+@click.option(
+    "--kernel",
+    is_flag=True,
+    help="Run each variant on a real Linux kernel too, in a row of its own; KIND then takes its preset linux.",
+)
 @click.option(
     "--kernel-runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs on the kernel."
 )
@@ -89,7 +93,9 @@ def compare(  # noqa: PLR0913 (one for each option)
 
     _check_targets(page, plot, out, force=force)
     scenario = Scenario.load(source, overrides, root=root)
-    made = variants(scenario, queues=_split(queues), controls=_split(controls), own=own)
+    made = variants(
+        scenario, queues=_split(queues), controls=_split(controls), own=own, preset="linux" if kernel else None
+    )
     with progress(scenario.name) as update:
         found = comparison.compare(
             made, runs=runs, purpose=purpose, kernel_runs=kernel_runs * kernel, jobs=jobs, progress=update
