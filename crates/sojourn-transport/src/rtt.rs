@@ -75,6 +75,7 @@ impl RttEstimator {
         self.smoothed = (self.smoothed * 7 + rtt) / 8;
     }
 
+    #[inline(never)]
     fn begin_peaks(&mut self, next: u32) {
         self.peak.deviation = self.variance;
         self.variance = self.variance.max(self.options.min / 4);
@@ -83,6 +84,7 @@ impl RttEstimator {
     }
 
     /// As in Linux: the variance rises to the peak of the deviation at once, and falls to it by a quarter per round trip.
+    #[inline(never)]
     fn sample_peak(&mut self, rtt: Span, first: u32, next: u32) {
         let Peak { deviation, .. } = self.peak;
         let error = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);

@@ -1,9 +1,13 @@
 //! What the sender knows of each outstanding segment (RFC 6675's scoreboard).
 
+mod late;
 #[cfg(test)]
 mod tests;
 
+pub use late::{Evidence, Late, Sending};
+
 use crate::segment::{Block, MAX_BLOCKS};
+use late::{ByTime, late_by};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -35,36 +39,6 @@ pub struct Delivered {
     pub sent: Time,
     /// Whether that one was sent once only.
     pub unambiguous: bool,
-    /// The lowest of them that was sent once only, if any.
-    pub lowest_sent_once: Option<u32>,
-    /// Time-based loss detection: the newest of them whose last transmission was surely delivered, and when it was sent.
-    pub surely: Option<Sending>,
-    /// The same of the last one looked at, of those that are acknowledged cumulatively if any is.
-    pub last_surely: Option<(Time, bool)>,
-    /// What was sent again after this has not been delivered: a round trip takes longer.
-    pub doubtful_after: Time,
-    /// The time that the acknowledgement echoes.
-    pub echoed: Time,
-    /// Whether time-based loss detection wants to know more than `unambiguous` of it.
-    pub by_time: bool,
-}
-
-/// A transmission.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Sending {
-    /// When.
-    pub sent: Time,
-    /// Of which segment.
-    pub number: u32,
-}
-
-/// What time-based detection found.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Late {
-    /// Whether a retransmission was lost.
-    pub again: bool,
-    /// How long to wait until all that was sent before what was delivered is delivered or lost.
-    pub wait: Span,
 }
 
 /// The outstanding segments, from the first unacknowledged one on.
@@ -92,10 +66,8 @@ pub struct Scoreboard {
     known: [Block; MAX_BLOCKS],
     /// How often a segment was judged lost.
     judgements: u64,
-    /// Segments are judged by time: those sent again, in the order of sending.
-    again: Option<VecDeque<Sending>>,
-    /// Judged by time: every segment below was delivered, judged or sent again.
-    late_from: u32,
+    /// Where segments are judged by time.
+    by_time: Option<Box<ByTime>>,
     /// Segments judged lost and not yet reported, where somebody wants to know them one by one.
     unreported: Option<Vec<u32>>,
 }
@@ -104,13 +76,6 @@ impl Scoreboard {
     /// An empty scoreboard that keeps what it judges lost for [`take_lost`](Scoreboard::take_lost).
     pub fn reporting_losses() -> Scoreboard {
         Scoreboard { unreported: Some(Vec::new()), ..Scoreboard::default() }
-    }
-
-    /// The same which judges by time ([`judge_late`](Scoreboard::judge_late)) instead of by SACKed segments.
-    #[must_use]
-    pub fn judging_by_time(mut self) -> Scoreboard {
-        self.again = Some(VecDeque::new());
-        self
     }
 
     /// How often a segment was judged lost.
@@ -183,8 +148,8 @@ impl Scoreboard {
         let record = &mut self.records[(number - self.first) as usize];
         record.sent = now;
         record.ambiguous = true;
-        if let Some(again) = &mut self.again {
-            again.push_back(Sending { sent: now, number });
+        if let Some(by_time) = &mut self.by_time {
+            by_time.on_sent_again(number, now);
         }
     }
 
@@ -193,16 +158,28 @@ impl Scoreboard {
     pub fn acknowledge(&mut self, number: u32, delivered: &mut Delivered) {
         while self.first < number {
             let record = self.records.pop_front().expect("acknowledged segments were sent");
-            if record.sacked {
-                self.sacked -= 1;
+            if record.is_plain() {
+                delivered.note(self.first, &record);
+                self.note_by_time(self.first, &record, true);
             } else {
-                delivered.note(self.first, &record, true);
+                self.acknowledge_marked(&record, delivered);
             }
-            self.lost -= u32::from(record.lost);
-            self.retransmitted -= u32::from(record.retransmitted);
-            self.due -= u32::from(record.lost && !record.retransmitted);
             self.first += 1;
         }
+    }
+
+    /// The first segment is acknowledged, to which more has happened than that it was sent.
+    #[inline(never)]
+    fn acknowledge_marked(&mut self, record: &Record, delivered: &mut Delivered) {
+        if record.sacked {
+            self.sacked -= 1;
+        } else {
+            delivered.note(self.first, record);
+            self.note_by_time(self.first, record, true);
+        }
+        self.lost -= u32::from(record.lost);
+        self.retransmitted -= u32::from(record.retransmitted);
+        self.due -= u32::from(record.lost && !record.retransmitted);
     }
 
     /// Marks what `blocks` cover as received and judges the segments below (RFC 6675 `IsLost`).
@@ -215,7 +192,7 @@ impl Scoreboard {
         for (known, block) in self.known.iter_mut().zip(blocks) {
             *known = Block { start: block.start, end: block.end.min(next) };
         }
-        if self.again.is_some() {
+        if self.by_time.is_some() {
             return;
         }
         if let Some(edge) = self.highest_sacked[DUP_THRESH as usize - 1] {
@@ -240,7 +217,9 @@ impl Scoreboard {
             self.due -= u32::from(record.lost && !record.retransmitted);
             record.lost = false;
             record.retransmitted = false;
-            delivered.note(number, record, false);
+            delivered.note(number, record);
+            let record = *record;
+            self.note_by_time(number, &record, false);
             self.note_highest(number);
         }
     }
@@ -286,87 +265,6 @@ impl Scoreboard {
         self.lost_end
     }
 
-    /// Judges by time (RFC 8985 section 6.2 step 5): what was sent before `newest`, and `patience` or more before `now`, is
-    /// lost; what was sent later may still come.
-    pub fn judge_late(&mut self, newest: Sending, patience: Span, now: Time) -> Late {
-        let mut late = Late::default();
-        self.judge_late_once(newest, patience, now, &mut late);
-        self.judge_late_again(newest, patience, now, &mut late);
-        late
-    }
-
-    /// Those that were sent once: in the order of their numbers.
-    fn judge_late_once(&mut self, newest: Sending, patience: Span, now: Time, late: &mut Late) {
-        self.late_from = self.late_from.max(self.first);
-        for number in self.late_from..self.next() {
-            let record = &self.records[(number - self.first) as usize];
-            if !(record.sacked || record.lost || record.judged || record.ambiguous) {
-                let sent = record.sent;
-                if (Sending { sent, number }) >= newest {
-                    return;
-                }
-                match late_by(sent, patience, now) {
-                    Some(wait) => late.wait = late.wait.max(wait),
-                    None => {
-                        self.records[(number - self.first) as usize].judged = true;
-                        self.mark_lost(number);
-                    }
-                }
-            }
-            if late.wait.is_zero() {
-                self.late_from = number + 1;
-            }
-        }
-    }
-
-    /// Those that were sent again: in the order of sending.
-    fn judge_late_again(&mut self, newest: Sending, patience: Span, now: Time, late: &mut Late) {
-        let mut place = 0;
-        while let Some(&sending) = self.again.as_ref().and_then(|again| again.get(place)) {
-            if self.is_under_way(sending) {
-                if sending >= newest {
-                    return;
-                }
-                if let Some(wait) = late_by(sending.sent, patience, now) {
-                    late.wait = late.wait.max(wait);
-                    place += 1;
-                    continue;
-                }
-                late.again = true;
-                self.mark_lost_again(sending.number);
-            }
-            if let Some(again) = &mut self.again {
-                again.remove(place);
-            }
-        }
-    }
-
-    /// Whether a transmission that was no first one is the last one of its segment, and neither delivered nor judged lost.
-    fn is_under_way(&self, sending: Sending) -> bool {
-        sending.number >= self.first && {
-            let record = &self.records[(sending.number - self.first) as usize];
-            record.sent == sending.sent && !record.sacked && (record.retransmitted || !record.lost)
-        }
-    }
-
-    /// Judges the retransmission of `number` lost.
-    fn mark_lost_again(&mut self, number: u32) {
-        let record = &mut self.records[(number - self.first) as usize];
-        if std::mem::take(&mut record.retransmitted) {
-            self.retransmitted -= 1;
-        }
-        if !record.lost {
-            return self.mark_lost(number);
-        }
-        self.judgements += 1;
-        self.due += 1;
-        self.retransmit_from = self.retransmit_from.min(number);
-        self.lost_end = self.lost_end.max(number + 1);
-        if let Some(unreported) = &mut self.unreported {
-            unreported.push(number);
-        }
-    }
-
     /// Judges what has not been SACKed lost, also what was sent again (after a timeout): the first segment, and of the others
     /// what was sent `patience` or more before `now`.
     pub fn mark_all_lost(&mut self, patience: Span, now: Time) {
@@ -403,7 +301,7 @@ impl Scoreboard {
     /// Whether nothing is known to have left the network out of order, nor sent again.
     #[inline]
     pub fn is_calm(&self) -> bool {
-        self.sacked == 0 && self.lost == 0 && self.retransmitted == 0
+        self.sacked | self.lost | self.retransmitted == 0
     }
 
     /// When the first unacknowledged segment was last sent.
@@ -429,7 +327,9 @@ impl Scoreboard {
         }
         self.lost = 0;
         self.due = 0;
-        self.late_from = self.first;
+        if let Some(by_time) = &mut self.by_time {
+            by_time.late_from = self.first;
+        }
         if let Some(unreported) = &mut self.unreported {
             unreported.clear();
         }
@@ -470,47 +370,22 @@ impl Scoreboard {
     }
 }
 
-/// How much longer to wait for what was sent at `sent`; nothing where `patience` is over.
-#[inline]
-fn late_by(sent: Time, patience: Span, now: Time) -> Option<Span> {
-    let wait = patience.saturating_sub(now.since(sent));
-    (!wait.is_zero()).then_some(wait)
+impl Record {
+    /// Whether it was sent, and no more is known of it.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        !(self.sacked | self.lost | self.retransmitted | self.ambiguous)
+    }
 }
 
 impl Delivered {
     #[inline]
-    fn note(&mut self, number: u32, record: &Record, cumulatively: bool) {
+    fn note(&mut self, number: u32, record: &Record) {
         self.segments += 1;
         if record.sent >= self.sent {
             self.newest = number;
             self.sent = record.sent;
             self.unambiguous = !record.ambiguous;
-        }
-        if !self.by_time {
-            return;
-        }
-        if record.ambiguous {
-            self.note_sent_again(number, record, cumulatively);
-        } else {
-            self.lowest_sent_once = Some(self.lowest_sent_once.map_or(number, |lowest| lowest.min(number)));
-            self.note_surely(number, record, cumulatively);
-        }
-    }
-
-    /// RFC 8985 section 6.2 step 2: what was sent again may be acknowledged for its first copy.
-    fn note_sent_again(&mut self, number: u32, record: &Record, cumulatively: bool) {
-        let answers_earlier = cumulatively && self.echoed < record.sent;
-        if record.sent <= self.doubtful_after && !answers_earlier {
-            self.note_surely(number, record, cumulatively);
-        }
-    }
-
-    #[inline]
-    fn note_surely(&mut self, number: u32, record: &Record, cumulatively: bool) {
-        let sending = Sending { sent: record.sent, number };
-        self.surely = Some(self.surely.map_or(sending, |newest| newest.max(sending)));
-        if cumulatively || self.last_surely.is_none_or(|(_, cumulatively)| !cumulatively) {
-            self.last_surely = Some((record.sent, cumulatively));
         }
     }
 }

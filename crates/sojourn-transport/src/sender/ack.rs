@@ -110,14 +110,27 @@ impl Sender {
     /// Enters what `segment` covers into the scoreboard.
     #[inline]
     fn hear(&mut self, segment: &Segment, now: Time) -> Heard {
+        if self.rack.is_some() {
+            return self.hear_by_time(segment, now);
+        }
+        let first = self.board.first();
+        let acknowledged = segment.number.saturating_sub(first);
+        let mut delivered = Delivered::default();
+        self.board.acknowledge(segment.number, &mut delivered);
+        if segment.blocks > 0 {
+            self.board.sack(segment.sack_blocks(), &mut delivered);
+        }
+        Heard { acknowledged, first, delivered, duplicates: 0 }
+    }
+
+    /// The same with all that time-based loss detection wants to know.
+    #[inline(never)]
+    fn hear_by_time(&mut self, segment: &Segment, now: Time) -> Heard {
         let (first, sacked_end) = (self.board.first(), self.board.sacked_end());
         let acknowledged = segment.number.saturating_sub(first);
-        let mut delivered = Delivered {
-            doubtful_after: Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos())),
-            echoed: segment.stamp,
-            by_time: self.rack.is_some(),
-            ..Delivered::default()
-        };
+        let doubtful_after = Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos()));
+        self.board.begin_evidence(doubtful_after, segment.stamp);
+        let mut delivered = Delivered::default();
         self.board.acknowledge(segment.number, &mut delivered);
         let mut duplicates = 0;
         if segment.blocks > 0 {
@@ -131,7 +144,7 @@ impl Sender {
     /// An acknowledgement arrived after a later one. What it says of received segments may be new all the same.
     fn on_old_ack(&mut self, segment: &Segment, now: Time) {
         if segment.blocks > 0 && self.rack.is_some() {
-            let heard = self.hear(segment, now);
+            let heard = self.hear_by_time(segment, now);
             self.respond_by_time(segment, &heard, now);
             self.report_losses(now);
         }
@@ -196,29 +209,22 @@ impl Sender {
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
     /// which did not wait at the receiver, and the extremes are of these.
-    #[inline]
-    pub(super) fn sample_rtt(
-        &mut self,
-        segment: &Segment,
-        acknowledged: u32,
-        newest: Option<Span>,
-        now: Time,
-    ) -> Option<Span> {
+    #[inline(always)]
+    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
         if let Some(rtt) = newest {
             self.rtt.observe(rtt);
         }
         let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
-        if let Some(rtt) = rtt
-            && self.timestamps
-        {
-            self.rtt.sample(rtt, self.board.first(), self.board.next());
-        }
-        if let Some((number, since)) = self.timed
-            && number < segment.number
-        {
-            self.timed = None;
-            self.rtt.sample(now.since(since), self.board.first(), self.board.next());
+        let sample = if self.timestamps { rtt } else { self.take_timed(segment.number, now) };
+        if let Some(sample) = sample {
+            self.rtt.sample(sample, self.board.first(), self.board.next());
         }
         rtt
+    }
+
+    /// The round trip of the one segment that is being timed, where all below `acknowledged` is acknowledged.
+    fn take_timed(&mut self, acknowledged: u32, now: Time) -> Option<Span> {
+        let (_, since) = self.timed.take_if(|(number, _)| *number < acknowledged)?;
+        Some(now.since(since))
     }
 }

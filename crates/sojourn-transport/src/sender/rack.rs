@@ -4,7 +4,7 @@
 //! passed since, also where it is a retransmission. Field names of the RFC stand beside those here.
 
 use super::{Pending, Sender, State, Undoing};
-use crate::scoreboard::{DUP_THRESH, Delivered, Late, Sending};
+use crate::scoreboard::{DUP_THRESH, Delivered, Evidence, Late, Sending};
 use sojourn_core::{Span, Time};
 
 /// Recoveries that a larger reordering window lasts (RACK.reo_wnd_persist).
@@ -56,8 +56,8 @@ impl Rack {
     }
 
     /// Section 6.2 steps 2 and 3: the newest segment that was delivered, and its round-trip time.
-    fn advance(&mut self, delivered: &Delivered, now: Time) {
-        let (Some(surely), Some((last, _))) = (delivered.surely, delivered.last_surely) else { return };
+    fn advance(&mut self, evidence: &Evidence, now: Time) {
+        let (Some(surely), Some((last, _))) = (evidence.surely, evidence.last_surely) else { return };
         self.newest = self.newest.max(Some(surely));
         self.rtt = now.since(last);
         self.advanced = true;
@@ -109,11 +109,12 @@ impl Sender {
     /// before.
     pub(super) fn note_delivered(&mut self, delivered: &Delivered, sacked_end: u32, now: Time) {
         let Some(rack) = &mut self.rack else { return };
-        rack.advance(delivered, now);
+        let evidence = self.board.evidence();
+        rack.advance(&evidence, now);
         if delivered.segments > 0 {
             rack.adapt(delivered.sent, now);
         }
-        if let Some(lowest) = delivered.lowest_sent_once
+        if let Some(lowest) = evidence.lowest_sent_once
             && lowest < sacked_end
         {
             self.note_reordering(lowest);

@@ -65,12 +65,13 @@ impl Sender {
             self.rescue(number, now);
             return Some((number, true));
         }
-        let sent = self.poll_window(now);
-        if sent.is_none() && self.sends_new_first() {
+        loop {
+            let sent = self.poll_window(now);
+            if sent.is_some() || !self.sends_new_first() {
+                return sent;
+            }
             self.end_new_first();
-            return self.poll_window(now);
         }
-        sent
     }
 
     #[inline]
@@ -200,9 +201,9 @@ impl Sender {
 
     #[inline]
     fn note_rate(&mut self, number: u32, now: Time) {
-        let in_flight = self.in_flight();
-        if let Some(sampler) = &mut self.rate {
-            sampler.on_send(number, in_flight, now);
+        if self.rate.is_some() {
+            let in_flight = self.in_flight();
+            self.rate.iter_mut().for_each(|sampler| sampler.on_send(number, in_flight, now));
         }
     }
 

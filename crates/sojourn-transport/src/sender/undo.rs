@@ -234,7 +234,7 @@ impl Sender {
         }
         let Some(end) = self.undo.suspected else { return false };
         // Step 3b: what was never sent again was delivered.
-        if delivered.lowest_sent_once.is_some_and(|lowest| lowest < end)
+        if self.board.evidence().lowest_sent_once.is_some_and(|lowest| lowest < end)
             && let Some(before) = self.undo.before
         {
             return self.end_needless_timeout(before, now);
