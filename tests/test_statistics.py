@@ -169,7 +169,7 @@ def test_metrics_carry_the_names_of_design() -> None:
         "reverse": {"drop_rate": 0.1},
         "hops": {"gateway": {"drop_rate": 0.2}},
         "groups": {"tcp": {"share": 0.7, "rtt_ms": {"mean": 9.0}}},
-        "jain": 0.9,
+        "jain_all": 0.9,
     }
     assert metrics(record) == {
         "bottleneck_utilization": 0.5,
@@ -184,6 +184,6 @@ def test_metrics_carry_the_names_of_design() -> None:
 
 
 def test_a_metric_missing_from_one_run_counts_the_others_only() -> None:
-    link = {"bottleneck": {"utilization": 0.5}, "jain": 1.0}
+    link = {"bottleneck": {"utilization": 0.5}, "jain_all": 1.0}
     found = summarize([link | {"groups": {"web": {"fct_ms": {"mean": 3.0}}}}, link | {"groups": {"web": {}}}])
     assert found["fct_ms_mean.web"] == {"mean": None, "sd": None, "ci95": None, "n": 1}

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import json
+import re
 import shutil
 import tomllib
 from collections.abc import Mapping
@@ -364,6 +365,22 @@ def test_the_template_runs_as_it_is(kept: Path, study: Path) -> None:
     dataset = Dataset.open(kept / "data" / "capacity")
     # Axes are columns, to be plotted and queried as those of any sweep.
     assert {"queue", "rate_mbps"} <= set(dataset.table().column_names)
+
+
+def test_a_sweep_that_becomes_another_one_says_that_its_runs_are_removed(tmp_path: Path, command: Command) -> None:
+    make(tmp_path / "mine")
+    file, out = tmp_path / "mine" / "study.toml", tmp_path / "out"
+    file.write_text(re.sub('duration = ".*"', 'duration = "2 s"', file.read_text(encoding="utf-8")), encoding="utf-8")
+    for _ in range(2):
+        done = command("study", "run", tmp_path / "mine", "--out", out)
+        assert done.code == 0
+        assert "note: " not in done.err
+    file.write_text(file.read_text(encoding="utf-8").replace('"2 s"', '"3 s"'), encoding="utf-8")
+    done = command("study", "run", tmp_path / "mine", "--out", out)
+    assert done.code == 0
+    assert "note: " in done.err
+    assert f"{out / 'data' / 'capacity'}: held another sweep" in done.err
+    assert "which is removed: all runs are made anew" in done.err
 
 
 def test_kept_means_give_kept_verdicts(kept: Path, study: Path, command: Command) -> None:

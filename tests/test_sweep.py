@@ -111,7 +111,7 @@ def test_tables_of_runs_groups_and_links_as_single_runs_give(base: Path, tmp_pat
         assert (row["bottleneck.rate_mbps"], row["group.tcp.flows"]) == (4.0, 2)
     assert groups[-1]["share"] == record.groups.tcp.share
     assert runs[-1]["bottleneck_queue_ms_p99"] == links[-1]["queue_ms_p99"] == record.bottleneck.queue_ms.p99
-    assert runs[-1]["jain_all"] == record.jain
+    assert runs[-1]["jain_all"] == record.jain_all
     assert runs[-1]["error"] is None
 
 
@@ -120,7 +120,7 @@ def test_seeds_may_be_listed(base: Path, tmp_path: Path) -> None:
     runs = ran(listed, tmp_path / "out").table().to_pylist()
     assert [row["seed"] for row in runs] == [7, 2]
     (record,) = sojourn.Scenario.load(base).run(seed=7, runs=1).runs
-    assert runs[0]["jain_all"] == record.jain
+    assert runs[0]["jain_all"] == record.jain_all
     assert listed.fingerprint() != plan_of(base, seeds=2, axes={}).fingerprint()
     for wrong in ([], [1, 1], [1.5], [-1]):
         with pytest.raises(sojourn.InputError, match="different whole numbers"):
@@ -411,6 +411,15 @@ def test_numbers_of_a_changed_trace_are_made_again(traced: Path, command: Comman
     assert said.count("\n") == 1
     assert after < before / 2
     assert swept(command, traced) == ("", after)
+
+
+def test_python_warns_that_numbers_are_made_again(traced: Path) -> None:
+    base, out = traced.parent / "base.toml", traced.parent / "from-python"
+    before = sojourn.sweep(base, seeds=1, out=out).table()["bottleneck_departures"].to_pylist()
+    trace_of(traced.parent / "link.trace", 8)
+    with pytest.warns(UserWarning, match=r"from-python: 1 of 1 parts were made before link.trace changed"):
+        after = sojourn.sweep(base, seeds=1, out=out).table()["bottleneck_departures"].to_pylist()
+    assert after < before
 
 
 def test_numbers_of_a_changed_base_or_engine_are_made_again(

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +63,8 @@ def sweep(
     plan = Plan.of(plain({"axes": axes or {}, "seeds": seeds, **given, **keys}), base=_source(base))
     folder = Path(tempfile.mkdtemp(prefix="sojourn-sweep-"), "dataset") if out is None else Path(out)
     dataset = Dataset.create(folder, plan, *batch_size(plan))
+    if dataset.remark:
+        warnings.warn(f"{folder}: {dataset.remark}", stacklevel=2)
     if out is None:
         # A folder that nobody named lives as long as the object that shows it.
         weakref.finalize(dataset, shutil.rmtree, folder.parent, ignore_errors=True)

@@ -8,7 +8,7 @@ from sojourn.data import metrics
 from sojourn.differences import Differences
 from sojourn.purposes import Column, Purpose
 from sojourn.reading import unknown_name
-from sojourn.report import NO_VALUE, Grid, Shown
+from sojourn.report import NO_VALUE, Grid, Shown, alike_text
 
 BEST, BEYOND_CHANCE = "*", "≠"
 QUEUE = "bottleneck_queue_ms_mean"
@@ -35,6 +35,9 @@ class Table:
                 f"± is half of a 95 % interval. {BEYOND_CHANCE} differs from {comparison.reference} beyond chance: "
                 "the 95 % interval of the difference, seed by seed, excludes 0."
             )
+        alike = [name for name in comparison.order if comparison.results[name].alike]
+        if alike:
+            found.append(f"{', '.join(alike)}: {alike_text(runs)}.")
         if comparison.beside:
             found.append(
                 f"Rows with (linux) ran on a real Linux kernel, and are compared with "

@@ -95,6 +95,12 @@ class Measured:
         return summarize(self.runs)
 
     @functools.cached_property
+    def alike(self) -> bool:
+        """Whether all of several runs measured exactly the same, so that one would have done."""
+        measured = [{**run, "seed": None, "wall_s": None} for run in self.runs]
+        return len(measured) > 1 and all(run == measured[0] for run in measured)
+
+    @functools.cached_property
     def presets(self) -> dict[str, str]:
         """The presets whose values controls, transports and queues have, also where the scenario names none."""
         return resolved_presets(self.scenario)

@@ -357,7 +357,8 @@ def read_table(path: Path, what: str, keys: Mapping[str, Callable[[Any], bool]])
     for key, is_right in keys.items():
         if key not in document or not is_right(document[key]):
             found = shown(document[key]) if key in document else "nothing"
-            message = f"{key}: found {found}, which {what} file does not have there; was it changed by hand?"
+            cause = "was it changed by hand, or made by another version?"
+            message = f"{key}: found {found}, which {what} file does not have there; {cause}"
             raise input_error(message, file=str(path), key=key, found=found)
     return document
 

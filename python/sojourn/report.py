@@ -160,8 +160,15 @@ def presets_note(result: "Measured") -> str:
 
 
 def interval_note(result: "Measured") -> str:
-    """Explain the ± of the tables, where there are any."""
+    """Explain the ± of the tables, where there are any, or why there is no spread."""
+    if result.alike:
+        return f"{alike_text(len(result.runs))}: their spread is zero, and one run would do"
     return "± is half of the 95 % confidence interval of the mean" if len(result.runs) > 1 else ""
+
+
+def alike_text(runs: int) -> str:
+    """Say that runs do not differ, and why."""
+    return f"all {runs} runs are alike, since nothing here is random"
 
 
 def digits_worth_reading(value: float) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from sojourn.data.metrics import JAIN_ALL
 from sojourn.reading import input_error, read, read_parquet, read_table
 from sojourn.tables import TableName
 
@@ -44,8 +45,14 @@ def load(
     return read(folder / SCENARIO), document["version"], records, tables
 
 
+# What statistics and tables need of a run's record.
+_RUN = {"seed", "bottleneck", "groups", "flows", JAIN_ALL}
+
+
 def _are_runs(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "seed" in one for one in value)
+    return (
+        isinstance(value, list) and bool(value) and all(isinstance(one, dict) and one.keys() >= _RUN for one in value)
+    )
 
 
 _DOCUMENT = {"version": lambda value: isinstance(value, str), "runs": _are_runs}

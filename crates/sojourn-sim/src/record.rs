@@ -35,8 +35,8 @@ pub struct Record {
     pub groups: BTreeMap<String, GroupRecord>,
     /// Flows, in the order of groups and indices.
     pub flows: Vec<FlowRecord>,
-    /// Jain's fairness index of the goodputs of all flows.
-    pub jain: Option<f64>,
+    /// Jain's fairness index of the goodputs of all flows; `jain` is that of a group's flows.
+    pub jain_all: Option<f64>,
 }
 
 /// What was measured at a link.

@@ -39,7 +39,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
         groups: (0..scenario.groups.len())
             .map(|index| (scenario.groups[index].name.clone(), group_record(scenario, world, index)))
             .collect(),
-        jain: jain(flows.iter().map(|flow| flow.goodput_mbps)),
+        jain_all: jain(flows.iter().map(|flow| flow.goodput_mbps)),
         flows,
         wall_s,
     }

@@ -190,7 +190,7 @@ def check(file: str, backend: str, root: str | None, *, as_json: bool) -> None:
         return
     render.print_warnings(scenario.warnings)
     for remark in remarks:
-        click.echo(f"note: {remark}", err=True)
+        render.print_note(remark)
     flows = sum(count for _, count in scenario.groups)
     click.echo(
         f"{file}: ok: {scenario.name}, {flows} flow(s) in {len(scenario.groups)} group(s), "

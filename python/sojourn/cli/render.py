@@ -53,11 +53,16 @@ def print_warnings(warnings: Sequence[str]) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
+def print_note(sentence: str) -> None:
+    """Print what a reader of the results should know."""
+    click.echo(f"note: {sentence}", err=True)
+
+
 def print_remarks(result: "Result") -> None:
     """Print what a kernel did otherwise than the scenario says, once for all runs."""
     told = [remark for run in result.runs for remark in run.get("kernel", {}).get("remarks", [])]
     for remark in dict.fromkeys(told):
-        click.echo(f"note: {remark}", err=True)
+        print_note(remark)
 
 
 def print_rows(rows: Sequence[Mapping[str, str]], pipe_width: int = UNLIMITED) -> None:

@@ -15,6 +15,7 @@ from sojourn.cli.targets import check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, read
+from sojourn.report import interval_note
 from sojourn.worlds import Wanted, choose
 from sojourn.worlds.registry import SIM
 
@@ -110,6 +111,8 @@ def run(  # noqa: PLR0913 (one for each option)
             **options,
         )
     render.print_remarks(result)
+    if as_json and result.alike:
+        render.print_warnings([interval_note(result)])
     if out is not None:
         result.save(out, force=force, pcap=pcap)
     if plot is not None:

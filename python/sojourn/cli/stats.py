@@ -81,7 +81,7 @@ def stats(  # noqa: PLR0913 (one for each option)
     )
     _print(found.lines, form)
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        render.print_note(note)
     _remark(dataset)
 
 

@@ -212,7 +212,7 @@ def _repeat(
 
     items = chosen_items(study, names)
     with progress(study.name) as update:
-        done = repeat(study, items, folder, jobs or usable_processors(), update)
+        done = repeat(study, items, folder, jobs or usable_processors(), update, render.print_note)
     for name, reason in done.skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in () if quiet else items:

@@ -66,7 +66,7 @@ def sweep(
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")
     dataset = Dataset.create(out, plan, *batch_size(plan), keep_old=keep_old)
     if dataset.remark:
-        click.echo(f"note: {dataset.remark}", err=True)
+        render.print_note(dataset.remark)
     with progress(plan.name) as update:
         begun = time.monotonic()
 

@@ -74,7 +74,7 @@ class Dataset:
         self.provenance: Provenance | None = None
         """What parts that are made now depend on; None where none are made."""
         self.remark = ""
-        """What became of older parts, in one sentence; empty where there is nothing to say."""
+        """What became of older parts, or of another sweep, in one sentence; empty where there is nothing to say."""
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> "Dataset":
@@ -99,9 +99,9 @@ class Dataset:
         """Begin a dataset, or go on with the one of the same plan that the folder holds.
 
         A batch is so many points with so many of their seeds, all where that is None. Parts made with another engine,
-        base scenario or trace are removed, to be made again, or kept with `keep_old`; `remark` says so. The dataset of
-        another plan is replaced where `replace` says so; else it raises InputError, as it does for a folder with
-        anything else.
+        base scenario or trace are removed, to be made again, or kept with `keep_old`. The dataset of another plan is
+        removed where `replace` says so; else it raises InputError, as it does for a folder with anything else. What was
+        removed or is old stands in `remark`.
         """
         path = Path(folder)
         asked = {
@@ -117,6 +117,7 @@ class Dataset:
             "plan": plan.fingerprint(),
         }
         found = _description(path)
+        replaced = ""
         if found is not None and all(found[key] == asked[key] for key in _IDENTITY):
             # How the work was cut is no matter of its results; the cut that the parts have is kept.
             asked |= {key: found[key] for key in ("batch_points", "batch_seeds")}
@@ -124,6 +125,7 @@ class Dataset:
             if not replace:
                 raise _other_sweep(str(folder), found, asked)
             check_writable(path, str(folder))
+            replaced = f"held {_other(found, asked)}, which is removed: all runs are made anew"
             shutil.rmtree(path)
         elif path.exists() and (not path.is_dir() or any(entry.name != _LOCK for entry in path.iterdir())):
             raise input_error("exists and holds no sweep; it is left alone", file=str(folder))
@@ -131,8 +133,7 @@ class Dataset:
         path.mkdir(parents=True, exist_ok=True)
         dataset = cls(path, asked)
         dataset.provenance = plan.provenance()
-        if found is not None:
-            dataset._renew(keep_old=keep_old)
+        dataset.remark = replaced or dataset._renew(keep_old=keep_old)
         if found != asked or dataset.remark:
             dataset._write(BASE, plan.base.resolve(plan.fixed).to_toml(str(path.resolve())))
             dataset._write(DESCRIPTION, dump_json(asked))
@@ -142,8 +143,8 @@ class Dataset:
         with _named(self.folder / name), whole_file(self.folder / name) as place:
             place.write_text(text, encoding="utf-8")
 
-    def _renew(self, *, keep_old: bool) -> None:
-        """Find the parts that would come out otherwise now, and remove them unless old ones are to be kept."""
+    def _renew(self, *, keep_old: bool) -> str:
+        """Remove the parts that would come out otherwise now, unless old ones are to be kept; return a remark."""
         assert self.provenance is not None, "only who can make parts renews them"  # noqa: S101
         stale: dict[Path, list[str]] = {}
         parts = self._parts(RUNS)
@@ -152,18 +153,17 @@ class Dataset:
             if changed:
                 stale[part] = changed
         if not stale:
-            return
+            return ""
         what = ", ".join(dict.fromkeys(name for names in stale.values() for name in names))
         count = f"{len(stale)} of {len(parts)} parts"
         if keep_old and UNREADABLE not in what:
-            self.remark = f"{count} are older than {what} and are kept; their numbers may not come out again"
-            return
-        self.remark = f"{count} were made before {what} changed and are made again (--keep-old keeps such parts)"
-        if what == UNREADABLE:
-            self.remark = f"{count} cannot be read and are made again"
+            return f"{count} are older than {what} and are kept; their numbers may not come out again"
         with self.locked():
             for part in stale:
                 part.unlink()
+        if what == UNREADABLE:
+            return f"{count} cannot be read and are made again"
+        return f"{count} were made before {what} changed and are made again"
 
     @property
     def batches(self) -> list[Batch]:
@@ -364,9 +364,12 @@ def _description(folder: Path) -> dict[str, Any] | None:
 
 
 def _other_sweep(folder: str, found: Mapping[str, Any], asked: Mapping[str, Any]) -> _native.InputError:
+    return input_error(f"holds {_other(found, asked)}; name a new folder", file=folder)
+
+
+def _other(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Return in words which other sweep a folder holds."""
     if found.get("version") != asked["version"]:
-        message = f"holds a sweep made by version {found.get('version')}, this is {asked['version']}; name a new folder"
-        return input_error(message, file=folder)
+        return f"a sweep made by version {found.get('version')}, this is {asked['version']}"
     changed = [key for key in asked if key != "plan" and found.get(key) != asked[key]] or ["values or base scenario"]
-    name = found.get("name")
-    return input_error(f"holds another sweep, {name!r} ({', '.join(changed)} differ); name a new folder", file=folder)
+    return f"another sweep, {found.get('name')!r} ({', '.join(changed)} differ)"

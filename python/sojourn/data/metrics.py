@@ -167,13 +167,13 @@ def of_links(links: Iterable[str]) -> tuple[Metric, ...]:
 def values(record: Mapping[str, Any]) -> dict[str, float | None]:
     """Return every metric of a run record.
 
-    >>> values({"bottleneck": {"utilization": 0.9}, "groups": {"tcp": {"share": 1.0}}, "jain": None})
+    >>> values({"bottleneck": {"utilization": 0.9}, "groups": {"tcp": {"share": 1.0}}, "jain_all": None})
     {'bottleneck_utilization': 0.9, 'share.tcp': 1.0, 'jain_all': None}
     """
     found = {name: value for link, of in links(record) for name, value in leaves(of, f"{link}_")}
     for group, of in record["groups"].items():
         found.update((f"{name}.{group}", value) for name, value in leaves(of))
-    found[JAIN_ALL] = record["jain"]
+    found[JAIN_ALL] = record[JAIN_ALL]
     return found
 
 

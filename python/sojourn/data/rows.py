@@ -42,7 +42,7 @@ def of_run(point: int, record: Mapping[str, Any]) -> Tables:
             {**at, LINK: name, CLASS: inner, **dict(metrics.leaves(queue))}
             for inner, queue in (link.get("classes") or {}).items()
         ]
-    run[metrics.JAIN_ALL] = record["jain"]
+    run[metrics.JAIN_ALL] = record[metrics.JAIN_ALL]
     for name, group in record["groups"].items():
         tables[GROUPS].append({**at, GROUP: name, **dict(_leaves_without(group, "fct_by_size_ms"))})
         tables[SIZES] += [

@@ -20,6 +20,8 @@ class Lab:
     jobs: int
     report: Callable[[str, float], None] = lambda what, part: None
     """Told what is under way and its done fraction."""
+    say: Callable[[str], None] = lambda sentence: None
+    """Told what becomes of runs that the folder held before."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Keys of a sweep file that replace those of every plan: fewer seeds and less time, to try a study."""
     ready: dict[str, Dataset] = field(default_factory=dict)
@@ -36,12 +38,14 @@ class Lab:
     def run(self, plan: Plan) -> Dataset:
         """Return the dataset of a plan, running what the folder lacks of it.
 
-        Another plan under the same name, or one of another version, is run anew.
+        Another plan under the same name, or one of another version, is removed and run anew, which is said.
         """
         name = plan.name
         if name in self.ready:
             return self.ready[name]
         dataset = Dataset.create(self.folder / DATA / name, plan, *batch_size(plan), replace=True)
+        if dataset.remark:
+            self.say(f"{dataset.folder}: {dataset.remark}")
 
         def report(status: Status) -> None:
             self.report(name, status.done / status.runs)

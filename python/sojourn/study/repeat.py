@@ -41,10 +41,12 @@ def repeat(
     folder: Path,
     jobs: int,
     update: Callable[[float], None],
+    say: Callable[[str], None] = lambda sentence: None,
 ) -> Repeated:
     """Repeat items of a study in a folder, and write the page of all items that the folder has.
 
-    `update` is told the done fraction. Raises NotInstalledError where all items need a kernel and there is none.
+    `update` is told the done fraction, `say` what becomes of runs that the folder held before. Raises
+    NotInstalledError where all items need a kernel and there is none.
     """
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     done = Repeated()
@@ -57,7 +59,7 @@ def repeat(
         most = max(most, (len(done.findings) + len(done.skipped) + part) / len(items))
         update(most)
 
-    lab = Lab(folder, jobs, report)
+    lab = Lab(folder, jobs, report, say)
     for item in items:
         try:
             done.findings[item.name] = item.find(lab)

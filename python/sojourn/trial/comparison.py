@@ -86,5 +86,5 @@ def _row(lab: Scenario, subject: str, beside: str, *, share_of: str | None = Non
         mean(run["bottleneck"]["queue_ms"]["mean"] for run in runs),
         mean(run["bottleneck"]["queue_ms"]["p99"] for run in runs),
         mean(run["bottleneck"]["utilization"] for run in runs),
-        mean(run["jain"] for run in runs),
+        mean(run["jain_all"] for run in runs),
     )

@@ -133,7 +133,7 @@ def _alone(name: str) -> tuple[bool, str]:
 
 def _fair(name: str) -> tuple[bool, str]:
     groups = {"a": {"control": name, "flows": 4, "start": {"uniform": ["0 s", "1 s"]}}}
-    jain = _mean(run["jain"] for run in _records(lab(droptail(50), groups, duration="60 s")))
+    jain = _mean(run["jain_all"] for run in _records(lab(droptail(50), groups, duration="60 s")))
     return jain is not None and jain >= MIN_JAIN, f"Jain's index of 4 flows {_number(jain)}, at least {MIN_JAIN:g}"
 
 

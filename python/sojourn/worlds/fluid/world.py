@@ -63,7 +63,7 @@ class FluidRun:
             "bottleneck": self._bottleneck(measured, drop_rate),
             "groups": groups,
             "flows": flows,
-            "jain": float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())),
+            "jain_all": float(goodputs.sum() ** 2 / (len(goodputs) * (goodputs**2).sum())),
         }
         return json.dumps(document)
 

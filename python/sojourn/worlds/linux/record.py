@@ -39,7 +39,7 @@ def record(seen: Observed, seed: int, kernel: str, wall_s: float) -> str:
         **({"reverse": _link(seen, "reverse")} if "reverse" in seen.links else {}),
         "groups": {group: _group(seen, own) for group, own in members.items()},
         "flows": flows,
-        "jain": jain([flow["goodput_mbps"] for flow in flows]),
+        "jain_all": jain([flow["goodput_mbps"] for flow in flows]),
     }
     return json.dumps(document)
 
