@@ -149,6 +149,10 @@ def test_everything_shows_itself(small_scenario: sojourn.Scenario, small_result:
     assert "small" in small_scenario._repr_html_()
     assert "newreno" in small_scenario._repr_html_()
     assert "kept: queue, flows, packets" in repr(small_result)
+    dataset = sojourn.sweep(small_scenario.with_(duration="1 s"), axes={"group.tcp.flows": range(1, 11)}, seeds=2)
+    assert repr(dataset) == "<sojourn.Dataset sweep: 10 points of 2 run(s), axes: group.tcp.flows>"
+    assert "<td>1, 2, 3, 4, 5, 6, 7, 8, and 2 more</td>" in dataset._repr_html_()
+    assert "<th>runs</th><td>20 rows</td>" in dataset._repr_html_()
     assert 'value="0.250"' in bar_html("<b>", 0.25, "x")
     assert "&lt;b&gt;" in bar_html("<b>", 0.25, "x")
 

@@ -61,7 +61,7 @@ def test_a_metric_of_the_run_counts_each_run_once() -> None:
 
 
 def test_groups_are_not_mixed() -> None:
-    with pytest.raises(sojourn.InputError, match=r"share differs from group to group.*--where group=tcp"):
+    with pytest.raises(sojourn.InputError, match=r"share differs.*add group to by=.*where=\{'group': 'tcp'\}"):
         describe(TABLES, ["rate"], ["share"])
     lines = describe(TABLES, ["rate"], ["share"], where={"group": "tcp"}).lines
     assert [(one["n"], one["mean"]) for one in lines] == [(3, pytest.approx(0.7)), (2, pytest.approx(0.3))]
@@ -103,7 +103,7 @@ def test_differences_are_of_runs_with_the_same_seed() -> None:
     ("by", "against", "said"),
     [
         (None, {"rate": "2"}, "no row has rate = 2; there is: 1, 4"),
-        (["group"], {"rate": "1"}, "not told apart by it; add it to --by"),
+        (["group"], {"rate": "1"}, "not told apart by it; add it to by="),
         (None, {"rat": "1"}, "not told apart by it"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.reading import input_error
 from sojourn.report import Shown
 from sojourn.resolved import titles
+from sojourn.spelling import spelled
 
 if TYPE_CHECKING:
     from sojourn.result import Result
@@ -120,8 +121,8 @@ def find(name: str, scenarios: Sequence[Mapping[str, Any]]) -> Purpose:
     purpose = PURPOSES[name]
     if not purpose.groups(scenarios):
         names = ", ".join(group["name"] for group in scenarios[0]["group"])
-        message = f"--for {name} needs {purpose.needs}; found the groups {names}"
-        raise input_error(message, key="--for", found=names, allowed=purpose.needs)
+        message = f"{spelled('for', name, python='purpose')} needs {purpose.needs}; found the groups {names}"
+        raise input_error(message, key="purpose", found=names, allowed=purpose.needs)
     return purpose
 
 

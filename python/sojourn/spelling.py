@@ -39,6 +39,15 @@ def spelled(name: str, value: str | None = None, *, python: str | None = None) -
     return f"{python or name}={'' if value is None else repr(value)}"
 
 
+def spelled_pair(name: str, column: str, value: object) -> str:
+    """Write an option that takes a column and its value as whoever reads the message gives it.
+
+    >>> spelled_pair("where", "group", "tcp")
+    "where={'group': 'tcp'}"
+    """
+    return f"--{name} {column}={value}" if _face == TERMINAL else f"{name}={ {column: value}!r}"
+
+
 def spelled_overrides(overrides: Sequence[str]) -> str:
     """Write texts "dotted.key=value" as whoever reads the message gives them.
 

@@ -29,6 +29,7 @@ BASE = "base.toml"
 _LOCK = ".lock"
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
+_SHOWN_VALUES = 8
 TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, *(name for names in KEPT.values() for name in names))
 """Every table that a dataset may have; other folders beside them are of somebody else."""
 # Columns that a table cannot be used without.
@@ -270,8 +271,8 @@ class Dataset:
         by: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
         *,
-        where: Mapping[str, str] | None = None,
-        against: Mapping[str, str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        against: Mapping[str, Any] | None = None,
         resamples: int = 0,
     ) -> Description:
         """Return statistics of metrics for each combination of the columns `by`, and sentences on how they were made.
@@ -288,8 +289,8 @@ class Dataset:
         by: Sequence[str] | None = None,
         metrics: Sequence[str] | None = None,
         *,
-        where: Mapping[str, str] | None = None,
-        against: Mapping[str, str] | None = None,
+        where: Mapping[str, Any] | None = None,
+        against: Mapping[str, Any] | None = None,
         resamples: int = 0,
     ) -> list[dict[str, Any]]:
         """Return the lines of `describe`: mean, spread, intervals and quantiles, each with its n."""
@@ -325,6 +326,28 @@ class Dataset:
         frame: pl.DataFrame = pl.from_arrow(self.table(name))
         return frame
 
+    def __repr__(self) -> str:
+        points, axes = f"{self.points} point{'s' if self.points > 1 else ''}", ", ".join(self.axes) or "none"
+        return f"<sojourn.Dataset {self.name}: {points} of {self.seeds} run(s), axes: {axes}{self._lacks()}>"
+
+    def _repr_html_(self) -> str:
+        """Return the values of each axis, and how many rows each table has, for a notebook."""
+        import html
+
+        held = self.table() if self.tables else None
+        values = {name: _few(held[name].unique().to_pylist()) if held else "" for name in self.axes}
+        rows = {name: f"{len(self.table(name, columns=[POINT])):,} rows" for name in self.tables}
+        lines = (
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in (*values.items(), *rows.items())
+        )
+        heading = html.escape(f"{self.name}: {self.points} point(s) of {self.seeds} run(s){self._lacks()}")
+        return f"<div><p>{heading}</p><table>{''.join(lines)}</table></div>"
+
+    def _lacks(self) -> str:
+        lacking = len(self.missing)
+        return f", {lacking} of {len(self.batches)} batches missing" if lacking else ""
+
     def _parts(self, table: str) -> list[Path]:
         """Return the parts of a table that belong to finished batches: those that the table of runs has too."""
         done = {path.name for path in (self.folder / RUNS).glob("part-*.parquet")}
@@ -337,6 +360,16 @@ class Dataset:
         """Remove what a process that was killed left half written."""
         for path in self.folder.glob("*/.part-*"):
             path.unlink()
+
+
+def _few(values: Sequence[Any]) -> str:
+    """Write some values, and how many more there are.
+
+    >>> _few([1, 2]), _few(list(range(20)))
+    ('1, 2', '0, 1, 2, 3, 4, 5, 6, 7, and 12 more')
+    """
+    more = len(values) - _SHOWN_VALUES
+    return ", ".join([*map(str, values[:_SHOWN_VALUES]), *([f"and {more} more"] if more > 0 else [])])
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn.data import statistics
 from sojourn.data.rows import ERROR, GROUP, POINT, SEED
 from sojourn.reading import input_error, unknown_name
+from sojourn.spelling import spelled, spelled_pair
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +39,7 @@ class Tables:
         """Return whether one of these columns differs from group to group."""
         return any(name in self.groups.column_names and name not in self.runs.column_names for name in names)
 
-    def holding(self, names: Sequence[str], where: Mapping[str, str]) -> "pa.Table":
+    def holding(self, names: Sequence[str], where: Mapping[str, Any]) -> "pa.Table":
         """Return the rows with these values of `where` of the smallest table that has these columns.
 
         That of groups has the metrics of the run repeated for each group. Failed runs are left out. Raises
@@ -82,8 +83,8 @@ def describe(
     by: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     *,
-    where: Mapping[str, str] | None = None,
-    against: Mapping[str, str] | None = None,
+    where: Mapping[str, Any] | None = None,
+    against: Mapping[str, Any] | None = None,
     resamples: int = 0,
 ) -> Description:
     """Return a line for each metric and each combination of the columns `by`, in the order of the plan.
@@ -114,12 +115,13 @@ def describe(
 
 
 def _differences(
-    tables: Tables, cells: "dict[Key, Cell]", by: Sequence[str], against: Mapping[str, str]
+    tables: Tables, cells: "dict[Key, Cell]", by: Sequence[str], against: Mapping[str, Any]
 ) -> "dict[Key, Cell]":
     """Return by how much each line is above the one beside it where columns have other values, seed by seed."""
     for name in against:
         if name not in by:
-            raise input_error(f"--against {name}: the lines are not told apart by it; add it to --by", key=name)
+            message = f"{spelled('against')} {name}: the lines are not told apart by it; add it to {spelled('by')}"
+            raise input_error(message, key=name)
     wanted = {name: typed(tables.holding([name], {}), name, value) for name, value in against.items()}
     found = {}
     for key, cell in cells.items():
@@ -128,7 +130,7 @@ def _differences(
         if other is not None and other is not cell:
             found[key] = Cell(statistics.differences(cell.by_seed, other.by_seed), cell.varied)
     if not found:
-        raise input_error(f"--against: no line is beside one with {dict(against)}", key="--against")
+        raise input_error(f"{spelled('against')} no line is beside one with {dict(against)}", key="against")
     return found
 
 
@@ -137,13 +139,13 @@ def _default_by(tables: Tables, metric: str) -> list[str]:
 
 
 def _lines_of(
-    tables: Tables, by: Sequence[str], metric: str, where: Mapping[str, str], notes: list[str]
+    tables: Tables, by: Sequence[str], metric: str, where: Mapping[str, Any], notes: list[str]
 ) -> "dict[Key, Cell]":
     """Return the values of a metric, one for each seed, by the values of the columns `by`; add to the notes."""
     table = tables.holding([metric, *by], where)
     refuse_no_number(table, metric)
     if GROUP in by and not tables.is_of_groups(metric):
-        message = f"{metric} is one number for each run, not for each group: leave {GROUP} out of --by"
+        message = f"{metric} is one number for each run, not for each group: leave {GROUP} out of {spelled('by')}"
         raise input_error(message, key=metric, found=GROUP)
     refuse_mixed_groups(tables, metric, by, table)
     cells = replicates(table, by, metric)
@@ -172,7 +174,8 @@ def refuse_mixed_groups(tables: Tables, metric: str, by: Sequence[str], rows: "p
     if len(there) > 1:
         message = (
             f"{metric} differs from group to group, and its mean over groups says nothing: "
-            f"add {GROUP} to --by, or choose one with --where {GROUP}={there[0]} (there is: {', '.join(there)})"
+            f"add {GROUP} to {spelled('by')}, or choose one with {spelled_pair('where', GROUP, there[0])} "
+            f"(there is: {', '.join(there)})"
         )
         raise input_error(message, key=metric, allowed=", ".join(there))
 
@@ -256,22 +259,22 @@ def columns(lines: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
-def typed(table: "pa.Table", name: str, value: str) -> Any:
-    """Return a value that is written as text as its column holds it; raises InputError where no row has it."""
+def typed(table: "pa.Table", name: str, value: Any) -> Any:
+    """Return a value, which may be written as text, as its column holds it; raises InputError where no row has it."""
     import pyarrow as pa
 
     known = table[name].unique().to_pylist()
     try:
         found = pa.scalar(value).cast(table.schema.field(name).type).as_py()
-    except pa.ArrowInvalid:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         found = None
     if found is None or found not in known:
         there = ", ".join(map(str, known))
-        raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=value, allowed=there)
+        raise input_error(f"no row has {name} = {value}; there is: {there}", key=name, found=str(value), allowed=there)
     return found
 
 
-def _only(table: "pa.Table", name: str, value: str) -> "pa.Table":
+def _only(table: "pa.Table", name: str, value: Any) -> "pa.Table":
     import pyarrow.compute as pc
 
     return table.filter(pc.equal(table[name], typed(table, name, value)))

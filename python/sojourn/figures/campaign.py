@@ -15,6 +15,7 @@ from sojourn.data.describe import Tables, refuse_mixed_groups, refuse_no_number,
 from sojourn.data.statistics import Line, line
 from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.reading import input_error
+from sojourn.spelling import spelled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -102,14 +103,14 @@ def view(
 def draw(kind: str, shown: View) -> Figure:
     """Draw a view as one of `KINDS`."""
     if not shown.y:
-        raise input_error("--y names no column", key="--y")
+        raise input_error(f"{spelled('y')} names no column", key="y")
     if kind in _NEED_X and not shown.x:
-        raise input_error(f"a figure of the kind {kind} needs --x", key="--x")
+        raise input_error(f"a figure of the kind {kind} needs {spelled('x')}", key="x")
     if kind == "heatmap" and shown.by is None:
-        raise input_error("a heat map needs --by, the column of its rows", key="--by")
+        raise input_error(f"a heat map needs {spelled('by')}, the column of its rows", key="by")
     if kind in _NEED_SEVERAL and len(shown.y) < _NEED_SEVERAL[kind]:
-        message = f"a figure of the kind {kind} needs at least {_NEED_SEVERAL[kind]} columns in --y"
-        raise input_error(message, key="--y", found=", ".join(shown.y))
+        message = f"a figure of the kind {kind} needs at least {_NEED_SEVERAL[kind]} columns in {spelled('y')}"
+        raise input_error(message, key="y", found=", ".join(shown.y))
     shown.refuse_what_cannot_be_drawn()
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN, _HEIGHT_IN), layout="constrained")
@@ -296,7 +297,7 @@ def _numeric(values: Sequence[Any]) -> Values:
         return np.asarray(values, dtype=np.float64)
     except ValueError:
         message = f"a line needs numbers on its x axis, not {values[0]!r}; a column of quantities has one with a unit"
-        raise input_error(message, key="--x", found=str(values[0])) from None
+        raise input_error(message, key="x", found=str(values[0])) from None
 
 
 def _scaled(values: Values, whole: Values) -> Values:
