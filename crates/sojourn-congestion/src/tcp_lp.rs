@@ -140,7 +140,8 @@ impl Control for TcpLp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(nanos) = ack.one_way_delay_nanos {
-            let from = if self.settings.from_echo { ack.echoed } else { ack.sent };
+            // An echo from the future is forged; its delay would fit into no register.
+            let from = if self.settings.from_echo { ack.echoed.min(ack.now) } else { ack.sent };
             let before = ack.sent.as_nanos() as i64 - from.as_nanos() as i64;
             self.delays.sample(from, before + nanos);
         }

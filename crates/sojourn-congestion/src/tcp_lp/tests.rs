@@ -440,6 +440,22 @@ proptest! {
         }
     }
 
+    /// Whatever time an acknowledgement echoes, nothing overflows, and the window stays sound.
+    #[test]
+    fn forged_echoes_do_no_harm(
+        preset in prop::sample::select(vec!["paper", "linux", "ns2", "ns3"]),
+        echoes in prop::collection::vec((any::<u64>(), -(1i64 << 43)..1 << 43), 1..50),
+    ) {
+        let mut script = script(preset, &[("delay_from", Value::Choice("echo"))]);
+        for (echoed, delay_nanos) in echoes {
+            script.now += millis(20);
+            let plain = ack(script.now, script.window(), Span::ZERO);
+            let forged = Ack { echoed: Time::from_nanos(echoed), one_way_delay_nanos: Some(delay_nanos), ..plain };
+            script.control.on_ack(&forged);
+            prop_assert!(script.window() >= 1.0 && script.window().is_finite());
+        }
+    }
+
     /// The same acknowledgements never bring it ahead of NewReno.
     #[test]
     fn never_ahead_of_newreno(queues in prop::collection::vec(0u64..120, 1..2000)) {

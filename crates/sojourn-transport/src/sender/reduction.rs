@@ -13,9 +13,9 @@ pub(super) struct Reduction {
     /// What the window is reduced from: RecoverFS, for which Linux takes cwnd (`prior_cwnd`).
     before: u32,
     /// Delivered since (prr_delivered).
-    delivered: u32,
+    pub(super) delivered: u32,
     /// Transmissions of the connection when it began; all later ones are prr_out.
-    sent_before: u64,
+    pub(super) sent_before: u64,
     /// cwnd.
     window: u32,
     /// One past the highest segment sent when it began.

@@ -56,6 +56,7 @@ impl Sender {
             self.timed_out_at = None;
             self.urgent = None;
             self.urgent_rescue = None;
+            self.probe.beyond_window = false;
         }
         let calm = self.state == State::Open && self.reduction.is_none() && self.board.is_calm();
         let late = if calm && duplicates == 0 { Late::default() } else { self.respond_in_doubt(segment, heard, now) };

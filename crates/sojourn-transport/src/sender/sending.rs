@@ -80,7 +80,7 @@ impl Sender {
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
         let full = (flight > 0 && f64::from(flight + 1) > window) || (flight == 0 && self.control.waits_for_timeout());
-        if full && !std::mem::take(&mut self.probe.beyond_window) {
+        if full && !self.probe.beyond_window {
             self.on_window_limited(now);
             return None;
         }
@@ -176,7 +176,10 @@ impl Sender {
             self.timed = Some((number, now));
         }
         if self.rack.is_some() {
-            self.restart_timer_for_new(self.board.outstanding() == 1, now);
+            // The retransmission timer of a probe has been started.
+            if !std::mem::take(&mut self.probe.beyond_window) {
+                self.restart_timer_for_new(self.board.outstanding() == 1, now);
+            }
         } else if self.retransmission_at == Time::NEVER {
             self.retransmission_at = self.timer(now);
         }

@@ -1,8 +1,11 @@
 //! Sender and receiver against the RFCs, over a path on which every loss and delay is written down.
 
 mod ecn;
+mod laws;
 mod network;
 mod newreno;
+mod probe;
+mod rack;
 mod random;
 mod rates;
 mod reduction;
@@ -11,3 +14,4 @@ mod sack;
 mod sending;
 mod short;
 mod timers;
+mod undo;

@@ -37,6 +37,9 @@ pub(super) struct Undo {
     suspected: Option<u32>,
     /// F-RTO step 2b: new data goes before what is lost.
     new_first: bool,
+    /// How often something was taken back.
+    #[cfg(test)]
+    pub(super) taken_back: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +57,17 @@ struct Before {
 impl Undo {
     /// Undoes what `rule` says.
     pub(super) fn new(rule: Undoing) -> Undo {
-        Undo { rule, before: None, due: None, first_again: None, reported: 0, suspected: None, new_first: false }
+        Undo {
+            rule,
+            before: None,
+            due: None,
+            first_again: None,
+            reported: 0,
+            suspected: None,
+            new_first: false,
+            #[cfg(test)]
+            taken_back: 0,
+        }
     }
 
     /// Something is sent again.
@@ -145,6 +158,8 @@ impl Sender {
     /// The control gets back what it had; where `losses`, what is held for lost is not.
     fn undo_to(&mut self, before: Before, losses: bool, now: Time) {
         self.undo.before = None;
+        #[cfg(test)]
+        (self.undo.taken_back += 1);
         if losses {
             self.board.take_back_losses();
         }
@@ -178,10 +193,10 @@ impl Sender {
             self.undo_to(before, false, now);
             return true;
         }
+        // What it lowered stays known: all that it sent again may yet be reported to be needless.
         if let Some(rack) = &mut self.rack {
             rack.on_repaired();
         }
-        self.undo.before = None;
         false
     }
 

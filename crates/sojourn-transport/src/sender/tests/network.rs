@@ -1,5 +1,6 @@
 //! A deterministic path between one sender and one receiver.
 
+use super::laws::Laws;
 use crate::options::{DESCRIPTOR, Options};
 use crate::receiver::{Clock, Receiver};
 use crate::segment::{Segment, SegmentKind};
@@ -47,6 +48,7 @@ pub struct Network {
     pub reduced: Vec<u32>,
     /// Data packets that were sent ECN-capable.
     pub capable: Vec<u32>,
+    laws: Laws,
     delay: Span,
     spacing: Span,
     free_at: Time,
@@ -59,7 +61,12 @@ pub struct Network {
 const MILLISECOND: Span = Span::from_millis(1);
 
 pub fn options(changes: &[(&str, Value)]) -> Options {
-    let mut params = Params::new(&DESCRIPTOR, None);
+    options_of(None, changes)
+}
+
+fn options_of(preset: Option<&str>, changes: &[(&str, Value)]) -> Options {
+    let preset = preset.map(|name| DESCRIPTOR.presets.iter().find(|preset| preset.name == name).unwrap());
+    let mut params = Params::new(&DESCRIPTOR, preset);
     params.set("handshake", Value::Boolean(false));
     params.set("ack_every", Value::Integer(1));
     for (name, value) in changes {
@@ -73,17 +80,25 @@ pub fn network(changes: &[(&str, Value)], control: &[(&str, Value)]) -> Network 
     network_of("newreno", changes, control)
 }
 
+/// Reno with the preset of the transport that is named so, and `changes` to it.
+pub fn preset(preset: &str, changes: &[(&str, Value)]) -> Network {
+    build("newreno", &options_of(Some(preset), changes), &[])
+}
+
 /// The same with the control `name`.
 pub fn network_of(name: &str, changes: &[(&str, Value)], control: &[(&str, Value)]) -> Network {
-    let options = options(changes);
+    build(name, &options(changes), control)
+}
+
+fn build(name: &str, options: &Options, control: &[(&str, Value)]) -> Network {
     let mut params = Params::new(sojourn_congestion::find(name).unwrap(), None);
     for (name, value) in control {
         params.set(name, *value);
     }
     let control = AnyControl::build(&params, &options.path(), Stream::new(1, "control")).unwrap();
     Network {
-        sender: Sender::new(&options, control),
-        receiver: Receiver::new(&options, Clock::default()),
+        sender: Sender::new(options, control),
+        receiver: Receiver::new(options, Clock::default()),
         now: Time::ZERO,
         drops: Box::new(|_, _| false),
         marks: Box::new(|_, _| false),
@@ -96,6 +111,7 @@ pub fn network_of(name: &str, changes: &[(&str, Value)], control: &[(&str, Value
         times_sent: HashMap::new(),
         reduced: Vec::new(),
         capable: Vec::new(),
+        laws: Laws::default(),
         delay: Span::from_millis(50),
         spacing: MILLISECOND,
         free_at: Time::ZERO,
@@ -193,7 +209,9 @@ impl Network {
 
     /// Hands the sender an acknowledgement.
     pub fn give(&mut self, ack: &Segment) {
+        self.laws.before_ack(&self.sender);
         let rtt = self.sender.on_ack(ack, self.now);
+        self.laws.after_ack(&self.sender, &self.table());
         self.rtts.extend(rtt.map(Span::as_millis_f64));
         let mut line = format!("ack {}", ack.number);
         for block in ack.sack_blocks() {
@@ -216,16 +234,18 @@ impl Network {
             return;
         }
         let timeouts = self.sender.counts.timeouts;
+        self.laws.before_timer(&self.sender);
         self.sender.on_timer(self.now);
-        let name = if self.sender.counts.timeouts > timeouts { "timeout" } else { "timer" };
-        self.transmit(name);
+        let timed_out = self.sender.counts.timeouts > timeouts;
+        self.laws.after_timer(&self.sender, timed_out);
+        self.transmit(if timed_out { "timeout" } else { "timer" });
     }
 
     /// Sends all that may be sent, and notes it.
     pub fn transmit(&mut self, input: &str) {
         let mut line = format!("{:>5} {input}:", self.now.since(Time::ZERO).as_nanos() / 1_000_000);
         loop {
-            let outside_window = self.sender.urgent.is_some();
+            let outside_window = self.sender.urgent.is_some() || self.sender.probe.beyond_window;
             let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
             match transmit {
                 Transmit::Syn => {
@@ -250,6 +270,7 @@ impl Network {
         };
         write!(line, " | {:.2}{state}", self.window()).unwrap();
         self.log.push(line);
+        self.laws.after_sending(&self.sender, &self.table());
         self.check();
     }
 
@@ -298,7 +319,7 @@ impl Network {
             self.table()
         );
         let outstanding = f64::from(sender.board.outstanding());
-        if sender.state == State::Open {
+        if sender.state == State::Open && !sender.conserves {
             assert!(outstanding <= self.window().max(1.0) + 2.0, "{outstanding} outstanding\n{}", self.table());
         }
     }

@@ -1,0 +1,74 @@
+//! What holds at every step of every test, whatever the path does.
+
+use crate::sender::Sender;
+use sojourn_congestion::{Control, EcnUse};
+
+/// What was seen of a sender.
+#[derive(Debug, Default)]
+pub struct Laws {
+    /// Before the acknowledgement that is being taken: threshold and window of the control, and what was taken back.
+    before: (f64, f64, u32),
+    /// One past the highest segment sent when the window was last reduced, unless that was taken back or a timeout came.
+    reduced: Option<u32>,
+    /// The proportional reduction under way, by what had been sent when it began, and what it may send beyond what is
+    /// delivered: a segment for each acknowledgement, and what the reordering timer found lost.
+    step: Option<(u64, u64)>,
+    /// Segments judged lost before the timer that goes off.
+    judged: u64,
+}
+
+impl Laws {
+    pub fn before_ack(&mut self, sender: &Sender) {
+        self.before = (sender.control.slow_start_threshold(), sender.control.window(), sender.undo.taken_back);
+    }
+
+    /// RFC 5681 section 4.3, RFC 3168 section 6.1.2, RFC 6675 section 5: losses and marks of one window of data reduce the
+    /// window once, unless a segment was lost that was sent after that.
+    pub fn after_ack(&mut self, sender: &Sender, table: &str) {
+        let (threshold, window, taken_back) = self.before;
+        let (first, next) = (sender.board.first(), sender.board.next());
+        if sender.undo.taken_back > taken_back {
+            self.reduced = None;
+        }
+        if sender.control.slow_start_threshold() != threshold && sender.control.window() < window {
+            let again = sender.board.lost_end();
+            // Controls that count marks answer a loss besides (RFC 8257 section 3.5).
+            let once =
+                self.reduced.is_none_or(|end| first >= end || again > end) || sender.control.ecn() != EcnUse::Optional;
+            assert!(once, "two reductions in a window: {:?}, SND.UNA is {first}\n{table}", self.reduced);
+            self.reduced = Some(next);
+        }
+        self.step = sender.reduction.map(|reduction| match self.step {
+            Some((began, more)) if began == reduction.sent_before => (began, more + 1),
+            _ => (reduction.sent_before, 1),
+        });
+    }
+
+    /// RFC 9937 section 6.2: a proportional reduction sends at most what was delivered, one more with each acknowledgement,
+    /// and the first retransmission. What the reordering timer finds lost leaves room in the window (Linux).
+    pub fn after_sending(&mut self, sender: &Sender, table: &str) {
+        let Some(reduction) = sender.reduction else { return };
+        let Some((_, more)) = self.step.filter(|(began, _)| *began == reduction.sent_before) else { return };
+        let sent = sender.transmissions() - reduction.sent_before;
+        let most = u64::from(reduction.delivered) + more + 1;
+        assert!(
+            sent <= most,
+            "{sent} sent in a reduction, of {} delivered and {more} more\n{table}",
+            reduction.delivered
+        );
+    }
+
+    pub fn before_timer(&mut self, sender: &Sender) {
+        self.judged = sender.board.judgements();
+        self.before.2 = sender.undo.taken_back;
+    }
+
+    pub fn after_timer(&mut self, sender: &Sender, timed_out: bool) {
+        if timed_out {
+            self.reduced = None;
+        }
+        if let Some((_, more)) = &mut self.step {
+            *more += sender.board.judgements() - self.judged;
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Needless repairs and timeouts: RFC 5682 (F-RTO), RFC 3708 (DSACK), RFC 3522 (Eifel), as Linux takes them back.
+
+use super::network::{Network, assert_table, first, preset};
+use sojourn_core::registry::Value;
+
+fn linux(window: u64, changes: &[(&str, Value)]) -> Network {
+    let options = [
+        ("initial_window", Value::Integer(window)),
+        ("tail_probe", Value::Boolean(false)),
+        ("reduction", Value::Choice("at-once")),
+    ];
+    preset("linux", &[&options[..], changes].concat())
+}
+
+/// RFC 3522: what was late is acknowledged with the time of its first copy, before the repair's has arrived.
+#[test]
+fn an_old_stamp_takes_a_repair_back() {
+    let mut path = linux(10, &[]);
+    path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
+    path.send_segments(16).run(100_000);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 8 9 | 10.00
+        101 ack 1: 10 11 | 11.00
+        102 ack 2: 12 13 | 12.00
+        104 ack 2 3-3: 14 | 12.00
+        105 ack 2 3-4: 15 | 12.00
+        106 ack 2 3-5: 2again | 7.00 recovery
+        107 ack 2 3-6: | 7.00 recovery
+        108 ack 2 3-7: | 7.00 recovery
+        109 ack 2 3-8: | 7.00 recovery
+        110 ack 2 3-9: | 7.00 recovery
+        163 ack 10: | 12.00
+        202 ack 11: | 13.00
+        203 ack 12: | 14.00
+        204 ack 13: | 15.00
+        205 ack 14: | 16.00
+        206 ack 15: | 17.00
+        207 ack 16: | 18.00
+        208 ack 16 2-2: | 19.00
+    ",
+    );
+    path.assert_complete(16);
+    assert!(path.threshold() >= 9.0 && path.window() >= 12.0);
+}
+
+/// RFC 3708, RFC 2883: the repair arrives before the late segment, and ends as if it had been needed. The report that the
+/// segment came twice takes it back; without such reports the window stays low.
+#[test]
+fn a_report_takes_an_ended_repair_back() {
+    let late = |dsack: bool| {
+        let mut path = linux(10, &[("dsack", Value::Boolean(dsack))]);
+        path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 150 } else { 0 });
+        path.send_segments(10).run(100_000);
+        path.assert_complete(10);
+        path
+    };
+    let path = late(true);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 8 9 | 10.00
+        101 ack 1: | 11.00
+        102 ack 2: | 12.00
+        104 ack 2 3-3: | 12.00
+        105 ack 2 3-4: | 12.00
+        106 ack 2 3-5: 2again | 4.00 recovery
+        107 ack 2 3-6: | 4.00 recovery
+        108 ack 2 3-7: | 4.00 recovery
+        109 ack 2 3-8: | 4.00 recovery
+        110 ack 2 3-9: | 4.00 recovery
+        207 ack 10: | 4.00
+        253 ack 10 2-2: | 12.00
+    ",
+    );
+    assert!(path.threshold() > late(false).threshold());
+}
+
+/// The same where only one of two retransmissions was needless.
+#[test]
+fn one_report_of_two_takes_nothing_back() {
+    let mut path = linux(12, &[]);
+    path.drops = first(&[4]);
+    path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 150 } else { 0 });
+    path.send_segments(12).run(100_000);
+    path.assert_complete(12);
+    assert_eq!((path.times_sent[&2], path.times_sent[&4]), (2, 2), "{}", path.table());
+    assert!(path.table().contains("ack 12 2-2") && path.threshold() < 8.0, "{}", path.table());
+}
+
+/// RFC 5682 section 3.1 step 3b, with SACK: the timer goes off for 8, which is lost, while 9 and all after it are only late.
+/// 9 was never sent again, so that its arrival brings back what the timeout lowered. Nothing else is sent twice.
+#[test]
+fn what_was_sent_once_takes_a_timeout_back() {
+    let mut path = linux(8, &[]);
+    path.drops = first(&[8]);
+    path.holds = Box::new(|number, nth| if nth == 0 && (9..24).contains(&number) { 300 } else { 0 });
+    path.send_segments(30).run(100_000);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 | 8.00
+        101 ack 1: 8-lost 9 | 9.00
+        102 ack 2: 10 11 | 10.00
+        103 ack 3: 12 13 | 11.00
+        104 ack 4: 14 15 | 12.00
+        105 ack 5: 16 17 | 13.00
+        106 ack 6: 18 19 | 14.00
+        107 ack 7: 20 21 | 15.00
+        108 ack 8: 22 23 | 16.00
+        413 timeout: 8again | 1.00 loss
+        503 ack 8 9-9: | 16.00
+        504 ack 8 9-10: 24 | 16.00
+        505 ack 8 9-11: 25 | 16.00
+        506 ack 8 9-12: 26 | 16.00
+        507 ack 8 9-13: 27 | 16.00
+        508 ack 8 9-14: 28 | 16.00
+        509 ack 8 9-15: 29 | 16.00
+        510 ack 8 9-16: | 16.00
+        511 ack 8 9-17: | 16.00
+        512 ack 8 9-18: | 16.00
+        513 ack 8 9-19: | 16.00
+        514 ack 8 9-20: | 16.00
+        514 ack 21: | 17.00
+        515 ack 22: | 18.00
+        516 ack 23: | 19.00
+        517 ack 24: | 20.00
+        605 ack 25: | 21.00
+        606 ack 26: | 22.00
+        607 ack 27: | 23.00
+        608 ack 28: | 24.00
+        609 ack 29: | 25.00
+        610 ack 30: | 26.00
+    ",
+    );
+    path.assert_complete(30);
+    assert_eq!((path.sender.counts.timeouts, path.sender.counts.retransmissions), (1, 1));
+}
+
+/// Steps 2b and 3a: all after 7 is lost. The first acknowledgement of the retransmission sends two new segments instead of
+/// what is lost; that they arrive without anything else proves the loss, and the rest is sent again.
+#[test]
+fn new_data_that_arrives_alone_confirms_a_timeout() {
+    let mut path = linux(8, &[]);
+    path.drops = first(&(8..24).collect::<Vec<u32>>());
+    path.send_segments(30).run(100_000);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 | 8.00
+        101 ack 1: 8-lost 9-lost | 9.00
+        102 ack 2: 10-lost 11-lost | 10.00
+        103 ack 3: 12-lost 13-lost | 11.00
+        104 ack 4: 14-lost 15-lost | 12.00
+        105 ack 5: 16-lost 17-lost | 13.00
+        106 ack 6: 18-lost 19-lost | 14.00
+        107 ack 7: 20-lost 21-lost | 15.00
+        108 ack 8: 22-lost 23-lost | 16.00
+        413 timeout: 8again | 1.00 loss
+        514 ack 9: 24 25 | 2.00 loss
+        615 ack 9 24-24: 9again | 2.00 loss
+        616 ack 9 24-25: 10again | 2.00 loss
+        716 ack 10 24-25: 11again 12again | 3.00 loss
+        717 ack 11 24-25: 13again 14again | 4.00 loss
+        817 ack 12 24-25: 15again 16again | 5.00 loss
+        818 ack 13 24-25: 17again 18again | 6.00 loss
+        819 ack 14 24-25: 19again 20again | 7.00 loss
+        820 ack 15 24-25: 21again 22again | 8.00 loss
+        918 ack 16 24-25: 23again | 8.12 loss
+        919 ack 17 24-25: 26 | 8.25 loss
+        920 ack 18 24-25: 27 | 8.37 loss
+        921 ack 19 24-25: 28 | 8.49 loss
+        922 ack 20 24-25: 29 | 8.61 loss
+        923 ack 21 24-25: | 8.72 loss
+        924 ack 22 24-25: | 8.84 loss
+        925 ack 23 24-25: | 8.95 loss
+        1019 ack 26: | 9.06
+        1020 ack 27: | 9.17
+        1021 ack 28: | 9.28
+        1022 ack 29: | 9.39
+        1023 ack 30: | 9.50
+    ",
+    );
+    path.assert_complete(30);
+}
+
+/// Step 2b where there is no new data to tell by: what is lost is sent again at once.
+#[test]
+fn without_new_data_a_timeout_is_repaired_as_usual() {
+    let mut path = linux(8, &[]);
+    path.drops = first(&(8..16).collect::<Vec<u32>>());
+    path.send_segments(16).run(100_000);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 | 8.00
+        101 ack 1: 8-lost 9-lost | 9.00
+        102 ack 2: 10-lost 11-lost | 10.00
+        103 ack 3: 12-lost 13-lost | 11.00
+        104 ack 4: 14-lost 15-lost | 12.00
+        105 ack 5: | 13.00
+        106 ack 6: | 14.00
+        107 ack 7: | 15.00
+        108 ack 8: | 16.00
+        413 timeout: 8again | 1.00 loss
+        514 ack 9: 9again 10again | 2.00 loss
+        615 ack 10: 11again 12again | 3.00 loss
+        616 ack 11: 13again 14again | 4.00 loss
+        716 ack 12: 15again | 4.25 loss
+        717 ack 13: | 4.49 loss
+        718 ack 14: | 4.71 loss
+        719 ack 15: | 4.92 loss
+        817 ack 16: | 5.12
+    ",
+    );
+    path.assert_complete(16);
+}
+
+/// RFC 3168: a mark in the repair proves congestion, so that the late segment does not bring the threshold back.
+#[test]
+fn a_mark_keeps_the_reduction() {
+    let threshold = |marked: bool| {
+        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
+        path.marks = Box::new(move |number, nth| marked && nth == 0 && number == 8);
+        path.send_segments(10).run(100_000);
+        path.assert_complete(10);
+        path.threshold()
+    };
+    assert!(threshold(true) < threshold(false));
+}
