@@ -165,9 +165,9 @@ SENDERS: dict[str, Sender] = {
     sender.name: sender
     for sender in (
         Sender("reno", _linux("newreno"), wanted=0.999),
-        Sender("cubic", _linux("cubic"), wanted=0.999),
+        # The kernel's tick is the clock of some.
+        Sender("cubic", {**_linux("cubic"), "tick": "10 ms"}, wanted=0.999),
         Sender("vegas", _linux("vegas")),
-        # Its clock is the kernel's tick.
         Sender("westwood", {**_linux("westwood"), "tick": "10 ms"}),
         Sender("veno", _linux("veno")),
         Sender("illinois", _linux("illinois")),

@@ -13,6 +13,7 @@
 //! may be larger than both and then stays.
 
 mod descriptor;
+mod jiffies;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start, Undo};
 use crate::hystart::SlowStart;
+use jiffies::{Holds, Jiffies, Kept};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
@@ -33,6 +35,8 @@ const MOST_GROWTH: f64 = 1.5;
 const LEAST_COUNT: f64 = 2.0;
 /// Where Linux is above the cubic function it grows by one segment in so many windows.
 const PLATEAU_WINDOWS: f64 = 100.0;
+/// For so long after a stage began Linux takes no round-trip times (`cubictcp_acked`).
+const YOUNG: Span = Span::from_secs(1);
 
 /// The state of RFC 9438.
 #[derive(Clone, Debug)]
@@ -48,6 +52,7 @@ pub struct Cubic {
     before: Option<Box<Before>>,
     /// Acknowledged segments since the last step of a window in whole segments.
     credit: f64,
+    kept: Kept,
     /// Least RTT since the last timeout.
     least_rtt: Span,
     slow_start: SlowStart,
@@ -92,6 +97,7 @@ struct Settings {
     smoothed_rtt: bool,
     count_acks: bool,
     whole: bool,
+    jiffies: Option<Jiffies>,
     keeps_credit: bool,
     first_growth: f64,
     idle_time: IdleTime,
@@ -139,7 +145,8 @@ impl Cubic {
             },
             smoothed_rtt: params.choice("lookahead") == "smoothed-rtt",
             count_acks: params.choice("count") == "acks",
-            whole: params.choice("arithmetic") == "whole",
+            whole: params.choice("arithmetic") != "fractions",
+            jiffies: Jiffies::new(params)?,
             keeps_credit: params.choice("spare_credit") == "kept",
             first_growth: number_or_infinite("first_growth"),
             idle_time: match params.choice("idle_time") {
@@ -182,10 +189,19 @@ impl Cubic {
             epoch: None,
             before: None,
             credit: 0.0,
+            kept: Kept::default(),
             least_rtt: Span::MAX,
             slow_start: SlowStart::named(params.choice("hystart")),
             settings,
         })
+    }
+
+    /// Whether Linux ignores round-trip times: in the first second of a stage.
+    #[inline]
+    fn is_young(&self, now: Time) -> bool {
+        let settings = &self.settings;
+        settings.jiffies.is_some()
+            && self.epoch.as_ref().is_some_and(|epoch| settings.at_jiffy(now).since(epoch.began) < YOUNG)
     }
 
     /// Opens the window in slow start; returns the segments that are left for congestion avoidance.
@@ -233,33 +249,60 @@ impl Cubic {
     }
 
     /// The same in whole segments: so many acknowledged ones (cnt) for one more in the window.
-    fn avoid_by_segments(&mut self, ack: &Ack, acked: f64, ahead: f64) {
+    fn avoid_by_segments(&mut self, ack: &Ack, acked: f64, ahead: Span) {
         // Conservative slow start leaves quarters.
         self.window = self.window.floor();
-        let (window, max, scale) = (self.window, self.max, self.settings.scale);
-        let alpha = self.settings.alpha();
-        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, window, max, scale));
-        let time = ack.now.since(epoch.began).as_secs_f64() + ahead;
+        let now = self.settings.at_jiffy(ack.now);
+        let mut holds =
+            self.settings.jiffies.map_or(Holds::Nothing, |jiffies| self.kept.holds(self.window, now, jiffies));
+        match &mut self.epoch {
+            Some(epoch) => epoch.credit += acked,
+            None if holds == Holds::Function => holds = Holds::Nothing,
+            None => {}
+        }
+        if holds == Holds::Nothing {
+            self.kept = Kept { window: self.window, at: now, count: self.function_count(now, acked, ahead) };
+        }
+        if holds != Holds::All {
+            self.kept.count = self.friendly_count(self.kept.count).max(LEAST_COUNT);
+        }
+        self.step(self.kept.count, acked);
+    }
+
+    /// Acknowledged segments for one more in the window, by the cubic function.
+    fn function_count(&mut self, now: Time, acked: f64, ahead: Span) -> f64 {
+        let (window, max, scale, jiffies) = (self.window, self.max, self.settings.scale, self.settings.jiffies);
+        let epoch = self.epoch.get_or_insert_with(|| {
+            let mut epoch = Epoch::new(now, window, max, scale);
+            epoch.credit = acked;
+            if jiffies.is_some() {
+                epoch.k = jiffies::parts(epoch.k);
+            }
+            epoch
+        });
+        let passed = now.since(epoch.began);
+        let time = match jiffies {
+            Some(jiffies) => jiffies::parts((passed + jiffies.up(ahead)).as_secs_f64()),
+            None => (passed + ahead).as_secs_f64(),
+        };
         // Rounded towards the origin.
         let target = epoch.origin + (epoch.at(time, scale) - epoch.origin).trunc();
-        let mut count = if target > window { (window / (target - window)).floor() } else { PLATEAU_WINDOWS * window };
-        if max == 0.0 {
-            count = count.min(self.settings.first_growth);
+        let count = if target > window { (window / (target - window)).floor() } else { PLATEAU_WINDOWS * window };
+        if max == 0.0 { count.min(self.settings.first_growth) } else { count }
+    }
+
+    /// The same, but no more than where Reno would be.
+    fn friendly_count(&mut self, count: f64) -> f64 {
+        let (window, alpha) = (self.window, self.settings.alpha());
+        let Some(epoch) = self.epoch.as_mut().filter(|_| self.settings.friendly != Friendly::Off) else { return count };
+        // Linux holds 8/alpha as a whole number. At one segment and a beta below about 0.2 its span is 0, and its
+        // loop would not end (tcp_cubic.c, bictcp_update): there the estimate grows by what is acknowledged.
+        let span = (window * (8.0 / alpha).floor() / 8.0).floor().max(1.0);
+        while epoch.credit > span {
+            epoch.credit -= span;
+            epoch.estimate += 1.0;
         }
-        if self.settings.friendly != Friendly::Off {
-            // Linux holds 8/alpha as a whole number. At one segment and a beta below about 0.2 its span is 0, and its
-            // loop would not end (tcp_cubic.c, bictcp_update): there the estimate grows by what is acknowledged.
-            let span = (window * (8.0 / alpha).floor() / 8.0).floor().max(1.0);
-            epoch.credit += acked;
-            while epoch.credit > span {
-                epoch.credit -= span;
-                epoch.estimate += 1.0;
-            }
-            if epoch.estimate > window {
-                count = count.min((window / (epoch.estimate - window)).floor());
-            }
-        }
-        self.step(count.max(LEAST_COUNT), acked);
+        if epoch.estimate > window { count.min((window / (epoch.estimate - window)).floor()) } else { count }
     }
 
     /// One segment more for every `count` acknowledged.
@@ -323,12 +366,20 @@ impl Settings {
     fn round(&self, window: f64) -> f64 {
         if self.whole { window.floor() } else { window }
     }
+
+    /// The time that the kernel's clock shows.
+    #[inline]
+    fn at_jiffy(&self, time: Time) -> Time {
+        self.jiffies.map_or(time, |jiffies| jiffies.at(time))
+    }
 }
 
 impl Control for Cubic {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(rtt) = ack.rtt
+            && !self.is_young(ack.now)
+        {
             self.least_rtt = self.least_rtt.min(rtt);
         }
         self.keep_time(ack);
@@ -343,11 +394,11 @@ impl Control for Cubic {
             }
         }
         let ahead = if self.settings.smoothed_rtt { ack.smoothed_rtt } else { self.least_rtt };
-        let ahead = if ahead == Span::MAX { 0.0 } else { ahead.as_secs_f64() };
+        let ahead = if ahead == Span::MAX { Span::ZERO } else { ahead };
         if self.settings.whole {
             self.avoid_by_segments(ack, acked, ahead);
         } else {
-            self.avoid_by_fractions(ack, acked, ahead);
+            self.avoid_by_fractions(ack, acked, ahead.as_secs_f64());
         }
     }
 
@@ -374,6 +425,7 @@ impl Control for Cubic {
                 self.max = 0.0;
                 self.window = 1.0;
                 self.least_rtt = Span::MAX;
+                self.kept = Kept::default();
             }
         }
         if !self.settings.keeps_credit {
@@ -402,7 +454,13 @@ impl Control for Cubic {
         if let Some(epoch) = &mut self.epoch {
             match self.settings.idle_time {
                 IdleTime::LeftOut => epoch.began += start.now.since(epoch.seen),
-                IdleTime::GapsLeftOut => epoch.began = start.now.min(epoch.began + start.idle),
+                IdleTime::GapsLeftOut => {
+                    let now = self.settings.at_jiffy(start.now);
+                    let sent = self
+                        .settings
+                        .at_jiffy(Time::from_nanos(start.now.as_nanos().saturating_sub(start.idle.as_nanos())));
+                    epoch.began = now.min(epoch.began + now.since(sent));
+                }
                 IdleTime::Counts => {}
             }
             epoch.seen = start.now;

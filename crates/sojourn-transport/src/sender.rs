@@ -111,7 +111,8 @@ pub struct Sender {
     recover: Option<u32>,
     reduction: Option<Reduction>,
     duplicates: u32,
-    /// Segments that duplicate acknowledgements showed to be received, and the control does not know of.
+    /// Segments that duplicate acknowledgements showed to be received: the control does not know of them yet, or with
+    /// `conserves` it never will.
     uncredited: u32,
     /// New segments sent by limited transmit since the last new acknowledgement.
     limited_sent: u32,

@@ -1,6 +1,7 @@
 //! What CUBIC is and what can be set.
 
 use crate::hystart;
+use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, Preset, Value};
 
 /// What `cubic` is and what can be set.
@@ -59,9 +60,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "arithmetic",
-            kind: Kind::Choice(&["fractions", "whole"]),
+            kind: Kind::Choice(&["fractions", "whole", "kernel"]),
             default: Value::Choice("fractions"),
-            description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments (cnt of Linux), with all quotients rounded down; whole always counts segments",
+            description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments (cnt of Linux), with all quotients rounded down; kernel: the same with time in 1024ths of a second, a growth that is kept for 1/32 s while the window is the same, and no round-trip times in a stage's first second (Linux); whole and kernel always count segments",
+        },
+        Parameter {
+            name: "tick",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(10) },
+            default: Value::Span(Span::ZERO),
+            description: "with arithmetic = kernel: the tick of the kernel's clock (10 ms in user-mode Linux, 4 ms in Debian's own kernel, 1 ms in some); 0 s is exact",
         },
         Parameter {
             name: "spare_credit",
@@ -104,7 +111,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "linux",
-            summary: "Linux 6.1: whole segments, constant alpha, reduces the window; with a clock of nanoseconds, where Linux counts jiffies and recomputes an unchanged window's growth 32 times a second",
+            summary: "Linux 6.1: whole segments, constant alpha, reduces the window; with nanoseconds instead of jiffies where tick is 0 s",
             values: &[
                 ("scale", Value::Number(410.0 / 1024.0)),
                 ("beta", Value::Number(717.0 / 1024.0)),
@@ -112,7 +119,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("friendly", Value::Choice("constant")),
                 ("lookahead", Value::Choice("least-rtt")),
                 ("count", Value::Choice("segments")),
-                ("arithmetic", Value::Choice("whole")),
+                ("arithmetic", Value::Choice("kernel")),
                 ("first_growth", Value::Integer(20)),
                 ("idle_time", Value::Choice("gaps-left-out")),
                 ("undo", Value::Choice("window")),

@@ -9,6 +9,8 @@ use sojourn_core::{Span, Stream, Time};
 
 const HYSTART_OFF: (&str, Value) = ("hystart", Value::Choice("off"));
 const COUNT_SEGMENTS: (&str, Value) = ("count", Value::Choice("segments"));
+/// Linux's rules without its clock.
+const WHOLE: (&str, Value) = ("arithmetic", Value::Choice("whole"));
 const FRIENDLY_OFF: (&str, Value) = ("friendly", Value::Choice("off"));
 
 fn script(preset: &str, changes: &[(&str, Value)]) -> Script {
@@ -398,8 +400,8 @@ fn whole_windows_are_at_least_renos() {
     for (number, window, estimate) in
         [(6, 7.0, 7.0), (7, 8.0, 7.0), (15, 8.0, 7.0), (16, 8.0, 8.0), (30, 8.0, 8.0), (31, 9.0, 9.0)]
     {
-        let mut script = after_loss("linux", &[], 10.0);
-        let mut off = after_loss("linux", &[FRIENDLY_OFF], 10.0);
+        let mut script = after_loss("linux", &[WHOLE], 10.0);
+        let mut off = after_loss("linux", &[WHOLE, FRIENDLY_OFF], 10.0);
         for _ in 0..number {
             give(&mut script, |ack| ack);
             give(&mut off, |ack| ack);
@@ -412,7 +414,7 @@ fn whole_windows_are_at_least_renos() {
 /// With beta 0.13 Linux's 8/alpha is 3, and 3/8 of one segment none: its own loop would never end.
 #[test]
 fn the_estimate_grows_at_one_segment_and_a_small_beta() {
-    let mut script = after_loss("linux", &[("beta", Value::Number(0.13))], 10.0);
+    let mut script = after_loss("linux", &[WHOLE, ("beta", Value::Number(0.13))], 10.0);
     script.congestion(Signal::Timeout { repeated: false });
     script.congestion(Signal::Loss);
     script.congestion(Signal::Timeout { repeated: true });
@@ -443,7 +445,16 @@ fn the_presets_round_by_round() {
         "queue 0 ms: 4 8 16 32 64\nloss at 0 ms: 89\nqueue 0 ms: 90 92 93 94 95 96 97 98 99 100 101 102\nmark at 0 ms: 72\nqueue 0 ms: 72 73 74 74 75 75 76 77 77 78 78 79\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32 55 55 56\nidle 5 s: 2\nqueue 0 ms: 4 8",
     );
     let whole = "queue 0 ms: 4 8 16 32 64\nloss at 0 ms: 89\nqueue 0 ms: 91 92 93 95 96 97 98 99 100 101 102 103\nmark at 0 ms: 72\nqueue 0 ms: 73 74 75 76 76 77 77 78 79 79 80 80\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32 56 59 62\nidle 5 s: 2\nqueue 0 ms: 4 8";
-    same(&table("linux"), whole);
+    let linux = |changes: &[(&str, Value)]| script("linux", &[&[HYSTART_OFF], changes].concat()).table(&rounds);
+    same(&linux(&[WHOLE]), whole);
+    same(
+        &table("linux"),
+        "queue 0 ms: 4 8 16 32 64\nloss at 0 ms: 89\nqueue 0 ms: 90 92 93 94 95 96 97 99 100 101 102 103\nmark at 0 ms: 72\nqueue 0 ms: 73 74 75 76 76 77 77 78 78 79 79 80\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32 56 59 62\nidle 5 s: 2\nqueue 0 ms: 4 8",
+    );
+    same(
+        &linux(&[("tick", Value::Span(Span::from_millis(10)))]),
+        "queue 0 ms: 4 8 16 32 64\nloss at 0 ms: 89\nqueue 0 ms: 90 91 93 94 95 96 97 98 99 100 101 102\nmark at 0 ms: 72\nqueue 0 ms: 73 74 75 75 76 76 77 77 78 79 79 79\ntimeout: 1\nqueue 0 ms: 2 4 8 16 32 55 58 61\nidle 5 s: 2\nqueue 0 ms: 4 8",
+    );
     same(&table("ns3"), &whole.replace("32 56 59 62", "32 64 77 81"));
 }
 
@@ -536,7 +547,7 @@ fn whole_windows_grow_by_half_at_most() {
 /// floor(102 x 15/8) = 191: the first 50 and 101 steps of the cubic function are to 102.
 #[test]
 fn linux_holds_alpha_as_eight_fifteenths() {
-    let mut script = after_loss("linux", &[], 143.0);
+    let mut script = after_loss("linux", &[WHOLE], 143.0);
     assert_eq!(script.window(), 100.0);
     for _ in 0..191 {
         give(&mut script, |ack| ack);

@@ -192,12 +192,13 @@ impl Sender {
     }
 
     /// What the control may count of `delivered` segments: a suspected loss opens no window. What is delivered meanwhile
-    /// waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or never counts (Linux), unless
-    /// reordering is common (`tcp_may_raise_cwnd`).
+    /// waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or never counts (Linux, also where
+    /// duplicate acknowledgements without SACK reported it), unless reordering is common (`tcp_may_raise_cwnd`).
     #[inline]
     fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
         if self.conserves {
-            return if acknowledged > 0 || self.expects_reordering() { delivered } else { 0 };
+            let known = std::mem::take(&mut self.uncredited);
+            return if acknowledged > 0 || self.expects_reordering() { delivered - known } else { 0 };
         }
         if acknowledged == 0 && self.state == State::Open {
             self.uncredited += delivered;

@@ -33,6 +33,10 @@ impl Sender {
             }
             State::Open => {
                 self.end_reduction();
+                if self.conserves && !self.sack {
+                    // tcp_remove_reno_sacks: all but one were counted when they were reported.
+                    self.uncredited = self.duplicates.min(acknowledged - 1);
+                }
                 self.reset_duplicates();
             }
             State::Loss | State::Handshake => {}
