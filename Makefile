@@ -11,7 +11,7 @@ RUST := $(shell find crates scenarios -type f 2>/dev/null) Cargo.toml Cargo.lock
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test web soak busy test-testbed bench validate conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
+.PHONY: demo test web soak busy test-testbed bench budgets validate conformance fuzz torture audit crates wheels site lint docs figures clean build lock tools
 .DELETE_ON_ERROR:
 
 demo: build
@@ -62,6 +62,10 @@ figures: build
 # Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
 bench: build
 	$(BIN)/python -m benchmarks.bench
+
+# What the Python half may cost: CPU of commands, and one point of a sweep on two processors, which wants an idle machine.
+budgets: build
+	$(BIN)/python -m benchmarks.budgets
 
 validate: build
 	$(BIN)/python -m benchmarks.validate

@@ -6,15 +6,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import sojourn
 from sojourn.cli import run_command_line
+
+if TYPE_CHECKING:
+    from sojourn.sweeps.plan import Plan, Point
 
 # How fast a machine is, busy or not, is no matter of the laws that are tested.
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -146,6 +150,23 @@ def start() -> Start:
         )
 
     return run
+
+
+def points_of(plans: "Mapping[str, Plan]", sweep: str) -> "list[Point]":
+    """Return the points of one of a study's sweeps."""
+    return [plans[sweep].point(index) for index in range(plans[sweep].points)]
+
+
+@pytest.fixture
+def kernelless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a machine without any kernel for the world `linux`."""
+    from sojourn.worlds.linux.errors import Missing, NotInstalledError
+
+    def refuse(_name: str) -> NoReturn:
+        raise NotInstalledError("the kernel uml", [Missing("linux.uml (user-mode Linux)", "user-mode-linux")])
+
+    monkeypatch.setattr("sojourn.worlds.linux.world.choose", refuse)
+    monkeypatch.setattr("sojourn.worlds.linux.world._check_programs", lambda _planned: None)
 
 
 @dataclass

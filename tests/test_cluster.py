@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.conftest import SMALL, Command
 
+import sojourn
 from sojourn import InputError
 from sojourn.sweeps import Dataset, Plan, cluster
 from sojourn.sweeps.cluster import run_cluster
@@ -40,6 +41,15 @@ def at_home(plan: Plan, folder: Path) -> Dataset:
     dataset = Dataset.create(folder, plan, 1)
     run_local(plan, dataset, 2, lambda status: None)
     return dataset
+
+
+def test_a_worker_takes_a_scenario_and_gives_a_result(small_scenario: sojourn.Scenario) -> None:
+    local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    with local as cluster, distributed.Client(cluster) as client:
+        found = client.submit(sojourn.Scenario.run, small_scenario, runs=2, packets=True).result()
+    here = small_scenario.run(runs=2, packets=True)
+    assert found.summary == here.summary
+    assert found.packets.equals(here.packets)
 
 
 def test_workers_that_die_change_nothing(plan: Plan, tmp_path: Path) -> None:

@@ -152,6 +152,13 @@ def test_nobody_imports_the_command_line() -> None:
     assert {name.split(".")[1] for name in guests} <= {"cli", "__main__", "demo"}
 
 
+def test_a_study_imports_no_other_and_nobody_imports_one() -> None:
+    # `studies` are data: what two of them need is in `sojourn.study`.
+    others = {name: {one for one in GRAPH[name] if is_in(one, "sojourn.studies")} for name in GRAPH}
+    assert {name: found for name, found in others.items() if found} == {}
+    assert any(is_in(name, "sojourn.studies") for name in GRAPH)
+
+
 def loaded(code: str) -> set[str]:
     """Return the packages that a process has loaded after some code, and the modules of this one."""
     kept = "{name if name.startswith('sojourn.') else name.split('.')[0] for name in sys.modules}"

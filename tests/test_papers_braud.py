@@ -1,28 +1,24 @@
 """Braud et al.: flows and lines of its sweeps, response times by size, and that it goes on without a kernel."""
 
 import dataclasses
+import functools
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from tests.conftest import Command
+from tests.conftest import Command, points_of
 
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item
 from sojourn.study.numbers import Number
-from sojourn.worlds.linux.errors import Missing, NotInstalledError
-
-if TYPE_CHECKING:
-    from sojourn.sweeps.plan import Point
 
 STUDY = find_folder("braud")
 PLANS = STUDY.plans()
 CODE: Any = STUDY.module
 
 
-def points(sweep: str) -> "list[Point]":
-    return [PLANS[sweep].point(index) for index in range(PLANS[sweep].points)]
+points = functools.partial(points_of, PLANS)
 
 
 def test_one_host_alone_may_delay_its_acknowledgements() -> None:
@@ -103,15 +99,6 @@ def test_table_2_is_tried_as_printed_and_as_it_may_have_been(tmp_path: Path) -> 
     # The least that a full buffer of 120 packets leaves is half of it, 0.9 s: the printed 280 ms cannot be.
     assert delays[120, 94, "delayed", "no UDP"] > 900
     assert all(delays[*at[:3], "250 packets/s"] < delays[at] / 1.8 for at in delays if at[3] == "no UDP")
-
-
-@pytest.fixture
-def kernelless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_name: str) -> Any:
-        raise NotInstalledError("the kernel uml", [Missing("linux.uml (user-mode Linux)", "user-mode-linux")])
-
-    monkeypatch.setattr("sojourn.worlds.linux.world.choose", refuse)
-    monkeypatch.setattr("sojourn.worlds.linux.world._check_programs", lambda _planned: None)
 
 
 @pytest.mark.usefixtures("kernelless")

@@ -1,28 +1,27 @@
 """The testbed's study: what needs no kernel, and that it says so where there is none."""
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.conftest import Command
+from tests.conftest import Command, points_of
 
 from sojourn.study.find import find_folder
 from sojourn.study.lab import Lab
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.numbers import Number
-from sojourn.worlds.linux.errors import Missing, NotInstalledError
 
 if TYPE_CHECKING:
     from sojourn.data.dataset import Dataset
-    from sojourn.sweeps.plan import Plan, Point
+    from sojourn.sweeps.plan import Plan
 
 STUDY = find_folder("gong-testbed")
 PLANS = STUDY.plans()
 CODE: Any = STUDY.module
 
 
-def points(sweep: str) -> "list[Point]":
-    return [PLANS[sweep].point(index) for index in range(PLANS[sweep].points)]
+points = functools.partial(points_of, PLANS)
 
 
 def test_dctcp_is_only_where_a_queue_marks() -> None:
@@ -113,15 +112,6 @@ def test_a_difference_is_chance_known_or_open() -> None:
     assert reason(other, narrow, "DCTCP", "CAKE") == "Explained"
     # The kernel's own spread counts, however narrow the simulation's is.
     assert reason(Number(56.0, 8.0, 3), Number(47.0, 0.1, 30), "CDG", "CAKE").startswith("May be chance")
-
-
-@pytest.fixture
-def kernelless(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_name: str) -> Any:
-        raise NotInstalledError("the kernel uml", [Missing("linux.uml (user-mode Linux)", "user-mode-linux")])
-
-    monkeypatch.setattr("sojourn.worlds.linux.world.choose", refuse)
-    monkeypatch.setattr("sojourn.worlds.linux.world._check_programs", lambda _planned: None)
 
 
 @pytest.mark.usefixtures("kernelless")

@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 import tomllib
 from collections import deque
 from pathlib import Path
@@ -301,6 +303,26 @@ def test_it_runs_where_it_is_allowed_or_listed(folder, command):
         f"plugins = [{json.dumps(str(folder / 'newreno.py'))}]\n"
     )
     assert command("run", "mine.toml").code == 0
+
+
+def test_numbers_of_a_changed_plugin_are_made_again(folder):
+    (folder / "sweep.toml").write_text(
+        'base = "mine.toml"\nseeds = 1\n[axes]\n"bottleneck.queue.kind" = ["codel", "py-codel"]\n'
+    )
+
+    def swept():
+        # A process knows a plug-in by the file that it loaded, so that each sweep is one of its own.
+        words = ("sweep", "sweep.toml", "--allow-plugins", "--plugin", "codel.py", "--out", "data")
+        done = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stderr
+
+    assert "made again" not in swept()
+    assert "made again" not in swept()
+    file = folder / "codel.py"
+    file.write_text(file.read_text() + "# another one\n")
+    assert "were made before codel.py changed and are made again" in swept()
+    assert "made again" not in swept()
 
 
 def test_a_sweep_in_two_processes_gives_what_one_gives(folder, command):

@@ -1,5 +1,6 @@
 """Studies as data: what tables can claim, what a study keeps, and that a changed claim is noticed."""
 
+import dataclasses
 import importlib.metadata
 import json
 import re
@@ -15,6 +16,7 @@ from tests.conftest import Command
 
 from sojourn import InputError
 from sojourn.cli import run_command_line
+from sojourn.data.provenance import Provenance
 from sojourn.study.claims import checks
 from sojourn.study.drawings import draw
 from sojourn.study.find import find_folder, folders, titles
@@ -381,6 +383,24 @@ def test_a_sweep_that_becomes_another_one_says_that_its_runs_are_removed(tmp_pat
     assert "note: " in done.err
     assert f"{out / 'data' / 'capacity'}: held another sweep" in done.err
     assert "which is removed: all runs are made anew" in done.err
+
+
+def test_runs_of_another_engine_are_made_again_in_a_studys_folder(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "mine")
+    file, out = tmp_path / "mine" / "study.toml", tmp_path / "out"
+    file.write_text(re.sub('duration = ".*"', 'duration = "2 s"', file.read_text(encoding="utf-8")), encoding="utf-8")
+    assert command("study", "run", tmp_path / "mine", "--out", out).code == 0
+    made = Provenance.of
+    monkeypatch.setattr(Provenance, "of", lambda *given: dataclasses.replace(made(*given), build="another"))
+    done = command("study", "run", tmp_path / "mine", "--out", out)
+    assert done.code == 0
+    assert "were made before the engine changed and are made again" in done.err
+    part = next((out / "data" / "capacity" / "runs").iterdir())
+    again = Provenance.read(part)
+    assert again is not None
+    assert again.build == "another"
 
 
 def test_kept_means_give_kept_verdicts(kept: Path, study: Path, command: Command) -> None:

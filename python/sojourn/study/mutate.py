@@ -82,7 +82,8 @@ def score(study: StudyFolder) -> Score:
 def mutants(study: StudyFolder) -> Iterator[Mutant]:
     """Yield the study with one claim changed: a comparison inverted, a tolerance, a number, a place or a metric."""
     for index, item in enumerate(study.tables["item"]):
-        for number, claim in enumerate(item.get("claim", [])):
+        # With what the item says for all its claims, which guards each of them as their own keys do.
+        for number, claim in enumerate(study.claims(item)[: len(item.get("claim", []))]):
             for part in [None, *range(len(claim.get("parts", [])))]:
                 tables = claim if part is None else claim["parts"][part]
                 for what, changed in _changed(tables):
@@ -115,7 +116,7 @@ def _changed(claim: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
         steps = [step for number, step in enumerate(claim["steps"]) if number != place]
         yield f"step {place + 1} is dropped", {**claim, "steps": steps}
     if "surely" in claim:
-        yield "surely is dropped", {key: value for key, value in claim.items() if key != "surely"}
+        yield "surely is turned round", {**claim, "surely": not claim["surely"]}
     if "order" in claim:
         yield "the order is reversed", {**claim, "order": claim["order"][::-1]}
 
