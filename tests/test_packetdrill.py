@@ -45,6 +45,16 @@ def test_a_script_that_does_not_hold_fails(before: str, after: str, why: str) ->
     assert why in verdict.why
 
 
+def test_what_follows_waits_for_an_expected_packet() -> None:
+    script = (OWN / "timeout.pkt").read_text(encoding="utf-8")
+    # The repair is expected 2 ms too soon, and acknowledged 1 ms after it.
+    early = script.replace("   +1 > . 1:1001", "+.998 > . 1:1001").replace(
+        "   +2 > . 1:1001(1000) ack 1\n", "+.001 < . 1:1(0) ack 1001 win 2000\n   +0 > . 1001:3001(2000) ack 1\n"
+    )
+    verdict = run(early[: early.index("   +0 %{")], "rfc")
+    assert (verdict.outcome, verdict.why) == ("passes", "")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [

@@ -84,7 +84,8 @@ class _Plan:
     events: list[str] = field(default_factory=list)
     values: list[int] = field(default_factory=list)
     acks: list[tuple[int, int, bool, list[tuple[int, int]]]] = field(default_factory=list)
-    expected: list[tuple[Event, int]] = field(default_factory=list)
+    expected: list[tuple[Event, int, int]] = field(default_factory=list)
+    """With the number of the segment, and how many inputs come before it."""
     checks: list[tuple[Event, int]] = field(default_factory=list)
     """With the place of the look among the inputs."""
 
@@ -94,6 +95,15 @@ class _Plan:
         self.events.append(event)
         self.values.append(value)
 
+    def until(self, inputs: int, end_s: float) -> "_Plan":
+        """Return the first inputs, and a look at a time."""
+        acks = self.acks[: self.events[:inputs].count("ack")]
+        plan = _Plan(
+            self.payload_bytes, self.scenario, self.times[:inputs], self.events[:inputs], self.values[:inputs], acks
+        )
+        plan.add(end_s, "look")
+        return plan
+
 
 def run(text: str, preset: str = "linux") -> Verdict:
     """Run a script against the sender of a preset, where its words say nothing else; nothing of it is executed."""
@@ -102,10 +112,11 @@ def run(text: str, preset: str = "linux") -> Verdict:
         plan = _plan(script, preset)
     except (ScriptError, OutOfScopeError) as reason:
         return Verdict("out of scope", str(reason))
-    scenario = _native.load_json(json.dumps(plan.scenario))
-    sent, states = _native.replay_sender(scenario, (plan.times, plan.events, plan.values, plan.acks), 1)
-    times, numbers, kinds = (np.frombuffer(column[2], dtype=column[1]).tolist() for column in sent)
-    data = [(at / 1e9, number) for at, number, kind in zip(times, numbers, kinds, strict=True) if kind]
+    data, states = _replay(plan)
+    while late := _late(plan, data, script.tolerance_s):
+        script.delay(*late)
+        plan = _plan(script, preset)
+        data, states = _replay(plan)
     checks = Checks()
     problems = [_unlike(plan, data, script.tolerance_s), _unheld(plan, data, states, checks)]
     found = sorted((problem for problem in problems if problem), key=lambda problem: problem[0])
@@ -114,9 +125,34 @@ def run(text: str, preset: str = "linux") -> Verdict:
     return Verdict("passes", "", checks.unchecked)
 
 
+def _replay(plan: _Plan) -> tuple[list[tuple[float, int]], Sequence[Any]]:
+    """Return the segments that were sent, with their times in seconds, and the states after the inputs."""
+    scenario = _native.load_json(json.dumps(plan.scenario))
+    sent, states = _native.replay_sender(scenario, (plan.times, plan.events, plan.values, plan.acks), 1)
+    times, numbers, kinds = (np.frombuffer(column[2], dtype=column[1]).tolist() for column in sent)
+    return [(at / 1e9, number) for at, number, kind in zip(times, numbers, kinds, strict=True) if kind], states
+
+
+def _late(plan: _Plan, sent: Sequence[tuple[float, int]], tolerance_s: float) -> tuple[int, float] | None:
+    """Return the first line whose segment comes late within the tolerance, and by how many seconds.
+
+    packetdrill waits for a packet before it goes on: nothing that follows in the script comes sooner.
+    """
+    for place, (event, number, inputs) in enumerate(plan.expected):
+        if place < len(sent) and sent[place][1] == number and sent[place][0] <= event.end_s:
+            continue
+        alone, _ = _replay(plan.until(inputs, event.end_s + tolerance_s))
+        if place >= len(alone) or alone[place][1] != number:
+            return None
+        # An input comes before a timer of the same nanosecond.
+        late_s = alone[place][0] - event.end_s + 1e-9
+        return (event.line, late_s) if late_s > 0 else None
+    return None
+
+
 def _unlike(plan: _Plan, sent: Sequence[tuple[float, int]], tolerance_s: float) -> tuple[int, str] | None:
     """Return the first line whose segment was not the next one sent, or not then."""
-    for place, (event, number) in enumerate(plan.expected):
+    for place, (event, number, _) in enumerate(plan.expected):
         wanted = f"expected segment {number} at {event.start_s:.3f} s"
         if place >= len(sent):
             return event.line, f"{wanted}; nothing was sent"
@@ -272,7 +308,7 @@ class _Walk:
             self.plan.add(event.start_s, "supply", 0)
         for start in range(packet.start, packet.end, self.plan.payload_bytes):
             number = self._number(event, start)
-            self.plan.expected.append((event, number))
+            self.plan.expected.append((event, number, len(self.plan.events)))
             self.sent_s[number] = event.start_s
         stamp = packet.option("TS val")
         if stamp is not None:

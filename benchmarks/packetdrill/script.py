@@ -6,7 +6,7 @@ the shell lines that set sysctls. Nothing of a script is executed.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 TOLERANCE_S = 0.004
 """packetdrill's default."""
@@ -99,6 +99,13 @@ class Script:
     setup: list[str] = field(default_factory=list)
     """Shell lines without a time."""
     tolerance_s: float = TOLERANCE_S
+
+    def delay(self, line: int, by_s: float) -> None:
+        """Let everything from a line on happen later."""
+        self.events = [
+            event if event.line < line else replace(event, start_s=event.start_s + by_s, end_s=event.end_s + by_s)
+            for event in self.events
+        ]
 
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", flags=re.S)

@@ -14,8 +14,8 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use options::{DESCRIPTOR, Ect, Options};
+pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
-pub use sender::{AfterIdle, Sender, SenderCounts, Transmit, Undoing};
+pub use sender::{AfterIdle, Reducing, Sender, SenderCounts, Transmit, Undoing};

@@ -1,6 +1,6 @@
 //! What can be set of the sender and the receiver.
 
-use crate::sender::{AfterIdle, Undoing};
+use crate::sender::{AfterIdle, Reducing, Undoing};
 use sojourn_congestion::Path;
 use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
@@ -25,6 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 4015",
         "RFC 2861",
         "RFC 9937",
+        "Linux 6.1 and 2.6.32 net/ipv4/tcp_input.c",
         "libutp utp_internal.cpp, github.com/bittorrent/libutp, 2018",
     ],
     parameters: &[
@@ -78,9 +79,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "loss_detection",
-            kind: Kind::Choice(&["count", "time"]),
+            kind: Kind::Choice(&["count", "forward", "time"]),
             default: Value::Choice("count"),
-            description: "what proves a loss: three duplicate acknowledgements, or three segments received beyond it (count, RFC 5681, RFC 6675), or a round trip and a reordering window since it was sent, when something that was sent later has arrived, which finds lost retransmissions too (time, RFC 8985, with Linux's reordering window)",
+            description: "what proves a loss: three duplicate acknowledgements, or three segments received beyond it (count, RFC 5681, RFC 6675), or one received that was sent three segments later (forward, FACK of Linux before 4.15, without its learning of reordering), or a round trip and a reordering window since it was sent, when something that was sent later has arrived, which finds lost retransmissions too (time, RFC 8985, with Linux's reordering window)",
         },
         Parameter {
             name: "tail_probe",
@@ -156,9 +157,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "reduction",
-            kind: Kind::Choice(&["at-once", "proportional"]),
+            kind: Kind::Choice(&["at-once", "proportional", "halving"]),
             default: Value::Choice("at-once"),
-            description: "how the window gets to what the control makes of a loss or a mark: in one step, after which nothing is sent until enough has left the network (at-once, RFC 5681, RFC 6675), or segment by segment with what is delivered (proportional, RFC 9937, in proportion to the window as in Linux). Controls that follow a model of the path, such as bbr, have rules of their own",
+            description: "how the window gets to what the control makes of a loss or a mark: in one step, after which nothing is sent until enough has left the network (at-once, RFC 5681, RFC 6675), or segment by segment with what is delivered (proportional, RFC 9937, in proportion to the window as in Linux), or by one segment with every second acknowledgement, and to one more than is in flight at most (halving, Linux before 3.2). Controls that follow a model of the path, such as bbr, have rules of their own",
         },
         Parameter {
             name: "after_idle",
@@ -249,6 +250,30 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             ],
         },
         Preset {
+            name: "linux-2.6",
+            summary: "Linux 2.6.32 (2009): 3 segments and 3 s to start, forward acknowledgements (FACK), rate halving; no probes, no detection by time, no proportional rate reduction; of what was needless only timeouts are taken back (the kernel: repairs too)",
+            values: &[
+                // tcp_init_cwnd and RFC 3390 for an MSS of 1448 B; 10 since 2.6.39.
+                ("initial_window", Value::Integer(3)),
+                // TCP_TIMEOUT_INIT; 1 s since 3.1.
+                ("initial_rto", Value::Span(Span::from_secs(3))),
+                ("ack_delay", Value::Span(Span::from_millis(40))),
+                ("min_rto", Value::Span(Span::from_millis(200))),
+                ("max_rto", Value::Span(Span::from_secs(120))),
+                ("rto_floor", Value::Choice("variance")),
+                ("rtt_variance", Value::Choice("peak")),
+                ("undo", Value::Choice("timestamps")),
+                ("dsack", Value::Boolean(true)),
+                // tcp_update_scoreboard with tcp_fack = 1.
+                ("loss_detection", Value::Choice("forward")),
+                // tcp_cwnd_down; tcp_cwnd_reduction since 3.2.
+                ("reduction", Value::Choice("halving")),
+                ("disorder", Value::Choice("conservation")),
+                ("after_idle", Value::Choice("decay")),
+                ("timer_rounding", Value::Choice("ticks")),
+            ],
+        },
+        Preset {
             name: "ns2",
             summary: "ns-2.35 Agent/TCP/Newreno: no SACK, every segment acknowledged, 2 segments to start, 40 B headers",
             values: &[
@@ -328,12 +353,12 @@ pub struct Options {
     pub rto: RtoOptions,
     /// What is taken back as needless.
     pub undo: Undoing,
-    /// Whether losses are judged by time.
-    pub by_time: bool,
+    /// What proves a loss.
+    pub detection: Detection,
     /// Whether tails are probed.
     pub tail_probe: bool,
-    /// Whether losses and marks lower the window in proportion to what is delivered.
-    pub proportional: bool,
+    /// How losses and marks lower the window.
+    pub reducing: Reducing,
     /// What idle time leaves of the window.
     pub idle: AfterIdle,
     /// Timers go off at whole multiples of this; zero is when they are due.
@@ -352,6 +377,17 @@ pub struct Options {
     pub accurate_ecn: bool,
     /// What data carry with ECN.
     pub ect: Ect,
+}
+
+/// What proves that a segment was lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Detection {
+    /// So many that were sent later and have arrived (RFC 6675).
+    Count,
+    /// One that was sent so many segments later and has arrived (FACK).
+    Forward,
+    /// Time (RFC 8985).
+    Time,
 }
 
 /// The code point of data packets with ECN (RFC 3168).
@@ -403,17 +439,22 @@ impl Options {
         if params.boolean("dsack") && !params.boolean("sack") {
             return Err(ParameterError::new("dsack", "false where sack = false: its reports are SACK blocks"));
         }
-        let by_time = params.choice("loss_detection") == "time";
-        if by_time && !params.boolean("sack") {
+        let detection = match params.choice("loss_detection") {
+            "count" => Detection::Count,
+            "forward" => Detection::Forward,
+            _ => Detection::Time,
+        };
+        if detection != Detection::Count && !params.boolean("sack") {
             return Err(ParameterError::new(
                 "loss_detection",
-                "count where sack = false: time needs to know which segments have arrived (RFC 8985 section 6.1)",
+                "count where sack = false: the others need to know which segments have arrived (RFC 8985 section 6.1)",
             ));
         }
+        let by_time = detection == Detection::Time;
         if params.boolean("tail_probe") && !by_time {
             return Err(ParameterError::new(
                 "tail_probe",
-                "false where loss_detection is count: what a probe finds is repaired by time (RFC 8985 section 7)",
+                "false where loss_detection is not time: what a probe finds is repaired by time (RFC 8985 section 7)",
             ));
         }
         let undo = match params.choice("undo") {
@@ -425,10 +466,7 @@ impl Options {
             return Err(ParameterError::new("undo", "none, or timestamps or all with timestamps = true"));
         }
         if undo == Undoing::All && !by_time {
-            return Err(ParameterError::new(
-                "undo",
-                "none or timestamps where loss_detection is count, or all with time",
-            ));
+            return Err(ParameterError::new("undo", "none or timestamps, or all with loss_detection = time"));
         }
         let conserves = params.choice("disorder") == "conservation";
         if conserves && !params.boolean("limited_transmit") {
@@ -476,9 +514,13 @@ impl Options {
             timestamps: params.boolean("timestamps"),
             rto,
             undo,
-            by_time,
+            detection,
             tail_probe: params.boolean("tail_probe"),
-            proportional: params.choice("reduction") == "proportional",
+            reducing: match params.choice("reduction") {
+                "at-once" => Reducing::AtOnce,
+                "proportional" => Reducing::Proportional,
+                _ => Reducing::Halving,
+            },
             idle: match params.choice("after_idle") {
                 "restart" => AfterIdle::Restart,
                 "decay" => AfterIdle::Decay,

@@ -54,6 +54,8 @@ pub struct Scoreboard {
     due: u32,
     /// The highest SACKed segments, descending: what lies below the last of them is lost.
     highest_sacked: [Option<u32>; DUP_THRESH as usize],
+    /// Whether one SACKed segment far enough beyond proves a loss (FACK).
+    forward: bool,
     /// All below has been judged.
     judged: u32,
     /// One past the highest segment that was ever judged lost.
@@ -76,6 +78,13 @@ impl Scoreboard {
     /// An empty scoreboard that keeps what it judges lost for [`take_lost`](Scoreboard::take_lost).
     pub fn reporting_losses() -> Scoreboard {
         Scoreboard { unreported: Some(Vec::new()), ..Scoreboard::default() }
+    }
+
+    /// The same which takes a segment for lost as soon as one that is three beyond it was SACKed (FACK of Linux before 4.15).
+    #[must_use]
+    pub fn judging_forward(mut self) -> Scoreboard {
+        self.forward = true;
+        self
     }
 
     /// How often a segment was judged lost.
@@ -195,12 +204,18 @@ impl Scoreboard {
         if self.by_time.is_some() {
             return;
         }
-        if let Some(edge) = self.highest_sacked[DUP_THRESH as usize - 1] {
+        if let Some(edge) = self.lost_edge() {
             for number in self.judged.max(self.first)..edge.min(self.next()) {
                 self.mark_lost(number);
             }
             self.judged = self.judged.max(edge);
         }
+    }
+
+    /// What lies below is lost: three SACKed segments lie above it, or the highest of them three beyond it.
+    fn lost_edge(&self) -> Option<u32> {
+        let [highest, .., third] = self.highest_sacked;
+        if self.forward { highest.map(|highest| (highest + 1).saturating_sub(DUP_THRESH)) } else { third }
     }
 
     fn sack_block(&mut self, block: Block, delivered: &mut Delivered) {

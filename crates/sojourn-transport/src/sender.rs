@@ -20,9 +20,10 @@ mod undo;
 mod usage;
 
 pub use idle::AfterIdle;
+pub use reduction::Reducing;
 pub use undo::Undoing;
 
-use crate::options::Options;
+use crate::options::{Detection, Options};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
@@ -96,8 +97,8 @@ pub struct Sender {
     /// Whether the wait of a timer is rounded up to whole ticks.
     rounds_waits: bool,
     ecn: bool,
-    /// Whether losses and marks lower the window in proportion to what is delivered.
-    proportional: bool,
+    /// How losses and marks lower the window.
+    reducing: Reducing,
     pacing: Option<f64>,
     pacing_slack: bool,
     control: AnyControl,
@@ -157,7 +158,11 @@ impl Sender {
         let wants_rate = control.wants_rate_samples();
         let short = control.sends_short_segments().then(Box::default);
         let board = if wants_rate { Scoreboard::reporting_losses() } else { Scoreboard::default() };
-        let board = if options.by_time { board.judging_by_time() } else { board };
+        let board = match options.detection {
+            Detection::Count => board,
+            Detection::Forward => board.judging_forward(),
+            Detection::Time => board.judging_by_time(),
+        };
         Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
@@ -177,7 +182,7 @@ impl Sender {
             rounds_waits: options.rounds_waits,
             ecn: options.ecn,
             // A control that follows a model of the path bounds its window in repairs by itself.
-            proportional: options.proportional && !wants_rate,
+            reducing: if wants_rate { Reducing::AtOnce } else { options.reducing },
             pacing: options.pacing,
             pacing_slack: options.pacing_slack,
             control,
@@ -193,7 +198,7 @@ impl Sender {
             limited_sent: 0,
             urgent: None,
             urgent_rescue: None,
-            rack: options.by_time.then(|| Box::new(Rack::new())),
+            rack: (options.detection == Detection::Time).then(|| Box::new(Rack::new())),
             probe: Probe::new(options.tail_probe),
             rescued: false,
             restarted_timer: false,

@@ -47,6 +47,20 @@ fn lost(board: &Scoreboard) -> Vec<u32> {
     (board.first..board.next()).filter(|number| board.records[(number - board.first) as usize].lost).collect()
 }
 
+/// FACK: one that is three beyond is enough, where RFC 6675 waits for three.
+#[test]
+fn one_far_enough_beyond_proves_a_loss_forward() {
+    let mut forward = Scoreboard::default().judging_forward();
+    let mut count = board(10);
+    (0..10).for_each(|number| forward.send_new(at(number)));
+    for board in [&mut forward, &mut count] {
+        sack(board, &[(6, 7)]);
+    }
+    assert_eq!((lost(&forward), lost(&count)), (vec![0, 1, 2, 3], vec![]));
+    sack(&mut forward, &[(6, 8)]);
+    assert_eq!(lost(&forward), [0, 1, 2, 3, 4]);
+}
+
 /// RFC 6675 `IsLost`: three SACKed segments above, contiguous or not.
 #[test]
 fn three_segments_above_prove_a_loss() {

@@ -61,14 +61,14 @@ impl Sender {
             let rate = self.rate_sample(snapshot.as_ref(), newest, now);
             let newly_acked = self.credit(acknowledged, new);
             // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
-            // proportional reduction the window is there already, and it counts like any other (Linux).
-            let repaired = state == State::Recovery && !self.proportional;
+            // stepwise reduction the window is there already, and it counts like any other (Linux).
+            let repaired = state == State::Recovery && !self.stepwise();
             let in_recovery = repaired || self.state == State::Recovery || self.reduction.is_some();
             if acknowledged > 0 && !in_recovery {
                 self.idle.on_acknowledged(now);
             }
-            // Only a proportional reduction starts from it.
-            let before = self.proportional.then(|| self.control.window());
+            // Only a stepwise reduction starts from it.
+            let before = self.stepwise().then(|| self.control.window());
             self.control.on_ack(&Ack {
                 now,
                 newly_acked,

@@ -1,11 +1,23 @@
-//! Proportional rate reduction (RFC 9937): how fast the window moves to what the control makes of a loss or a mark.
+//! How fast the window moves to what the control makes of a loss or a mark: by proportional rate reduction (RFC 9937), or by
+//! rate halving (Linux before 3.2, `tcp_cwnd_down`).
 //!
 //! The control answers congestion at once; its window is the ssthresh of the RFC from then on. Until what was outstanding then
 //! has been acknowledged, another window stands in for it, which follows what is delivered: as many segments leave as the
-//! reduction's share of those that arrived. Loss detection is the same as without.
+//! reduction's share of those that arrived, or one for every second acknowledgement. Loss detection is the same as without.
 
 use super::Sender;
 use sojourn_congestion::{Control, Signal};
+
+/// How the window gets to what the control makes of congestion.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reducing {
+    /// In one step (RFC 5681).
+    AtOnce,
+    /// In proportion to what is delivered (RFC 9937).
+    Proportional,
+    /// By one segment with every second acknowledgement.
+    Halving,
+}
 
 /// A reduction under way. Counts are in segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +32,8 @@ pub(super) struct Reduction {
     window: u32,
     /// One past the highest segment sent when it began.
     until: u32,
+    /// Rate halving: whether the next acknowledgement lowers the window.
+    second: bool,
 }
 
 /// An acknowledgement, as a reduction sees it. Counts are in segments.
@@ -42,7 +56,7 @@ impl Reduction {
     fn new(before: u32, sent_before: u64, until: u32) -> Reduction {
         // Below one segment there is still one to send.
         let before = before.max(1);
-        Reduction { before, delivered: 0, sent_before, window: before, until }
+        Reduction { before, delivered: 0, sent_before, window: before, until, second: false }
     }
 
     /// RFC 9937 section 6.2, "on every ACK".
@@ -68,6 +82,21 @@ impl Reduction {
     }
 }
 
+impl Reduction {
+    /// `tcp_cwnd_down`. Its lower bound is ssthresh; Reno of those kernels goes on to half of that.
+    fn halve(&mut self, step: &Step) {
+        if step.delivered == 0 {
+            return;
+        }
+        self.delivered += step.delivered;
+        if self.second && self.window > step.threshold {
+            self.window -= 1;
+        }
+        self.second = !self.second;
+        self.window = self.window.min(step.pipe + 1);
+    }
+}
+
 impl Sender {
     /// The congestion window (cwnd) in segments: the control's, or what a reduction has left of the one before.
     #[inline]
@@ -81,7 +110,7 @@ impl Sender {
     /// The control has answered `signal`, at a window of `before` segments.
     pub(super) fn start_reduction(&mut self, signal: Signal, before: f64) {
         // After a timeout nothing is in flight that could keep a rate.
-        let by_rate = self.proportional && !matches!(signal, Signal::Timeout { .. }) && self.control.window() < before;
+        let by_rate = self.stepwise() && !matches!(signal, Signal::Timeout { .. }) && self.control.window() < before;
         self.reduction = by_rate.then(|| Reduction::new(before as u32, self.transmissions(), self.board.next()));
     }
 
@@ -89,7 +118,9 @@ impl Sender {
     /// counts again.
     #[inline]
     pub(super) fn end_reduction(&mut self) {
-        self.reduction.take_if(|reduction| self.board.first() > reduction.until);
+        if self.reduction.is_some_and(|reduction| self.board.first() > reduction.until) {
+            self.complete_reduction();
+        }
     }
 
     /// An acknowledgement newly delivered `delivered` segments; `safe`: SND.UNA advanced and nothing more was found lost.
@@ -103,8 +134,27 @@ impl Sender {
             threshold: self.control.window().max(1.0) as u32,
             safe,
         };
-        reduction.on_ack(&step);
+        if self.reducing == Reducing::Halving {
+            reduction.halve(&step);
+        } else {
+            reduction.on_ack(&step);
+        }
         self.reduction = Some(reduction);
+    }
+
+    /// The control's window counts again: where rate halving went below it, no more than that is left (`tcp_complete_cwr`).
+    pub(super) fn complete_reduction(&mut self) {
+        let Some(reduction) = self.reduction.take() else { return };
+        if self.reducing == Reducing::Halving {
+            let window = self.control.window().min(f64::from(reduction.window));
+            self.control.set_window(window, self.control.slow_start_threshold());
+        }
+    }
+
+    /// Whether losses and marks lower the window step by step.
+    #[inline]
+    pub(super) fn stepwise(&self) -> bool {
+        self.reducing != Reducing::AtOnce
     }
 
     /// Data segments sent, again or for the first time.

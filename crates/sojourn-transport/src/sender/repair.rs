@@ -131,7 +131,7 @@ impl Sender {
 
     pub(super) fn finish_repair(&mut self) {
         self.state = State::Open;
-        self.reduction = None;
+        self.complete_reduction();
         self.reset_duplicates();
     }
 
@@ -270,7 +270,7 @@ impl Sender {
         // Within a repair or a reduction Linux keeps the threshold too: it was set for this window of data.
         let reduced = self.state == State::Recovery || (self.state == State::Open && self.reduction.is_some());
         let again = self.timed_out_at == Some(self.board.first());
-        let repeated = again || (self.proportional && reduced);
+        let repeated = again || (self.stepwise() && reduced);
         // What was in flight before all of it is taken for lost.
         let (flight, pipe) = (self.flight_size(), self.board.pipe());
         // RFC 8985 section 6.3: what was sent less than a round trip ago may still come.

@@ -1,6 +1,6 @@
 //! RFC 9937: proportional rate reduction.
 
-use super::network::{Network, first, network};
+use super::network::{Network, first, network, preset};
 use sojourn_core::registry::Value;
 
 /// The path of the examples in section 8: 20 segments outstanding at a window of 20, of which a loss leaves 10.
@@ -46,6 +46,49 @@ fn a_burst_of_losses_is_repaired_at_the_rate_of_what_arrives() {
     assert_eq!(windows, [20, 20, 5, 5, 5, 5, 5, 6].map(f64::from), "{}", path.table());
     assert_eq!(sent, [1, 1, 1, 1, 1, 1, 1, 2], "{}", path.table());
     assert_eq!((path.sender.counts.timeouts, path.threshold()), (0, 10.0), "{}", path.table());
+}
+
+/// Rate halving: the window falls by one with every second acknowledgement, and not below ssthresh; new data leaves with every
+/// second one from the first on, where proportional reduction of a half does the same.
+#[test]
+fn rate_halving_lowers_the_window_with_every_second_acknowledgement() {
+    let mut path = proportional(&[("reduction", Value::Choice("halving"))]);
+    path.drops = first(&[0]);
+    path.send_forever().run(225);
+    let (windows, sent) = steps(&path, 22);
+    let expected = [20, 20, 19, 18, 18, 17, 17, 16, 16, 15, 15, 14, 14, 13, 13, 12, 12, 11, 11];
+    assert_eq!(windows[..19], expected.map(f64::from), "{}", path.table());
+    assert_eq!(sent[3..9], [0, 1, 0, 1, 0, 1], "{}", path.table());
+    assert_eq!(path.threshold(), 10.0);
+}
+
+/// Where many are lost it leaves one more than is in flight, so that a lost burst is repaired at a segment for each
+/// acknowledgement, and slow start begins from there (`tcp_complete_cwr`), below ssthresh.
+#[test]
+fn rate_halving_ends_with_what_was_in_flight() {
+    let mut path = proportional(&[("reduction", Value::Choice("halving"))]);
+    path.drops = first(&(0..15).collect::<Vec<u32>>());
+    path.send_forever().run(1000);
+    assert!(path.log[4..20].iter().all(|line| line.ends_with("| 5.00 recovery")), "{}", path.table());
+    assert_eq!((path.sender.counts.timeouts, path.threshold()), (0, 10.0), "{}", path.table());
+    let ends = path.log.iter().rposition(|line| line.contains("recovery")).unwrap();
+    let window: f64 = path.log[ends + 1].rsplit('|').next().unwrap().trim().parse().unwrap();
+    assert!(window < 10.0, "{}", path.table());
+}
+
+/// Preset `linux-2.6`: four segments of which the first three are lost. The SACK of the last alone repairs all of them at
+/// once by FACK; the preset `rfc` waits for the timeout, the preset `linux` for a quarter of a round trip.
+#[test]
+fn linux_of_2009_repairs_by_forward_acknowledgement() {
+    let first_repair = |name: &str| {
+        let mut path = preset(name, &[("initial_window", Value::Integer(4))]);
+        path.drops = first(&[0, 1, 2]);
+        path.send_segments(4).run(100_000);
+        path.assert_complete(4);
+        let line = path.log.iter().find(|line| line.contains("0again")).unwrap();
+        line.trim().split(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!(["linux-2.6", "linux", "rfc"].map(first_repair), [104, 132, 1000]);
 }
 
 /// A mark lowers the window in the same way (Linux: `tcp_enter_cwr`), until what was sent after it is acknowledged; no
