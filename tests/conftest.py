@@ -1,5 +1,6 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -78,6 +80,18 @@ def wait_for(condition: Callable[[], bool]) -> bool:
     while not condition() and time.monotonic() < until:
         time.sleep(0.02)
     return condition()
+
+
+def free_port() -> int:
+    """Return a port with free ones above it, for TCP and UDP, below those that the system hands out."""
+    for port in range(20_000 + os.getpid() % 997 * 10, 32_000, 10):
+        with suppress(OSError):
+            for number in range(port, port + 5):
+                for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                    with socket.socket(socket.AF_INET, kind) as probe:
+                        probe.bind(("127.0.0.1", number))
+            return port
+    raise AssertionError("no ports are free")
 
 
 @pytest.fixture(scope="session")
@@ -176,6 +190,14 @@ class Echo:
     port: int
     answered: int = 0
 
+    def asked(self) -> int:
+        """Ask it something; return how many it has answered then, in the order in which they came."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            asking.settimeout(PATIENCE_S)
+            asking.sendto(b"?", ("127.0.0.1", self.port))
+            asking.recv(100)
+        return self.answered
+
 
 @pytest.fixture
 def echo() -> Iterator[Echo]:
@@ -188,8 +210,9 @@ def echo() -> Iterator[Echo]:
                 data, peer = server.recvfrom(100)
                 if not data:
                     return
-                server.sendto(data, peer)
+                # Counted first: who has its answer finds it counted.
                 service.answered += 1
+                server.sendto(data, peer)
 
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()

@@ -7,11 +7,13 @@ import signal
 import subprocess
 import sys
 import threading
+import tomllib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.conftest import SMALL, Command
+from tests.conftest import PATIENCE_S, SMALL, Command, Start, wait_for
 
 import sojourn
 from sojourn import InputError
@@ -21,6 +23,8 @@ from sojourn.sweeps.local import Status, run_local
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
+
+ROOT = Path(__file__).parents[1]
 
 pytestmark = [pytest.mark.real_time, pytest.mark.filterwarnings("ignore")]
 
@@ -108,21 +112,23 @@ def descendants(pid: int) -> set[int]:
 
 
 ATTACK = """
-import sys, distributed
+import signal, sys, distributed
 keys = distributed.Security.temporary() if sys.argv[1].startswith("tls") else None
-client = distributed.Client(sys.argv[1], timeout=3, security=keys)
-print(client.run_on_scheduler(lambda: "taken"), flush=True)
+# What is no scheduler may let a client wait for ever.
+signal.alarm(10)
+try:
+    with distributed.Client(sys.argv[1], timeout=3, security=keys) as client:
+        print(client.run_on_scheduler(lambda: "taken"), flush=True)
+except Exception:
+    print("refused", flush=True)
 """
 
 
-def runs_code(address: str) -> bool:
-    """Tell whether the scheduler at an address runs what somebody without its keys sends."""
-    try:
-        attack = [sys.executable, "-W", "ignore", "-c", ATTACK, address]
-        done = subprocess.run(attack, capture_output=True, text=True, timeout=20, check=False)
-    except subprocess.TimeoutExpired:
-        return False
-    return "taken" in done.stdout
+def outcome(address: str) -> str:
+    """Return what comes of it where somebody without its keys sends code to an address."""
+    attack = [sys.executable, "-W", "ignore", "-c", ATTACK, address]
+    done = subprocess.run(attack, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    return done.stdout.strip()
 
 
 def page(port: int) -> int | None:
@@ -137,23 +143,48 @@ def page(port: int) -> int | None:
         connection.close()
 
 
-def test_nobody_else_runs_code_on_a_local_cluster(plan: Plan, tmp_path: Path) -> None:
-    dataset = Dataset.create(tmp_path / "cluster", plan, 1)
-    found: dict[str, Any] = {}
-    before = set(listening({os.getpid()}))
+@pytest.fixture
+def sweeping(tmp_path: Path, start: Start) -> Iterator[int]:
+    """Have a sweep on a cluster of its own that nobody waits for; gives its process id."""
+    text = 'base = "base.toml"\nset = { duration = "2000 s" }\nseeds = 1000\n[axes]\n"group.tcp.flows" = [1, 2]\n'
+    (tmp_path / "base.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "sweep.toml").write_text(text, encoding="utf-8")
+    process = start("sweep", tmp_path / "sweep.toml", "--out", tmp_path / "out", "--cluster", "local:1", "--yes")
+    try:
+        yield process.pid
+        assert process.poll() is None, process.communicate()
+    finally:
+        for pid in descendants(process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        process.communicate(timeout=PATIENCE_S)
 
-    def report(status: Status) -> None:
-        if not found and status.done > 0:
-            place = distributed.default_client().scheduler.address.partition("://")[2]
-            found["taken"] = [scheme for scheme in ("tcp", "tls") if runs_code(f"{scheme}://{place}")]
-            found["pages"] = {port: page(port) for port in set(listening(descendants(os.getpid()))) - before}
 
-    run_cluster(plan, dataset, "local:1", report)
-    assert found["taken"] == []
-    # The scheduler and its worker, at the least.
-    assert len(found["pages"]) >= 2
-    assert 8787 not in found["pages"]
-    assert set(found["pages"].values()) <= {None, 404}
+def test_nobody_else_runs_code_on_a_local_cluster(sweeping: int) -> None:
+    """Another process tries each port at which the sweep's processes listen; the sweep is never waited for."""
+    # The scheduler, and the process that starts a worker.
+    assert wait_for(lambda: len(listening(descendants(sweeping))) >= 3)
+    ports = set(listening(descendants(sweeping)))
+    addresses = [f"{scheme}://127.0.0.1:{port}" for scheme in ("tcp", "tls") for port in ports]
+    with ThreadPoolExecutor(len(addresses)) as threads:
+        found = dict(zip(addresses, threads.map(outcome, addresses), strict=True))
+    assert "refused" in found.values(), "the attack was tried"
+    assert "taken" not in found.values(), found
+    pages = {port: page(port) for port in ports}
+    assert 8787 not in pages
+    assert set(pages.values()) <= {None, 404}
+
+
+def test_help_guide_and_promises_say_whom_a_scheduler_without_keys_trusts(command: Command) -> None:
+    assert "who answers at tcp:// is trusted with running code" in " ".join(command("sweep", "--help").out.split())
+    guide, promises = ((ROOT / name).read_text(encoding="utf-8") for name in ("docs/guide/campaigns.md", "SECURITY.md"))
+    assert "**anyone who can connect to the scheduler, as the user of every worker and of this command**" in guide
+    assert "Who can connect to a scheduler of Dask without TLS runs code as you" in " ".join(promises.split())
+
+
+def test_the_extra_has_what_makes_keys() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(one.startswith("cryptography") for one in project["optional-dependencies"]["cluster"])
 
 
 def test_a_scheduler_with_keys(plan: Plan, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 import pytest
-from tests.conftest import Command, Echo, Start
+from tests.conftest import PATIENCE_S, Command, Echo, Start
 
 import sojourn
 from sojourn import _native
@@ -124,7 +124,7 @@ def test_commands_run(beside_files: Path, command: Command, start: Start, echo: 
             # Padding stays on this machine, and ends soon; the rest is as it is printed.
             here = ["127.0.0.1" if word == "example.net" else word for word in words]
             process = start(*here, "--udp-echo", echo.port, "--before", "0.1 s", "--duration", "0.5 s")
-            assert process.communicate(timeout=60) == ("no padding was sent\n", ""), words
+            assert process.communicate(timeout=PATIENCE_S) == ("no padding was sent\n", ""), words
         else:
             assert command(*words).code == 0, words
 

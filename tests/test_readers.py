@@ -25,6 +25,8 @@ import sojourn
 from sojourn import InputError, Plan, reading
 from sojourn.study.load import StudyFolder
 from sojourn.sweeps import Dataset
+from sojourn.sweeps.axis import AxisError
+from sojourn.sweeps.axis import values as axis_values
 from sojourn.sweeps.local import run_local
 
 HOSTILE = sorted((Path(__file__).parent / "hostile" / "sweeps").glob("*.toml"))
@@ -71,6 +73,18 @@ def test_a_name_that_no_file_can_have(command: Command, tmp_path: Path, name: st
     file = tmp_path / "sweep.toml"
     file.write_text(f"base = {json.dumps(name)}\n", encoding="utf-8")
     assert "no ready scenario is called" in refused(command, "sweep", file, "--out", tmp_path / "out")
+
+
+@pytest.mark.parametrize("ends", [(-1.7e308, 1.7e308, "linear"), (1e-300, 1e300, "log")])
+def test_ends_so_far_apart_that_nothing_lies_between(ends: tuple[float, float, str]) -> None:
+    low, high, scale = ends
+    with pytest.raises(AxisError, match="ends that are not so far apart"):
+        axis_values({"from": low, "to": high, "count": 3, "scale": scale})
+
+
+def test_a_step_without_end_is_none() -> None:
+    with pytest.raises(AxisError, match="'1e999'; allowed: a number"):
+        axis_values({"from": 1, "to": 2, "step": "1e999"})
 
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.dates() | st.binary()

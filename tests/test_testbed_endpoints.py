@@ -10,7 +10,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from tests.conftest import PATIENCE_S
+from tests.conftest import PATIENCE_S, wait_for
 
 from sojourn.worlds.linux.captures import match, read_capture
 
@@ -206,12 +206,12 @@ def test_a_receiver_that_dies_delays_nobody(path, tmp_path):
 
 
 def test_a_signal_ends_an_endpoint_at_once(path, tmp_path):
-    plan = {"start_at_s": time.monotonic() + path["lead_s"], "duration_s": 100}
+    ready = tmp_path / "ready"
+    plan = {"start_at_s": time.monotonic() + path["lead_s"], "duration_s": 100, "ready": str(ready)}
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     command = [sys.executable, "-m", "sojourn.worlds.linux.endpoint", tmp_path / "plan.json", tmp_path / "report.json"]
     process = subprocess.Popen(["ip", "netns", "exec", path["snd"], *command])
-    # By then it has begun, or is about to: what ends it is the signal, or its own handler of it.
-    time.sleep(path["lead_s"])
+    assert wait_for(ready.exists)
     process.terminate()
     assert process.wait(PATIENCE_S) == 143
     assert not (tmp_path / "report.json").exists()

@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,6 +34,7 @@ from sojourn.worlds.linux.places import cache_folder
 NOBODY = 65534
 pytestmark = [pytest.mark.real_time, pytest.mark.testbed]
 JOBS = "testbed_jobs"
+LOCKS = Path("/run/sojourn")
 REPOSITORY = Path(__file__).parents[1]
 
 
@@ -72,36 +75,44 @@ class Place:
         """Everything outside the job's folder that was not there before."""
         temporary = [str(path) for path in (self.folder / "tmp").iterdir()]
         mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
-        return self.processes() + temporary + [line for line in mounts if str(self.folder) in line or "nsfs" in line]
+        # Namespaces with this name are those of tests that run beside this one.
+        ours = [line for line in mounts if str(self.folder) in line or ("nsfs" in line and "/netns/sj" not in line)]
+        return self.processes() + temporary + ours
 
 
 def world(home: Path) -> dict[str, object]:
-    """What a job might change on the machine, and nobody else does meanwhile."""
+    """What a job might change on the machine, and nobody else does meanwhile; tests of --shape make LOCKS."""
     modprobe = Path("/proc/sys/kernel/modprobe")
     return {
         "home": sorted(path.name for path in home.iterdir()),
-        "names": sorted(path.name for path in Path("/run").iterdir() if "sojourn" in path.name),
+        "names": sorted(path.name for path in Path("/run").iterdir() if "sojourn" in path.name and path != LOCKS),
         "modprobe": modprobe.read_text(encoding="utf-8") if modprobe.exists() else None,
     }
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """Give a place to run jobs in; at the end nothing is left but the job's folder."""
-    (tmp_path / "tmp").mkdir()
-    (tmp_path / "home").mkdir()
+@contextmanager
+def place_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Have a place to run jobs in; at the end nothing is left but the job's folder."""
+    (folder / "tmp").mkdir()
+    (folder / "home").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache_folder().parent))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setenv("PYTHONPATH", f"{REPOSITORY / 'python'}:{REPOSITORY / 'tests'}")
-    before = world(tmp_path / "home")
-    here = Place(tmp_path)
+    before = world(folder / "home")
+    here = Place(folder)
     yield here
     # Those who were killed have their traces removed by others, in their own time.
     wait_for(lambda: not here.left())
     assert here.left() == []
-    assert world(tmp_path / "home") == before
+    assert world(folder / "home") == before
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    with place_in(tmp_path, monkeypatch) as here:
+        yield here
 
 
 def start(kernel: Kernel, folder: Path) -> "subprocess.Popen[str]":
@@ -168,15 +179,12 @@ kernel.run(Path(sys.argv[2]), timeout_s=100, module="testbed_jobs")
 
 
 @pytest.fixture
-def open_place(place: Place) -> Iterator[Place]:
-    """Give a place that every user can come to."""
-    ways = [place.folder, *place.folder.parents[:2]]
-    modes = [way.stat().st_mode for way in ways]
-    for way in ways:
-        way.chmod(0o755)
-    yield place
-    for way, mode in zip(ways, modes, strict=True):
-        way.chmod(mode)
+def open_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Give a place that every user can come to: pytest's own, each of its runs on a machine closes to others."""
+    with tempfile.TemporaryDirectory(prefix="open-") as folder:
+        Path(folder).chmod(0o755)
+        with place_in(Path(folder), monkeypatch) as here:
+            yield here
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")

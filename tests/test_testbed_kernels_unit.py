@@ -195,6 +195,30 @@ def test_a_folder_that_is_not_surely_our_own_is_left_alone(temporary: Path, chan
     assert (folder / "precious").read_text(encoding="ascii") == "thesis"
 
 
+def test_nothing_is_opened_behind_a_link(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _elsewhere(abandoned(temporary / "sojourn-abcdefgh"))
+    opened: list[int] = []
+    monkeypatch.setattr(places, "_is_free", lambda handle: bool(opened.append(handle)))
+    assert places.remove_orphans() == []
+    assert opened == []
+
+
+def test_a_name_that_comes_to_mean_another_folder_is_left_alone(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, is_free = abandoned(temporary / "sojourn-abcdefgh"), places._is_free
+
+    def swapped(handle: int) -> bool:
+        found = is_free(handle)
+        folder.rename(temporary / "was")
+        abandoned(folder)
+        return found
+
+    monkeypatch.setattr(places, "_is_free", swapped)
+    assert places.remove_orphans() == []
+    assert folder.is_dir()
+
+
 @pytest.mark.parametrize("name", ["sojourn-abcdefg", "sojourn-ABCDEFGH", "sojourn-abcdefgh.old"])
 def test_a_folder_with_another_name_is_left_alone(temporary: Path, name: str) -> None:
     folder = abandoned(temporary / name)

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.conftest import PATIENCE_S
+from tests.conftest import PATIENCE_S, free_port
 
 from sojourn.worlds.linux import utp
 from sojourn.worlds.linux.errors import BuildError, NotInstalledError
@@ -150,7 +150,7 @@ def test_a_transfer_over_loopback(tmp_path, lead_s):
     entry = ENTRY | {
         "local": "127.0.0.1",
         "peer": "127.0.0.1",
-        "port": 17_001,
+        "port": free_port(),
         "traffic": {"kind": "bulk", "size": "200 kB"},
     }
     plan = {"start_at_s": start, "duration_s": 3.0, "bin_s": 0.1}

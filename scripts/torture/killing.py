@@ -146,8 +146,8 @@ def _kind(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _kind(one) for key, one in value.items()}
     if isinstance(value, list):
-        # As many flows as were asked for, but any number of remarks and samples.
-        return [_kind(one) for one in value] if all(isinstance(one, dict) for one in value) else "list"
+        # As many flows as were asked for, but any number of remarks and samples, also none.
+        return [_kind(one) for one in value] if value and all(isinstance(one, dict) for one in value) else "list"
     # What could not be measured is null.
     is_number = value is None or (isinstance(value, int | float) and not isinstance(value, bool))
     return "number" if is_number else type(value).__name__

@@ -73,12 +73,7 @@ impl Budget {
 
     /// Takes `bytes` if there is room for them; whether there was.
     pub fn take(&self, purpose: Purpose, bytes: u64, now: Time) -> bool {
-        let Some(bucket) = self.bucket else { return true };
-        let granted = bytes <= bucket.room(purpose, now);
-        if granted {
-            bucket.spend(bytes, now);
-        }
-        granted
+        self.bucket.is_none_or(|bucket| bucket.take(purpose, bytes, now))
     }
 
     /// Counts `bytes` that were sent already.
@@ -121,17 +116,31 @@ impl Bucket {
     }
 
     fn room(&self, purpose: Purpose, now: Time) -> u64 {
+        self.room_at(self.busy_until.load(Ordering::Relaxed), purpose, now)
+    }
+
+    /// The room where what was sent keeps the link busy until `until`.
+    fn room_at(&self, until: u64, purpose: Purpose, now: Time) -> u64 {
         let depth = self.time_of(self.depth_bytes(purpose));
-        let left = u128::from(depth.as_nanos().saturating_sub(self.busy_for(now).as_nanos()));
+        let left = u128::from(depth.as_nanos().saturating_sub(until.saturating_sub(now.as_nanos())));
         u64::try_from(left * u128::from(self.rate.bits_per_second()) / (8 * NANOS_PER_SECOND)).unwrap_or(u64::MAX)
     }
 
+    /// Looks whether there is room and takes it in one step: another process may do the same now.
+    fn take(&self, purpose: Purpose, bytes: u64, now: Time) -> bool {
+        let update = |until| (bytes <= self.room_at(until, purpose, now)).then(|| self.after(until, bytes, now));
+        self.busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update).is_ok()
+    }
+
+    /// Until when the link is busy that was busy `until` once `bytes` are sent.
+    fn after(&self, until: u64, bytes: u64, now: Time) -> u64 {
+        until.max(now.as_nanos()).saturating_add(self.time_of(bytes).as_nanos())
+    }
+
     fn spend(&self, bytes: u64, now: Time) {
-        let more = self.time_of(bytes).as_nanos();
         // The closure always gives a value, so this cannot fail.
-        let _ = self.busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |until| {
-            Some(until.max(now.as_nanos()).saturating_add(more))
-        });
+        let update = |until| Some(self.after(until, bytes, now));
+        let _ = self.busy_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, update);
     }
 }
 
@@ -164,6 +173,29 @@ mod tests {
         let budget = Budget::UNBOUNDED;
         assert!(budget.take(Purpose::Data, u64::MAX, Time::ZERO));
         assert_eq!(budget.next(Purpose::Data, u64::MAX, Time::ZERO), None);
+    }
+
+    /// Two that see room for one do not both take it.
+    #[test]
+    fn of_two_at_once_one_takes_what_is_there_for_one() {
+        const ROUNDS: usize = 20_000;
+        let budgets: Vec<Budget> = (0..ROUNDS).map(|_| budget(8, 3_000)).collect();
+        let (arrived, taken) = (AtomicU64::new(0), AtomicU64::new(0));
+        let take = || {
+            for (round, budget) in budgets.iter().enumerate() {
+                arrived.fetch_add(1, Ordering::SeqCst);
+                while arrived.load(Ordering::SeqCst) < 2 * (round as u64 + 1) {
+                    std::thread::yield_now();
+                }
+                let granted = budget.take(Purpose::Data, 1_000, Time::from_nanos(1));
+                taken.fetch_add(u64::from(granted), Ordering::SeqCst);
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(take);
+            take();
+        });
+        assert_eq!(taken.into_inner(), ROUNDS as u64);
     }
 
     proptest! {

@@ -25,6 +25,9 @@ pub struct Plan {
     /// Whether both ends of each flow read the same clock, as on one machine.
     #[serde(default = "yes")]
     pub common_clock: bool,
+    /// An empty file that is made when all sockets are open.
+    #[serde(default)]
+    pub ready: Option<PathBuf>,
     /// What all endpoints of the session may send together; no bound where absent.
     #[serde(default)]
     pub budget: Option<BudgetPlan>,

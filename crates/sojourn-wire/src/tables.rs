@@ -2,11 +2,14 @@
 //! well.
 
 use crate::error::WireError;
-use crate::plan::{FlowPlan, Kind, Role};
+use crate::plan::{BudgetPlan, FlowPlan, Kind, Role};
 use serde_json::{Value, json};
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::{Base, Group, Pace, Padding, Reach, Scenario, Traffic};
 use sojourn_traffic::{Application, Surroundings};
+
+/// Least mean time between transfers of a flow in a session: each has a connection of its own.
+const LEAST_INTERVAL: Span = Span::from_millis(1);
 
 /// The group of one flow whose tables are those of `flow`.
 pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
@@ -70,6 +73,48 @@ fn steady_padding(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     Err(WireError::input(format!(
         "flow {id}: {found}; allowed over sockets is padding at a fixed rate up to the receiver (the world sim has both)"
     )))
+}
+
+/// Refuses what asks for so much, so often, that nearly all of it would be thrown away: in a session with a budget another
+/// host says what the application is.
+pub fn check_pace(flow: &FlowPlan, budget: &BudgetPlan) -> Result<(), WireError> {
+    let (found, allowed) = match group(flow)?.traffic {
+        Traffic::Transfers { interval, .. } if interval < LEAST_INTERVAL => {
+            (format!("transfers every {interval} in the mean"), format!("{LEAST_INTERVAL} and more"))
+        }
+        ref traffic if datagram_rate(traffic) > budget.rate_bps as f64 => {
+            let [found, allowed] = [datagram_rate(traffic), budget.rate_bps as f64].map(|rate| rate / 1e6);
+            (format!("datagrams that make {found:.6} Mbit/s"), format!("{allowed} Mbit/s, the rate of the session"))
+        }
+        _ => return Ok(()),
+    };
+    Err(WireError::input(format!("flow {}: {found}; allowed between hosts is {allowed}", flow.id)))
+}
+
+/// Bits a second that unresponsive traffic makes in the mean while it is on; 0 of any other.
+fn datagram_rate(traffic: &Traffic) -> f64 {
+    let (packets_per_s, bytes) = match traffic {
+        Traffic::Cbr { rate, .. } => return rate.bits_per_second() as f64,
+        Traffic::Voip(voip) => (1.0 / voip.frame.as_secs_f64(), voip.packet_bytes()),
+        Traffic::Train(train) => {
+            (train.every.map_or(0.0, |every| f64::from(train.count) / every.as_secs_f64()), train.packet_bytes)
+        }
+        Traffic::Padding(padding) => match padding.pace {
+            Pace::Steady { bursts: Some((packets, every)), .. } => {
+                (f64::from(packets) / every.as_secs_f64(), padding.packet_bytes)
+            }
+            Pace::Steady { rate, bursts: None } => (rate, padding.packet_bytes),
+            Pace::Adaptive { .. } => return 0.0,
+        },
+        Traffic::Bulk { .. }
+        | Traffic::OnOff { .. }
+        | Traffic::Video(_)
+        | Traffic::Transfers { .. }
+        | Traffic::Web(_) => {
+            return 0.0;
+        }
+    };
+    packets_per_s * f64::from(bytes) * 8.0
 }
 
 /// The application of `flow`, which lives for `life`.

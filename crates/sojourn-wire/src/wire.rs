@@ -8,7 +8,7 @@ use crate::ping::Ping;
 use crate::plan::{FlowPlan, Kind, Plan, Role};
 use crate::poll::{Endpoint, PollSet};
 use crate::report::Report;
-use crate::{cbr, sys, tcp, udp};
+use crate::{cbr, sys, tables, tcp, udp};
 use sojourn_core::plugin::{self, Failure};
 use sojourn_core::{Span, Time};
 use std::ops::Range;
@@ -30,6 +30,9 @@ pub fn run(plan: &Plan, go_on: &mut dyn FnMut() -> bool) -> Result<Report, WireE
     // What a plug-in did on this thread before is not this run's.
     plugin::take_failure();
     let mut endpoints = endpoints(plan)?;
+    if let Some(file) = &plan.ready {
+        std::fs::write(file, []).map_err(|error| WireError::failed(format!("ready {}: {error}", file.display())))?;
+    }
     let mut set = PollSet::default();
     loop {
         let ranges = gather(&endpoints, &mut set);
@@ -88,6 +91,9 @@ fn endpoints(plan: &Plan) -> Result<Vec<Box<dyn Endpoint>>, WireError> {
         all.push(Box::new(Capture::new(capture, &line)?));
     }
     for flow in &plan.flows {
+        if let (Some(budget), Role::Send) = (&plan.budget, flow.role) {
+            tables::check_pace(flow, budget)?;
+        }
         all.push(endpoint(flow, plan, budget, senders)?);
     }
     for (number, ping) in plan.pings.iter().enumerate() {

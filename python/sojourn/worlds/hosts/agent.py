@@ -214,6 +214,7 @@ class _Session:
         plan["budget"] = self._place.budget
         with self._alone(), endpoints(plan) as running:
             self._tell(f"{ends.peer}: {len(plan['flows'])} flows for {plan['duration_s']:g} s")
+            self._await_sockets(running, plan["start_at_s"])
             self._line.send("ready")
             self._watch(running, plan["start_at_s"] + plan["duration_s"] + _OVERTIME_S)
             report = running.report()
@@ -227,7 +228,7 @@ class _Session:
     def _alone(self) -> Iterator[None]:
         """Have the agent's only run."""
         if not self._place.running.acquire(blocking=False):
-            raise _DeclinedError("busy", "the agent has a run for another peer; it serves one at a time")
+            raise _DeclinedError(protocol.BUSY, "the agent has a run for another peer; it serves one at a time")
         self._visitor.has_run = True
         try:
             yield
@@ -235,17 +236,31 @@ class _Session:
             self._visitor.has_run = False
             self._place.running.release()
 
+    def _await_sockets(self, running: Running, start_s: float) -> None:
+        """Wait until the endpoints take what comes; raises _DeclinedError where they would miss the start."""
+        while not running.are_ready():
+            self._look(_LOOK_EVERY_S)
+            if time.monotonic() > start_s:
+                text = "the agent's endpoints were not there when the run was to begin: its host is busy"
+                raise _DeclinedError(protocol.LATE, text)
+
     def _watch(self, running: Running, until_s: float) -> None:
         """Wait for the end of the endpoints, or of the peer."""
         while not running.ended(_LOOK_EVERY_S):
-            self._line.beat()
-            found = self._line.poll(0)
-            if found is not None and found["type"] == "time":
-                self._tell_time()
-            elif found is not None:
-                _expect(found, "beat")
+            self._look(0)
             if time.monotonic() > until_s:
                 raise EndpointsError("failed", f"the endpoints had not ended {_OVERTIME_S:g} s after the run")
+
+    def _look(self, wait_s: float) -> None:
+        """Say that this side is there, and take what a peer may say in a run; raises GoneError, ProtocolError."""
+        self._line.beat()
+        found = self._line.poll(wait_s)
+        if found is not None and found["type"] == "time":
+            self._tell_time()
+        elif found is not None and found.get("kind") == protocol.LATE:
+            raise GoneError("was not ready in time, and asks once more")
+        elif found is not None:
+            _expect(found, "beat")
 
 
 def _expect(found: Message, kind: str) -> None:

@@ -82,8 +82,11 @@ class Line:
         if now >= self._beat_s:
             self._beat_s = now + BEAT_S
             self.send("beat")
-        if now - self._heard_s > self.patience_s:
-            raise GoneError(f"is silent since {self.patience_s:g} s")
+        if not self._messages and now - self._heard_s > self.patience_s:
+            # Who takes no messages for a while does not know whether there are some.
+            self._look()
+            if now - self._heard_s > self.patience_s:
+                raise self._last_words or GoneError(f"is silent since {self.patience_s:g} s")
 
     def poll(self, wait_s: float) -> Message | None:
         """Return the next message if one comes in time; raises GoneError or ProtocolError."""
@@ -109,6 +112,10 @@ class Line:
             if found is not None and found["type"] != "beat":
                 return found
         raise GoneError("says nothing for too long")
+
+    def _look(self) -> None:
+        if select.select([self._socket], [], [], 0)[0]:
+            self._read()
 
     def _read(self) -> None:
         try:

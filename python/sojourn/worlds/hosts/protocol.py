@@ -12,11 +12,11 @@ The agent speaks first. `c` is the peer that asks for a run, `a` the agent:
 | c | time | nothing |
 | a | time | now_s: its CLOCK_MONOTONIC |
 | c | run | start_at_s (on the agent's clock), duration_s, bin_s, flows (see `admission`) |
-| a | ready | nothing: its endpoints are being started |
-| both | beat | nothing: still there; once a second from `ready` on |
+| a | ready | nothing: the sockets of its endpoints are open |
+| both | beat | nothing: still there; once a second from `run` on |
 | a | report | report: what its endpoints saw (crates/sojourn-wire/src/report.rs); kernel |
 | c | bye | nothing |
-| both | error | kind (busy, failed, input, limit, missing, protocol, secret), message; who says so then closes |
+| both | error | kind (busy, failed, input, late, limit, missing, protocol, secret), message; who says so then closes |
 
 No message has an address or a port: flow number i is received at the port of the control connection + 1 + i. A run has
 one connection: when it ends, or is silent for too long, so do all flows.
@@ -35,6 +35,8 @@ REQUEST_BYTES = 1 << 20
 REPORT_BYTES = 64 << 20
 """Longest line that a peer takes from its agent."""
 _MOST_LETTERS = 2000
+BUSY, LATE = "busy", "late"
+"""Kinds of errors after which the peer asks once more: there is no place, or the run would have begun too early."""
 
 Message = dict[str, Any]
 

@@ -18,7 +18,7 @@ from sojourn.worlds.linux.places import keeper_folder
 
 LINGER_S = 1.0
 """How long receivers wait for the last of their senders, whose clocks may be behind."""
-_PLAN, _REPORT = "plan.json", "report.json"
+_PLAN, _REPORT, _READY = "plan.json", "report.json", "ready"
 
 
 class EndpointsError(Exception):
@@ -34,10 +34,15 @@ class _Part:
 
     def __init__(self, plan: Mapping[str, Any], undo: ExitStack) -> None:
         self._folder = undo.enter_context(keeper_folder())
-        (self._folder / _PLAN).write_text(json.dumps(plan), encoding="utf-8")
+        told = {**plan, "ready": str(self._folder / _READY)}
+        (self._folder / _PLAN).write_text(json.dumps(told), encoding="utf-8")
         files = (str(self._folder / name) for name in (_PLAN, _REPORT))
         command = (sys.executable, "-m", "sojourn.worlds.linux.endpoint", *files)
         self.kept = undo.enter_context(Kept(self._folder, command, signal.SIGTERM))
+
+    def is_ready(self) -> bool:
+        """Tell whether its sockets are open."""
+        return (self._folder / _READY).exists()
 
     def report(self) -> dict[str, Any]:
         """Return what it saw, once it has ended; raises EndpointsError."""
@@ -67,6 +72,12 @@ class Running:
         until = time.monotonic() + wait_s
         over = [part.kept.ended(max(0.0, until - time.monotonic())) for part in self._parts]
         return all(over) or any(done and part.kept.exit_code != 0 for done, part in zip(over, self._parts, strict=True))
+
+    def are_ready(self) -> bool:
+        """Tell whether all sockets are open; raises EndpointsError where one cannot be."""
+        if self.ended(0):
+            self.report()
+        return all(part.is_ready() for part in self._parts)
 
     def report(self) -> dict[str, Any]:
         """Return what they saw, once `ended`; raises EndpointsError."""

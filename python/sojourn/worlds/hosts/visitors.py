@@ -20,7 +20,8 @@ MOST_STRANGERS, MOST_OF_ONE_ADDRESS = 64, 16
 MOST_GUESTS = 8
 # What else an agent has open, for its own run above all.
 _FILES_BESIDES, _LEAST_STRANGERS = 64, 4
-_WORDS = protocol.encode({"type": "error", "kind": "busy", "message": "too many ask the agent at once; try again"})
+_FULL = "too many ask the agent at once; try again"
+_WORDS = protocol.encode({"type": "error", "kind": protocol.BUSY, "message": _FULL})
 
 
 @dataclass(eq=False)

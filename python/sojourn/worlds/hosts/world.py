@@ -6,7 +6,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,8 +33,10 @@ NAME = "hosts"
 _CONNECT_S = 10.0
 _AGAIN_S = 0.2
 _LOOK_EVERY_S = 0.1
-# Processes need a moment to start on a busy machine, before the base is taken.
+# Processes need a moment to start, before the base is taken; where it was too short, twice as long, up to what an agent
+# allows.
 _START_S = 3.0
+_MOST_START_S = 48.0
 _OVERTIME_S = 10.0
 # Each reading of the other clock is good to half of its round trip; the best of a few is taken.
 _READINGS = 8
@@ -102,9 +104,21 @@ def run(
     with shaped(wanted, _tell) if wanted is not None else nullcontext():
         for place, seed in enumerate(seeds):
             told = _part(progress, place, len(seeds))
-            with _translated(peer), _connected(peer) as session:
-                found.append(session.run(resolved, seed, how, told))
+            found.append(_measured(peer, resolved, seed, how, told))
     return found
+
+
+def _measured(peer: Peer, resolved: dict[str, Any], seed: int, how: How, told: Progress) -> LinuxRun:
+    """Do one run; once more, with more time before it, where processes were not there when it was to begin."""
+    lead_s = _START_S
+    while True:
+        try:
+            with _translated(peer), _connected(peer) as session:
+                return session.run(resolved, seed, how, told, lead_s)
+        except _LateError:
+            lead_s *= 2
+            if lead_s > _MOST_START_S:
+                raise
 
 
 def _tell(line: str) -> None:
@@ -167,6 +181,13 @@ class _BusyError(TestbedError):
     """The agent has no place for now."""
 
 
+class _LateError(TestbedError):
+    """A host had not started its processes when the run was to begin."""
+
+
+_AGAIN: dict[str, type[TestbedError]] = {protocol.BUSY: _BusyError, protocol.LATE: _LateError}
+
+
 class _Session:
     """One control connection."""
 
@@ -219,24 +240,44 @@ class _Session:
             raise TestbedError(f"the agent at {self._peer} wants no secret; Sojourn's do, other than on loopback")
         return self._peer.secret if is_wanted else None
 
-    def run(self, scenario: dict[str, Any], seed: int, how: How, progress: Progress) -> LinuxRun:
-        """Do one run."""
+    def run(self, scenario: dict[str, Any], seed: int, how: How, progress: Progress, lead_s: float) -> LinuxRun:
+        """Do one run, whose processes have a while to start; raises _LateError where that is too short."""
         began = time.monotonic()
         job = asking.job(scenario, seed, self._ends, how.bin_s, how.remark)
         plan, request = asking.halves(job, seed, self._ends, self._limits)
         offset_s, error_s = self._offset()
-        start_s = time.monotonic() + _START_S + BASE_S
+        start_s = time.monotonic() + lead_s + BASE_S
         self._line.send("run", **request, start_at_s=start_s + offset_s)
-        self._next("ready")
         with (
             budget(self._limits.rate_bps) as shared,
             endpoints({**plan, "start_at_s": start_s, "budget": shared}) as running,
         ):
+            self._await_sockets(running, start_s - BASE_S)
             theirs = self._watch(running, start_s, plan["duration_s"], progress)
             own = running.report()
         self._compare_clocks(offset_s, error_s)
         self._line.send("bye")
         return LinuxRun(seed, observed(job, own, theirs), NAME, time.monotonic() - began)
+
+    def _await_sockets(self, running: Running, base_s: float) -> None:
+        """Wait until the sockets of both hosts are open; raises _LateError where the base would be missed."""
+        theirs = False
+        while not (theirs and running.are_ready()):
+            if time.monotonic() > base_s:
+                self._give_up()
+                raise _LateError("the endpoints were not there when the run was to begin: one of the hosts is busy")
+            if theirs:
+                time.sleep(_LOOK_EVERY_S)
+            elif (found := self._line.poll(_LOOK_EVERY_S)) is not None and found["type"] != "beat":
+                self._expected(found, "ready")
+                theirs = True
+            self._line.beat()
+
+    def _give_up(self) -> None:
+        """Have the agent end this run, and wait until nothing of it is left."""
+        self._line.send("error", kind=protocol.LATE, message="not ready in time")
+        with suppress(GoneError):
+            self._line.wait(_CONNECT_S)
 
     def _watch(self, running: Running, start_s: float, duration_s: float, progress: Progress) -> Message:
         """Wait for the end of the endpoints here, and for the report from there."""
@@ -286,7 +327,9 @@ class _Session:
     def _expected(self, found: Message, kind: str) -> Message:
         if found["type"] == "error":
             text = f"the agent at {self._peer}: {protocol.sentence(protocol.text(found, 'message'))}"
-            raise input_error(text, key="peer") if found.get("kind") in _INPUT_KINDS else TestbedError(text)
+            if found.get("kind") in _INPUT_KINDS:
+                raise input_error(text, key="peer")
+            raise _AGAIN.get(str(found.get("kind")), TestbedError)(text)
         if found["type"] != kind:
             raise ProtocolError(f"found {found['type'][:20]!r} where {kind!r} belongs")
         return found
