@@ -25,7 +25,7 @@ BURST = {"kind": "padding", "rate": "4000 packets/s", "burst": 1000, "every": "3
 # Each with the packets per second that it sends at most.
 SOURCES = {
     "cbr": ({"kind": "cbr", "rate": "8 Mbit/s", "packet": "1000 B"}, 1000),
-    "train": ({"kind": "train", "count": 10, "packet": "1000 B", "every": "10 ms"}, 1000),
+    "train": ({"kind": "train", "count": 10, "packet": "1000 B", "spacing": "1 ms", "every": "10 ms"}, 1000),
     "voip": ({"kind": "voip", "frame": "10 ms"}, 100),
     "padding": ({"kind": "padding", "rate": "2000 packets/s", "packet": "100 B"}, 2000),
     "bursts": (BURST, 4000),

@@ -240,3 +240,52 @@ impl Endpoint for Receiver {
         report.flows.push(FlowReport { id: self.flow.id, delivered_bytes, ..FlowReport::default() });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// What a sender of `traffic` sends and skips that acts at some times, in ms from its start.
+    fn acted(traffic: &serde_json::Value, times_ms: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+        let receiver = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let port = receiver.local_addr().expect("its address").port();
+        let flow = json!({"id": 0, "role": "send", "kind": "cbr", "local": "127.0.0.1", "peer": "127.0.0.1",
+            "port": port, "traffic": traffic});
+        let flow: FlowPlan = serde_json::from_value(flow).expect("a flow");
+        let start = Time::from_nanos(1_000_000_000);
+        let line = Timeline { start, end: start + Span::from_secs(1000), bin: Span::from_secs(1) };
+        let mut sender = Sender::new(&flow, &line, Budget::UNBOUNDED).expect("a sender");
+        let packet_bytes = sender.packet.len() as u64;
+        let act = |at: u64| {
+            sender.act(start + Span::from_millis(at), &[]).expect("it acts");
+            (sender.sent_bytes / packet_bytes, sender.skipped_packets)
+        };
+        times_ms.map(act).collect()
+    }
+
+    /// Each is stopped for 6 s: of what it has missed it sends the last 10 ms, counts the rest, and goes on at its rate.
+    #[test]
+    fn who_was_stopped_sends_nothing_that_is_late() {
+        let sources: [(_, f64); 5] = [
+            (json!({"kind": "cbr", "rate": "8 Mbit/s", "packet": "1000 B"}), 1.0),
+            (json!({"kind": "train", "count": 10, "packet": "1000 B", "every": "10 ms"}), 1.0),
+            (json!({"kind": "voip", "frame": "10 ms"}), 0.1),
+            (json!({"kind": "padding", "rate": "2000 packets/s", "packet": "100 B"}), 2.0),
+            (
+                json!({"kind": "padding", "rate": "4000 packets/s", "packet": "100 B", "burst": 1000, "every": "300 ms"}),
+                4.0,
+            ),
+        ];
+        for (traffic, per_ms) in sources {
+            let seen = acted(&traffic, (0..=100).chain(6105..=6205));
+            let [(before, none), (after, skipped)] = [seen[100], seen[101]];
+            assert_eq!(none, 0, "{traffic}: nothing was late");
+            assert!(after - before <= (10.0 * per_ms) as u64 + 1, "{traffic}: {} at once", after - before);
+            // Half of the time of bursts and more is pauses.
+            assert!(skipped as f64 > 0.4 * 5990.0 * per_ms.min(1000.0 / 300.0), "{traffic}: {skipped} skipped");
+            let (last, still_skipped) = seen[201];
+            assert!((last - after) as f64 <= 100.0 * per_ms + 1.0 && still_skipped == skipped, "{traffic}");
+        }
+    }
+}
