@@ -220,7 +220,9 @@ class Scenario:
     def _content(self) -> tuple[str, tuple[float, ...]]:
         """Return what makes a scenario this one: every value written out, and what a recorded bottleneck can carry."""
         text = self._native.to_json()
-        is_recorded = "trace" in json.loads(text)["bottleneck"]
+        scenario = json.loads(text)
+        forms = [scenario["bottleneck"], *(one.get("bottleneck", {}) for one in scenario.get("change", []))]
+        is_recorded = any("trace" in form for form in forms)
         bin_s = max(self.duration_s / _MOST_BINS, _FINEST_BIN_S)
         return text, tuple(self._native.capacity_mbps(bin_s)) if is_recorded else ()
 

@@ -170,6 +170,7 @@ fn build(tape: &mut Tape<'_>) -> Option<(Queue<Numbered>, bool)> {
         rate: Rate::from_bits_per_second(100_000 << tape.below(12)).expect("not zero"),
         delay: Span::from_millis(u64::from(tape.byte())),
         packet_bytes: 1500,
+        since: Time::ZERO,
     };
     let queue = Queue::build(&params, &link, Stream::new(1, "fuzz")).ok()?;
     // ns-3's COBALT and RFC 9332's DualPI2 may drop all there is; so may what holds them.
@@ -203,6 +204,7 @@ pub(crate) fn replay(bytes: &[u8]) {
         rate: Rate::from_bits_per_second(1_000_000 << tape.below(8)).expect("not zero"),
         delay: Span::ZERO,
         packet_bytes: 1500,
+        since: Time::ZERO,
     };
     let service = tape.below(3);
     let (mut arrivals, mut opportunities, mut now) = (Vec::new(), Vec::new(), Time::ZERO);

@@ -32,7 +32,7 @@ pub fn replay<'py>(
 ) -> PyResult<Vec<Column<'py>>> {
     let scenario = scenario.resolved();
     let arrivals = arrivals(&packets)?;
-    let link = scenario.bottleneck.properties(scenario.largest_packet_bytes());
+    let link = scenario.bottleneck.properties(scenario.largest_packet_bytes(), Time::ZERO);
     let opportunities;
     let service = match &service {
         Asks::Recorded((times, before)) => {

@@ -6,7 +6,7 @@ use crate::run::Run;
 use pyo3::prelude::*;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Capacity, Diagnostics, Link, Loaded, Trace};
-use sojourn_sim::{Monitor, Stopped, Wanted, capacity_bytes, run_all};
+use sojourn_sim::{BOTTLENECK, Monitor, Stopped, Wanted, capacity_bytes, run_all};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -123,7 +123,7 @@ impl Scenario {
         let mut from = Time::ZERO;
         while from < end {
             let to = (from + bin).min(end);
-            let bytes = capacity_bytes(&self.inner.bottleneck.capacity, from, to);
+            let bytes = capacity_bytes(&self.inner, BOTTLENECK, from, to);
             rates.push(bytes * 8.0 / to.since(from).as_secs_f64() / 1e6);
             from = to;
         }
@@ -218,8 +218,9 @@ fn rename_traces(
     scenario: &mut sojourn_scenario::Scenario,
     name: impl Fn(&Path) -> std::io::Result<PathBuf>,
 ) -> std::io::Result<()> {
-    let sojourn_scenario::Scenario { bottleneck, reverse, hops, .. } = scenario;
+    let sojourn_scenario::Scenario { bottleneck, reverse, hops, changes, .. } = scenario;
     let links = std::iter::once(bottleneck).chain(reverse).chain(hops.iter_mut().map(|hop| &mut hop.link));
+    let links = links.chain(changes.iter_mut().flat_map(|change| &mut change.links).map(|change| &mut change.link));
     for Link { capacity, .. } in links {
         let Capacity::Recorded(trace) = capacity else { continue };
         if trace.is_ready() {

@@ -145,6 +145,7 @@ fn measure(descriptor: &'static Descriptor, flows: u32, load: Load, batches: usi
         rate: Rate::from_bytes_over(f64::from(backlog * FULL_PACKET), DELAY),
         delay: Span::ZERO,
         packet_bytes: FULL_PACKET,
+        since: Time::ZERO,
     };
     // Of these limits some are refused: CHOKe has no averaging weight for them.
     let Ok(queue) = Queue::build(&params, &link, Stream::new(1, "cost")) else { return };

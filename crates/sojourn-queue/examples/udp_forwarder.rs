@@ -97,7 +97,7 @@ fn forward(inbound: &UdpSocket, outbound: &UdpSocket, mut queue: Queue<Slot>, ex
 /// Sends numbered datagrams at once through the discipline; also the numbers of those that came through.
 fn demonstrate(params: &Params) -> Result<(Outcome, Vec<u16>)> {
     let rate = Rate::from_bits_per_second(RATE_BITS).expect("more than 0");
-    let link = LinkProperties { rate, delay: Span::ZERO, packet_bytes: BYTES as u32 };
+    let link = LinkProperties { rate, delay: Span::ZERO, packet_bytes: BYTES as u32, since: Time::ZERO };
     let queue = Queue::build(params, &link, Stream::new(1, "queue")).expect("parameters that fit together");
 
     let [inbound, outbound, receiver, sender] = [(); 4].map(|()| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)));

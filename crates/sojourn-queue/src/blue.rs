@@ -142,7 +142,7 @@ impl<B: Copy> Blue<B> {
                 frozen_until: Time::ZERO,
             },
             ecn: params.boolean("ecn"),
-            idle_since: Some(Time::ZERO),
+            idle_since: Some(link.since),
             random,
         })
     }

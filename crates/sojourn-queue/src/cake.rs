@@ -338,6 +338,21 @@ impl<B: Body> Discipline<B> for Cake<B> {
         None
     }
 
+    /// As in Linux, which can change the tins as well: here others take their place. A lower limit is kept from the next
+    /// arrival on.
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, _sink: &mut S) -> Option<Self> {
+        let fair = |tins: &[Tin]| tins[0].hosts.each_ref().map(Option::is_some);
+        let same = std::ptr::eq(self.plan, fresh.plan) && self.queues == fresh.queues;
+        if !same || fair(&self.tins) != fair(&fresh.tins) {
+            return Some(fresh);
+        }
+        self.tins.iter_mut().zip(&fresh.tins).for_each(|(tin, fresh)| tin.retune(fresh));
+        self.shaper.retune(fresh.shaper);
+        (self.wash, self.tin_of, self.limit, self.framing) = (fresh.wash, fresh.tin_of, fresh.limit, fresh.framing);
+        (self.ingress, self.ack_filter) = (fresh.ingress, fresh.ack_filter);
+        None
+    }
+
     #[inline]
     fn packets(&self) -> usize {
         self.lanes.packets()

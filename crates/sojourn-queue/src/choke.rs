@@ -62,7 +62,7 @@ impl<B: Copy> Choke<B> {
             spread: setup.spread,
             marking: Marking::new(&red),
             draws: params.integer("draws"),
-            idle_since: Some(Time::ZERO),
+            idle_since: Some(link.since),
             random,
         })
     }

@@ -173,6 +173,13 @@ impl<B: Copy> Discipline<B> for Cobalt<B> {
         None
     }
 
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, sink: &mut S) -> Option<Self> {
+        (self.limit, self.law) = (fresh.limit, fresh.law);
+        (self.drop_head, self.spare_last) = (fresh.drop_head, fresh.spare_last);
+        self.limit.trim(&mut self.queue, sink);
+        None
+    }
+
     #[inline]
     fn packets(&self) -> usize {
         self.queue.packets()

@@ -118,6 +118,12 @@ impl<B: Copy> Discipline<B> for CoDel<B> {
         self.controller.dequeue(&self.law, &mut self.queue, now, sink)
     }
 
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, sink: &mut S) -> Option<Self> {
+        (self.limit, self.law) = (fresh.limit, fresh.law);
+        self.limit.trim(&mut self.queue, sink);
+        None
+    }
+
     #[inline]
     fn packets(&self) -> usize {
         self.queue.packets()

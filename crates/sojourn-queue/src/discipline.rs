@@ -50,6 +50,15 @@ pub trait Discipline<B> {
     /// The time that [`timer`](Discipline::timer) named has come.
     fn on_timer<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) {}
 
+    /// Takes the parameters of `fresh`, which is empty, and keeps its packets and its state, as `tc qdisc change` does; what
+    /// no longer fits may be dropped. A discipline that cannot gives `fresh` back, and nothing has changed.
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, _sink: &mut S) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        Some(fresh)
+    }
+
     /// Names of the queues inside that a reader would want apart: bands, tins, low latency and classic.
     /// Packets say theirs in [`Packet::class`] from [`enqueue`](Discipline::enqueue) on; empty where there is only one.
     fn classes(&self) -> Vec<String> {
@@ -114,4 +123,6 @@ pub struct LinkProperties {
     pub delay: Span,
     /// Bytes of a full-size packet as IP sees it.
     pub packet_bytes: u32,
+    /// When the discipline takes its place: clocks of its own start then.
+    pub since: Time,
 }

@@ -111,6 +111,19 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
         self.queue.head().map(|packet| packet.bytes)
     }
 
+    /// Linux's `pfifo` and `bfifo` keep what is too much for a lower limit; the three kinds do not turn into each other.
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, _sink: &mut S) -> Option<Self> {
+        let same = matches!(
+            (self.limit, fresh.limit),
+            (Limit::Packets(_), Limit::Packets(_)) | (Limit::Bytes(_), Limit::Bytes(_))
+        );
+        if !same || self.drop_head != fresh.drop_head {
+            return Some(fresh);
+        }
+        self.limit = fresh.limit;
+        None
+    }
+
     #[inline]
     fn packets(&self) -> usize {
         self.queue.packets()

@@ -190,7 +190,7 @@ impl<B: Copy> DualPi2<B> {
             limit: Limit::of(params, "limit", link)?,
             spared: params.integer("spare") * u64::from(link.packet_bytes),
             full_packet: u64::from(link.packet_bytes),
-            controller: Controller::new(Law::new(params, params.choice("overload") == "overflow")?),
+            controller: Controller::new(Law::new(params, params.choice("overload") == "overflow")?, link.since),
             dice: Dice::new(params, random),
             classic_sum: Sum::default(),
             low_sum: Sum::default(),

@@ -1,6 +1,6 @@
 //! The first-in first-out store that most disciplines are built on.
 
-use crate::{LinkProperties, Packet};
+use crate::{DropReason, LinkProperties, Packet, Sink};
 use sojourn_core::Amount;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
 use std::collections::VecDeque;
@@ -123,6 +123,14 @@ impl Limit {
         match self {
             Limit::Packets(limit) => packets as u64 > limit,
             Limit::Bytes(limit) => bytes > limit,
+        }
+    }
+
+    /// Drops from the head of `queue` what is more than the limit allows.
+    pub fn trim<B, S: Sink<B>>(self, queue: &mut Fifo<B>, sink: &mut S) {
+        while self.is_exceeded(queue.packets(), queue.bytes()) {
+            let Some(oldest) = queue.pop() else { break };
+            sink.dropped(&oldest, DropReason::Overflow);
         }
     }
 

@@ -13,7 +13,7 @@ mod tests;
 use crate::codel::law::{self, Controller, Law, Source};
 use crate::flows::{self, End, Lanes, Longest, Rounds};
 use crate::hash::FlowHash;
-use crate::{Discipline, Limit, LinkProperties, Packet, Sink, advice};
+use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };
@@ -214,6 +214,22 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
                 None => self.rounds.found_empty(turn),
             }
         }
+    }
+
+    /// As in Linux, which cannot change the number of queues; of what is too much goes whose turn it is.
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, now: Time, sink: &mut S) -> Option<Self> {
+        if !self.classifier.is_like(&fresh.classifier) {
+            return Some(fresh);
+        }
+        (self.law, self.min_bytes_in, self.limit) = (fresh.law, fresh.min_bytes_in, fresh.limit);
+        (self.memory_limit, self.drop_batch) = (fresh.memory_limit, fresh.drop_batch);
+        self.overflow_counts = fresh.overflow_counts;
+        self.rounds.retune(&fresh.rounds);
+        while self.is_too_full() {
+            let Some(packet) = self.dequeue(now, sink) else { break };
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+        None
     }
 
     #[inline]

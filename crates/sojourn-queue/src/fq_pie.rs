@@ -128,7 +128,7 @@ impl<B: Copy> FqPie<B> {
             law,
             limit: Limit::of(params, "limit", link)?,
             memory_limit: flows::memory_limit(params, link)?,
-            next_update: Time::ZERO + law.update(),
+            next_update: link.since + law.update(),
             random,
         })
     }
@@ -195,6 +195,21 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
             self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
+    }
+
+    /// As in Linux, which cannot change the number of queues; of what is too much goes whose turn it is.
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, now: Time, sink: &mut S) -> Option<Self> {
+        if !self.classifier.is_like(&fresh.classifier) || self.longest.is_some() != fresh.longest.is_some() {
+            return Some(fresh);
+        }
+        (self.law, self.limit, self.memory_limit) = (fresh.law, fresh.limit, fresh.memory_limit);
+        self.drop_batch = fresh.drop_batch;
+        self.rounds.retune(&fresh.rounds);
+        while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
+            let Some(packet) = self.dequeue(now, sink) else { break };
+            sink.dropped(&packet, DropReason::Overflow);
+        }
+        None
     }
 
     #[inline]

@@ -21,6 +21,11 @@ impl FlowHash {
         FlowHash { seed: random.bits(), buckets: (!perfect).then_some(buckets) }
     }
 
+    /// Whether it has as many buckets as `other`.
+    pub fn is_like(&self, other: &FlowHash) -> bool {
+        self.buckets == other.buckets
+    }
+
     /// The bucket of `packet`: below the number of buckets, or its flow's index if perfect.
     #[inline]
     pub fn bucket<B>(&self, packet: &Packet<B>) -> usize {

@@ -169,6 +169,12 @@ macro_rules! disciplines {
                     Queue::Custom(queue) => queue.on_timer(now, sink),
                 }
             }
+            fn retune<S: Sink<B>>(&mut self, fresh: Self, now: Time, sink: &mut S) -> Option<Self> {
+                match (self, fresh) {
+                    $((Queue::$name(queue), Queue::$name(fresh)) => queue.retune(fresh, now, sink).map(Queue::$name),)+
+                    (_, fresh) => Some(fresh),
+                }
+            }
             fn classes(&self) -> Vec<String> {
                 match self {
                     $(Queue::$name(queue) => queue.classes()),+,

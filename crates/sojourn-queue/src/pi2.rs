@@ -77,7 +77,7 @@ impl<B: Copy> Pi2<B> {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
             spared: SPARED_PACKETS * u64::from(link.packet_bytes),
-            controller: Controller::new(Law::new(params, false)?),
+            controller: Controller::new(Law::new(params, false)?, link.since),
             dice: Dice::new(params, random),
             classic: Sum::default(),
             scalable: Sum::default(),

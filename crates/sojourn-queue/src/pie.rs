@@ -131,7 +131,7 @@ impl<B: Copy> Pie<B> {
             active_above: params.number("active_above"),
             law,
             controller: Controller::default(),
-            next_update: Time::ZERO + law.update(),
+            next_update: link.since + law.update(),
             random,
         })
     }
@@ -174,6 +174,12 @@ impl<B: Copy> Discipline<B> for Pie<B> {
         let left = Backlog { packets: self.queue.packets() - 1, bytes };
         self.controller.departure(&self.law, head, left, now);
         self.queue.pop()
+    }
+
+    fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, sink: &mut S) -> Option<Self> {
+        (self.limit, self.law, self.active_above) = (fresh.limit, fresh.law, fresh.active_above);
+        self.limit.trim(&mut self.queue, sink);
+        None
     }
 
     #[inline]

@@ -67,7 +67,7 @@ impl<B: Copy> Red<B> {
             forced: params.boolean("forced"),
             limit_restarts_count: params.boolean("limit_restarts_count"),
             idle_when_empty: params.choice("idle_from") == "queue",
-            idle_since: Some(Time::ZERO),
+            idle_since: Some(link.since),
             random,
         })
     }

@@ -102,7 +102,7 @@ impl<B: Copy> Sfq<B> {
             most_flows: most(params, "flows"),
             overflow,
             end: End::new(params.choice("drop")),
-            perturbation: Perturbation::new(params, random)?,
+            perturbation: Perturbation::new(params, link, random)?,
         })
     }
 
@@ -274,7 +274,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 }
 
 impl<B> Perturbation<B> {
-    fn new(params: &Params, random: Stream) -> Result<Option<Perturbation<B>>, ParameterError> {
+    fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Option<Perturbation<B>>, ParameterError> {
         let period = params.span("perturb");
         if period.is_zero() {
             return Ok(None);
@@ -285,7 +285,7 @@ impl<B> Perturbation<B> {
                 "0 s where `perfect` is on: flows that never collide need no new hash",
             ));
         }
-        Ok(Some(Perturbation { period, next: Time::ZERO + period, random, moving: Vec::new() }))
+        Ok(Some(Perturbation { period, next: link.since + period, random, moving: Vec::new() }))
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) fn link(kilobits: u64) -> LinkProperties {
         rate: Rate::from_bits_per_second(kilobits * 1000).unwrap(),
         delay: Span::from_millis(25),
         packet_bytes: 1500,
+        since: Time::ZERO,
     }
 }
 

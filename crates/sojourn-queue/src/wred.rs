@@ -99,7 +99,7 @@ impl<B: Copy> Wred<B> {
                 spread: setup.spread,
                 packets: 0,
                 bytes: 0,
-                idle_since: Some(Time::ZERO),
+                idle_since: Some(link.since),
             }),
             scope: match params.choice("average") {
                 "own" => Scope::Own,

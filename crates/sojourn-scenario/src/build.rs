@@ -1,8 +1,12 @@
 //! Makes a [`Scenario`] from checked values.
 
+use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
-use crate::{Bucket, Capacity, Codec, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Station};
+use crate::{
+    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Jitter, Link, LinkChange, Moments, Place, Scenario, Shape,
+    Station,
+};
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
@@ -13,7 +17,7 @@ use std::sync::Arc;
 const CHECKED: &str = "checked values are complete";
 
 /// The scenario that `fields` describe; `name` is its name where they give none.
-pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
+pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Scenario {
     Scenario {
         name: fields.text("name").unwrap_or(name).to_owned(),
         duration: span(fields, "duration"),
@@ -26,7 +30,14 @@ pub(crate) fn scenario(fields: &Fields, name: &str) -> Scenario {
         hops: fields.tables("hop").iter().map(|one| hop(one, fields)).collect(),
         stations: fields.tables("station").iter().flat_map(|one| stations(one, fields)).collect(),
         groups: fields.tables("group").iter().map(|one| group(one, fields)).collect(),
+        changes: changes.iter().map(|one| change(one, fields)).collect(),
     }
+}
+
+fn change(change: &Resolved, scenario: &Fields) -> Change {
+    let link =
+        |one: &ResolvedLink| LinkChange { which: one.which, keys: one.keys.clone(), link: link(&one.fields, scenario) };
+    Change { name: change.name.clone(), at: change.at, links: change.links.iter().map(link).collect() }
 }
 
 fn span(fields: &Fields, key: &str) -> Span {

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::{Fields, Item, as_rate, as_span};
-use crate::format::{Form, Key, Presence, Section, Select, is_shared};
+use crate::format::{Form, Key, Part, Presence, Section, Select, is_shared};
 use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::quantity::PACE;
 use crate::trace::Base;
@@ -96,6 +96,11 @@ impl Checker<'_, '_> {
             Form::OneOrMore(inner) => return self.one_or_more(form, inner, node, path, siblings),
             Form::Algorithm(family) => return self.algorithm(family, node, path, siblings).map(Item::Chosen),
             Form::Table(section) => return Some(Item::Table(self.section(section, node, path))),
+            Form::Part(part) => {
+                self.part(part, node, path);
+                // What it says is checked together with what it changes.
+                return Some(Item::Table(Fields::new(part.of, node.origin)));
+            }
             Form::Tables(section) => {
                 let tables = self.tables(section, &[], node, path)?;
                 return Some(Item::Tables(tables.into_iter().map(|table| table.fields).collect()));
@@ -315,6 +320,40 @@ impl Checker<'_, '_> {
         items.into_iter().collect::<Option<_>>().map(Item::List)
     }
 
+    /// Checks that only what can change is named.
+    fn part(&mut self, part: &'static Part, node: &Node, path: &str) {
+        let nodes = match &node.data {
+            Data::List(nodes) if part.listed => nodes.as_slice(),
+            Data::Table(_) if !part.listed => std::slice::from_ref(node),
+            _ => return self.reporter.error(node.origin, path, node.unexpected(), allowed(&Form::Part(part))),
+        };
+        let names: Vec<_> = part.all_keys().map(|key| key.name).collect();
+        for (index, node) in nodes.iter().enumerate() {
+            let Some(table) = node.as_table() else {
+                self.reporter.error(node.origin, path, node.unexpected(), "a table");
+                continue;
+            };
+            let path = if part.listed { join(path, &index.to_string()) } else { path.to_owned() };
+            if part.listed && table.get("name").is_none() {
+                let key = join(&path, "name");
+                self.reporter.error(node.origin, &key, Fault::new("nothing"), "the name of a link (required)");
+            }
+            let exclusive = part.of.exclusive();
+            if let [_, second, ..] = exclusive.iter().filter_map(|key| table.entry(key)).collect::<Vec<_>>()[..] {
+                let found = format!("both {}", exclusive.join(" and "));
+                let allowed = format!("one of {}", exclusive.join(", "));
+                self.reporter.error(entry_origin(second), &path, Fault::new(found), allowed);
+            }
+            for entry in table.entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
+                let fixed = part.of.key(&entry.key).is_some();
+                let meant = if fixed { None } else { self.reporter.nearest(&entry.key, &names) };
+                let found = if fixed { "a key that cannot change while a run goes on" } else { "an unknown key" };
+                let path = join(&path, &printable(&entry.key));
+                self.reporter.error(entry_origin(entry), &path, Fault::near(found, meant), names.join(", "));
+            }
+        }
+    }
+
     fn duplicate<'n>(&mut self, seen: &mut HashMap<&'n str, Origin>, name: &'n str, origin: Origin, path: &str) {
         match seen.entry(name) {
             Slot::Occupied(first) => {
@@ -419,6 +458,10 @@ pub(crate) fn allowed(form: &Form) -> String {
         Form::Algorithm(family) => format!("one of {}, or a table", family.words().join(", ")),
         Form::Table(section) => format!("a table [{}]", section.name),
         Form::Tables(section) => format!("at least one [[{}]]", section.name),
+        Form::Part(part) => {
+            let keys: Vec<_> = part.all_keys().map(|key| key.name).collect();
+            format!("{} with any of {}", if part.listed { "a list of tables" } else { "a table" }, keys.join(", "))
+        }
     }
 }
 

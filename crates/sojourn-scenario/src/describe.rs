@@ -5,7 +5,8 @@ use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
 use crate::{
-    Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Station, Traffic,
+    Change, Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Station, Traffic,
+    Which,
 };
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
@@ -33,6 +34,41 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
         fields.put("station", Item::Tables(scenario.stations.iter().map(station).collect()));
     }
     fields.put("group", Item::Tables(scenario.groups.iter().map(|one| group(one, &scenario.stations)).collect()));
+    if !scenario.changes.is_empty() {
+        fields.put("change", Item::Tables(scenario.changes.iter().map(|one| change(one, &scenario.hops)).collect()));
+    }
+    fields
+}
+
+fn change(change: &Change, hops: &[Hop]) -> Fields {
+    let mut fields = new_table(&SCENARIO, "change");
+    if let Some(name) = &change.name {
+        fields.put("name", Item::Text(name.clone()));
+    }
+    fields.put("at", span(change.at));
+    let mut of_hops = Vec::new();
+    for one in &change.links {
+        let key = match one.which {
+            Which::Bottleneck => "bottleneck",
+            Which::Reverse => "reverse",
+            Which::Hop(_) => "hop",
+        };
+        let mut part = new_table(fields.section, key);
+        let whole = link(&one.link, new_table(fields.section, key));
+        for &name in &one.keys {
+            part.put(name, whole.item(name).expect("a change names what a link has").clone());
+        }
+        match one.which {
+            Which::Hop(index) => {
+                part.put("name", Item::Text(hops[index].name.clone()));
+                of_hops.push(part);
+            }
+            _ => fields.put(key, Item::Table(part)),
+        }
+    }
+    if !of_hops.is_empty() {
+        fields.put("hop", Item::Tables(of_hops));
+    }
     fields
 }
 
@@ -42,6 +78,7 @@ fn new_table(section: &Section, key: &str) -> Fields {
         Some(Form::Table(inner) | Form::Tables(inner) | Form::PerFlow { table: Some(inner), .. }) => {
             Fields::new(inner, Origin::Unknown)
         }
+        Some(Form::Part(part)) => Fields::new(part.of, Origin::Unknown),
         other => unreachable!("{key} is no table but {other:?}"),
     }
 }

@@ -5,6 +5,7 @@
 //! disciplines, controls and the transport come from their own registries.
 
 mod access;
+mod change;
 mod group;
 mod link;
 mod queue;
@@ -17,6 +18,7 @@ mod traffic;
 use crate::access as lines;
 use access::ACCESS;
 pub(crate) use access::FILLED;
+use change::CHANGE;
 use group::GROUP;
 pub(crate) use link::is_shared;
 use link::{BOTTLENECK, HOP, REVERSE};
@@ -110,6 +112,17 @@ pub(crate) enum Form {
     Table(&'static Section),
     /// A list of tables, addressed by their names.
     Tables(&'static Section),
+    /// Some keys of a table, whose others stay as they are.
+    Part(&'static Part),
+}
+
+/// What may be said of a table that is there already.
+#[derive(Debug)]
+pub(crate) struct Part {
+    pub of: &'static Section,
+    pub keys: &'static [&'static str],
+    /// Whether it is a list of such tables, which are told apart by their names.
+    pub listed: bool,
 }
 
 /// A choice of tables by the word in their key `kind`; the word alone stands for a table with it.
@@ -166,6 +179,14 @@ impl Section {
     /// Keys of which exactly one must be given.
     pub fn exclusive(&self) -> &'static [&'static str] {
         self.base.map_or(self.one_of, |base| base.one_of)
+    }
+}
+
+impl Part {
+    /// Its keys, with the name where it is one of a list.
+    pub fn all_keys(&self) -> impl Iterator<Item = &'static Key> + use<> {
+        let (keys, listed) = (self.keys, self.listed);
+        self.of.keys().filter(move |key| keys.contains(&key.name) || (listed && key.name == "name"))
     }
 }
 
@@ -427,6 +448,13 @@ pub(crate) static SCENARIO: Section = Section {
             presence: Presence::Required,
             description: "groups of like flows; at least one",
             example: "[{ name = \"tcp\", control = \"newreno\", flows = 5, rtt = \"50 ms\" }]",
+        },
+        Key {
+            name: "change",
+            form: Form::Tables(&CHANGE),
+            presence: Presence::Optional("links stay as they are"),
+            description: "what changes while the run goes on",
+            example: "[{ at = \"20 s\", bottleneck = { rate = \"5 Mbit/s\" } }]",
         },
     ],
     base: None,

@@ -13,6 +13,7 @@ mod access;
 mod algorithm;
 mod build;
 mod catalogue;
+mod changes;
 mod check;
 mod describe;
 mod diagnostic;
@@ -46,5 +47,6 @@ pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 pub use types::{
-    Bucket, Capacity, Direction, Group, Hop, Jitter, Link, Moments, Place, Scenario, Shape, Station, Trace,
+    Bucket, Capacity, Change, Direction, Group, Hop, Jitter, Link, LinkChange, Moments, Place, Scenario, Shape,
+    Station, Trace, Which,
 };

@@ -1,14 +1,17 @@
 //! Applies `key=value` overrides to a tree of values.
 
+use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
-use crate::format::{Family, Form, Key, Presence, SCENARIO, Section, Select};
-use crate::node::{Data, Node, Origin, Table};
+use crate::format::{Family, Form, Key, Part, Presence, SCENARIO, Section, Select};
+use crate::node::{Data, Entry, Node, Origin, Table};
 use crate::source;
 
 /// What the keys of a table mean.
 #[derive(Clone, Copy)]
 enum Level {
     Section(&'static Section),
+    /// Some keys of a section: what is not there is not the default.
+    Part(&'static Section),
     Select(&'static Select),
     Family(&'static Family),
 }
@@ -29,6 +32,32 @@ pub(crate) fn apply(root: &mut Node, overrides: &[String], wanted: impl Fn(&str)
     }
 }
 
+/// Sets in the table `node` of `section` what `part` says of it. A table of an algorithm that names none sets single keys.
+pub(crate) fn merge(section: &'static Section, node: &mut Node, part: &Table, reporter: &mut Reporter<'_>, path: &str) {
+    for Entry { key, origin, value } in part.entries.iter().filter(|entry| entry.key != "name") {
+        let chooses = |table: &Table| table.get("kind").is_some() || table.get("preset").is_some();
+        let single = match (section.key(key).map(|key| &key.form), value.as_table()) {
+            (Some(Form::Algorithm(_)), Some(table)) if !chooses(table) => Some(table),
+            _ => None,
+        };
+        let done = match single {
+            None => set(Level::Section(section), node, &[key], value.clone()),
+            Some(table) => table
+                .entries
+                .iter()
+                .try_for_each(|entry| set(Level::Section(section), node, &[key, &entry.key], entry.value.clone())),
+        };
+        if let Err((fault, allowed)) = done {
+            reporter.error(*origin, &join(path, key), fault, allowed);
+        }
+        if let (None, Data::Table(table)) = (single, &mut node.data)
+            && let Some(entry) = table.entries.iter_mut().find(|entry| entry.key == *key)
+        {
+            entry.origin = *origin;
+        }
+    }
+}
+
 type Refusal = (Fault, String);
 
 fn set(level: Level, node: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
@@ -44,22 +73,27 @@ fn set(level: Level, node: &mut Node, segments: &[&str], value: Node) -> Result<
         return Ok(());
     }
     let key = level.key(first)?;
-    let child = table.get_or_insert(key.name, origin, || missing(key, origin));
+    let child = table.get_or_insert(key.name, origin, || match level {
+        Level::Part(_) => Node::new(Data::Table(Table::default()), origin),
+        _ => missing(key, origin),
+    });
     match &key.form {
         Form::Table(section) | Form::PerFlow { table: Some(section), .. } => {
             set(Level::Section(section), child, rest, value)
         }
         Form::Select(select) => set(Level::Select(select), child, rest, value),
         Form::Algorithm(family) => set(Level::Family(family), child, rest, value),
-        Form::Tables(section) => set_element(section, child, rest, value),
+        Form::Tables(section) => set_element(section.name, Level::Section(section), child, rest, value),
+        Form::Part(part) if part.listed => set_element(part.of.name, Level::Part(part.of), child, rest, value),
+        Form::Part(part) => set(Level::Part(part.of), child, rest, value),
         _ => Err((Fault::new(format!("the key {}", quote(rest[0]))), format!("{first} itself, which has no keys"))),
     }
 }
 
 /// Sets something in one of the tables of a list, which is addressed by name or index.
-fn set_element(section: &'static Section, list: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
+fn set_element(noun: &str, level: Level, list: &mut Node, segments: &[&str], value: Node) -> Result<(), Refusal> {
     let Data::List(elements) = &mut list.data else {
-        return Err((list.unexpected(), format!("a list of tables, [[{}]]", section.name)));
+        return Err((list.unexpected(), format!("a list of tables, [[{noun}]]")));
     };
     let (address, rest) = segments.split_first().expect("a list is addressed by name or index");
     let names: Vec<_> = elements.iter().map(|element| name_of(element).unwrap_or_default().to_owned()).collect();
@@ -67,14 +101,14 @@ fn set_element(section: &'static Section, list: &mut Node, segments: &[&str], va
     let by_index = || address.parse().ok().filter(|&index| index < elements.len());
     let Some(index) = by_name.or_else(by_index) else {
         let meant = nearest(address, names.iter().map(String::as_str));
-        let allowed = if names.is_empty() { format!("no {}, there is none", section.name) } else { names.join(", ") };
-        return Err((Fault::near(format!("{}, which is no {}", quote(address), section.name), meant), allowed));
+        let allowed = if names.is_empty() { format!("no {noun}, there is none") } else { names.join(", ") };
+        return Err((Fault::near(format!("{}, which is no {noun}", quote(address)), meant), allowed));
     };
     if rest.is_empty() {
         elements[index] = value;
         return Ok(());
     }
-    set(Level::Section(section), &mut elements[index], rest, value)
+    set(level, &mut elements[index], rest, value)
 }
 
 fn name_of(element: &Node) -> Option<&str> {
@@ -85,7 +119,7 @@ fn name_of(element: &Node) -> Option<&str> {
 fn missing(key: &Key, origin: Origin) -> Node {
     match (&key.presence, &key.form) {
         (Presence::Default(text), _) => source::value_or_text(text, origin),
-        (_, Form::Tables(_)) => Node::new(Data::List(Vec::new()), origin),
+        (_, Form::Tables(_) | Form::Part(Part { listed: true, .. })) => Node::new(Data::List(Vec::new()), origin),
         _ => Node::new(Data::Table(Table::default()), origin),
     }
 }
@@ -100,14 +134,17 @@ impl Level {
             Level::Section(section) if section.exclusive().is_empty() && !matches!(node.data, Data::Table(_)) => {
                 *node = Node::new(Data::Table(Table::default()), origin);
             }
-            Level::Section(_) => {}
+            Level::Part(_) if !matches!(node.data, Data::Table(_)) => {
+                *node = Node::new(Data::Table(Table::default()), origin);
+            }
+            Level::Section(_) | Level::Part(_) => {}
         }
     }
 
     /// Removes the keys that the key `name` replaces.
     fn make_way(self, table: &mut Table, name: &str) {
         let section = match self {
-            Level::Section(section) => Some(section),
+            Level::Section(section) | Level::Part(section) => Some(section),
             Level::Select(select) => table.get("kind").and_then(Node::as_text).and_then(|kind| select.kind(kind)),
             Level::Family(_) => None,
         };
@@ -125,7 +162,7 @@ impl Level {
             (Fault::near(format!("the unknown key {}", quote(name)), meant), names.join(", "))
         };
         match self {
-            Level::Section(section) => {
+            Level::Section(section) | Level::Part(section) => {
                 section.key(name).ok_or_else(|| refusal(section.keys().map(|key| key.name).collect()))
             }
             Level::Family(family) if family.nested.is_some() && !family.has_parameter(name) => {

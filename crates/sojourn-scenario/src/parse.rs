@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
 use crate::format::{LONGEST, MOST_FLOWS_IN_ALL, SCENARIO, default_connections};
 use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
-use crate::{Scenario, access, build, describe, overrides, quantity, rules, source, value, write};
+use crate::{Scenario, access, build, changes, describe, overrides, quantity, rules, source, value, write};
 use sojourn_core::Span;
 use sojourn_core::registry::{FlowGroup, Kind, Value};
 use sojourn_queue::Dscp;
@@ -100,8 +100,14 @@ fn parse(
     if !reporter.problems.is_empty() {
         return Err(reporter.finish());
     }
+    let mut checker = Checker { reporter: &mut reporter, base, groups: &groups };
+    let changes = changes::resolve(&mut checker, root, &fields);
+    if !reporter.problems.is_empty() {
+        return Err(reporter.finish());
+    }
     let stem = file.and_then(|file| Path::new(file).file_stem()).and_then(|stem| stem.to_str());
-    let scenario = build::scenario(&fields, stem.filter(|stem| crate::value::is_line(stem)).unwrap_or(UNNAMED));
+    let scenario =
+        build::scenario(&fields, &changes, stem.filter(|stem| crate::value::is_line(stem)).unwrap_or(UNNAMED));
     Ok(Loaded { scenario, warnings: reporter.warnings.list().to_vec() })
 }
 

@@ -61,6 +61,7 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "overload",
     "cable-upstream",
     "load-step",
+    "sudden-changes",
     "packet-sizes",
     "shortest-first",
     "slow-uplink",

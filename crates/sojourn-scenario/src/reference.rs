@@ -194,6 +194,10 @@ fn brief(form: &Form) -> String {
         Form::Algorithm(family) => format!("word or table: {}", code_list(&family.words())),
         Form::Table(_) => "table".to_owned(),
         Form::Tables(_) => "list of tables".to_owned(),
+        Form::Part(part) => {
+            let keys: Vec<_> = part.all_keys().map(|key| key.name).collect();
+            format!("{} of {}", if part.listed { "list of tables" } else { "table" }, code_list(&keys))
+        }
     }
 }
 

@@ -27,6 +27,13 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     size::check(scenario, reporter);
 }
 
+/// Checks a link at `path` that a change has made, as it is in `scenario` now.
+pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &mut Reporter<'_>) {
+    links::changed(link, path, scenario, reporter);
+    memory::changed(link, path, scenario, reporter);
+    size::check(scenario, reporter);
+}
+
 /// The dotted key of the table `fields` in the list `list`.
 fn element_path(list: &str, index: usize, fields: &Fields) -> String {
     match fields.text("name") {

@@ -1,6 +1,6 @@
 //! The JSON Schema of the format, for editors and for other programs that write scenarios.
 
-use crate::format::{FILLED, Family, Form, Key, Presence, SCENARIO, Section, Select};
+use crate::format::{FILLED, Family, Form, Key, Part, Presence, SCENARIO, Section, Select};
 use crate::node::{Data, Node, Origin};
 use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME};
 use crate::{source, value, write};
@@ -78,6 +78,30 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
         schema["allOf"] = json!(conditions);
     }
     schema
+}
+
+/// Any of the keys of a part; an algorithm's table may name parameters alone.
+fn part(part: &'static Part, definitions: &mut Definitions) -> Value {
+    let property = |key: &'static Key| {
+        let mut schema = property(key, definitions);
+        schema.as_object_mut().expect("a property is an object").remove("default");
+        if let (Form::Algorithm(_), Some(forms)) = (&key.form, schema["anyOf"].as_array_mut()) {
+            forms.push(json!({ "type": "object", "not": { "required": ["kind"] } }));
+        }
+        (key.name.to_owned(), schema)
+    };
+    let properties: Map<_, _> = part.all_keys().map(property).collect();
+    let mut table = json!({
+        "type": "object",
+        "properties": properties,
+        "not": { "required": part.of.exclusive() },
+        "additionalProperties": false,
+    });
+    if !part.listed {
+        return table;
+    }
+    table["required"] = json!(["name"]);
+    json!({ "type": "array", "items": table, "minItems": 1 })
 }
 
 /// That a key is required unless another has a certain kind.
@@ -160,6 +184,7 @@ fn form(form: &'static Form, definitions: &mut Definitions) -> Value {
         Form::Algorithm(family) => algorithm(family, definitions),
         Form::Table(inner) => section(inner, definitions),
         Form::Tables(inner) => json!({ "type": "array", "items": section(inner, definitions), "minItems": 1 }),
+        Form::Part(inner) => part(inner, definitions),
     }
 }
 

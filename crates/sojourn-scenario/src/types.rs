@@ -3,7 +3,7 @@
 use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
-use sojourn_core::{Rate, Span};
+use sojourn_core::{Rate, Span, Time};
 use sojourn_media::wifi::{self, Setup};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
@@ -35,6 +35,41 @@ pub struct Scenario {
     pub stations: Vec<Station>,
     /// Groups of like flows.
     pub groups: Vec<Group>,
+    /// What changes while a run goes on, in order of time.
+    pub changes: Vec<Change>,
+}
+
+/// What is different from an instant on.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Its name for overrides.
+    pub name: Option<String>,
+    /// When, from the start of the run; above zero and before its end.
+    pub at: Span,
+    /// The links concerned.
+    pub links: Vec<LinkChange>,
+}
+
+/// A link that changes.
+#[derive(Clone, Debug)]
+pub struct LinkChange {
+    /// Which one.
+    pub which: Which,
+    /// The keys that the change names, as the file calls them: `rate`, `trace`, `loss`, `queue`.
+    pub keys: Vec<&'static str>,
+    /// The link as it is from then on.
+    pub link: Link,
+}
+
+/// A link of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The bottleneck.
+    Bottleneck,
+    /// The return link.
+    Reverse,
+    /// The hop with this index.
+    Hop(usize),
 }
 
 impl Scenario {
@@ -56,12 +91,13 @@ pub(crate) fn is_shared(medium: &Params) -> bool {
 }
 
 impl Link {
-    /// What the link's discipline may know, where full-size packets have `packet_bytes` bytes.
-    pub fn properties(&self, packet_bytes: u32) -> LinkProperties {
+    /// What the link's discipline may know that takes its place at `since`, where full-size packets have `packet_bytes`
+    /// bytes.
+    pub fn properties(&self, packet_bytes: u32, since: Time) -> LinkProperties {
         let rate = self.capacity.mean_rate();
         let rate = self.framing().map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
         let rate = self.shaper.map_or(rate, |shaper| shaper.slowed(rate));
-        LinkProperties { rate, delay: self.latency(), packet_bytes }
+        LinkProperties { rate, delay: self.latency(), packet_bytes, since }
     }
 
     /// The delay of every packet: propagation, and what protection from noise costs.

@@ -46,6 +46,25 @@ pub fn options(group: &Group) -> Options {
     Options::new(&group.transport).expect("the scenario's options were checked")
 }
 
+/// The queue of the link `name` from `since` on.
+pub fn queue(name: &str, spec: &scenario::Link, packet_bytes: u32, random: Stream, since: Time) -> Queue<Segment> {
+    let properties = spec.properties(packet_bytes, since);
+    let mut queue = Queue::build(&spec.queue, &properties, random).expect("the scenario's parameters were checked");
+    if let Queue::Custom(custom) = &mut queue {
+        custom.belongs_to(format!("link {name}"));
+    }
+    queue
+}
+
+/// How a link with `capacity` sends; a recording begins at `since`.
+pub fn service(capacity: &Capacity, since: Time) -> Service {
+    match capacity {
+        Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
+        Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone(), since)),
+        Capacity::Shared(_) => Service::Shared,
+    }
+}
+
 struct Builder<'a> {
     scenario: &'a Scenario,
     seed: u64,
@@ -169,13 +188,8 @@ impl Builder<'_> {
 
     /// The queue of a link; `part` tells those of a link with several apart.
     fn queue(&self, name: &str, part: &str, spec: &scenario::Link) -> Queue<Segment> {
-        let properties = spec.properties(self.scenario.largest_packet_bytes());
-        let mut queue = Queue::build(&spec.queue, &properties, self.stream(&format!("link.{name}.queue{part}")))
-            .expect("the scenario's parameters were checked");
-        if let Queue::Custom(custom) = &mut queue {
-            custom.belongs_to(format!("link {name}"));
-        }
-        queue
+        let random = self.stream(&format!("link.{name}.queue{part}"));
+        queue(name, spec, self.scenario.largest_packet_bytes(), random, Time::ZERO)
     }
 
     /// What the link `name` has of the medium.
@@ -188,12 +202,7 @@ impl Builder<'_> {
 
     fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
         let queue = self.queue(name, "", spec);
-        let service = match &spec.capacity {
-            Capacity::Fixed(rate) => Service::Fixed(Serializer::new(*rate)),
-            Capacity::Recorded(trace) => Service::Recorded(Opportunities::new(trace.clone())),
-            Capacity::Shared(_) => Service::Shared,
-        };
-        let mut link = Link::new(direction, queue, service);
+        let mut link = Link::new(direction, queue, service(&spec.capacity, Time::ZERO));
         link.framing = spec.framing();
         link.policer = spec.policer.map(Tokens::new);
         link.shaper = spec.shaper.map(Tokens::new);

@@ -12,6 +12,7 @@
 //! packets reach the receivers at different instants, so these must be told apart by the link that sends them.
 
 use crate::build::{header_bytes, named_links, options};
+use crate::changes::of_link;
 use crate::flow::Flow;
 use crate::line::Line;
 use crate::link::{Lag, Link};
@@ -41,10 +42,10 @@ impl Answering {
     pub fn new(scenario: &Scenario, events: Events) -> Answering {
         let ways_back_are_free = named_links(scenario).iter().all(|&(_, direction, _)| direction == Direction::Forward)
             && scenario.groups.iter().all(|group| group.direction == Direction::Forward);
-        let all_are_in_order = named_links(scenario).iter().all(|(_, _, link)| {
+        let all_are_in_order = named_links(scenario).iter().enumerate().all(|(index, (_, _, link))| {
             link.jitter.is_none()
                 && !matches!(link.protection(), Some(Protection::Retransmission { .. }))
-                && tells_packets_apart(link, scenario)
+                && tells_packets_apart(index, scenario)
         });
         Answering {
             possible: events == Events::Fused && ways_back_are_free && all_are_in_order,
@@ -69,19 +70,22 @@ fn sharing_the_way_back(rtt: Span) -> Span {
     Span::from_nanos(if nanos.is_multiple_of(2) { nanos - 1 } else { nanos + 1 })
 }
 
-/// Whether no two packets of the scenario's flows can leave `link` within the same nanosecond.
-fn tells_packets_apart(link: &sojourn_scenario::Link, scenario: &Scenario) -> bool {
+/// Whether no two packets of the scenario's flows can ever leave the link `index` within the same nanosecond.
+fn tells_packets_apart(index: usize, scenario: &Scenario) -> bool {
     let smallest_bytes = scenario.groups.iter().map(|group| header_bytes(group, &options(group))).min();
     let least_time = |rate: Rate| rate.transmission(u64::from(smallest_bytes.unwrap_or(0)));
-    matches!(link.capacity, Capacity::Fixed(rate) if !least_time(rate).is_zero())
+    let slow =
+        |link: &sojourn_scenario::Link| matches!(link.capacity, Capacity::Fixed(rate) if !least_time(rate).is_zero());
+    let (_, _, base) = named_links(scenario)[index];
+    slow(base) && of_link(scenario, index).all(|(_, change)| slow(&change.link))
 }
 
 /// Lets the links lag that may.
 pub fn let_lag(scenario: &Scenario, links: &mut [Link], lines: &[Line], flows: &[Flow]) {
-    for (index, (_, direction, spec)) in named_links(scenario).into_iter().enumerate() {
+    for (index, (_, direction, _)) in named_links(scenario).into_iter().enumerate() {
         // Arrivals from a link that comes first at the same instant would have to be told from others.
         let fed = links[..index].iter().any(|link| link.next == Some(index) && link.line.is_none());
-        if fed || !tells_packets_apart(spec, scenario) {
+        if fed || !tells_packets_apart(index, scenario) {
             continue;
         }
         let delays = match (links[index].line, links[index].next) {

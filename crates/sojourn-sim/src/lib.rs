@@ -11,6 +11,7 @@ struct Readme;
 mod agenda;
 mod air;
 mod build;
+mod changes;
 mod clock;
 mod flow;
 mod fuse;
@@ -30,7 +31,7 @@ mod times;
 mod tokens;
 mod world;
 
-pub use build::named_links;
+pub use build::{BOTTLENECK, named_links};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
 pub use record::{
     AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,

@@ -13,11 +13,12 @@ use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
 use crate::record::LinkRecord;
 use crate::tokens::Tokens;
-use sojourn_core::{Serializer, Span, Stream, Time};
+use sojourn_core::{Rate, Serializer, Span, Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
 use sojourn_scenario::Direction;
 use sojourn_transport::Segment;
+use std::collections::BTreeMap;
 
 /// How a link sends.
 #[derive(Debug)]
@@ -28,6 +29,16 @@ pub enum Service {
     Recorded(Opportunities),
     /// When the medium takes packets from it.
     Shared,
+}
+
+impl Service {
+    /// The rate, where it has one.
+    fn rate(&self) -> Option<Rate> {
+        match self {
+            Service::Fixed(serializer) => Some(serializer.rate()),
+            Service::Recorded(_) | Service::Shared => None,
+        }
+    }
 }
 
 /// A link, the queue before it and the instruments at both.
@@ -47,6 +58,8 @@ pub struct Link {
     pub meter: Meter,
     /// Those of the queues inside, where the discipline has any.
     classes: Vec<ClassMeter>,
+    /// Those of classes that a discipline before had.
+    past_classes: BTreeMap<String, ClassMeter>,
     /// Rows of packets, where they are wanted.
     pub log: Option<PacketLog>,
     queue: Queue<Segment>,
@@ -70,6 +83,10 @@ pub struct Link {
     spoilt: bool,
     /// When the packet on the wire will have been sent.
     wire_free_at: Time,
+    /// The end of the packet that was on the wire when the rate changed, and the rate at which it is sent, if by a rate.
+    begun: Option<(Time, Option<Rate>)>,
+    /// When the discipline's own clock runs next, as the agenda has it.
+    pub armed: Time,
     /// How far it may fall behind the present, where it may.
     pub lag: Option<Lag>,
     /// What it has of a medium that serves it, where one does.
@@ -151,6 +168,29 @@ impl Sink<Segment> for Counter<'_> {
     }
 }
 
+/// Drops what leaves a queue that is given up.
+struct Purge<'a>(Counter<'a>);
+
+impl Sink<Segment> for Purge<'_> {
+    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
+        self.0.dropped(packet, reason);
+    }
+
+    /// A mark on a packet that nobody will see.
+    fn marked(&mut self, _packet: &Packet) {}
+}
+
+/// Empties `queue`. A shaper may have to be asked at later times.
+fn purge(queue: &mut Queue<Segment>, now: Time, sink: &mut Purge<'_>) {
+    let mut at = now;
+    while queue.packets() > 0 {
+        match queue.dequeue(at, sink) {
+            Some(packet) => sink.dropped(&packet, DropReason::Overflow),
+            None => at = queue.ready_at(at).unwrap_or(at),
+        }
+    }
+}
+
 impl Link {
     /// An idle link.
     pub fn new(direction: Direction, queue: Queue<Segment>, service: Service) -> Link {
@@ -162,6 +202,7 @@ impl Link {
             is_main: false,
             meter: Meter::new(),
             classes: queue.classes().iter().map(|_| ClassMeter::default()).collect(),
+            past_classes: BTreeMap::new(),
             log: None,
             queue,
             framing: None,
@@ -175,6 +216,8 @@ impl Link {
             wire_taken_at: Time::ZERO,
             spoilt: false,
             wire_free_at: Time::ZERO,
+            begun: None,
+            armed: Time::NEVER,
             lag: None,
             shared: None,
         }
@@ -287,10 +330,14 @@ impl Link {
 
     /// Bytes of the packet on the wire that have been sent by `now`; a recorded link sends at instants, not bit by bit.
     fn partial_bytes(&self, now: Time) -> f64 {
-        match (&self.service, &self.on_wire) {
-            (Service::Fixed(serializer), Some(_)) => {
-                // Where something is sent again first, nothing of this packet is.
-                (f64::from(self.wire_bytes) - serializer.rate().bytes_in(self.wire_free_at.since(now))).max(0.0)
+        let rate = match self.begun {
+            Some((end, rate)) if end == self.wire_free_at => rate,
+            _ => self.service.rate(),
+        };
+        match (rate, &self.on_wire) {
+            // Where something is sent again first, nothing of this packet is.
+            (Some(rate), Some(_)) => {
+                (f64::from(self.wire_bytes) - rate.bytes_in(self.wire_free_at.since(now))).max(0.0)
             }
             _ => 0.0,
         }
@@ -298,7 +345,9 @@ impl Link {
 
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
     pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
-        let classes = self.queue.classes().into_iter().zip(self.classes.iter().map(ClassMeter::record)).collect();
+        let past = self.past_classes.iter().map(|(name, meter)| (name.clone(), meter.record()));
+        let classes = self.queue.classes().into_iter().zip(self.classes.iter().map(ClassMeter::record));
+        let classes = past.chain(classes).collect();
         LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
     }
 
@@ -355,6 +404,47 @@ impl Link {
         }
     }
 
+    /// The link sends by `service` after the packet that is on the wire.
+    pub fn change_service(&mut self, service: Service) {
+        let (before, after) = (self.service.rate(), service.rate());
+        if before.is_some() && before == after {
+            return;
+        }
+        // A second change during a packet does not make it a packet of the first one's rate.
+        if self.begun.is_none_or(|(end, _)| end != self.wire_free_at) {
+            self.begun = Some((self.wire_free_at, before));
+        }
+        if let (Some(rate), Some(noise)) = (after, &mut self.noise) {
+            noise.change_rate(rate);
+        }
+        self.service = service;
+    }
+
+    /// The queue takes the parameters of `fresh`, or gives way to it and drops what waits. The wire must be served if it is
+    /// free.
+    pub fn change_queue(&mut self, fresh: Queue<Segment>, flows: &mut [Flow], now: Time) {
+        self.meter.pass(now);
+        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
+        let mut sink = Counter { meter, classes, log, flows, now };
+        if let Some(fresh) = self.queue.retune(fresh, now, &mut sink) {
+            let names = self.queue.classes();
+            purge(&mut self.queue, now, &mut Purge(sink));
+            let before = names.into_iter().zip(self.classes.drain(..));
+            self.past_classes.extend(before);
+            self.queue = fresh;
+            if let Some(packet) = &mut self.on_wire {
+                // It belongs to none of the classes that come.
+                packet.class = u8::MAX;
+            }
+            let mut kept = |name: String| self.past_classes.remove(&name).unwrap_or_default();
+            self.classes = self.queue.classes().into_iter().map(&mut kept).collect();
+        }
+        self.meter.hold(self.queue.backlog());
+        if let Some(grants) = &mut self.grants {
+            grants.follow(self.queue.packets(), now);
+        }
+    }
+
     /// Brings the instruments up to `now`.
     pub fn read(&mut self, now: Time) {
         self.meter.pass(now);
@@ -370,6 +460,7 @@ impl Link {
         let partial_bytes = self.partial_bytes(now);
         self.meter.begin(partial_bytes, now);
         self.classes.fill_with(ClassMeter::default);
+        self.past_classes.clear();
         if let Some(shared) = &mut self.shared {
             shared.access.clear();
         }

@@ -70,6 +70,13 @@ impl NoisyWire {
         Some(NoisyWire { noise, random, starts: VecDeque::new(), next_start: Time::ZERO + first, repair })
     }
 
+    /// Retransmissions are sent at `rate` from now on.
+    pub fn change_rate(&mut self, rate: Rate) {
+        if let Repair::Again(again) = &mut self.repair {
+            again.rate = rate;
+        }
+    }
+
     /// When a packet has been sent that would be sent from `now` to `end`: retransmissions go first.
     #[inline]
     pub fn end_of(&mut self, now: Time, end: Time) -> Time {

@@ -23,10 +23,10 @@ pub struct Opportunities {
 }
 
 impl Opportunities {
-    /// The start of `trace`.
-    pub fn new(trace: Arc<Trace>) -> Opportunities {
+    /// The start of `trace`, which begins at `since`.
+    pub fn new(trace: Arc<Trace>, since: Time) -> Opportunities {
         let period = trace.period();
-        Opportunities { trace, period, base: Time::ZERO, index: 0, credit_bytes: 0, credit_at: Time::NEVER }
+        Opportunities { trace, period, base: since, index: 0, credit_bytes: 0, credit_at: Time::NEVER }
     }
 
     /// When a packet of `bytes` bytes, first in line at `now`, has been sent.
@@ -72,7 +72,7 @@ impl Opportunities {
         self.index += from.partition_point(|&ms| ms < into_ms);
     }
 
-    /// Bytes that `trace` could carry from `from` on and before `to`.
+    /// Bytes that `trace`, which began at [`Time::ZERO`], could carry from `from` on and before `to`.
     pub fn capacity_bytes(trace: &Trace, from: Time, to: Time) -> f64 {
         let before = |time: Time| {
             let period = trace.period().as_nanos();
@@ -95,7 +95,7 @@ mod tests {
 
     fn link(opportunities_ms: &[u64]) -> Opportunities {
         let trace = Trace { name: "test".into(), opportunities_ms: opportunities_ms.to_vec() };
-        Opportunities::new(Arc::new(trace))
+        Opportunities::new(Arc::new(trace), Time::ZERO)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A run that somebody takes forward step by step.
 
 use crate::build::{BOTTLENECK, build};
+use crate::changes::{apply, time_of};
 use crate::clock::Stopwatch;
 use crate::fuse::Events;
 use crate::packets::PacketLog;
@@ -23,6 +24,8 @@ pub struct Session<S> {
     scenario: S,
     seed: u64,
     world: World,
+    /// Changes made so far.
+    changed: usize,
     stopwatch: Stopwatch,
 }
 
@@ -44,7 +47,7 @@ impl<S: Borrow<Scenario>> Session<S> {
         plugin::take_failure();
         let mut world = build(scenario.borrow(), seed, wanted, events);
         world.start();
-        Session { scenario, seed, world, stopwatch }
+        Session { scenario, seed, world, changed: 0, stopwatch }
     }
 
     /// What is run.
@@ -104,12 +107,13 @@ impl<S: Borrow<Scenario>> Session<S> {
         Some(packets)
     }
 
-    /// Processes events up to `until`, ending bins on the way.
+    /// Processes events up to `until`, ending bins and making changes on the way.
     fn process(&mut self, until: Time, monitor: &Monitor) -> Result<(), Stopped> {
         while self.world.now < until {
             let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
+            let change_at = time_of(self.scenario.borrow(), self.changed);
             let before = self.world.now;
-            let reached = self.world.run(until.min(bin_end), EVENTS_PER_LOOK);
+            let reached = self.world.run(until.min(bin_end).min(change_at), EVENTS_PER_LOOK);
             monitor.note(self.world.now.since(before));
             if monitor.is_stopped() {
                 return Err(Stopped::Asked);
@@ -122,6 +126,10 @@ impl<S: Borrow<Scenario>> Session<S> {
             }
             if reached && self.world.now == bin_end {
                 self.end_bin();
+            }
+            while reached && self.world.now == time_of(self.scenario.borrow(), self.changed) {
+                apply(self.scenario.borrow(), self.seed, self.changed, &mut self.world);
+                self.changed += 1;
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! What a run has measured, as its record.
 
 use crate::build::{BOTTLENECK, named_links};
+use crate::changes::{changes_capacity, of_link};
 use crate::flow::{Endpoints, Flow, by_flow};
 use crate::opportunities::Opportunities;
 use crate::record::{
@@ -20,7 +21,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     let mut links = named_links(scenario)
         .into_iter()
         .enumerate()
-        .map(|(index, (name, _, spec))| (name.to_owned(), link_record(&spec.capacity, index, scenario, world)));
+        .map(|(index, (name, ..))| (name.to_owned(), link_record(index, scenario, world)));
     let (_, bottleneck) = links.next().expect("there is a bottleneck");
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
     let hops = links.by_ref().take(scenario.hops.len()).collect();
@@ -45,9 +46,10 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     }
 }
 
-fn link_record(capacity: &Capacity, index: usize, scenario: &Scenario, world: &World) -> LinkRecord {
+fn link_record(index: usize, scenario: &Scenario, world: &World) -> LinkRecord {
     let link = &world.links[index];
-    let record = link.record(capacity_bytes(capacity, Time::ZERO + scenario.warmup, world.now), world.now);
+    let capacity_bytes = capacity_bytes(scenario, index, Time::ZERO + scenario.warmup, world.now);
+    let record = link.record(capacity_bytes, world.now);
     let (Some(air), Some(shared)) = (&world.air, &link.shared) else { return record };
     let measured = scenario.duration - scenario.warmup;
     LinkRecord {
@@ -82,11 +84,32 @@ fn stations(
     links.enumerate().map(record).collect()
 }
 
-/// Bytes that a link of `capacity` can send from `from` to `to`.
-pub fn capacity_bytes(capacity: &Capacity, from: Time, to: Time) -> f64 {
+/// Bytes that the link `index` of a scenario, in the order of [`named_links`], can send from `from` to `to` at the rates that
+/// are in force then.
+pub fn capacity_bytes(scenario: &Scenario, index: usize, from: Time, to: Time) -> f64 {
+    let (_, _, base) = named_links(scenario)[index];
+    let mut begun = (Time::ZERO, &base.capacity);
+    let mut bytes = 0.0;
+    for (change, link) in of_link(scenario, index).filter(|(_, link)| changes_capacity(link)) {
+        let at = Time::ZERO + change.at;
+        bytes += bytes_at(begun, from, at.min(to));
+        begun = (at, &link.link.capacity);
+    }
+    bytes + bytes_at(begun, from, to)
+}
+
+/// Bytes that a link can send from `from` to `to` whose capacity is in force since some time.
+fn bytes_at((since, capacity): (Time, &Capacity), from: Time, to: Time) -> f64 {
+    let from = from.max(since);
+    if to <= from {
+        return 0.0;
+    }
     match capacity {
         Capacity::Fixed(rate) | Capacity::Shared(rate) => rate.bytes_in(to.since(from)),
-        Capacity::Recorded(trace) => Opportunities::capacity_bytes(trace, from, to),
+        Capacity::Recorded(trace) => {
+            let of_recording = |time: Time| Time::ZERO + time.since(since);
+            Opportunities::capacity_bytes(trace, of_recording(from), of_recording(to))
+        }
     }
 }
 

@@ -210,6 +210,11 @@ impl World {
     }
 
     fn on_discipline(&mut self, index: usize) {
+        if self.links[index].armed != self.now {
+            // It was that of a discipline which has been replaced since.
+            return;
+        }
+        self.links[index].armed = Time::NEVER;
         self.events += 1;
         self.catch_up(index, self.now);
         self.links[index].on_timer(&mut self.flows, self.now);
@@ -217,8 +222,19 @@ impl World {
     }
 
     fn arm_discipline(&mut self, index: usize) {
-        if let Some(time) = self.links[index].timer() {
+        if let Some(time) =
+            self.links[index].timer().map(|time| time.max(self.now)).filter(|&time| time != self.links[index].armed)
+        {
+            self.links[index].armed = time;
             self.agenda.add_timer((self.flows.len() + index) as u32, time);
+        }
+    }
+
+    /// Somebody has changed the queue of a link.
+    pub fn after_change(&mut self, index: usize) {
+        self.arm_discipline(index);
+        if self.links[index].on_wire().is_none() {
+            self.serve(index, self.now);
         }
     }
 

@@ -570,8 +570,13 @@ def _links(scenario: _native.Scenario) -> list[str]:
 def _files(scenario: _native.Scenario) -> list[str]:
     """Return the files that a scenario's links are read from; those that come with Sojourn belong to the engine."""
     tables = json.loads(scenario.to_json())
-    links = [tables["bottleneck"], tables.get("reverse") or {}, *tables.get("hop", [])]
+    # A change has the links that it names under the same keys.
+    links = [link for one in (tables, *tables.get("change", [])) for link in _links_of(one)]
     return [link["trace"] for link in links if not link.get("trace", _READY).startswith(_READY)]
+
+
+def _links_of(tables: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*(tables[key] for key in ("bottleneck", "reverse") if key in tables), *tables.get("hop", [])]
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:

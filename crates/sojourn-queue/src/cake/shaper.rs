@@ -21,6 +21,11 @@ impl Shaper {
         Shaper { pace: rate.map(Serializer::new), next: Time::ZERO, failsafe: Time::ZERO }
     }
 
+    /// Its rate is that of `fresh` from now on.
+    pub(super) fn retune(&mut self, fresh: Shaper) {
+        self.pace = fresh.pace;
+    }
+
     /// Whether there is a rate to keep.
     #[inline]
     pub(super) fn shapes(&self) -> bool {
@@ -70,6 +75,11 @@ impl Schedule {
     /// The schedule of a tin with `rate`, if it has any.
     pub(super) fn new(rate: Option<Rate>) -> Schedule {
         Schedule { pace: rate.map(Serializer::new), next: Time::ZERO }
+    }
+
+    /// Its rate is that of `fresh` from now on.
+    pub(super) fn retune(&mut self, fresh: &Schedule) {
+        self.pace = fresh.pace.as_ref().map(|pace| Serializer::new(pace.rate()));
     }
 
     /// When the tin has sent no more than its rate.

@@ -163,6 +163,13 @@ impl Tin {
         }
     }
 
+    /// Its rate and what follows from it are those of `fresh` from now on.
+    pub(super) fn retune(&mut self, fresh: &Tin) {
+        (self.law, self.packet_time) = (fresh.law, fresh.packet_time);
+        (self.quantum, self.flow_quantum) = (fresh.quantum, fresh.flow_quantum);
+        self.schedule.retune(&fresh.schedule);
+    }
+
     /// Bytes of a turn of a flow that is alone among its hosts' flows.
     #[cfg(test)]
     pub(super) fn flow_quantum(&self) -> u32 {

@@ -57,6 +57,11 @@ impl Rounds {
         Rounds { quantum, empty_new, new, old, links: Links::default(), seats: Vec::new() }
     }
 
+    /// Turns are those of `fresh` from now on.
+    pub(crate) fn retune(&mut self, fresh: &Rounds) {
+        (self.quantum, self.empty_new) = (fresh.quantum, fresh.empty_new);
+    }
+
     /// How many buckets are new.
     pub(crate) fn new_buckets(&self) -> usize {
         self.new.members()

@@ -95,8 +95,9 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    pub(crate) fn new(law: Law) -> Controller {
-        Controller { law, base: 0.0, last_delay: 0.0, next_update: Time::ZERO + law.update }
+    /// A controller that begins at `since`.
+    pub(crate) fn new(law: Law, since: Time) -> Controller {
+        Controller { law, base: 0.0, last_delay: 0.0, next_update: since + law.update }
     }
 
     /// When [`update`](Controller::update) is due.

@@ -62,8 +62,8 @@ impl Adaptation {
             low: ramp.min + part,
             high: ramp.max - part,
             clock: match params.choice("clock") {
-                "timer" => Clock::Timer(Time::ZERO + interval),
-                _ => Clock::Arrivals(Time::ZERO),
+                "timer" => Clock::Timer(link.since + interval),
+                _ => Clock::Arrivals(link.since),
             },
             moves_gentle: params.choice("gentle_from") == "now",
         }

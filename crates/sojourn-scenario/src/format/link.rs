@@ -219,7 +219,7 @@ const REORDER: Key = Key {
     example: "true",
 };
 
-pub(super) static HOP: Section = Section {
+pub(crate) static HOP: Section = Section {
     name: "hop",
     description: "One more link beside the bottleneck or the return link, in the order of the file.",
     own: &[

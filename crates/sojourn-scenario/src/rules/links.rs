@@ -11,7 +11,7 @@ use crate::fields::{Chosen, ChosenClass, Fields};
 use crate::node::Origin;
 use crate::stations::{has_air, nominal};
 use crate::value::FASTEST;
-use sojourn_core::{Span, Stream};
+use sojourn_core::{Span, Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{LinkProperties, Queue};
 use sojourn_transport::Options;
@@ -39,9 +39,14 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     for (index, station) in scenario.tables("station").iter().enumerate() {
         let Some((rate, chosen)) = nominal(station, scenario).zip(station.chosen("queue")) else { continue };
         let path = join(&element_path("station", index, station), "queue");
-        let properties = LinkProperties { rate, delay: Span::ZERO, packet_bytes };
+        let properties = LinkProperties { rate, delay: Span::ZERO, packet_bytes, since: Time::ZERO };
         queue(chosen, station.origin_of("queue"), &path, &properties, reporter);
     }
+}
+
+/// Checks one link that a change has made.
+pub(super) fn changed(one: &Fields, path: &str, scenario: &Fields, reporter: &mut Reporter<'_>) {
+    link(one, path, scenario, packet_bytes(scenario), reporter);
 }
 
 /// Bytes on the wire of the largest packets of all groups.
@@ -74,7 +79,7 @@ fn link(link: &Fields, path: &str, scenario: &Fields, packet_bytes: u32, reporte
     let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
     let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
     let rate = link.table("shaper").and_then(|shaper| shaper.rate("rate")).map_or(rate, |shaped| slower(shaped, rate));
-    let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes };
+    let properties = LinkProperties { rate, delay: access::latency(link), packet_bytes, since: Time::ZERO };
     queue(chosen, link.origin_of("queue"), &join(path, "queue"), &properties, reporter);
 }
 

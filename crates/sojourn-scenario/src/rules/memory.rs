@@ -38,6 +38,11 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// Checks one link that a change has made.
+pub(super) fn changed(one: &Fields, path: &str, scenario: &Fields, reporter: &mut Reporter<'_>) {
+    link(one, path, scenario, f64::from(packet_bytes(scenario)), reporter);
+}
+
 fn link(link: &Fields, path: &str, scenario: &Fields, full: f64, reporter: &mut Reporter<'_>) {
     let Some(rate) = mean_rate(link, scenario) else { return };
     let delay = link.span("delay").unwrap_or(Span::ZERO);

@@ -2,6 +2,7 @@
 
 mod access;
 mod bbr;
+mod changes;
 mod classes;
 mod common;
 mod determinism;

@@ -2,9 +2,9 @@
 
 use crate::common::text;
 use proptest::prelude::*;
-use sojourn_core::{Span, Stream};
+use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::{Capacity, Direction, Scenario, random};
-use sojourn_sim::{LinkRecord, Monitor, Record, Wanted, simulate};
+use sojourn_sim::{LinkRecord, Monitor, Record, Wanted, capacity_bytes, named_links, simulate};
 use std::time::{Duration, Instant};
 
 /// Far more than any of these needs, on a busy machine too.
@@ -54,16 +54,18 @@ fn check(scenario: &Scenario, record: &Record) {
     let measured = scenario.duration - scenario.warmup;
     let records = [Some(&record.bottleneck), record.reverse.as_ref()].into_iter().flatten();
     let records = records.chain(scenario.hops.iter().map(|hop| &record.hops[&hop.name]));
-    for ((name, _, spec), link) in sojourn_sim::named_links(scenario).into_iter().zip(records) {
+    for (index, ((name, _, spec), link)) in named_links(scenario).into_iter().zip(records).enumerate() {
         let slack = match &spec.capacity {
             // Times are whole nanoseconds, at both ends of what is measured.
-            Capacity::Fixed(_) => 4e-9 / measured.as_secs_f64(),
-            // A packet that began before measuring did counts as a whole.
-            Capacity::Recorded(_) => {
-                f64::from(scenario.largest_packet_bytes() + 28) / spec.capacity.mean_rate().bytes_in(measured)
-            }
+            Capacity::Fixed(_) if scenario.changes.is_empty() => 4e-9 / measured.as_secs_f64(),
             // What the medium was in use is all that there can be.
             Capacity::Shared(_) => 0.0,
+            // A packet that began before measuring did, or before a change, counts as a whole.
+            _ => {
+                let (from, to) = (Time::ZERO + scenario.warmup, Time::ZERO + scenario.duration);
+                let packets = 1.0 + scenario.changes.len() as f64;
+                packets * f64::from(scenario.largest_packet_bytes() + 28) / capacity_bytes(scenario, index, from, to)
+            }
         };
         check_link(name, link, slack);
     }

@@ -186,6 +186,8 @@ def model(scenario: Record) -> Model:
     for key in ("reverse", "hop"):
         if key in scenario:
             raise _refused(key, "a further link", "the bottleneck alone")
+    if "change" in scenario:
+        raise _refused("change", f"{len(scenario.change)} of them", "a link that stays as it is")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}
     if len(packet_bytes) > 1:
         raise _refused("transport", f"packets of {sorted(packet_bytes)} bytes", "packets of one size")

@@ -15,7 +15,10 @@ _MOST_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr", "train", "voip", "padding")
 _UTP_TRAFFIC = ("bulk",)
-_TOP_KEYS = ("name", "duration", "warmup", "seed", "runs", "plugins", "bottleneck", "reverse", "hop", "group")
+_TOP_KEYS = (
+    *("name", "duration", "warmup", "seed", "runs", "plugins"),
+    *("bottleneck", "reverse", "hop", "group", "change"),
+)
 _LINK_KEYS = ("rate", "trace", "delay", "jitter", "loss", "queue")
 _GROUP_KEYS = (
     *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
@@ -110,6 +113,9 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     yield from _strangers(scenario, "", _TOP_KEYS)
     for key in ("bottleneck", "reverse"):
         yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
+    if "change" in scenario:
+        found = f"{len(scenario['change'])} of them"
+        yield Refusal("change", found, "links that stay as they are; the simulator can change them", who="the testbed")
     if "hop" in scenario:
         yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
     by_path = paths(scenario)

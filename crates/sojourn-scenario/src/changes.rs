@@ -1,0 +1,180 @@
+//! Changes while a run goes on, each as the complete links that are in force from then on.
+
+use crate::check::{Checker, entry_origin, join, printable};
+use crate::diagnostic::{Fault, nearest};
+use crate::fields::{Fields, Item};
+use crate::format::{Form, Part, SCENARIO, Section};
+use crate::node::{Data, Node, Origin, Table};
+use crate::stations::has_air;
+use crate::{Which, overrides, rules};
+use sojourn_core::Span;
+
+/// Most changes of a scenario.
+const MOST: usize = 1000;
+
+/// A change whose links are complete.
+pub(crate) struct Resolved {
+    pub name: Option<String>,
+    pub at: Span,
+    pub links: Vec<ResolvedLink>,
+}
+
+/// A link as it is after a change.
+pub(crate) struct ResolvedLink {
+    pub which: Which,
+    /// What the change names of it.
+    pub keys: Vec<&'static str>,
+    pub fields: Fields,
+}
+
+/// The changes of the file `root`, whose other values are `base`, in order of time. Each is checked by the rules for links as
+/// a part of the file that it makes.
+pub(crate) fn resolve(checker: &mut Checker<'_, '_>, mut root: Node, base: &Fields) -> Vec<Resolved> {
+    let list = match &mut root.data {
+        Data::Table(table) => table.entries.iter_mut().find(|entry| entry.key == "change"),
+        _ => None,
+    };
+    let Some(Data::List(nodes)) = list.map(|entry| std::mem::replace(&mut entry.value.data, Data::Boolean(false)))
+    else {
+        return Vec::new();
+    };
+    if nodes.len() > MOST {
+        let found = Fault::new(format!("{} changes", nodes.len()));
+        checker.reporter.error(base.origin_of("change"), "change", found, format!("at most {MOST}"));
+        return Vec::new();
+    }
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    let times: Vec<Span> = base.tables("change").iter().filter_map(|change| change.span("at")).collect();
+    order.sort_by_key(|&index| times[index]);
+    let mut present = Present { root, fields: base.clone() };
+    let mut changes = Vec::new();
+    for index in order {
+        let fields = &base.tables("change")[index];
+        let name = fields.text("name").map(str::to_owned);
+        let path = join("change", &name.clone().unwrap_or_else(|| index.to_string()));
+        at_a_time_of_the_run(checker, base, fields, times[index], &path);
+        let links = present.change(checker, nodes[index].as_table(), &path);
+        if !checker.reporter.problems.is_empty() {
+            // The next one would only repeat what is wrong.
+            return Vec::new();
+        }
+        changes.push(Resolved { name, at: times[index], links });
+    }
+    changes
+}
+
+fn at_a_time_of_the_run(checker: &mut Checker<'_, '_>, base: &Fields, change: &Fields, at: Span, path: &str) {
+    if base.span("duration").is_some_and(|duration| at >= duration) {
+        let found = Fault::new(format!("\"{at}\""));
+        checker.reporter.error(change.origin_of("at"), &join(path, "at"), found, "a time before the end of the run");
+    }
+}
+
+/// The file as changes so far have made it.
+struct Present {
+    root: Node,
+    fields: Fields,
+}
+
+impl Present {
+    fn change(&mut self, checker: &mut Checker<'_, '_>, change: Option<&Table>, path: &str) -> Vec<ResolvedLink> {
+        let mut links = Vec::new();
+        for entry in change.into_iter().flat_map(|table| &table.entries) {
+            let Some(part) = part_of(&entry.key) else { continue };
+            let path = join(path, &entry.key);
+            if !part.listed {
+                links.extend(self.main(checker, part, &entry.value, entry_origin(entry), &path));
+                continue;
+            }
+            let Data::List(nodes) = &entry.value.data else { continue };
+            for node in nodes {
+                links.extend(self.hop(checker, part, node, &path));
+            }
+        }
+        links
+    }
+
+    /// A change of the bottleneck or the return link.
+    fn main(
+        &mut self,
+        checker: &mut Checker<'_, '_>,
+        part: &'static Part,
+        node: &Node,
+        origin: Origin,
+        path: &str,
+    ) -> Option<ResolvedLink> {
+        let name = part.of.name;
+        if has_air(&self.fields) {
+            let found = Fault::new("a change of a medium that stations share");
+            checker.reporter.error(origin, path, found, "changes of links with a rate or a trace");
+            return None;
+        }
+        let Some(link) = child(&mut self.root, name) else {
+            let found = Fault::new("a change of a link that is not there");
+            checker.reporter.error(origin, path, found, format!("no change, or a section [{name}]"));
+            return None;
+        };
+        let (keys, fields) = merged(checker, part.of, link, node.as_table()?, path);
+        self.fields.set(name, Item::Table(fields.clone()), origin);
+        rules::changed(&fields, path, &self.fields, checker.reporter);
+        let which = if name == "reverse" { Which::Reverse } else { Which::Bottleneck };
+        Some(ResolvedLink { which, keys, fields })
+    }
+
+    fn hop(
+        &mut self,
+        checker: &mut Checker<'_, '_>,
+        part: &'static Part,
+        node: &Node,
+        path: &str,
+    ) -> Option<ResolvedLink> {
+        let table = node.as_table()?;
+        let name = table.get("name")?;
+        let mut hops = self.fields.tables("hop").to_vec();
+        let names: Vec<_> = hops.iter().map(|hop| hop.text("name").unwrap_or_default()).collect();
+        let Some(index) = name.as_text().and_then(|name| names.iter().position(|known| *known == name)) else {
+            let meant = name.as_text().and_then(|name| nearest(name, names.iter().copied())).map(str::to_owned);
+            let found = Fault::near(format!("{}, which is no hop", name.shown()), meant);
+            let allowed = if names.is_empty() { "no hop, there is none".to_owned() } else { names.join(", ") };
+            checker.reporter.error(name.origin, &join(path, "name"), found, allowed);
+            return None;
+        };
+        let path = join(path, &printable(names[index]));
+        let Data::List(nodes) = &mut child(&mut self.root, "hop")?.data else { return None };
+        let (keys, fields) = merged(checker, part.of, &mut nodes[index], table, &path);
+        hops[index] = fields.clone();
+        self.fields.set("hop", Item::Tables(hops), node.origin);
+        rules::changed(&fields, &path, &self.fields, checker.reporter);
+        Some(ResolvedLink { which: Which::Hop(index), keys, fields })
+    }
+}
+
+/// What the key of a change is a part of.
+fn part_of(key: &str) -> Option<&'static Part> {
+    let Some(Form::Tables(change)) = SCENARIO.key("change").map(|key| &key.form) else {
+        unreachable!("changes are a list of tables");
+    };
+    match &change.key(key)?.form {
+        Form::Part(part) => Some(part),
+        _ => None,
+    }
+}
+
+fn child<'n>(root: &'n mut Node, key: &str) -> Option<&'n mut Node> {
+    let Data::Table(table) = &mut root.data else { return None };
+    table.entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
+}
+
+/// Puts `part` into `link`: the keys that it names, and the values of the whole.
+fn merged(
+    checker: &mut Checker<'_, '_>,
+    section: &'static Section,
+    link: &mut Node,
+    part: &Table,
+    path: &str,
+) -> (Vec<&'static str>, Fields) {
+    overrides::merge(section, link, part, checker.reporter, path);
+    let named = |key: &&'static crate::format::Key| key.name != "name" && part.get(key.name).is_some();
+    let keys = section.keys().filter(named).map(|key| key.name).collect();
+    (keys, checker.section(section, link, path))
+}

@@ -1,0 +1,62 @@
+//! What changes while a run goes on.
+
+use super::link::{BOTTLENECK, HOP, REVERSE};
+use super::{Form, Key, LONGEST, Part, Presence, Section};
+use sojourn_core::Span;
+use sojourn_core::registry::Kind;
+
+/// What of a link can change.
+const OF_LINK: &[&str] = &["rate", "trace", "loss", "queue"];
+
+static OF_BOTTLENECK: Part = Part { of: &BOTTLENECK, keys: OF_LINK, listed: false };
+static OF_REVERSE: Part = Part { of: &REVERSE, keys: OF_LINK, listed: false };
+static OF_HOP: Part = Part { of: &HOP, keys: OF_LINK, listed: true };
+
+pub(super) static CHANGE: Section = Section {
+    name: "change",
+    description: "From this time on links are different; what a change does not name stays as it is. The packet on the wire is \
+                  sent as it began, and a recorded link begins its recording. A `queue` without `kind` keeps the other \
+                  parameters of the present one. A queue of the same kind is changed as by `tc qdisc change`: `droptail`, `codel`, \
+                  `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other queue is replaced as by `tc qdisc replace`, and the packets that wait in \
+                  the old one are dropped. What a queue has worked out from the link's rate (`auto`, a limit in time) it works out \
+                  again only where the change names the queue. Flows join and leave by `start` and `stop` of their group.",
+    own: &[
+        Key {
+            name: "name",
+            form: Form::Name { reserved: &[] },
+            presence: Presence::Optional("overrides address it by its place in the file, from 0"),
+            description: "what the change is called in overrides",
+            example: "halved",
+        },
+        Key {
+            name: "at",
+            form: Form::Value(Kind::Span { min: Span::from_nanos(1), max: LONGEST }),
+            presence: Presence::Required,
+            description: "when it happens, before the end of the run",
+            example: "20 s",
+        },
+        Key {
+            name: "bottleneck",
+            form: Form::Part(&OF_BOTTLENECK),
+            presence: Presence::Optional("it stays as it is"),
+            description: "what changes of the bottleneck",
+            example: "{ rate = \"5 Mbit/s\" }",
+        },
+        Key {
+            name: "reverse",
+            form: Form::Part(&OF_REVERSE),
+            presence: Presence::Optional("it stays as it is"),
+            description: "what changes of the return link",
+            example: "{ loss = 0.01 }",
+        },
+        Key {
+            name: "hop",
+            form: Form::Part(&OF_HOP),
+            presence: Presence::Optional("all stay as they are"),
+            description: "what changes of other links, by their names",
+            example: "[{ name = \"gateway\", queue = { limit = \"50 packets\" } }]",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};

@@ -1,0 +1,55 @@
+//! What changes while a run goes on.
+
+use crate::build::{named_links, queue, service};
+use crate::world::World;
+use sojourn_core::{Stream, Time};
+use sojourn_scenario::{Change, LinkChange, Scenario, Which};
+
+/// The place of a link among those of a world.
+fn place(scenario: &Scenario, which: Which) -> usize {
+    match which {
+        Which::Bottleneck => 0,
+        Which::Reverse => 1,
+        Which::Hop(index) => 1 + usize::from(scenario.reverse.is_some()) + index,
+    }
+}
+
+/// The changes of the link `index`, in order of time.
+pub fn of_link(scenario: &Scenario, index: usize) -> impl Iterator<Item = (&Change, &LinkChange)> {
+    let all = scenario.changes.iter().flat_map(|change| change.links.iter().map(move |link| (change, link)));
+    all.filter(move |(_, link)| place(scenario, link.which) == index)
+}
+
+/// Whether a change is one of how fast the link sends.
+pub fn changes_capacity(link: &LinkChange) -> bool {
+    link.keys.iter().any(|key| ["rate", "trace"].contains(key))
+}
+
+/// When the change `index` of a scenario happens.
+pub fn time_of(scenario: &Scenario, index: usize) -> Time {
+    scenario.changes.get(index).map_or(Time::NEVER, |change| Time::ZERO + change.at)
+}
+
+/// Makes the change `index` of the scenario of a run with seed `seed`, at the world's present.
+pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
+    for link in &scenario.changes[index].links {
+        let place = place(scenario, link.which);
+        let (name, ..) = named_links(scenario)[place];
+        let random = |of: &str| Stream::new(seed, &format!("change.{index}.link.{name}.{of}"));
+        if changes_capacity(link) {
+            world.links[place].change_service(service(&link.link.capacity, world.now));
+        }
+        if link.keys.contains(&"loss") {
+            let stream = world.links[place].loss.take().map(|(_, stream)| stream);
+            let probability = link.link.loss;
+            // A stream that has begun goes on, so that a change to the same loss changes nothing.
+            world.links[place].loss =
+                (probability > 0.0).then(|| (probability, stream.unwrap_or_else(|| random("loss"))));
+        }
+        if link.keys.contains(&"queue") {
+            let fresh = queue(name, &link.link, scenario.largest_packet_bytes(), random("queue"), world.now);
+            world.links[place].change_queue(fresh, &mut world.flows, world.now);
+            world.after_change(place);
+        }
+    }
+}

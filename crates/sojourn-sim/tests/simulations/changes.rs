@@ -1,0 +1,176 @@
+//! Links that change while a run goes on.
+
+use crate::common::{dumbbell, group, run, series, text};
+use sojourn_core::registry::{Descriptor, Holds};
+use sojourn_core::{Span, Time};
+use sojourn_queue::DESCRIPTORS;
+use sojourn_scenario::{Base, Scenario};
+use sojourn_sim::{Monitor, PacketEvent, Session, Wanted, capacity_bytes};
+
+const TCP: &str = "name = \"tcp\"\ncontrol = \"cubic\"\nflows = 4\nrtt = \"40 ms\"";
+
+/// Ten seconds at 10 Mbit/s before `queue`, with changes.
+fn changing(queue: &str, changes: &[&str]) -> Scenario {
+    let changes: String = changes.iter().map(|change| format!("[[change]]\n{change}\n")).collect();
+    let bottleneck = format!("rate = \"10 Mbit/s\"\nqueue = {queue}\n{changes}");
+    dumbbell("10 s", &bottleneck, &[TCP])
+}
+
+fn mbps(scenario: &Scenario, from_s: f64, to_s: f64) -> f64 {
+    let queues = series(scenario, 100).queues;
+    let rows = queues.time_s.iter().zip(&queues.sent_bytes);
+    let sent: u64 = rows.filter(|(time, _)| (from_s..to_s - 0.05).contains(*time)).map(|(_, bytes)| bytes).sum();
+    sent as f64 * 8.0 / (to_s - from_s) / 1e6
+}
+
+#[test]
+fn the_rate_in_force_is_what_the_link_sends() {
+    let scenario = changing(
+        "\"droptail\"",
+        &["at = \"4 s\"\nbottleneck.rate = \"2 Mbit/s\"", "at = \"7 s\"\nbottleneck.rate = \"20 Mbit/s\""],
+    );
+    for (from, to, rate) in [(2.0, 4.0, 10.0), (4.1, 7.0, 2.0), (7.1, 8.0, 20.0)] {
+        let found = mbps(&scenario, from, to);
+        assert!((found / rate - 1.0).abs() < 0.01, "{found} Mbit/s from {from} s, not {rate}");
+    }
+    let capacity = capacity_bytes(&scenario, 0, Time::ZERO, Time::ZERO + scenario.duration);
+    assert_eq!(capacity, (10.0 * 4.0 + 2.0 * 3.0 + 20.0 * 3.0) * 1e6 / 8.0);
+    let part = capacity_bytes(&scenario, 0, Time::ZERO + Span::from_secs(3), Time::ZERO + Span::from_secs(5));
+    assert_eq!(part, 12e6 / 8.0);
+    let used = run(&scenario).bottleneck.utilization.unwrap();
+    assert!((0.9..=1.0).contains(&used), "{used}");
+}
+
+/// The packet on the wire keeps its end: one packet of 1500 B takes 12 ms at 1 Mbit/s, the next 1.2 ms.
+#[test]
+fn the_packet_on_the_wire_is_sent_as_it_began() {
+    let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
+                [[group]]\nname = \"train\"\nrtt = \"2 ms\"\n\
+                traffic = { kind = \"train\", count = 3, packet = \"1500 B\", spacing = \"0 s\" }\n\
+                [[change]]\nat = \"5 ms\"\nbottleneck.rate = \"10 Mbit/s\"\n";
+    let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).unwrap_or_else(|error| panic!("{error}")).scenario;
+    let wanted = Wanted { packets: true, ..Wanted::default() };
+    let outcome = Session::new(&scenario, 1, &wanted).finish(&Monitor::default()).unwrap();
+    let rows = outcome.packets.unwrap().rows;
+    let departures = rows.iter().filter(|row| row.event == PacketEvent::Departure);
+    let times: Vec<_> = departures.map(|row| row.time.as_nanos()).collect();
+    assert_eq!(times, [0, 12_000_000, 13_200_000]);
+}
+
+#[test]
+fn a_recording_begins_with_its_change() {
+    let scenario = changing("\"droptail\"", &["at = \"4 s\"\nbottleneck.trace = \"ready:synthetic-lte\""]);
+    let start = changing("\"droptail\"", &[]);
+    let lte = capacity_bytes(&scenario, 0, Time::ZERO + Span::from_secs(4), Time::ZERO + Span::from_secs(6));
+    let alone = format!("duration = \"10 s\"\nbottleneck.trace = \"ready:synthetic-lte\"\n[[group]]\n{TCP}\n");
+    let alone = Scenario::parse(&alone, None, &Base::Nowhere, &[]).unwrap().scenario;
+    assert_eq!(lte, capacity_bytes(&alone, 0, Time::ZERO, Time::ZERO + Span::from_secs(2)));
+    assert_eq!(mbps(&scenario, 0.0, 4.0), mbps(&start, 0.0, 4.0));
+    let used = run(&scenario).bottleneck.utilization.unwrap();
+    assert!((0.8..=1.01).contains(&used), "{used}");
+}
+
+/// What changes to what it is already changes nothing but the count of events.
+#[test]
+fn a_change_to_the_same_changes_nothing() {
+    let same = "at = \"5 s\"\nbottleneck = { rate = \"10 Mbit/s\", loss = 0.001, queue = {} }";
+    for queue in ["\"droptail\"", "\"codel\"", "\"cobalt\"", "\"pie\"", "\"fq_codel\"", "\"fq_pie\"", "\"cake\""] {
+        let lossy = format!("{queue}\nloss = 0.001");
+        let (with, without) = (run(&changing(&lossy, &[same])), run(&changing(&lossy, &[])));
+        assert_eq!(text(&with), text(&without), "{queue}");
+    }
+}
+
+/// Linux's `pfifo` keeps what is there, `codel` drops from the head what is more than the limit.
+#[test]
+fn a_lower_limit_is_kept_as_in_linux() {
+    let long = |kind: &str| {
+        changing(
+            &format!("{{ kind = \"{kind}\", limit = \"400 packets\" }}"),
+            &["at = \"5 s\"\nbottleneck.queue.limit = \"20 packets\""],
+        )
+    };
+    let waiting = |scenario: &Scenario, time: f64| {
+        let queues = series(scenario, 100).queues;
+        let row = queues.time_s.iter().position(|&start| (start - time).abs() < 1e-6).unwrap();
+        queues.queue_packets[row]
+    };
+    assert!(waiting(&long("droptail"), 4.9) > 100.0);
+    assert!(waiting(&long("droptail"), 5.0) > 20.0, "a FIFO drops nothing that waits");
+    assert!(waiting(&long("droptail"), 9.0) <= 20.0);
+    assert!(waiting(&long("codel"), 5.0) <= 20.0);
+}
+
+/// `one` as a file names it, with `inner` inside where it holds others.
+fn written(one: &Descriptor, inner: &str) -> String {
+    match one.holds {
+        Holds::Nothing => format!("\"{}\"", one.name),
+        Holds::One => format!("{{ kind = \"{}\", child = \"{inner}\" }}", one.name),
+        Holds::Classes(_) => {
+            format!("{{ kind = \"{}\", class = [{{ name = \"rest\", queue = \"{inner}\" }}] }}", one.name)
+        }
+    }
+}
+
+/// Whether a change to the parameters that it has already leaves a discipline as it is.
+fn keeps(one: &Descriptor) -> bool {
+    let queue = written(one, "droptail");
+    let changed = changing(&queue, &["at = \"5 s\"\nbottleneck.queue = {}"]);
+    text(&run(&changed)) == text(&run(&changing(&queue, &[])))
+}
+
+/// The list of the reference page.
+#[test]
+fn these_keep_their_packets_and_all_others_are_replaced() {
+    let kept: Vec<_> = DESCRIPTORS.iter().filter(|one| keeps(one)).map(|one| one.name).collect();
+    assert_eq!(kept, ["droptail", "codel", "cobalt", "pie", "fq_codel", "fq_pie", "cake"]);
+}
+
+/// Every kind gives way to every other: what waits is dropped, nothing is lost from the books, and clocks start then.
+#[test]
+fn any_queue_takes_the_place_of_any_other() {
+    for (index, from) in DESCRIPTORS.iter().enumerate() {
+        let to = DESCRIPTORS[(index + 7) % DESCRIPTORS.len()];
+        let change = format!("at = \"5 s\"\nbottleneck.queue = {}", written(to, "pie"));
+        let scenario = changing(&written(from, "pie"), &[&change]);
+        let record = run(&scenario);
+        let used = record.bottleneck.utilization.unwrap();
+        assert!(used > 0.7, "{used} with {} and then {}", from.name, to.name);
+        assert!(group(&record, "tcp").goodput_mbps > 7.0, "{} and then {}", from.name, to.name);
+    }
+}
+
+#[test]
+fn what_waits_in_a_replaced_queue_is_dropped() {
+    let scenario =
+        changing("{ kind = \"droptail\", limit = \"400 packets\" }", &["at = \"5 s\"\nbottleneck.queue = \"red\""]);
+    let queues = series(&scenario, 100).queues;
+    let row = queues.time_s.iter().position(|&start| (start - 5.0).abs() < 1e-6).unwrap();
+    assert!(queues.drops[row] as f64 >= queues.queue_packets[row - 1] * 0.5, "{} drops", queues.drops[row]);
+    assert!(queues.queue_packets[row] < 0.5 * queues.queue_packets[row - 1]);
+}
+
+/// A discipline that comes later has its first update one interval after it came, not thousands at once.
+#[test]
+fn clocks_start_with_their_discipline() {
+    let wanted = Wanted { bin: Some(Span::from_millis(10)), probes: true, ..Wanted::default() };
+    let scenario = changing("\"droptail\"", &["at = \"5 s\"\nbottleneck.queue = \"pie\""]);
+    let outcome = Session::new(&scenario, 1, &wanted).finish(&Monitor::default()).unwrap();
+    let probes = outcome.series.unwrap().queue_probes.probes;
+    let burst = probes.names.iter().position(|name| name == "burst_allowance_ms").unwrap() as u32;
+    let first = probes.name.iter().position(|&name| name == burst).unwrap();
+    assert!((probes.time_s[first] - 5.0).abs() < 1e-9);
+    assert!(probes.value[first] > 100.0, "{} ms of its burst are left", probes.value[first]);
+}
+
+/// The classes of every queue that there was.
+#[test]
+fn classes_of_replaced_queues_stay_in_the_record() {
+    let scenario =
+        changing("{ kind = \"cake\", preset = \"diffserv4\" }", &["at = \"5 s\"\nbottleneck.queue = \"dualpi2\""]);
+    let classes = run(&scenario).bottleneck.classes;
+    let names: Vec<_> = classes.keys().map(String::as_str).collect();
+    assert!(names.len() > 2, "{names:?}");
+    let departures: u64 = classes.values().map(|class| class.departures).sum();
+    assert_eq!(departures, run(&scenario).bottleneck.departures);
+}
