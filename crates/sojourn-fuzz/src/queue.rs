@@ -149,6 +149,14 @@ impl Life {
         self.queue.probe(&mut |name, value| assert!(!value.is_infinite(), "{name}"));
     }
 
+    /// Takes the parameters of another, where it can; where not, nothing has changed.
+    fn retune(&mut self, tape: &mut Tape<'_>) {
+        let Some((fresh, may_drop_all)) = build(tape, self.now) else { return };
+        let _ = self.queue.retune(fresh, self.now, &mut self.log);
+        self.may_drop_all |= may_drop_all;
+        self.check();
+    }
+
     fn drain(&mut self) {
         let end = self.now + LONGEST_DRAIN;
         while let Some(ready) = self.queue.ready_at(self.now) {
@@ -164,13 +172,13 @@ impl Life {
     }
 }
 
-fn build(tape: &mut Tape<'_>) -> Option<(Queue<Numbered>, bool)> {
+fn build(tape: &mut Tape<'_>, since: Time) -> Option<(Queue<Numbered>, bool)> {
     let params = algorithm(tape, DESCRIPTORS);
     let link = LinkProperties {
         rate: Rate::from_bits_per_second(100_000 << tape.below(12)).expect("not zero"),
         delay: Span::from_millis(u64::from(tape.byte())),
         packet_bytes: 1500,
-        since: Time::ZERO,
+        since,
     };
     let queue = Queue::build(&params, &link, Stream::new(1, "fuzz")).ok()?;
     // ns-3's COBALT and RFC 9332's DualPI2 may drop all there is; so may what holds them.
@@ -179,16 +187,17 @@ fn build(tape: &mut Tape<'_>) -> Option<(Queue<Numbered>, bool)> {
     Some((queue, may_drop_all))
 }
 
-/// Any discipline with any parameters: packets and bytes are conserved, marks are honest, timers move on, and it empties.
+/// Any discipline with any parameters, which may change: packets and bytes are conserved, marks are honest, timers move on, and it empties.
 pub(crate) fn queue(bytes: &[u8]) {
     let mut tape = Tape(bytes);
-    let Some((queue, may_drop_all)) = build(&mut tape) else { return };
+    let Some((queue, may_drop_all)) = build(&mut tape, Time::ZERO) else { return };
     let mut life = Life { queue, may_drop_all, log: Log::default(), brought: Vec::new(), now: Time::ZERO, ticks: 0 };
     while !tape.is_over() && life.ticks <= MOST_TICKS {
         match tape.byte() {
             step @ 0..=119 => (0..=step % 4).for_each(|_| life.arrive(&mut tape)),
             120..=199 => _ = life.ask(),
-            step @ 200..=239 => life.wait(Span::from_micros(u64::from(step) * u64::from(tape.word()))),
+            236..=239 => life.retune(&mut tape),
+            step @ 200..=235 => life.wait(Span::from_micros(u64::from(step) * u64::from(tape.word()))),
             _ => life.wait(Span::from_millis(u64::from(tape.word()))),
         }
     }
