@@ -85,7 +85,7 @@ fn part(part: &'static Part, definitions: &mut Definitions) -> Value {
     let property = |key: &'static Key| {
         let mut schema = property(key, definitions);
         schema.as_object_mut().expect("a property is an object").remove("default");
-        if let (Form::Algorithm(_), Some(forms)) = (&key.form, schema["anyOf"].as_array_mut()) {
+        if let (Form::Algorithm(_), Some(Value::Array(forms))) = (&key.form, schema.get_mut("anyOf")) {
             forms.push(json!({ "type": "object", "not": { "required": ["kind"] } }));
         }
         (key.name.to_owned(), schema)

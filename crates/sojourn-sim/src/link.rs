@@ -140,6 +140,8 @@ struct Counter<'a> {
     log: Option<&'a mut PacketLog>,
     flows: &'a mut [Flow],
     now: Time,
+    /// Whether a queue is given up: nobody will see a mark. A sink of its own for that would be all disciplines once more.
+    purges: bool,
 }
 
 impl Sink<Segment> for Counter<'_> {
@@ -157,6 +159,9 @@ impl Sink<Segment> for Counter<'_> {
 
     #[inline]
     fn marked(&mut self, packet: &Packet) {
+        if self.purges {
+            return;
+        }
         self.meter.totals.marks += 1;
         if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
             class.marks += 1;
@@ -168,20 +173,8 @@ impl Sink<Segment> for Counter<'_> {
     }
 }
 
-/// Drops what leaves a queue that is given up.
-struct Purge<'a>(Counter<'a>);
-
-impl Sink<Segment> for Purge<'_> {
-    fn dropped(&mut self, packet: &Packet, reason: DropReason) {
-        self.0.dropped(packet, reason);
-    }
-
-    /// A mark on a packet that nobody will see.
-    fn marked(&mut self, _packet: &Packet) {}
-}
-
 /// Empties `queue`. A shaper may have to be asked at later times.
-fn purge(queue: &mut Queue<Segment>, now: Time, sink: &mut Purge<'_>) {
+fn purge(queue: &mut Queue<Segment>, now: Time, sink: &mut Counter<'_>) {
     let mut at = now;
     while queue.packets() > 0 {
         match queue.dequeue(at, sink) {
@@ -249,7 +242,7 @@ impl Link {
             return self.police(&packet, flows, now);
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now };
+        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
         self.queue.enqueue(packet, now, &mut sink);
         self.meter.hold(self.queue.backlog());
         if let Some(grants) = &mut self.grants {
@@ -291,7 +284,7 @@ impl Link {
             }
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now };
+        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
         self.on_wire = self.queue.dequeue(now, &mut sink);
         self.meter.hold(self.queue.backlog());
         let Some(packet) = &self.on_wire else {
@@ -391,7 +384,7 @@ impl Link {
     pub fn on_timer(&mut self, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now };
+        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
         match &mut self.shared {
             None => {
                 self.queue.on_timer(now, &mut sink);
@@ -425,10 +418,11 @@ impl Link {
     pub fn change_queue(&mut self, fresh: Queue<Segment>, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now };
+        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
         if let Some(fresh) = self.queue.retune(fresh, now, &mut sink) {
             let names = self.queue.classes();
-            purge(&mut self.queue, now, &mut Purge(sink));
+            sink.purges = true;
+            purge(&mut self.queue, now, &mut sink);
             let before = names.into_iter().zip(self.classes.drain(..));
             self.past_classes.extend(before);
             self.queue = fresh;

@@ -120,7 +120,7 @@ impl Link {
     ) -> T {
         let Link { queue, shared, meter, classes, log, .. } = self;
         let shared = shared.as_mut().expect("a medium serves the link");
-        let mut sink = Counter { meter, classes, log: log.as_mut(), flows, now };
+        let mut sink = Counter { meter, classes, log: log.as_mut(), flows, now, purges: false };
         let queue = match index.checked_sub(1) {
             None => queue,
             Some(other) => &mut shared.others[other],
