@@ -20,6 +20,7 @@ from sojourn.data.provenance import Provenance
 from sojourn.study.claims import checks
 from sojourn.study.drawings import draw
 from sojourn.study.find import find_folder, folders, titles
+from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder, chosen
 from sojourn.study.means import Means, Reduced, read, write
 from sojourn.study.model import Check
@@ -401,6 +402,27 @@ def test_runs_of_another_engine_are_made_again_in_a_studys_folder(
     again = Provenance.read(part)
     assert again is not None
     assert again.build == "another"
+
+
+def test_a_study_has_no_numbers_where_a_run_failed(kept: Path, study: Path, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    shutil.copytree(study, tmp_path / "mine")
+    shutil.copytree(kept, tmp_path / "out")
+    code = (
+        'from sojourn.study import measure\n\n@measure("own", of="capacity")\ndef own(plan, dataset):\n    return []\n'
+    )
+    (tmp_path / "mine" / "study.py").write_text(code, encoding="utf-8")
+    part = next((tmp_path / "out" / "data" / "capacity" / "runs").iterdir())
+    table = pq.read_table(part)
+    place = table.column_names.index("error")
+    errors = pa.array([*["it broke"], *[None] * (len(table) - 1)], pa.string())
+    pq.write_table(table.set_column(place, table.schema.field(place), errors), part)
+    # What a function makes of runs needs all of them, as means do.
+    for name in ("capacity", "own"):
+        with pytest.raises(RuntimeError, match=r"capacity, .*: it broke"):
+            StudyFolder.load(tmp_path / "mine").measured(Lab(tmp_path / "out", 1), [name])
 
 
 def test_kept_means_give_kept_verdicts(kept: Path, study: Path, command: Command) -> None:

@@ -70,23 +70,33 @@ class Panel:
         return "\n".join(place(cell.at, [axis], self.axes) for axis in ([x] if isinstance(x, str) else x))
 
     def look(self, name: str) -> dict[str, Any]:
-        """Return colour and marker of a value, the same in all figures of the study."""
+        """Return colour and marker of a value, the same in all figures of the study; a second axis has the lines."""
         from sojourn.figures.style import FAMILIES, family
 
-        position = self.position(name)
+        position, *others = self.positions(name)
+        style = others[0] if others else position // len(FAMILIES)
         return {
             "color": family(position),
-            "linestyle": _STYLES[position // len(FAMILIES) % len(_STYLES)],
+            "linestyle": _STYLES[style % len(_STYLES)],
             "marker": _MARKERS[position % len(_MARKERS)],
             "markersize": 3.5,
         }
 
-    def position(self, name: str) -> int:
-        """Return the place of a value on its axis."""
-        known = self.axes.get(str(self.tables.get("by")), {})
-        values = [*known.get("levels", ()), *(known.get("values", ()) if isinstance(known.get("values"), list) else ())]
-        names = [place({"": value}, [""], {"": known}) for value in values]
-        return names.index(name) if name in names else len(names)
+    def positions(self, name: str) -> tuple[int, ...]:
+        """Return the places of values, as `by` names them, on their axes; of others the place after the last one."""
+        given = self.tables.get("by", [])
+        axes = [self.axes.get(axis, {}) for axis in ([given] if isinstance(given, str) else given)]
+        names = [[place({"": value}, [""], {"": axis}) for value in _values_of(axis)] for axis in axes]
+        for places in itertools.product(*(range(len(one)) for one in names)):
+            if names and ", ".join(one[place] for one, place in zip(names, places, strict=True)) == name:
+                return places
+        return (len(names[0]) if names else 0,)
+
+
+def _values_of(axis: Mapping[str, Any]) -> list[Any]:
+    """Return the values of an axis as far as the study lists them."""
+    values = axis.get("values", ())
+    return [*axis.get("levels", ()), *(values if isinstance(values, list) else ())]
 
 
 def narrowed(given: Any, places: Collection[str]) -> Any:
@@ -275,7 +285,7 @@ def _heat(panel: Panel, axes: "Axes") -> None:
 
 
 def _points(panel: Panel, axes: "Axes") -> None:
-    """Draw one group or metric against another, with the diagonal."""
+    """Draw one group or metric against another, with the diagonal where both have one unit."""
     from sojourn.study.panels import GREY
 
     across = panel.selection()
@@ -283,7 +293,7 @@ def _points(panel: Panel, axes: "Axes") -> None:
     there = other.cells(panel.means)
     most = 0.0
     for name, line in panel.by(across.cells(panel.means)).items():
-        style = "-" if len(line) > 1 and panel.tables.get("joined", True) else "none"
+        joined = len(line) > 1 and panel.tables.get("joined", True)
         up = [one.number for cell in line for one in matching(cell.at, there, panel.tables["against"], only=True)]
         axes.errorbar(
             [cell.number.mean for cell in line],
@@ -293,11 +303,12 @@ def _points(panel: Panel, axes: "Axes") -> None:
             linewidth=0.6,
             elinewidth=0.6,
             label=name,
-            **panel.look(name) | {"linestyle": style},
+            **panel.look(name) | ({} if joined else {"linestyle": "none"}),
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
-    least = 1.0 if panel.tables.get("log") else 0.0
-    axes.plot([least, 1.05 * most], [least, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
+    if across.unit(panel.means).name == other.unit(panel.means).name:
+        least = 1.0 if panel.tables.get("log") else 0.0
+        axes.plot([least, 1.05 * most], [least, 1.05 * most], color=GREY, linewidth=0.6, zorder=0)
     axes.set_xlabel(_label(across, panel.means))
     axes.set_ylabel(_label(other, panel.means))
 

@@ -158,8 +158,11 @@ class StudyFolder:
         return Means(found, self.units)
 
     def _run(self, lab: Lab, name: str) -> tuple[Plan, Dataset]:
+        """Return a sweep's plan and dataset; raises RuntimeError where a run of it failed."""
         plan = lab.plan(name, self.plan(name), self.folder)
-        return plan, lab.run(plan)
+        dataset = lab.run(plan)
+        reduced.check_complete(plan, dataset)
+        return plan, dataset
 
     @functools.cached_property
     def _measures(self) -> dict[str, tuple[Sequence[str], Callable[..., Any]]]:

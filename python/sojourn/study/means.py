@@ -137,12 +137,22 @@ def check_complete(plan: "Plan", dataset: "Dataset") -> None:
             raise RuntimeError(f"{plan.name}, {plan.point(point).coordinates}: {error}")
 
 
+def by_run(
+    plan: "Plan", dataset: "Dataset", metrics: Sequence[str]
+) -> Iterator[tuple[At, int, dict[str, Mapping[str, Any]]]]:
+    """Yield point, seed, and the metrics of each group of every run, in the order of points and seeds."""
+    found: dict[tuple[int, int], dict[str, Mapping[str, Any]]] = {}
+    for row in dataset.joined().select([POINT, SEED, GROUP, *metrics]).to_pylist():
+        found.setdefault((row[POINT], row[SEED]), {})[row[GROUP]] = row
+    for (point, seed), groups in sorted(found.items()):
+        yield plan.point(point).coordinates, seed, groups
+
+
 def reduce(plan: "Plan", dataset: "Dataset", metrics: Sequence[str], by_run: Sequence[str] = ()) -> Reduced:
     """Return the means of some metrics of a dataset, of those in `by_run` with what each run gave.
 
     A group that has a metric at no point is left out. Raises InputError where the dataset lacks a metric.
     """
-    check_complete(plan, dataset)
     reduced = Reduced(tuple(plan.names))
     tables = {name: dataset.table(name) for name in (RUNS, GROUPS)}
     for metric in metrics:

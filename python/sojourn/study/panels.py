@@ -28,7 +28,7 @@ def panels(
         figure = Drawing(figsize=(PAGE_WIDTH_IN, height_in), layout="constrained")
         for index, axes in enumerate(figure.subplots(-(-len(titles) // wide), wide, squeeze=False).flat):
             if index >= len(titles):
-                axes.set_axis_off()
+                axes.remove()
                 continue
             draw(index, axes)
             axes.set_title(titles[index])

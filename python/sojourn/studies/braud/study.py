@@ -1,6 +1,7 @@
 """What tables will not do of Braud et al.: flows, response times by size, the paper's equations, figures."""
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sojourn import padding as equations
-from sojourn.data.rows import GROUP, POINT, SEED
+from sojourn.data.rows import POINT, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
-from sojourn.study.means import check_complete
+from sojourn.study.means import by_run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -275,17 +276,11 @@ def _numbers(
     plan: "Plan", dataset: "Dataset"
 ) -> Iterator[tuple[dict[str, Any], dict[str, dict[str, list[float | None]]]]]:
     """Yield each point's coordinates, and by group and metric what its runs measured in the order of the seeds."""
-    check_complete(plan, dataset)
-    found: dict[int, dict[str, dict[str, list[float | None]]]] = {}
     metrics = (GOODPUT, RTT, QUEUE_MS, DELAY)
-    rows = dataset.joined().select([POINT, SEED, GROUP, *metrics]).to_pylist()
-    rows.sort(key=lambda row: (row[POINT], row[SEED]))
-    for row in rows:
-        own = found.setdefault(row[POINT], {}).setdefault(row[GROUP], {})
-        for metric in metrics:
-            own.setdefault(metric, []).append(row[metric])
-    for point, groups in found.items():
-        yield plan.point(point).coordinates, groups
+    for _, runs in itertools.groupby(by_run(plan, dataset, metrics), key=lambda run: tuple(run[0].items())):
+        of_runs = [(at, groups) for at, _, groups in runs]
+        at, first = of_runs[0]
+        yield at, {name: {one: [run[name][one] for _, run in of_runs] for one in metrics} for name in first}
 
 
 _RATES_KBPS = {"400 kbit/s": (400.0, 2400.0), "800 kbit/s": (800.0, 5000.0)}
@@ -338,7 +333,6 @@ _Times = dict[tuple[int, int], tuple[Any, Any]]
 
 def _transfers(plan: "Plan", dataset: "Dataset") -> _Times:
     """Return sizes in packets and response times in ms of the transfers of each point and seed."""
-    check_complete(plan, dataset)
     table = dataset.table("transfers")
     points, seeds = np.asarray(table[POINT]), np.asarray(table[SEED])
     sizes, times = np.asarray(table["size_bytes"]) / PAYLOAD, np.asarray(table["completion_ms"])
@@ -586,58 +580,6 @@ def equations_beside_packets(means: Means) -> "Figure":
 def _spread(first: Number, other: Number) -> float:
     """Return half of the interval of a quotient whose parts vary independently."""
     return first.mean / other.mean * math.hypot(first.half / first.mean, other.half / other.mean)
-
-
-@figure(
-    "testbed",
-    "fig8-11",
-    "Figs. 8 to 11: a Vegas upload leaves downloads fast; padding does so for NewReno and CUBIC. Upload, downloads",
-)
-def testbed_by_size(means: Means) -> "Figure":
-    """Draw response times by size on the testbed."""
-    return _by_size(
-        means,
-        "sizes-testbed",
-        [("50 %", "no UDP"), ("50 %", "125 packets/s"), ("17 %", "no UDP"), ("17 %", "125 packets/s")],
-    )
-
-
-@figure(
-    "adsl",
-    "fig12-14",
-    "Figs. 12 to 14: on the slower line padding helps only transfers of more than some ten packets. Upload, downloads",
-)
-def adsl_by_size(means: Means) -> "Figure":
-    """Draw response times by size on the ADSL line."""
-    return _by_size(means, "sizes-adsl", [("1/s", "no UDP"), ("1/s", "125 packets/s"), ("6/s", "no UDP")])
-
-
-def _by_size(means: Means, sweep: str, places: list[tuple[str, str]]) -> "Figure":
-    from sojourn.figures.style import family
-    from sojourn.study.panels import panels
-
-    def draw(index: int, axes: "Axes") -> None:
-        setting, stream = places[index]
-        for position, up in enumerate(CONTROLS):
-            for marker, down, style in zip("so^", CONTROLS, ("-", "--", ":"), strict=True):
-                at = {"setting": setting, "padding": stream, "up": up, "down": down}
-                sizes, times = (means.cells(sweep, metric, **at) for metric in ("size", "response_ms"))
-                axes.plot(
-                    [one.number.mean for one in sizes],
-                    [one.number.mean / 1e3 for one in times],
-                    marker=marker,
-                    markersize=3,
-                    linestyle=style,
-                    color=family(position),
-                    label=f"{up}, {down}",
-                )
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_ylim(0.1, 200)
-        axes.set_xlabel("size [packets]")
-        axes.set_ylabel("mean response time [s]" if index == 0 else "")
-
-    return panels([", ".join(one) for one in places], draw, height_in=3.7)
 
 
 @figure(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn.data.rows import GROUP, GROUPS, POINT, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, figure, measure
-from sojourn.study.means import check_complete
+from sojourn.study.means import by_run
 from sojourn.worlds.linux.plan.flows import moments
 
 if TYPE_CHECKING:
@@ -163,17 +163,12 @@ def cells(plan: "Plan", dataset: "Dataset") -> Iterator[Row]:
             yield dict(at) | {"world": world}, "tcp" if metric == SHARE else "", metric, Number.of(values)
 
 
-def _by_cell(plan: "Plan", dataset: "Dataset") -> dict[tuple[tuple[str, Any], ...], list[dict[str, dict[str, Any]]]]:
+def _by_cell(plan: "Plan", dataset: "Dataset") -> dict[tuple[tuple[str, Any], ...], list[dict[str, Mapping[str, Any]]]]:
     """Return the rows of each run by group; runs with other start times are runs of the same cell."""
-    check_complete(plan, dataset)
-    by_run: dict[tuple[int, int], dict[str, dict[str, Any]]] = {}
     metrics = ("goodput_mbps", "queue_ms_mean", "bottleneck_ping_ms_mean", EXACT_MS, UTILIZATION)
-    for row in dataset.joined().select([POINT, SEED, GROUP, *metrics]).to_pylist():
-        by_run.setdefault((row[POINT], row[SEED]), {})[row[GROUP]] = row
-    found: dict[tuple[tuple[str, Any], ...], list[dict[str, dict[str, Any]]]] = {}
-    for (point, _), groups in sorted(by_run.items()):
-        at = tuple((axis, value) for axis, value in plan.point(point).coordinates.items() if axis != "start")
-        found.setdefault(at, []).append(groups)
+    found: dict[tuple[tuple[str, Any], ...], list[dict[str, Mapping[str, Any]]]] = {}
+    for at, _, groups in by_run(plan, dataset, metrics):
+        found.setdefault(tuple((axis, value) for axis, value in at.items() if axis != "start"), []).append(groups)
     return found
 
 
@@ -217,7 +212,6 @@ def _rates(
     plan: "Plan", dataset: "Dataset"
 ) -> Iterator[tuple[dict[str, Any], int, float, dict[tuple[str, float], float]]]:
     """Yield place, number of the run, TCP's share, and Mbit/s by group and time for every run."""
-    check_complete(plan, dataset)
     groups = dataset.table(GROUPS).to_pylist()
     shares = {(row[POINT], row[SEED]): row[SHARE] for row in groups if row[GROUP] == "tcp"}
     bits: dict[tuple[int, int], dict[tuple[str, float], float]] = {}
