@@ -83,6 +83,14 @@ def test_control_needs_one_group_that_has_one(command: Command) -> None:
     assert "tcp, background" in outcome.err
 
 
+def test_messages_name_the_parameters_of_python() -> None:
+    base = sojourn.Scenario.load("cake-lower-effort")
+    with pytest.raises(sojourn.InputError, match=r"controls= groups with a control: tcp, background.*own="):
+        variants(base, controls=["cubic", "ledbat"])
+    with pytest.raises(sojourn.InputError, match="own= found 'nothing'; allowed: KEY=VALUE"):
+        variants(base, own=["a:nothing"])
+
+
 def test_a_narrow_terminal_stacks_and_a_pipe_keeps_every_number(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,5 +1,6 @@
 """Result directories and files are whole or not there."""
 
+import json
 import os
 from pathlib import Path
 
@@ -67,3 +68,17 @@ def test_a_parent_of_the_current_directory_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.chdir(inner)
     with pytest.raises(sojourn.InputError, match="current directory"):
         check_directory("..", force=True)
+
+
+@pytest.mark.parametrize("key", ["seed", "bottleneck", "groups", "flows", "jain_all"])
+def test_a_record_that_lacks_what_statistics_need_is_refused(
+    key: str, small_result: sojourn.Result, tmp_path: Path
+) -> None:
+    small_result.save(tmp_path / "r")
+    assert sojourn.Result.load(tmp_path / "r").summary == small_result.summary
+    file = tmp_path / "r" / "record.json"
+    document = json.loads(file.read_text(encoding="utf-8"))
+    del document["runs"][1][key]
+    file.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(sojourn.InputError, match=r"record\.json: runs: .* or made by another version\?"):
+        sojourn.Result.load(tmp_path / "r")

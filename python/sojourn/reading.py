@@ -137,14 +137,14 @@ def read(
 def checked_root(root: str | os.PathLike[str] | None) -> str | None:
     """Return the folder that what is read is confined to; raises InputError where it is none."""
     if root is not None and not os.path.isdir(root):  # noqa: PTH112 (false for names that no folder can have)
-        raise input_error("--root: no such folder", file=str(root), key="--root", found=str(root))
+        raise input_error("root: no such folder", file=str(root), key="root", found=str(root))
     return None if root is None else str(Path(root).resolve())
 
 
 def check_confined(path: Path, root: str | None, name: str) -> None:
     """Raise InputError for a file outside the folder that what is read is confined to."""
     if root is not None and not Path(os.path.realpath(path)).is_relative_to(root):
-        message = f"{shown(name)} lies outside the folder that may be read (--root)"
+        message = f"{shown(name)} lies outside the folder that may be read (root)"
         raise input_error(message, found=name, allowed="a file in that folder")
 
 

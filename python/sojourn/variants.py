@@ -6,6 +6,7 @@ from typing import Any
 from sojourn.api import Scenario
 from sojourn.reading import input_error
 from sojourn.registry import entries
+from sojourn.spelling import spelled
 
 
 def variants(
@@ -62,17 +63,19 @@ def _controlled(tables: Mapping[str, Any]) -> tuple[str, str]:
     if len(found) != 1:
         names = ", ".join(name for name, _ in found) or "none"
         message = (
-            f"--control: groups with a control: {names}; allowed: exactly one; "
-            "for others use --variant NAME:group.GROUP.control=KIND"
+            f"{spelled('control', python='controls')} groups with a control: {names}; allowed: exactly one; "
+            f"for others use {spelled('variant', 'NAME:group.GROUP.control=KIND', python='own')}"
         )
-        raise input_error(message, key="--control", found=names)
+        raise input_error(message, key="controls", found=names)
     return found[0]
 
 
 def _pair(change: str) -> tuple[str, str]:
     key, equals, value = change.partition("=")
     if not equals:
-        raise input_error(f"--variant: found {change!r}; allowed: KEY=VALUE", key="--variant", found=change)
+        raise input_error(
+            f"{spelled('variant', python='own')} found {change!r}; allowed: KEY=VALUE", key="own", found=change
+        )
     return key, value
 
 
@@ -84,7 +87,9 @@ def _parsed(text: str) -> tuple[str, list[str]]:
     """
     name, colon, rest = text.partition(":")
     if not (name and colon):
-        raise input_error(f"--variant {text}: allowed: NAME:KEY=VALUE,KEY=VALUE", key="--variant", found=text)
+        raise input_error(
+            f"{spelled('variant', text, python='own')}: allowed: NAME:KEY=VALUE,KEY=VALUE", key="own", found=text
+        )
     parts, depth = [""], 0
     for letter in rest:
         depth += (letter in "{[") - (letter in "}]")
