@@ -24,7 +24,7 @@ WIDTHS = (360, 768, 1600)
 SHOTS = Path(__file__).parent.parent / "target" / "pages"
 """Where screenshots are left to be looked at."""
 SHORT = ("--set", "duration=20 s", "--runs", 3)
-KINDS = ("run", "comparison", "sweep", "study")
+KINDS = ("run", "comparison", "sweep", "study", "try-control", "try-queue", "detect")
 
 needs_browser = [
     pytest.mark.filterwarnings("default"),
@@ -65,6 +65,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         [*words, comparison, *SHORT],
         ["sweep", folder / "sweep.toml", "--out", folder / "sweep"],
         ["open", folder / "sweep", "--no-browser"],
+        ["try", "vegas", "--page", folder / "try-control.html"],
+        ["try", "codel", "--page", folder / "try-queue.html"],
+        ["detect", "voip-under-load", "--page", folder / "detect.html"],
     ):
         assert run_command_line(list(map(str, line))) == 0
     study = find_folder("fluid")
@@ -77,7 +80,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     )
     write_item(folder / "fluid", made, item, study.findings(tables, means))
     page = write_page(folder / "fluid", made, read_items(folder / "fluid", made))
-    return {"run": run, "comparison": comparison, "sweep": folder / "sweep" / pages.PAGE, "study": page}
+    others = {kind: folder / f"{kind}.html" for kind in KINDS if kind.startswith(("try", "detect"))}
+    return {"run": run, "comparison": comparison, "sweep": folder / "sweep" / pages.PAGE, "study": page, **others}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -185,6 +189,40 @@ class TestWithScript:
         tab.goto(pages.write(small(), tmp_path / "page.html").as_uri() + "#all")
         tab.get_by_label("Filter rows of: Many").fill("11")
         assert tab.locator("#all tbody tr:visible").count() == 1
+
+    def test_a_figure_says_what_is_under_the_pointer(self, browser: "Browser", written: dict[str, Path]) -> None:
+        tab = opened(browser, written["run"], 1000)
+        drawing = tab.locator("main > figure .wide svg")
+        told = tab.locator("main > figure .wide .told")
+        assert not told.is_visible()
+        drawing.scroll_into_view_if_needed()
+        box = drawing.bounding_box()
+        assert box is not None
+        tab.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.8 * box["height"])
+        said = told.inner_text().splitlines()
+        record = sojourn.Scenario.load("voip-under-load", {"duration": "20 s"}).run(runs=1)
+        assert said[0].startswith("time [s]")
+        assert {line.split(":")[0].removesuffix(" (return link)") for line in said[1:]} == set(record.groups)
+        at_s = float(said[0].split()[-1])
+        # The upload has the link alone; what is told is near its rate there.
+        upload = float(next(line for line in said if line.startswith("upload")).split()[-1])
+        assert 0 < at_s < 20
+        assert 1.0 < upload < 2.1
+        tab.mouse.move(1, 1)
+        assert not told.is_visible()
+
+    def test_a_figure_is_saved_with_its_data(
+        self, browser: "Browser", written: dict[str, Path], tmp_path: Path
+    ) -> None:
+        tab = opened(browser, written["comparison"], 1000)
+        for label, beginning in (("SVG", b"<svg"), ("PNG", b"\x89PNG"), ("data as CSV", b"panel,line,x")):
+            with tab.expect_download() as download:
+                tab.get_by_role("button", name=f"Save {'' if label.startswith('data') else 'as '}{label}").first.click()
+            download.value.save_as(tmp_path / "saved")
+            saved = (tmp_path / "saved").read_bytes()
+            assert saved.startswith(beginning)
+            assert b"var(--" not in saved
+        assert b"fq_codel: 4.4" in saved
 
     def test_without_script_all_is_there(self, browser: "Browser", written: dict[str, Path]) -> None:
         context = browser.new_context(java_script_enabled=False)

@@ -90,6 +90,15 @@ def headline(comparison: Differences) -> str:
     return f"{_listed(winners)} {'is' if len(winners) == 1 else 'are'} best for {purpose.name}"
 
 
+def best(comparison: Differences) -> str:
+    """Return the variant that is best for the purpose, or for what the scenario has; else the first in order."""
+    purpose = comparison.purpose or purposes.usual(comparison.scenarios)
+    reached = {} if purpose is None else _reached(comparison, purpose)
+    winners = set() if purpose is None or not reached else set(_winners(purpose, reached))
+    own = [name for name in comparison.order if name not in comparison.beside]
+    return next((name for name in own if name in winners), own[0])
+
+
 def _reached(comparison: Differences, purpose: Purpose) -> dict[str, float]:
     """Return what each variant reaches, without those that have no value."""
     groups = purpose.groups(comparison.scenarios)

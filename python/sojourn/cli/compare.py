@@ -11,7 +11,7 @@ from sojourn.cli import completion as completing
 from sojourn.cli import render
 from sojourn.cli.examples import ExampleCommand, json_option, output
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import check_file, check_picture, command_line
+from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP
 
@@ -57,7 +57,7 @@ _FORMS = ("table", "markdown", "csv", "json")
 @click.option(
     "--kernel-runs", type=click.IntRange(min=1), default=3, show_default=True, metavar="N", help="Runs on the kernel."
 )
-@output("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
+@output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
 @output("--plot", type=click.Path(), metavar="FILE", help="Draw the first metrics as PNG, PDF or SVG.")
 @output("--out", type=click.Path(), metavar="DIR", help="Write page, figure and all numbers to DIR.")
 @output("--force", is_flag=True, help="Let --out replace an old comparison.")

@@ -7,7 +7,8 @@ import click
 
 from sojourn import _native
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
+from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option, output
+from sojourn.cli.targets import PAGE_HELP, check_file, command_line
 from sojourn.cli.worlds import WorldCommand
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
@@ -50,6 +51,7 @@ def detect() -> None:
     sojourn detect my-link.toml
     sojourn detect my-link.toml --set bottleneck.queue.kind=fq_codel --json
     sojourn detect my-link.toml --budget "20 MB"
+    sojourn detect my-link.toml --page queue.html
     """,
 )
 @click.argument("source", metavar="FILE|READY-NAME")
@@ -59,6 +61,7 @@ def detect() -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change one key of the scenario.")
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
+@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
 @json_option
 def path(  # noqa: PLR0913 (one for each option)
     source: str,
@@ -69,6 +72,7 @@ def path(  # noqa: PLR0913 (one for each option)
     seed: int,
     overrides: tuple[str, ...],
     root: str | None,
+    page: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -84,6 +88,8 @@ def path(  # noqa: PLR0913 (one for each option)
 
     if backend == "hosts":
         raise input_error("detect runs over the worlds sim and linux; found hosts", key="--backend", found=backend)
+    if page is not None:
+        check_file("--page", page)
     chosen = choose(backend, options, Wanted(None, packets=True).keep)
     native = read(source, list(overrides), root)
     (mbps,) = native.capacity_mbps(native.duration_s)
@@ -101,6 +107,11 @@ def path(  # noqa: PLR0913 (one for each option)
     except BudgetError as error:
         raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
     found = answer(seen, known)
+    if page is not None:
+        from sojourn.detect.page import page as page_of
+        from sojourn.pages import write
+
+        write(page_of(found, seen, native.to_toml(None), command_line()), page)
     if as_json:
         render.print_json(found.document())
     else:

@@ -1,17 +1,18 @@
 """The commands for algorithms of one's own: `new` and `try`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from sojourn.cli import render
-from sojourn.cli.examples import ExampleCommand, json_option
+from sojourn.cli.examples import ExampleCommand, json_option, output
+from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
 from sojourn.reading import input_error
 
 if TYPE_CHECKING:
     from sojourn.result import Result
-    from sojourn.trial import Law, Row
+    from sojourn.trial import Report
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
 KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue"}
@@ -112,18 +113,21 @@ def _filled(template: str, words: dict[str, str]) -> str:
     examples="""
     sojourn try mine.py
     sojourn try mine.py --plot window.png
+    sojourn try mine.py --page mine.html
     sojourn try mine.py --json
     sojourn try cubic
     """,
 )
 @click.argument("what", metavar="FILE|NAME")
 @json_option
-@click.option(
+@output("--page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help=PAGE_HELP)
+@output(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
     help="Draw a control's window over time, alone and when a NewReno flow joins (PNG, SVG or PDF).",
 )
-def try_(what: str, *, as_json: bool, plot: Path | None) -> None:
+def try_(what: str, *, as_json: bool, page: Path | None, plot: Path | None) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
     FILE is a Python file with controls or disciplines; NAME is any that `sojourn list` knows. A control is shown over
@@ -134,24 +138,27 @@ def try_(what: str, *, as_json: bool, plot: Path | None) -> None:
 
     names = _names(what)
     if plot is not None:
-        _check_plot(plot, names)
-    reports: list[dict[str, Any]] = []
-    for name in names:
-        kept = trial.laws(name)
-        failed = _has_failed(kept)
-        rows = [] if failed else list(trial.compare(name))
-        seen = None if failed or trial.kind_of(name) == "queue" else trial.window(name)
-        if seen is not None and plot is not None:
-            from sojourn.figures import save_figure, windows
+        check_picture("--plot", plot)
+        _one_of(names, "--plot", "control")
+    if page is not None:
+        check_file("--page", page)
+        _one_of(names, "--page")
+    reports = [trial.report(name) for name in names]
+    if plot is not None and reports[0].window is not None:
+        from sojourn.figures import save_figure, windows
 
-            save_figure(windows(seen), plot)
-        reports.append({"name": name, "kind": trial.kind_of(name), "laws": kept, "rows": rows, "window": seen})
+        save_figure(windows(reports[0].window), plot)
+    if page is not None:
+        from sojourn.pages import write
+        from sojourn.trial.page import page as page_of
+
+        write(page_of(reports[0], command_line()), page)
     if as_json:
-        render.print_json([_document(report) for report in reports])
+        render.print_json([report.document() for report in reports])
     else:
         for report in reports:
             _print(report)
-    if any(not law.holds for report in reports for law in report["laws"]):
+    if any(report.broken for report in reports):
         raise click.exceptions.Exit(BROKEN)
 
 
@@ -171,42 +178,30 @@ def _names(what: str) -> list[str]:
     return names
 
 
-def _check_plot(plot: Path, names: list[str]) -> None:
+def _one_of(names: list[str], option: str, kind: str = "") -> None:
+    """Raise InputError where there is not one algorithm, of a kind where one is said."""
     from sojourn import trial
 
-    controls = [name for name in names if trial.kind_of(name) == "control"]
-    if len(controls) != 1:
-        found = ", ".join(names)
-        raise input_error("it draws the window of one control", key="--plot", found=found, allowed="one control")
-    if not plot.parent.is_dir():
-        raise input_error("there is no such folder", file=str(plot), key="--plot", found=str(plot.parent))
+    found = [name for name in names if not kind or trial.kind_of(name) == kind]
+    if len(found) != 1:
+        word = kind or "algorithm"
+        message = f"it shows one {word}"
+        raise input_error(message, key=option, found=", ".join(names), allowed=f"one {word}")
 
 
-def _has_failed(kept: "list[Law]") -> bool:
-    """Tell whether the plug-in itself failed, so that a comparison would only repeat it."""
-    return any(law.found.startswith("plug-in ") for law in kept)
+def _print(report: "Report") -> None:
+    from sojourn.trial.report import shown
 
-
-def _document(report: dict[str, Any]) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    shown = {key: report[key] for key in ("name", "kind")}
-    return shown | {"laws": [asdict(law) for law in report["laws"]], "rows": [asdict(row) for row in report["rows"]]}
-
-
-def _print(report: dict[str, Any]) -> None:
-    kept: list[Law] = report["laws"]
-    broken = [law for law in kept if not law.holds]
-    click.echo(f"{report['name']} ({report['kind']}): {_verdict(report, len(broken))}\n")
-    for law in kept:
+    click.echo(f"{report.name} ({report.kind}): {report.verdict}\n")
+    for law in report.laws:
         click.echo(f"  {'holds ' if law.holds else 'BROKEN'}  {law.name}: {law.found}")
-    if report["window"] is not None:
-        _print_window(report["name"], report["window"])
-    if report["rows"]:
+    if report.window is not None:
+        _print_window(report.name, report.window)
+    if report.rows:
         from tabulate import tabulate
 
         click.echo()
-        click.echo(tabulate([_shown(row) for row in report["rows"]], headers="keys", disable_numparse=True))
+        click.echo(tabulate([shown(row) for row in report.rows], headers="keys", disable_numparse=True))
 
 
 def _print_window(name: str, seen: "Result") -> None:
@@ -220,37 +215,3 @@ def _print_window(name: str, seen: "Result") -> None:
     click.echo(f"\n  The window over {DURATION_S} s, up to {most:.0f} segments; NewReno joins at {JOINS_S} s:")
     for label, values in lines.items():
         click.echo(f"  {label:{width}}  {bars(values, most)}")
-
-
-def _verdict(report: dict[str, Any], broken: int) -> str:
-    from sojourn import trial
-
-    laws = len(report["laws"])
-    if broken:
-        return f"{broken} of {laws} laws broken; mend these first."
-    rows: list[Row] = report["rows"]
-    shares = {row.beside: row.share for row in rows if row.share is not None and row.subject == report["name"]}
-    if not shares:
-        return f"all {laws} laws hold; its queue beside those of others in situations of RFC 7928:"
-    kind = "low priority" if trial.is_low_priority(report["name"]) else "best effort"
-    high = max(shares, key=lambda beside: shares[beside])
-    low = min(shares, key=lambda beside: shares[beside])
-    return (
-        f"{kind}, all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {100 * shares[low]:.0f} % ({low}) to "
-        f"{100 * shares[high]:.0f} % ({high})."
-    )
-
-
-def _shown(row: "Row") -> dict[str, str]:
-    def number(value: float | None, factor: float = 1.0, digits: int = 1) -> str:
-        return "" if value is None else f"{factor * value:.{digits}f}"
-
-    shown = {"of": row.subject, "beside": row.beside, "share [%]": number(row.share, 100)}
-    if row.share is None:
-        del shown["share [%]"]
-    return shown | {
-        "queue [ms]": number(row.queue_ms_mean),
-        "queue p99 [ms]": number(row.queue_ms_p99),
-        "utilization [%]": number(row.utilization, 100),
-        "Jain": number(row.jain, digits=3),
-    }

@@ -11,7 +11,7 @@ from sojourn.cli import render
 from sojourn.cli.completion import scenarios
 from sojourn.cli.examples import json_option, output
 from sojourn.cli.plugins import plugin_options
-from sojourn.cli.targets import check_file, check_picture, command_line
+from sojourn.cli.targets import PAGE_HELP, check_file, check_picture, command_line
 from sojourn.cli.worlds import WorldCommand
 from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error, read
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 @output("--out", type=click.Path(), metavar="DIR", help="Write record, scenario and time series to DIR.")
 @output("--force", is_flag=True, help="Let --out replace an old result.")
 @output("--plot", type=click.Path(), metavar="FILE", help="Draw the first run as PNG, PDF or SVG.")
-@output("--page", "page", type=click.Path(), metavar="FILE", help="Write one HTML file: finding, figure, tables.")
+@output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
 @output("--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received.")
 @output("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
 @output("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")

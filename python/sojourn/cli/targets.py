@@ -9,6 +9,7 @@ import click
 from sojourn.reading import input_error
 
 PICTURES = (".pdf", ".png", ".svg")
+PAGE_HELP = "Write one HTML file: finding, figure, tables."
 
 
 def check_picture(option: str, path: Path) -> None:

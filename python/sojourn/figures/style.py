@@ -19,6 +19,8 @@ PAGE_WIDTH_IN = 7.16
 FAMILIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 INK = "#333333"
 CAPACITY = "#E4E4E4"
+TIP = "tip:"
+"""What begins the gid of an artist that says something else than its numbers."""
 
 _SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -75,6 +77,11 @@ def save_figure(figure: Figure, path: Path) -> None:
     """Save a figure as PNG, PDF or SVG, by the suffix of `path`; whole or not at all."""
     with styled(), whole_file(path) as place:
         figure.savefig(place, metadata=_UNDATED[path.suffix.lower()])
+
+
+def tip(text: str) -> str:
+    """Return the gid of an artist over which a page shows a text."""
+    return f"{TIP}{text}"
 
 
 def literal(text: str) -> str:

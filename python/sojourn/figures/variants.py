@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator, ScalarFormatter
 
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, literal, styled, tip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def _draw(axes: "Axes", names: Sequence[str], panel: Panel) -> None:
         text = f"{name}: {mean:.4g}" + (f" ± {(high - low) / 2:.2g}" if found["ci95"] else "")
         axes.plot([low, high], [place, place], color=colour, linewidth=1.4, solid_capstyle="butt")
         (dot,) = axes.plot([mean], [place], "s" if name in panel.best else "o", color=colour, markersize=4.5)
-        dot.set_gid(f"tip:{text}")
+        dot.set_gid(tip(text))
         means.append(mean)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -69,7 +69,7 @@ def _scale(axes: "Axes", means: Sequence[float]) -> None:
     """Begin at zero, or take a logarithmic axis with whole decades where the means are far apart."""
     if means and min(means) > 0 and max(means) / min(means) > _WIDE_RANGE:
         axes.set_xscale("log")
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=8))
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
         axes.xaxis.set_minor_locator(NullLocator())
         plain = ScalarFormatter()
         plain.set_scientific(False)

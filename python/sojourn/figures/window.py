@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from matplotlib.figure import Figure
 
 from sojourn.figures.series import Series
-from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import INK, PAGE_WIDTH_IN, Drawing, family, literal, styled
 from sojourn.figures.timeline import DRAWN_BINS, draw_delay
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def windows(result: "Measured", run: int = 0) -> Figure:
             of_group = of_group.filter(pc.greater(of_group["delivered_bytes"], 0))
             for place, flow in enumerate(of_group["index"].unique().to_pylist()):
                 one = of_group.filter(pc.equal(of_group["index"], flow))
-                label = {} if place else {"label": group}
+                label = {} if place else {"label": literal(result.titles[group])}
                 above.plot(one["time_s"], one["cwnd_packets"], color=family(position), linewidth=0.9, **label)
         above.set_ylabel("cwnd [segments]", color=INK)
         above.set_ylim(bottom=0)

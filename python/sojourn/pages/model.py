@@ -86,6 +86,8 @@ class Fold:
     code: str = ""
     name: str = ""
     """Where links lead to."""
+    folds: "Sequence[Fold]" = ()
+    """Parts of it that are closed at first."""
 
 
 @dataclass(frozen=True)

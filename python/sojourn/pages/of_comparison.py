@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sojourn.purposes import Column
 
 _MOST_PANELS = 4
-_FINDING = "Each dot is the mean of a variant, and each bar its 95 % interval; squares are the best."
+_CAPTION = "Each dot is the mean of a variant, and each bar its 95 % interval; squares are the best of a panel."
 
 
 def page(comparison: Differences, command: str = "") -> Page:
@@ -30,11 +30,11 @@ def page(comparison: Differences, command: str = "") -> Page:
         folds.insert(0, Fold("All variants", tables=[shown]))
     return Page(
         title=compared.headline(comparison),
-        kicker=f"Comparison of {len(comparison.results)} variants of {first.name}, {len(first.runs)} run(s) of "
-        f"{record['duration_s']:g} s each",
+        kicker=f"Comparison of {len(comparison.results)} variants of {first.name}, {len(first.runs)} "
+        f"run{'s' if len(first.runs) > 1 else ''} of {record['duration_s']:g} s each",
         lead=[compared.answer(comparison)],
         tiles=_tiles(comparison),
-        pictures=[picture(figure(comparison), _FINDING, f"{first.name}, {len(first.runs)} run(s).", name="comparison")],
+        pictures=[picture(figure(comparison), _seen(comparison), _CAPTION, name="comparison")],
         heading="What does each variant do?",
         table=shown,
         notes=table.notes(comparison),
@@ -94,17 +94,30 @@ def _scaled(statistic: Statistic, scale: float) -> Statistic:
     }
 
 
+def _changes(comparison: Differences) -> list[tuple[str, list[str]]]:
+    """Return the main columns with their values, of the reference and of the best variant where that is another."""
+    names = list(dict.fromkeys((comparison.reference, compared.best(comparison))))
+    return [
+        (column.shown.label, [column.shown.number(mean) for mean in means if mean is not None])
+        for column in _main(comparison)
+        for means in [[comparison.mean(name, column.shown.metric) for name in names]]
+    ]
+
+
 def _tiles(comparison: Differences) -> list[Tile]:
     """Return the main metrics of the best variant beside those of the reference."""
-    best = next(name for name in comparison.order if name not in comparison.beside)
-    tiles = []
-    for column in _main(comparison):
-        metric = column.shown.metric
-        means = [comparison.mean(name, metric) for name in dict.fromkeys((comparison.reference, best))]
-        values = [column.shown.number(mean) for mean in means if mean is not None]
-        arrow = comparison.reference if best == comparison.reference else f"{comparison.reference} → {best}"
-        tiles.append(Tile(" → ".join(values) or NO_VALUE, f"{column.shown.label}, {arrow}"))
-    return tiles
+    arrow = _arrow(comparison)
+    return [Tile(" → ".join(values) or NO_VALUE, f"{label}, {arrow}") for label, values in _changes(comparison)]
+
+
+def _arrow(comparison: Differences) -> str:
+    return " → ".join(dict.fromkeys((comparison.reference, compared.best(comparison))))
+
+
+def _seen(comparison: Differences) -> str:
+    """Return what the reader should see in the figure: what changes from the reference to the best variant."""
+    changes = ", ".join(f"{label} {' → '.join(values)}" for label, values in _changes(comparison) if values)
+    return f"{_arrow(comparison)}: {changes}."
 
 
 def _everything(comparison: Differences) -> Fold:

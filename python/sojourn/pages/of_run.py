@@ -50,20 +50,40 @@ def _finding(result: "Measured") -> str:
 def _lead(result: "Measured") -> list[str]:
     """Return one sentence for each thing that a user notices: calls, pages, shares."""
     sentences = []
-    for group in result.groups:
-        for metric, words in (
-            ("voip_mos", "Calls of the group {group} have a mean opinion score of {value:.2f} (4.4 is the best)."),
-            ("page_ms_mean", "A page of the group {group} takes {value:.0f} ms."),
-        ):
-            mean = _mean(result, f"{metric}.{group}")
-            if mean is not None:
-                sentences.append(words.format(group=result.titles[group], value=mean))
-    shares = [(group, share) for group in result.groups if (share := _mean(result, f"share.{group}")) is not None]
-    if len(shares) > 1:
-        most, share = max(shares, key=lambda one: one[1])
-        name = result.titles[most]
-        sentences.append(f"The group {name} has the largest share of what its direction delivers: {100 * share:.1f} %.")
+    calls = _of_groups(result, "voip_mos", "{:.2f}")
+    if calls:
+        sentences.append(f"Calls have a mean opinion score of {calls}; 4.4 is the best possible.")
+    loads = _of_groups(result, "page_ms_mean", "{:.0f} ms")
+    if loads:
+        sentences.append(f"A page takes {loads}.")
+    sentences += [
+        f"Of what the {words} delivers, {result.titles[most]} has {100 * shares[most]:.1f} %."
+        for words, shares in _shares(result).items()
+        if len(shares) > 1
+        for most in [max(shares, key=lambda name: shares[name])]
+    ]
     return [" ".join(sentences)] if sentences else []
+
+
+def _of_groups(result: "Measured", metric: str, form: str) -> str:
+    """Return the values of a metric with the groups that have one; without the group where it is the only one."""
+    found = {
+        group: form.format(mean) for group in result.groups if (mean := _mean(result, f"{metric}.{group}")) is not None
+    }
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return ", ".join(f"{value} ({result.titles[group]})" for group, value in found.items())
+
+
+def _shares(result: "Measured") -> "dict[str, dict[str, float]]":
+    """Return the shares of the groups of each direction."""
+    words = {"forward": "bottleneck", "reverse": "return link"}
+    found: dict[str, dict[str, float]] = {}
+    for group in result.scenario.group:
+        share = _mean(result, f"share.{group.name}")
+        if share is not None:
+            found.setdefault(words[group.direction], {})[group.name] = share
+    return found
 
 
 def _mean(result: "Measured", metric: str) -> float | None:
@@ -82,9 +102,20 @@ def _pictures(result: "Measured") -> list[Picture]:
         return []
     from sojourn.figures import timeline
 
-    caption = f"{result.name}, seed {result.runs[0].seed}. Grey is what the link could carry."
-    words = "Queueing delay of the bottleneck above, throughput of each group below, over time."
-    return [picture(timeline(result), words, caption, name=result.name)]
+    caption = (
+        f"Queueing delay of the bottleneck above, throughput of each group below: {result.name}, "
+        f"seed {result.runs[0].seed}. Grey is what the link could carry."
+    )
+    return [picture(timeline(result), _seen(result), caption, name=result.name)]
+
+
+def _seen(result: "Measured") -> str:
+    """Return what the reader should see in the figure: the queue, and who has the link."""
+    queue = result.runs[0].bottleneck.queue_ms
+    rates = {name: group.goodput_mbps for name, group in result.runs[0].groups.items() if group.goodput_mbps}
+    carried = ", ".join(f"{result.titles[name]} {rate:.3g}" for name, rate in rates.items())
+    delay = "No packet waits" if queue.mean is None else f"Half of the packets wait more than {queue.p50:.3g} ms"
+    return f"{delay}; the link carries {carried} Mbit/s." if carried else f"{delay}."
 
 
 def _everything(result: "Measured") -> Fold:

@@ -1,11 +1,13 @@
 """Figures of Matplotlib as SVG inside a page: wide, and laid out anew for narrow screens."""
 
+import html
 import io
 import pickle
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sojourn.pages.hover import told
 from sojourn.pages.model import Picture
 from sojourn.store import whole_file
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
 _NARROW_LEGEND_COLUMNS = 2
-_TIP = "tip:"
 
 
 def picture(figure: "Figure", finding: str, caption: str = "", *, alt: str = "", name: str = "figure") -> Picture:
@@ -39,7 +40,7 @@ def paths(folder: Path, name: str) -> tuple[Path, Path]:
 
 def svg(figure: "Figure", name: str) -> str:
     """Return a figure as an SVG element in the page's colours, whose ids are its own in the page."""
-    from sojourn.figures.style import CAPACITY, INK, styled
+    from sojourn.figures.style import CAPACITY, INK, TIP, styled
 
     buffer = io.StringIO()
     with styled():
@@ -49,23 +50,22 @@ def svg(figure: "Figure", name: str) -> str:
     # A page in the dark has another ink.
     for colour, variable in ((INK, "var(--ink)"), (CAPACITY, "var(--line)")):
         text = text.replace(colour, variable).replace(colour.lower(), variable)
-    text = re.sub(rf'<g id="{_TIP}([^"]*)">', r"<g><title>\1</title>", text)
+    text = re.sub(rf'<g id="{TIP}([^"]*)">', r"<g><title>\1</title>", text)
     prefix = re.sub(r"\W+", "-", name)
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    points = told(figure)
+    if points:
+        text = text.replace("<svg ", f'<svg data-points="{html.escape(points)}" ', 1)
     # The page sets the width; the height follows from the view box.
     return re.sub(
         r'(<svg[^>]*?) height="[^"]*"', r"\1", re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", text, count=1), count=1
     )
 
 
-def tip(text: str) -> str:
-    """Return the gid of an artist over which a browser shows a text."""
-    return f"{_TIP}{text}"
-
-
 def narrowed(figure: "Figure") -> "Figure":
     """Return a copy whose panels stand one below the other where they stood side by side."""
     from sojourn.figures.style import styled
+    from sojourn.figures.tidy import tidy
 
     copy: Figure = pickle.loads(pickle.dumps(figure))  # noqa: S301 (what was pickled on the same line)
     panels = [axes for axes in copy.axes if axes.get_subplotspec() is not None]
@@ -78,23 +78,24 @@ def narrowed(figure: "Figure") -> "Figure":
             axes.set_subplotspec(below[row, 0])
             axes.tick_params(labelleft=True, labelbottom=True)
         height = max(_NARROW_PANEL_IN, height * 0.7) * len(panels)
+    copy.set_size_inches(NARROW_IN, height)
     with styled():
         _lay_out_legends(copy)
-    copy.set_size_inches(NARROW_IN, height)
+        tidy(copy, below=True)
     return copy
 
 
 def _lay_out_legends(figure: "Figure") -> None:
     """Make the legends of a figure, and those that stand above its panels, anew with few columns."""
     for legend in list(figure.legends):
-        handles, labels, title = _parts(legend)
+        handles, labels, title = _parts(figure, legend)
         legend.remove()
         columns = min(_NARROW_LEGEND_COLUMNS, len(labels))
         figure.legend(handles=handles, labels=labels, title=title, loc="outside lower center", ncols=columns)
     for axes in figure.axes:
         above = axes.get_legend()
         if above is not None and len(above.get_texts()) > _NARROW_LEGEND_COLUMNS:
-            handles, labels, _ = _parts(above)
+            handles, labels, _ = _parts(figure, above)
             axes.legend(
                 handles=handles,
                 labels=labels,
@@ -105,6 +106,11 @@ def _lay_out_legends(figure: "Figure") -> None:
             )
 
 
-def _parts(legend: "Legend") -> tuple[list[Any], list[str], str | None]:
+def _parts(figure: "Figure", legend: "Legend") -> tuple[list[Any], list[str], str | None]:
     labels = [text.get_text() for text in legend.get_texts()]
-    return list(legend.legend_handles), labels, legend.get_title().get_text() or None
+    # A legend holds simpler artists than the panels: of a point with its interval only the line.
+    drawn = {
+        name: handle for axes in figure.axes for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    handles = [drawn.get(label, handle) for label, handle in zip(labels, legend.legend_handles, strict=True)]
+    return handles, labels, legend.get_title().get_text() or None

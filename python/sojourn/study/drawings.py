@@ -69,11 +69,14 @@ class Panel:
         x = self.tables.get("x", "")
         return "\n".join(place(cell.at, [axis], self.axes) for axis in ([x] if isinstance(x, str) else x))
 
-    def look(self, name: str) -> dict[str, Any]:
-        """Return colour and marker of a value, the same in all figures of the study; a second axis has the lines."""
+    def look(self, name: str, turn: int = 0) -> dict[str, Any]:
+        """Return colour and marker of a value, the same in all figures of the study; a second axis has the lines.
+
+        `turn` is the place in this figure of a value that no axis lists.
+        """
         from sojourn.figures.style import FAMILIES, family
 
-        position, *others = self.positions(name)
+        position, *others = self.positions(name, turn)
         style = others[0] if others else position // len(FAMILIES)
         return {
             "color": family(position),
@@ -82,15 +85,15 @@ class Panel:
             "markersize": 3.5,
         }
 
-    def positions(self, name: str) -> tuple[int, ...]:
-        """Return the places of values, as `by` names them, on their axes; of others the place after the last one."""
+    def positions(self, name: str, turn: int = 0) -> tuple[int, ...]:
+        """Return the places of values, as `by` names them, on their axes; of others `turn` places after them."""
         given = self.tables.get("by", [])
         axes = [self.axes.get(axis, {}) for axis in ([given] if isinstance(given, str) else given)]
         names = [[place({"": value}, [""], {"": axis}) for value in _values_of(axis)] for axis in axes]
         for places in itertools.product(*(range(len(one)) for one in names)):
             if names and ", ".join(one[place] for one, place in zip(names, places, strict=True)) == name:
                 return places
-        return (len(names[0]) if names else 0,)
+        return (turn + (len(names[0]) if names else 0),)
 
 
 def _values_of(axis: Mapping[str, Any]) -> list[Any]:
@@ -151,19 +154,23 @@ def _panels(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[
 def _line(panel: Panel, axes: "Axes") -> None:
     x = _x(panel)
     cells = panel.selection().cells(panel.means)
-    for name, line in panel.by(cells).items():
+    for turn, (name, line) in enumerate(panel.by(cells).items()):
         axes.errorbar(
             [cell.at[x] for cell in line],
             [cell.number.mean for cell in line],
             yerr=[cell.number.half for cell in line],
             label=name,
             elinewidth=0.6,
-            **panel.look(name),
+            **panel.look(name, turn),
         )
     axes.set_xlabel(_axis_title(panel, x))
 
 
 def _bars(panel: Panel, axes: "Axes") -> None:
+    if panel.tables.get("log"):
+        # The length of a bar says nothing on a logarithmic axis.
+        _dots(panel, axes)
+        return
     from sojourn.figures.style import INK, family
 
     lying = bool(panel.tables.get("horizontal"))
@@ -224,7 +231,7 @@ def _dots(panel: Panel, axes: "Axes") -> None:
         at = [names.index(one) + (turn - (len(parts) - 1) / 2) * _WIDTH / len(parts) for one in line]
         middle = [cell.number.mean for cell in line.values()]
         error: dict[str, Any] = {"xerr" if lying else "yerr": [cell.number.half for cell in line.values()]}
-        look = {**error, **panel.look(name), "linestyle": "none", "elinewidth": 0.8, "label": name}
+        look = {**error, **panel.look(name, turn), "linestyle": "none", "elinewidth": 0.8, "label": name}
         axes.errorbar(*((middle, at) if lying else (at, middle)), **look)
     _papers_numbers(panel, axes, names, lying=lying)
     _tell_places(axes, names, lying=lying)
@@ -303,7 +310,7 @@ def _points(panel: Panel, axes: "Axes") -> None:
             linewidth=0.6,
             elinewidth=0.6,
             label=name,
-            **panel.look(name) | ({} if joined else {"linestyle": "none"}),
+            **panel.look(name, turn) | ({} if joined else {"linestyle": "none"}),
         )
         most = max(most, *(cell.number.mean for cell in line), *(number.mean for number in up))
     if across.unit(panel.means).name == other.unit(panel.means).name:

@@ -254,12 +254,15 @@ class StudyFolder:
     def _summary(self, findings: dict[str, Findings]) -> str:
         """Return the answer in a few sentences, chosen by what became of the claims."""
         everything = [check for found in findings.values() for check in found.checks]
-        answers = [chosen([one], everything) for one in self.tables.get("answer", [])]
+        answers = self.tables.get("answer", [])
+        # What is said whatever became of the claims is about the exceptions.
+        last = next((place for place, one in enumerate(answers) if not {"when", "unless"} & set(one)), len(answers))
+        said = [chosen([one], everything) for one in answers]
         main = [check for check in everything if check.main]
         if main:
             held, points = (sum(getattr(check, part) for check in main) for part in ("held", "points"))
-            answers.insert(1, f"The main claim holds at {_of(held, points)} that test it.")
-        return "\n\n".join(filter(None, answers))
+            said.insert(last, f"That holds at {_of(held, points)} that test it.")
+        return "\n\n".join(filter(None, said))
 
 
 def chosen(given: Any, found: Sequence[Check]) -> str:

@@ -31,13 +31,8 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     folds = [_fold(folder, item, findings[item.name], shown) for item in items]
     if len(checks) > len(leading):
         rows = [[Cell(item.title), *_row(check)] for item, check in everything]
-        table = Table(("Item", *_CHECKS), rows, f"All checks of {study.name}")
+        table = _without_empty(Table(("Item", *_CHECKS), rows, f"All checks of {study.name}"))
         folds.insert(0, Fold(f"All {len(checks)} checks", [sentence(checks)], tables=[table]))
-    folds += [
-        Fold(f"Data of {item.title}", tables=[_data(table) for table in findings[item.name].tables])
-        for item in items
-        if findings[item.name].tables
-    ]
     return Page(
         title=headline or study.title,
         kicker=f"{study.source}{f': {study.title}' if headline else ''}. Repeated with Sojourn {_native.__version__}.",
@@ -45,7 +40,9 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
         tiles=_tiles(checks),
         pictures=[_picture(folder / place, name, findings[place].captions[name]) for place, name in shown],
         heading="Does it hold?",
-        table=Table(_CHECKS[:-1], [_row(check)[:-1] for _, check in leading], "Main claims") if leading else None,
+        table=_without_empty(Table(_CHECKS[:-1], [_row(check)[:-1] for _, check in leading], "Main claims"))
+        if leading
+        else None,
         notes=[sentence(checks)] if checks else [],
         folds=folds,
         command=f"sojourn paper {study.name} --out DIR",
@@ -117,7 +114,7 @@ def _tiles(checks: Sequence[Check]) -> list[Tile]:
     found = []
     if main:
         held, points = sum(map(_held, main)), sum(max(check.points, 1) for check in main)
-        found.append(Tile(f"{held} of {points}", "points at which the main claim holds"))
+        found.append(Tile(f"{held} of {points}", "points at which the finding holds"))
     found.append(Tile(f"{sum(bool(check.agrees) for check in judged)} of {len(judged)}", "checks without exception"))
     shown = len(checks) - len(judged)
     return [*found, Tile(str(shown), "further values, shown without a verdict")] if shown else found
@@ -146,9 +143,19 @@ def _fold(folder: Path, item: Item, found: Findings, above: Sequence[tuple[str, 
             for name, caption in found.captions.items()
             if (item.name, name) not in above
         ],
-        [Table(_CHECKS, [_row(check) for check in found.checks], f"Checks of {item.title}")] if found.checks else [],
+        [_without_empty(Table(_CHECKS, [_row(check) for check in found.checks], f"Checks of {item.title}"))]
+        if found.checks
+        else [],
         name=item.name,
+        folds=[Fold("Its data", tables=[_data(table) for table in found.tables])] if found.tables else [],
     )
+
+
+def _without_empty(table: Table) -> Table:
+    """Return a table without the columns in which no row says anything."""
+    kept = [place for place in range(len(table.columns)) if any(row[place].text for row in table.rows)]
+    rows = [[row[place] for place in kept] for row in table.rows]
+    return Table([table.columns[place] for place in kept], rows, table.caption)
 
 
 def _data(table: model.Table) -> Table:

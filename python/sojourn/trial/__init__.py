@@ -8,6 +8,7 @@ take the name of a queue discipline or a congestion control, built in or a plug-
 
 from sojourn.trial.comparison import Row, compare
 from sojourn.trial.laws import Law, is_low_priority, kind_of, laws
+from sojourn.trial.report import Report, report
 from sojourn.trial.window import window
 
-__all__ = ["Law", "Row", "compare", "is_low_priority", "kind_of", "laws", "window"]
+__all__ = ["Law", "Report", "Row", "compare", "is_low_priority", "kind_of", "laws", "report", "window"]

@@ -20,7 +20,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 def window(name: str) -> "Result":
     """Run one flow of a control for 20 s alone and for 20 s beside a NewReno flow, under DropTail."""
-    groups = {"mine": {"control": name}, JOINING: {"control": "newreno", "start": f"{JOINS_S} s"}}
+    groups = {"mine": {"control": name, "title": name}, JOINING: {"control": "newreno", "start": f"{JOINS_S} s"}}
     return lab(droptail(BUFFER_PACKETS), groups, duration=f"{DURATION_S} s", warmup="0 s").run(bin_s=BIN_S)
 
 

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from sojourn.data import strip
 from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUPS, RUNS, SEED
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled, tip
 from sojourn.study import Means, Number, changes, figure, measure
+from sojourn.study.panels import GREY
 from sojourn.sweeps.plan import Plan
 
 _TOLD_PART = 0.95
@@ -130,12 +131,12 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 @figure(
     "map",
     "map",
-    "The strip (grey) holds every remedy with marks; without marks scout (black) alone reaches it under fair queueing. "
-    "Mean delay of a sparse flow against best effort's share at 20 Mbit/s and 50 ms; filled: low priority alone uses "
-    "more than 90 % of the link",
+    "The ideal (grey) holds every remedy with marks; without marks only scout (black) reaches it under fair queueing. "
+    "Mean delay of a sparse flow against best effort's share at 20 Mbit/s and 50 ms. Colours are controls, shapes are "
+    "queues. Filled: low priority alone uses more than 90 % of the link",
 )
 def the_map(means: Means) -> Figure:
-    """Draw every remedy as a labelled point."""
+    """Draw every remedy as a point, whose name the page shows under the pointer."""
     sweeps = {"places": "queue", "marked-places": "reader", "scout-places": "queue"}
     controls = [
         *dict.fromkeys(
@@ -151,27 +152,42 @@ def the_map(means: Means) -> Figure:
             for delay in means.cells(name, "delay_ms", **_SHOWN):
                 at = delay.at
                 share, alone = (means.number(name, metric, **at) for metric in ("best_effort", "alone"))
-                position = controls.index(at.get("control", "scout"))
+                control = at.get("control", "scout")
                 axes.plot(
                     delay.number.mean,
                     share.mean,
-                    **_look(controls, position),
+                    marker=_shape(at[axis]),
+                    color=_colour(controls, control),
                     fillstyle="full" if alone.mean > 100 * strip.BOUNDS.alone else "none",
-                    markersize=4,
+                    markersize=5,
                     linestyle="",
+                    gid=tip(f"{control}, {at[axis]}: {delay.number.mean:.3g} ms, {share.mean:.0f} %"),
                 )
-                axes.annotate(
-                    at[axis], (delay.number.mean, share.mean), xytext=(3, 1), textcoords="offset points", fontsize=4.5
-                )
-        for position, control in enumerate(controls):
-            axes.plot([], [], linestyle="", label=control, **_look(controls, position))
+        for control in controls:
+            axes.plot([], [], "s", label=control, color=_colour(controls, control))
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(controls))
+        shapes = [axes.plot([], [], shape, label=kind, color=GREY)[0] for kind, (shape, _) in _SHAPES.items()]
+        axes.legend(handles=shapes, loc="lower left", bbox_to_anchor=(0.02, 0.35))
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
         axes.set_xlabel("mean queueing delay of a sparse flow [ms]")
         axes.set_ylabel("best effort's share of the goodput [%]")
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=len(controls))
     return drawing
 
 
-def _look(controls: Sequence[str], position: int) -> dict[str, Any]:
-    """Return marker and colour of a control; scout, the last one, is black."""
-    return {"marker": "osD^vPX"[position % 7], "color": INK if position + 1 == len(controls) else family(position)}
+_SHAPES = {
+    "DropTail": ("o", {"DropTail"}),
+    "one managed queue": ("s", {"RED", "RED of tc", "CoDel", "PIE", "DualPI2"}),
+    "fair queueing": ("^", {"SFQ", "DRR", "FQ-CoDel", "CAKE"}),
+    "reads the mark": ("D", {"CAKE, told", "prio", "DWRR 16:1"}),
+}
+"""The kinds of queues, the marker of each, and who belongs to it."""
+
+
+def _shape(queue: str) -> str:
+    return next(shape for shape, queues in _SHAPES.values() if queue in queues)
+
+
+def _colour(controls: Sequence[str], control: str) -> str:
+    """Return the colour of a control; scout, the last one, is black."""
+    return INK if control == controls[-1] else family(controls.index(control))

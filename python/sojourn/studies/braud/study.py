@@ -591,6 +591,7 @@ def _spread(first: Number, other: Number) -> float:
 def every_remedy(means: Means) -> "Figure":
     """Draw each remedy's delay against its cost."""
     from sojourn.figures.style import family
+    from sojourn.figures.tidy import name_points
     from sojourn.study.panels import GREY, panels
 
     loads_ = ("upload alone", "upload and download")
@@ -612,9 +613,7 @@ def every_remedy(means: Means) -> "Figure":
                 label=level,
                 color=family(position),
             )
-            for turn, (name, x, y) in enumerate(zip(names, lost, delay, strict=True)):
-                place, side = (((5, 3), "left"), ((-5, -8), "right"))[turn % 2]
-                axes.annotate(name, (x.mean, y.mean), place, textcoords="offset points", fontsize=6, ha=side)
+            name_points(axes, ((x.mean, y.mean, name) for name, x, y in zip(names, lost, delay, strict=True)))
         axes.set_yscale("log")
         axes.margins(x=0.22, y=0.08)
         axes.axvline(0, color=GREY, linewidth=0.6, zorder=0)

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from sojourn import Scenario
 from sojourn.figures import utilization
-from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, family, styled
+from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.study import Means, Number, Outcome, changes, claim, figure
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
@@ -291,7 +291,7 @@ def who_uses_the_link(_means: Means) -> Figure:
 def controls_and_disciplines(means: Means) -> Figure:
     """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
     variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
-    titles = ("LEDBAT -, NICE - -, TCP-LP ...", "the same; RFC 6817, NICE of Linux, TCP-LP's paper")
+    titles = ("as in ns-2, or the control's paper", "RFC 6817, NICE of Linux, TCP-LP's paper")
     with styled():
         drawing = Drawing(figsize=(PAGE_WIDTH_IN, 3.2), layout="constrained")
         for axes, controls, title in zip(drawing.subplots(1, 2), (_CONTROLS, variants), titles, strict=True):
@@ -309,7 +309,6 @@ def controls_and_disciplines(means: Means) -> Figure:
                         marker="soDv^P"[position],
                         markersize=3.5,
                         elinewidth=0.6,
-                        label=name if style == "-" else None,
                     )
             # The paper's ideal: a short queue, and priorities as under DropTail.
             axes.fill_between([0, 1], [0, 0.9], [0.1, 1], color=CAPACITY, zorder=0, label="ideal")
@@ -317,5 +316,9 @@ def controls_and_disciplines(means: Means) -> Figure:
             axes.set_xlim(-0.2, 1.15)
             axes.set_ylim(0, 1.02)
             axes.set_title(title)
-        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=7)
+        for control, style in zip(_CONTROLS, ("-", "--", ":"), strict=True):
+            axes.plot([], [], style, color=INK, label=control)
+        for position, name in enumerate((*_TAIL, *_AQMS)):
+            axes.plot([], [], "soDv^P"[position], color=family(position), markersize=3.5, label=name)
+        drawing.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=5)
     return drawing

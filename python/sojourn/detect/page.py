@@ -1,0 +1,102 @@
+"""The page of a probe: which queue it was, how sure that is, and what was seen."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sojourn.detect.answer import Answer
+from sojourn.detect.log import EMPTY
+from sojourn.detect.plan import GREEDY, THIN
+from sojourn.detect.probe import Probed
+from sojourn.pages import Cell, File, Fold, Page, Picture, Table, Tile, picture
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+_MOST_NAMES = 8
+
+
+def page(found: Answer, seen: Probed, scenario: str = "", command: str = "") -> Page:
+    """Return the page of an answer; `scenario` is the path's file, `command` makes the page again."""
+    judged = found.judgement
+    folds = []
+    if judged is not None:
+        listed = [[Cell(words), Cell(" or ".join(names))] for words, names in judged.sets.items()]
+        words = "A set holds the true name with this probability."
+        folds.append(
+            Fold("Which names cannot be told apart?", [words], tables=[Table(("probability", "names"), listed)])
+        )
+    if found.parameters:
+        rows = [
+            [Cell(name), *map(Cell.of, (read.value, read.low, read.high))] for name, read in found.parameters.items()
+        ]
+        folds.append(
+            Fold("Its parameters", tables=[Table(("parameter", "estimate", "from", "to"), rows, "Parameters")])
+        )
+    return Page(
+        title=found.verdict[0].upper() + found.verdict[1:],
+        kicker=f"Which queue is at the bottleneck? {found.sent_bytes / 1e6:.3g} MB were sent in {found.active_s:.0f} s",
+        lead=[" ".join(found.evidence)] if found.evidence else [],
+        tiles=_tiles(found),
+        pictures=_pictures(seen),
+        heading="How likely is each name?" if judged is not None else "",
+        table=None if judged is None else _names(judged.names),
+        notes=["Only what both ends of the probe log is used; nothing of the bottleneck itself."],
+        folds=folds,
+        command=command,
+        files=[File("The path", scenario)] if scenario else [],
+    )
+
+
+def _names(names: "Mapping[str, float]") -> Table:
+    likely = sorted(names.items(), key=lambda one: -one[1])[:_MOST_NAMES]
+    return Table(
+        ("queue", "probability [%]"), [[Cell(name), Cell(f"{100 * part:.1f}", part)] for name, part in likely], "Names"
+    )
+
+
+def _tiles(found: Answer) -> list[Tile]:
+    facts = (
+        (found.rate_mbps, "Mbit/s", "rate that lasts"),
+        (found.delay_ms, "ms", "delay of a thin flow beside a greedy one, 95th percentile"),
+        (found.deepest_ms, "ms", "longest wait of any packet"),
+    )
+    tiles = [Tile(f"{value:.3g} {unit}", label) for value, unit, label in facts if value is not None]
+    if found.fair_queueing is not None:
+        tiles.append(Tile("yes" if found.fair_queueing else "no", "flows take turns (fair queueing)"))
+    return tiles
+
+
+def _pictures(seen: Probed) -> list[Picture]:
+    load = seen.logs.get("load", {})
+    if not len(load.get(GREEDY, EMPTY).sent_s):
+        return []
+    apart = seen.features["load_thin_to_greedy"]
+    finding = (
+        f"The thin flow waits {apart:.2g} times as long as the greedy one: both are in one queue."
+        if apart >= 0.3  # noqa: PLR2004 (as the evidence says it)
+        else "The thin flow hardly waits beside the greedy one: the queue keeps flows apart."
+    )
+    caption = "How long packets of both flows waited, above the least of each, while the greedy flow loaded the path."
+    return [picture(_waits(seen), finding, caption, name="waits")]
+
+
+def _waits(seen: Probed) -> "Figure":
+    """Draw each packet's delay above the least of its flow, over time."""
+    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
+        axes = figure.subplots()
+        for position, (name, label) in enumerate(((GREEDY, "greedy flow"), (THIN, "thin flow"))):
+            flow = seen.logs["load"].get(name, EMPTY)
+            waits = (flow.delay_s - np.nanmin(flow.delay_s)) * 1e3 if len(flow.sent_s) else flow.delay_s
+            known = ~np.isnan(waits)
+            axes.plot(flow.sent_s[known], waits[known], color=family(position), linewidth=0.8, label=label)
+        axes.set_xlabel("time of sending [s]")
+        axes.set_ylabel("wait in the queue [ms]")
+        axes.set_ylim(bottom=0)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    return figure

@@ -1,0 +1,93 @@
+"""The page of a trial."""
+
+from sojourn.data.statistics import statistic
+from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile, picture
+from sojourn.pages.model import MOST_ROWS
+from sojourn.report import Grid
+from sojourn.trial.comparison import BEST_KNOWN
+from sojourn.trial.laws import SEEDS, is_low_priority
+from sojourn.trial.report import Report, shown
+from sojourn.trial.window import DURATION_S, JOINS_S
+
+
+def page(report: Report, command: str = "") -> Page:
+    """Return the page of a trial; `command` makes it again."""
+    verdict = report.verdict.rstrip(".:")
+    rows = [
+        [Cell(law.name), Cell(word, tone=word), Cell(law.found)]
+        for law in sorted(report.laws, key=lambda law: law.holds)
+        for word in ["yes" if law.holds else "no"]
+    ]
+    laws = Table(("law", "holds", "found"), rows, "Laws")
+    folds = [Fold(f"All {len(laws.rows)} laws", tables=[laws])] if len(laws.rows) > MOST_ROWS else []
+    if report.rows:
+        folds.append(Fold(_compared(report), tables=[_comparison(report)]))
+    return Page(
+        title=f"{report.name}: {verdict.partition('. ')[0].partition(';')[0]}",
+        kicker=f"Trial of the {'queue discipline' if report.kind == 'queue' else 'congestion control'} {report.name}",
+        lead=[verdict.partition(". ")[2] + "."] if ". " in verdict else [],
+        tiles=_tiles(report),
+        pictures=_pictures(report),
+        heading="Does it keep the laws of its kind?",
+        table=laws,
+        folds=folds,
+        command=command,
+    )
+
+
+def _tiles(report: Report) -> list[Tile]:
+    found = [Tile(f"{len(report.laws) - len(report.broken)} of {len(report.laws)}", "laws hold")]
+    shares = report.shares
+    if shares:
+        for which, end in (("least", min), ("most", max)):
+            beside = end(shares, key=lambda name: shares[name])
+            found.append(Tile(f"{100 * shares[beside]:.0f} %", f"{which} share of the goodput, 2 + 2 flows ({beside})"))
+    queues = [row.queue_ms_p99 for row in report.rows if row.subject == report.name and row.queue_ms_p99 is not None]
+    if queues and not shares:
+        found.append(Tile(f"{max(queues):.0f} ms", "longest 99th percentile of the queueing delay"))
+    return found
+
+
+def _pictures(report: Report) -> list[Picture]:
+    if report.window is None:
+        return _situations(report)
+    from sojourn.figures import windows
+
+    finding = f"How {report.name} sets its window alone, and beside a NewReno flow that joins at {JOINS_S} s."
+    caption = (
+        f"One run of {DURATION_S} s under DropTail with a buffer of the bandwidth-delay product; queue delay below."
+    )
+    return [picture(windows(report.window), finding, caption, name=f"window-{report.name}")]
+
+
+def _situations(report: Report) -> list[Picture]:
+    """Return a figure of a discipline's queue and utilization in each situation."""
+    own = [row for row in report.rows if row.subject == report.name]
+    if not own:
+        return []
+    from sojourn.figures.variants import Panel, variants
+
+    shown = (("queue [ms]", "queue_ms_mean", 1.0), ("queue p99 [ms]", "queue_ms_p99", 1.0))
+    panels = [
+        Panel(label, {row.beside: statistic([_times(getattr(row, key), scale)]) for row in own})
+        for label, key, scale in (*shown, ("utilization [%]", "utilization", 100.0))
+    ]
+    longest = max(own, key=lambda row: row.queue_ms_p99 or 0.0)
+    finding = f"Packets wait longest in the situation {longest.beside}."
+    caption = f"Means of {SEEDS} runs; the numbers are the sections of RFC 7928."
+    return [picture(variants([row.beside for row in own], panels), finding, caption, name=f"situations-{report.name}")]
+
+
+def _times(value: float | None, scale: float) -> float | None:
+    return None if value is None else scale * value
+
+
+def _compared(report: Report) -> str:
+    if report.kind == "queue":
+        return "Its queue in situations of RFC 7928, beside other disciplines"
+    return f"Its share beside other controls, and that of {BEST_KNOWN[is_low_priority(report.name)]}"
+
+
+def _comparison(report: Report) -> Table:
+    rows = [shown(row) for row in report.rows]
+    return Table.of_grid(Grid(list(rows[0]), [list(row.values()) for row in rows]), "Comparison")
