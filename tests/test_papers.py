@@ -255,15 +255,16 @@ def test_on_and_off_times_make_the_duty_cycle() -> None:
 
 
 def test_the_summary_says_where_the_claim_holds_and_what_does_not() -> None:
-    said = {"claim": "less", "paper": "", "measured": "", "name": "controls: less", "main": True}
-    kept = Findings(checks=[Check(**said, agrees=True, held=15, points=15)])
+    said = {"claim": "less", "paper": "", "measured": "", "name": "only droptail, 6", "main": True}
+    more = Check(**said | {"name": "only droptail, 50"}, agrees=True)
+    kept = Findings(checks=[Check(**said, agrees=True, held=15, points=15), more])
     lost = Findings(checks=[Check(**said | {"name": "grid, 6"}, agrees=False, note="Open.", held=210, points=215)])
     assert GONG.summary is not None
-    assert "holds at all 15 points" in GONG.summary({"fig5": kept})
+    assert "That holds at all 15 points" in GONG.summary({"fig5": kept})
     text = GONG.summary({"fig5": kept, "table1": lost})
     assert "holds at 225 of 230 points" in text
     assert text.startswith("Behind a plain buffer")
-    assert "The main claim" not in GONG.summary({"fig2": Findings()})
+    assert "That holds" not in GONG.summary({"fig2": Findings()})
 
 
 def test_items_have_names_of_their_own_and_pictures_are_theirs() -> None:

@@ -213,7 +213,8 @@ def _along(panel: Panel) -> tuple[list[str], dict[str, dict[str, Cell]]]:
 def _tell_places(axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
     if lying:
         axes.set_yticks(range(len(names)), names)
-        axes.invert_yaxis()
+        # Panels beside each other have their rows at the same height.
+        axes.set_ylim(len(names) - 0.5, -0.5)
         return
     place_of_axes = axes.get_subplotspec()
     side_by_side = 1 if place_of_axes is None else place_of_axes.get_gridspec().ncols
@@ -299,7 +300,7 @@ def _points(panel: Panel, axes: "Axes") -> None:
     other = across.elsewhere(panel.tables["against"])
     there = other.cells(panel.means)
     most = 0.0
-    for name, line in panel.by(across.cells(panel.means)).items():
+    for turn, (name, line) in enumerate(panel.by(across.cells(panel.means)).items()):
         joined = len(line) > 1 and panel.tables.get("joined", True)
         up = [one.number for cell in line for one in matching(cell.at, there, panel.tables["against"], only=True)]
         axes.errorbar(
