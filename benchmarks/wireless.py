@@ -1,4 +1,4 @@
-"""WiFi against closed forms, a slotted model and ns-3: docs/validation/wireless.md.
+"""WiFi and LTE against closed forms, a slotted model and ns-3: docs/validation/wireless.md.
 
 `python -m benchmarks.wireless` runs every scenario of the page, and writes it and benchmarks/results/wireless.json; it
 needs no other simulator. The reference numbers are results of formulas and of ns-3.37 that were computed once and are

@@ -29,6 +29,7 @@ pub const TARGETS: &[(&str, Body)] = &[
     ("sender", sender::sender),
     ("padding", padding::padding),
     ("medium", medium::medium),
+    ("cell", medium::cell),
 ];
 
 /// The body of the target `name`.

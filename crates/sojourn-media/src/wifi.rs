@@ -17,39 +17,15 @@ mod turns;
 
 pub use descriptor::DESCRIPTOR;
 pub use phy::{Air, MOST_STREAMS, Mode, Standard};
-pub use setup::{AfterCollision, Category, MOST_STATIONS, Scheduler, Setup, Station};
+pub use setup::{AfterCollision, Category, Scheduler, Setup, Station};
 
-use crate::{ACCESS_POINT, Above, Device};
+use crate::{ACCESS_POINT, Above, AirTime, Device, Tally};
 use contention::{Contender, Contention};
 use member::{Answer, Burst, Member, Turns};
 use setup::Limits;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_queue::Dscp;
 use turns::AirtimeTurns;
-
-/// What a device has done so far.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
-    /// Exchanges that it began, with and without success.
-    pub exchanges: u64,
-    /// Those that met another one.
-    pub collisions: u64,
-    /// Frames in them.
-    pub frames: u64,
-    /// Frames that had to be sent again.
-    pub retries: u64,
-    /// Packets given up.
-    pub given_up: u64,
-}
-
-/// Air time that a station has used so far, answers included.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct AirTime {
-    /// For what the access point sent to it.
-    pub down: Span,
-    /// For what it sent.
-    pub up: Span,
-}
 
 /// The state of a network.
 #[derive(Debug)]
@@ -266,26 +242,12 @@ impl<B: Copy> Wifi<B> {
     }
 
     /// Air time that `station` has used.
-    pub fn air_time(&self, station: usize) -> &AirTime {
-        &self.air[station]
+    pub fn air_time(&self, station: usize) -> AirTime {
+        self.air[station]
     }
 
     /// Time during which the medium was in use, up to the end of the last exchange.
     pub fn busy(&self) -> Span {
         self.busy
-    }
-}
-
-impl std::ops::Sub for Tally {
-    type Output = Tally;
-
-    fn sub(self, earlier: Tally) -> Tally {
-        Tally {
-            exchanges: self.exchanges - earlier.exchanges,
-            collisions: self.collisions - earlier.collisions,
-            frames: self.frames - earlier.frames,
-            retries: self.retries - earlier.retries,
-            given_up: self.given_up - earlier.given_up,
-        }
     }
 }

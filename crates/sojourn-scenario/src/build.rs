@@ -83,7 +83,7 @@ fn stations(fields: &Fields, scenario: &Fields) -> Vec<Station> {
     let setup = crate::stations::air(scenario).expect(CHECKED);
     let station = |name| Station {
         name,
-        rate: rate_name(fields).expect(CHECKED),
+        rate: rate_name(fields),
         streams: fields.integer("streams").expect(CHECKED) as u32,
         air: in_air(fields, &setup).expect(CHECKED),
         link: Link {

@@ -144,7 +144,7 @@ impl Checker<'_, '_> {
                     entry_origin(first),
                     &path,
                     Fault::new(found),
-                    "no rate or trace: each [[station]] has a rate",
+                    "no rate or trace: each [[station]] has its own",
                 );
             }
             [] => {

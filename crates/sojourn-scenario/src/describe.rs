@@ -10,6 +10,8 @@ use crate::{
 };
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
+#[cfg(feature = "cell")]
+use sojourn_media::cell::Quality;
 use sojourn_queue::Dscp;
 
 /// The values of a whole file.
@@ -207,10 +209,25 @@ fn hop(hop: &Hop) -> Fields {
 fn station(station: &Station) -> Fields {
     let mut fields = new_table(&SCENARIO, "station");
     fields.put("name", Item::Text(station.name.clone()));
-    fields.put("rate", Item::Text(station.rate.clone()));
+    if let Some(rate) = &station.rate {
+        fields.put("rate", Item::Text(rate.clone()));
+    }
     fields.put("streams", integer(u64::from(station.streams)));
-    fields.put("loss", number(station.air.loss));
-    fields.put("weight", number(station.air.weight));
+    match &station.air {
+        sojourn_media::Station::Wifi(wifi) => {
+            fields.put("loss", number(wifi.loss));
+            fields.put("weight", number(wifi.weight));
+        }
+        #[cfg(feature = "cell")]
+        sojourn_media::Station::Cell(cell) => match cell.quality {
+            Quality::Cqi(cqi) => fields.put("cqi", integer(u64::from(cqi))),
+            Quality::Snr { mean_db, speed_kmh, shadowing_db } => {
+                fields.put("snr_db", number(mean_db));
+                fields.put("speed_kmh", number(speed_kmh));
+                fields.put("shadowing_db", number(shadowing_db));
+            }
+        },
+    }
     fields.put("queue", params(&station.link.queue));
     fields
 }

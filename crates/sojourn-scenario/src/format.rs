@@ -309,7 +309,16 @@ pub(crate) static MEDIA: Family = Family {
     noun: "medium",
     plural: "media",
     title: "Media",
-    built_in: &[&lines::DEDICATED, &lines::DOCSIS, &lines::GPON, &sojourn_media::wifi::DESCRIPTOR],
+    built_in: &[
+        &lines::DEDICATED,
+        &lines::DOCSIS,
+        &lines::GPON,
+        &sojourn_media::wifi::DESCRIPTOR,
+        #[cfg(feature = "cell")]
+        &sojourn_media::cell::LTE,
+        #[cfg(feature = "cell")]
+        &sojourn_media::cell::NR,
+    ],
     added: None,
     choice: true,
     default: Some("dedicated"),
@@ -439,7 +448,7 @@ pub(crate) static SCENARIO: Section = Section {
             name: "station",
             form: Form::Tables(&STATION),
             presence: Presence::Optional("there are none; required with a medium that stations share"),
-            description: "stations of the access point, with the bottleneck's medium `wifi`",
+            description: "stations of the access point or base station, with the bottleneck's medium `wifi`, `lte` or `5g`",
             example: "[{ name = \"near\", rate = \"54 Mbit/s\" }]",
         },
         Key {

@@ -6,6 +6,7 @@ use crate::write::{self, Written};
 use crate::{Base, Scenario};
 use sojourn_core::registry::{Descriptor, Kind};
 use sojourn_core::{Rate, Span, Stream};
+use sojourn_media::Setup;
 use sojourn_media::wifi::{Air, Standard};
 use sojourn_queue::Dscp;
 
@@ -13,9 +14,26 @@ use sojourn_queue::Dscp;
 pub fn text(random: &mut Stream) -> String {
     let groups = 1 + (random.uniform() * 3.0) as usize;
     let groups = (0..groups).map(|_| format!("n{}", random.bits())).collect();
-    let air = random.chance(0.2).then(|| air(random));
-    let mut writer = Writer { random, flows: 1, groups, depth: 0, air };
+    let shared = random.chance(0.3).then(|| shared(random));
+    let mut writer = Writer { random, flows: 1, groups, depth: 0, shared };
     write::toml(&writer.section(&SCENARIO))
+}
+
+/// A medium of the bottleneck that stations share.
+#[derive(Clone, Copy)]
+enum Shared {
+    Wifi(Air),
+    /// Another one, whose stations have a channel quality.
+    Cell(&'static Descriptor),
+}
+
+/// Any medium that stations share.
+fn shared(random: &mut Stream) -> Shared {
+    let media = Setup::DESCRIPTORS;
+    match media[(random.uniform() * media.len() as f64) as usize] {
+        medium if medium.name == "wifi" => Shared::Wifi(air(random)),
+        medium => Shared::Cell(medium),
+    }
 }
 
 /// Any air.
@@ -44,8 +62,8 @@ struct Writer<'a> {
     groups: Vec<String>,
     /// Algorithms around the one that is being written.
     depth: usize,
-    /// The air of the bottleneck, where it has one.
-    air: Option<Air>,
+    /// The medium of the bottleneck, where stations share it.
+    shared: Option<Shared>,
 }
 
 /// What a station is called.
@@ -85,7 +103,7 @@ impl Writer<'_> {
 
     /// Stations and the air that they share are there together, or neither is.
     fn respect_air(&mut self, section: &'static Section, entries: &mut Entries) {
-        let Some(air) = self.air else {
+        let Some(shared) = self.shared else {
             return entries.retain(|(name, _)| *name != "station");
         };
         let put = |entries: &mut Entries, name: &'static str, written: Written| {
@@ -107,25 +125,51 @@ impl Writer<'_> {
                 });
             }
             "bottleneck" => {
-                let medium = vec![
-                    ("kind", Written::Text("wifi".to_owned())),
-                    ("standard", Written::Text(air.standard.name().to_owned())),
-                    ("width", Written::Text(format!("{} MHz", air.width_mhz))),
-                    ("edca", Written::Boolean(self.random.chance(0.5))),
-                ];
+                let medium = match shared {
+                    Shared::Wifi(air) => vec![
+                        ("kind", Written::Text("wifi".to_owned())),
+                        ("standard", Written::Text(air.standard.name().to_owned())),
+                        ("width", Written::Text(format!("{} MHz", air.width_mhz))),
+                        ("edca", Written::Boolean(self.random.chance(0.5))),
+                    ],
+                    Shared::Cell(medium) => {
+                        let mut own = vec![("kind", Written::Text(medium.name.to_owned()))];
+                        self.parameters(medium, &mut own);
+                        // More resource blocks than a channel has are refused.
+                        own.retain(|(name, _)| !["bandwidth", "spacing", "blocks"].contains(name));
+                        own
+                    }
+                };
                 put(entries, "medium", Written::Section(medium));
                 entries.retain(|(name, _)| {
                     !["rate", "trace", "framing", "noise", "protection", "policer", "shaper"].contains(name)
                 });
             }
             "station" => {
-                let rates = air.rates();
-                let fits = |rate: &&String| air.mode(rate, 1).is_some();
-                let rates: Vec<_> = rates.iter().filter(fits).collect();
-                let rate = rates[self.below(rates.len())].clone();
-                entries.retain(|(name, _)| !["name", "rate", "streams"].contains(name));
+                let channel = ["cqi", "snr_db", "speed_kmh", "shadowing_db"];
+                let is_wifi = matches!(shared, Shared::Wifi(_));
+                let others: &[_] = if is_wifi { &channel } else { &["loss", "weight"] };
+                entries.retain(|(name, _)| !["name", "rate", "streams"].contains(name) && !others.contains(name));
                 entries.push(("name", Written::Text(STATION.to_owned())));
-                entries.push(("rate", Written::Text(rate)));
+                match shared {
+                    Shared::Wifi(air) => {
+                        let rates = air.rates();
+                        let fits = |rate: &&String| air.mode(rate, 1).is_some();
+                        let rates: Vec<_> = rates.iter().filter(fits).collect();
+                        let rate = rates[self.below(rates.len())].clone();
+                        entries.push(("rate", Written::Text(rate)));
+                    }
+                    Shared::Cell(_) if self.random.chance(0.5) => {
+                        entries.retain(|(name, _)| !channel.contains(name));
+                        entries.push(("cqi", Written::Integer(1 + self.below(15) as u64)));
+                    }
+                    Shared::Cell(_) => {
+                        entries.retain(|(name, _)| !channel.contains(name));
+                        entries.push(("snr_db", Written::Number(17.5)));
+                        entries.push(("speed_kmh", Written::Number(30.0)));
+                        entries.push(("shadowing_db", Written::Number(4.0)));
+                    }
+                }
             }
             "group" => put(entries, "station", Written::Text(STATION.to_owned())),
             _ => {}
@@ -277,7 +321,7 @@ impl Writer<'_> {
 
     fn algorithm(&mut self, family: &'static Family) -> Written {
         let mut words = family.words();
-        words.retain(|word| *word != "wifi");
+        words.retain(|word| Setup::DESCRIPTORS.iter().all(|shared| shared.name != *word));
         if self.random.chance(0.3) {
             return Written::Text(words[self.below(words.len())].to_owned());
         }
@@ -303,7 +347,8 @@ impl Writer<'_> {
     fn member(&mut self, family: &'static Family) -> &'static Descriptor {
         loop {
             let member = family.built_in[self.below(family.built_in.len())];
-            if member.name != "wifi" && (self.depth < 2 || family.held(member).is_none()) {
+            let is_shared = Setup::DESCRIPTORS.iter().any(|shared| std::ptr::eq(*shared, member));
+            if !is_shared && (self.depth < 2 || family.held(member).is_none()) {
                 return member;
             }
         }

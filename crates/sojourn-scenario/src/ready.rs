@@ -29,7 +29,7 @@ macro_rules! traces {
     };
 }
 
-/// One line for each file in `scenarios/`.
+/// One line for each file in `scenarios/`, but for those in cells.
 static SCENARIOS: &[(&str, &str)] = scenarios! {
     "first",
     "motivating-droptail",
@@ -85,6 +85,16 @@ static SCENARIOS: &[(&str, &str)] = scenarios! {
     "wifi-uploads",
 };
 
+/// Those in a cell of LTE or 5G.
+#[cfg(feature = "cell")]
+static IN_CELLS: &[(&str, &str)] = scenarios! {
+    "lte-neighbour-download",
+    "lte-own-download",
+    "5g-uploads",
+};
+#[cfg(not(feature = "cell"))]
+static IN_CELLS: &[(&str, &str)] = &[];
+
 /// One line for each file in `scenarios/traces/`.
 static TRACES: &[(&str, &str)] = traces! {
     "synthetic-lte",
@@ -94,8 +104,10 @@ static TRACES: &[(&str, &str)] = traces! {
 
 /// All scenarios that come with Sojourn.
 pub fn ready() -> &'static [Ready] {
-    static READY: LazyLock<Vec<Ready>> =
-        LazyLock::new(|| SCENARIOS.iter().map(|&(name, text)| Ready { name, summary: summary(text), text }).collect());
+    static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
+        let all = SCENARIOS.iter().chain(IN_CELLS);
+        all.map(|&(name, text)| Ready { name, summary: summary(text), text }).collect()
+    });
     &READY
 }
 

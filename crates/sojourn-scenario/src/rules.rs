@@ -1,6 +1,8 @@
 //! What the values of a scenario must be to each other.
 
 mod access;
+#[cfg(feature = "cell")]
+mod cell;
 mod groups;
 mod links;
 mod media;

@@ -51,7 +51,8 @@ fn section(section: &'static Section, definitions: &mut Definitions) -> Value {
     });
     let mut exclusive: Vec<_> = section.exclusive().iter().map(|key| json!({ "required": [key] })).collect();
     if section.key("medium").is_some() {
-        let shared = has_kind(&[sojourn_media::wifi::DESCRIPTOR.name]);
+        let names: Vec<_> = sojourn_media::Setup::DESCRIPTORS.iter().map(|shared| shared.name).collect();
+        let shared = has_kind(&names);
         exclusive.push(json!({ "properties": { "medium": shared }, "required": ["medium"] }));
     }
     if !exclusive.is_empty() {

@@ -6,7 +6,10 @@ use crate::types::is_shared;
 use crate::value;
 use sojourn_core::Rate;
 use sojourn_core::registry::{Kind, Value};
-use sojourn_media::wifi::{self, Mode, Setup};
+#[cfg(feature = "cell")]
+use sojourn_media::cell;
+use sojourn_media::wifi::{self, Mode};
+use sojourn_media::{Setup, Station};
 
 /// Bytes of the packets by which the rate of a shared medium is reckoned.
 const NOMINAL_BYTES: u32 = 1500;
@@ -41,8 +44,8 @@ pub(crate) fn rate_name(station: &Fields) -> Option<String> {
 }
 
 /// How frames to and from a station are sent, where the standard has such a rate.
-pub(crate) fn mode(station: &Fields, air: &Setup) -> Option<Mode> {
-    air.air.mode(&rate_name(station)?, station.integer("streams")? as u32)
+pub(crate) fn mode(station: &Fields, wifi: &wifi::Setup) -> Option<Mode> {
+    wifi.air.mode(&rate_name(station)?, station.integer("streams")? as u32)
 }
 
 /// What a station has of the air where nobody else sends.
@@ -51,7 +54,7 @@ pub(crate) fn nominal(station: &Fields, scenario: &Fields) -> Option<Rate> {
     let medium = scenario.table("bottleneck")?.chosen("medium")?;
     match medium.params.get("nominal") {
         Value::Rate(rate) => Some(rate),
-        _ => Some(air.nominal_rate(&mode(station, &air)?, NOMINAL_BYTES)),
+        _ => air.nominal_rate(&in_air(station, &air)?, NOMINAL_BYTES),
     }
 }
 
@@ -61,13 +64,40 @@ pub(crate) fn nominal_of_all(scenario: &Fields) -> Option<Rate> {
 }
 
 /// What a station is in the air.
-pub(crate) fn in_air(station: &Fields, air: &Setup) -> Option<wifi::Station> {
-    Some(wifi::Station { mode: mode(station, air)?, loss: station.number("loss")?, weight: station.number("weight")? })
+pub(crate) fn in_air(station: &Fields, air: &Setup) -> Option<Station> {
+    match air {
+        Setup::Wifi(wifi) => Some(Station::Wifi(wifi::Station {
+            mode: mode(station, wifi)?,
+            loss: station.number("loss").unwrap_or(0.0),
+            weight: station.number("weight").unwrap_or(1.0),
+        })),
+        #[cfg(feature = "cell")]
+        Setup::Cell(cell) => in_cell(station, cell).map(Station::Cell),
+    }
 }
 
-/// The places among all stations of those that a group names; a name that nobody has is left out.
+/// What a station is in a cell that reaches it.
+#[cfg(feature = "cell")]
+pub(crate) fn in_cell(station: &Fields, cell: &cell::Setup) -> Option<cell::Station> {
+    let quality = match station.integer("cqi") {
+        Some(cqi) => cell::Quality::Cqi(cqi as u8),
+        None => cell::Quality::Snr {
+            mean_db: station.number("snr_db")?,
+            speed_kmh: station.number("speed_kmh").unwrap_or(0.0),
+            shadowing_db: station.number("shadowing_db").unwrap_or(0.0),
+        },
+    };
+    let layers = station.integer("streams")? as u32;
+    (quality.cqi(&cell.phy) > 0).then_some(cell::Station { quality, layers })
+}
+
+/// The places among all stations of those that a group names, or the only one where it names none; a name that nobody has is
+/// left out.
 pub(crate) fn of_group(group: &Fields, scenario: &Fields) -> Vec<usize> {
     let mut places = Vec::new();
+    if group.slot("station").is_none() && has_one(scenario) {
+        places.push(0);
+    }
     for wanted in named(group) {
         let mut place = 0;
         for station in scenario.tables("station") {
@@ -81,6 +111,11 @@ pub(crate) fn of_group(group: &Fields, scenario: &Fields) -> Vec<usize> {
         }
     }
     places
+}
+
+/// Whether there is exactly one station, which nobody needs to name.
+pub(crate) fn has_one(scenario: &Fields) -> bool {
+    matches!(scenario.tables("station"), [only] if names(only).len() == 1)
 }
 
 /// The names that a group gives for its stations.

@@ -4,7 +4,7 @@ use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
 use sojourn_core::registry::Params;
 use sojourn_core::{Rate, Span, Time};
-use sojourn_media::wifi::{self, Setup};
+use sojourn_media::Setup;
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
 use sojourn_transport::Options;
@@ -87,7 +87,7 @@ impl Scenario {
 
 /// Whether `medium` is one that stations share.
 pub(crate) fn is_shared(medium: &Params) -> bool {
-    std::ptr::eq(medium.descriptor(), &wifi::DESCRIPTOR)
+    Setup::DESCRIPTORS.iter().any(|shared| std::ptr::eq(medium.descriptor(), *shared))
 }
 
 impl Link {
@@ -272,18 +272,18 @@ pub struct Hop {
     pub link: Link,
 }
 
-/// A station of the access point.
+/// A station of the access point or base station.
 #[derive(Clone, Debug)]
 pub struct Station {
     /// Its name in the record.
     pub name: String,
-    /// The name of its rate.
-    pub rate: String,
+    /// The name of its rate; none in a cell.
+    pub rate: Option<String>,
     /// Its spatial streams, where the rate does not say.
     pub streams: u32,
     /// What that makes of it in the air.
-    pub air: wifi::Station,
-    /// Its own link, towards the access point.
+    pub air: sojourn_media::Station,
+    /// Its own link, towards the access point or base station.
     pub link: Link,
 }
 

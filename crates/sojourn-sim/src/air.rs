@@ -7,14 +7,14 @@ use crate::link::Link;
 use crate::record::AccessRecord;
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_media::wifi::{AirTime, Tally, Wifi};
-use sojourn_media::{ACCESS_POINT, Device};
+use sojourn_media::{ACCESS_POINT, AirTime, Device, Medium, Tally};
+use sojourn_queue::Backlog;
 use sojourn_transport::Segment;
 
 /// The air that the bottleneck and the stations share.
 #[derive(Debug)]
 pub struct Air {
-    wifi: Wifi<Segment>,
+    medium: Medium<Segment>,
     /// The link of the first station; those of the others follow.
     pub first_station: usize,
     /// Packets that have just crossed the medium, with their links.
@@ -62,6 +62,10 @@ impl sojourn_media::Above<Segment> for Above<'_> {
         packet
     }
 
+    fn backlog(&self, device: Device, queue: usize) -> Backlog {
+        self.links[self.link(device)].backlog_of(queue)
+    }
+
     fn station(&self, packet: &Packet) -> usize {
         self.flows[packet.flow as usize].station as usize
     }
@@ -79,10 +83,10 @@ impl sojourn_media::Above<Segment> for Above<'_> {
 }
 
 impl Air {
-    /// The air of `wifi`, whose stations' links begin at `first_station`.
-    pub fn new(wifi: Wifi<Segment>, first_station: usize) -> Air {
+    /// The air of `medium`, whose stations' links begin at `first_station`.
+    pub fn new(medium: Medium<Segment>, first_station: usize) -> Air {
         let mut air = Air {
-            wifi,
+            medium,
             first_station,
             crossed: Vec::new(),
             waiting: Vec::new(),
@@ -94,11 +98,11 @@ impl Air {
     }
 
     fn reading(&self) -> Reading {
-        let stations = self.wifi.stations();
+        let stations = self.medium.stations();
         Reading {
-            busy: self.wifi.busy(),
-            tallies: (0..=stations).map(|device| *self.wifi.tally(device)).collect(),
-            air: (0..stations).map(|station| *self.wifi.air_time(station)).collect(),
+            busy: self.medium.busy(),
+            tallies: (0..=stations).map(|device| *self.medium.tally(device)).collect(),
+            air: (0..stations).map(|station| self.medium.air_time(station)).collect(),
         }
     }
 
@@ -109,24 +113,24 @@ impl Air {
 
     /// Packets that have left a queue and not crossed the medium.
     pub fn packets(&self) -> usize {
-        (0..=self.wifi.stations()).map(|device| self.wifi.packets(device)).sum()
+        (0..=self.medium.stations()).map(|device| self.medium.packets(device)).sum()
     }
 
     /// The part of `measured` in which the medium was in use.
     pub fn utilization(&self, measured: Span) -> f64 {
         // The exchange that was in the air when measuring began counts as a whole.
-        (self.wifi.busy() - self.base.busy).ratio(measured).min(1.0)
+        (self.medium.busy() - self.base.busy).ratio(measured).min(1.0)
     }
 
     /// How the packets of `link` got over the medium.
     pub fn access(&self, link: usize, shared: &crate::link::Shared) -> AccessRecord {
         let device = if link == BOTTLENECK { ACCESS_POINT } else { link - self.first_station + 1 };
-        AccessRecord::new(*self.wifi.tally(device) - self.base.tallies[device], &shared.access)
+        AccessRecord::new(*self.medium.tally(device) - self.base.tallies[device], &shared.access)
     }
 
     /// The parts of `measured` that the air was used for sending to `station`, and by it.
     pub fn shares(&self, station: usize, measured: Span) -> (f64, f64) {
-        let (now, base) = (self.wifi.air_time(station), self.base.air[station]);
+        let (now, base) = (self.medium.air_time(station), self.base.air[station]);
         ((now.down - base.down).ratio(measured), (now.up - base.up).ratio(measured))
     }
 }
@@ -139,7 +143,7 @@ impl World {
         let station = self.flows[packet.flow as usize].station as usize;
         let (link, device) =
             if index == BOTTLENECK { (index, ACCESS_POINT) } else { (air.first_station + station, station + 1) };
-        let queue = air.wifi.queue_of(device, station, packet.dscp);
+        let queue = air.medium.queue_of(device, station, packet.dscp);
         self.links[link].arrive_at(queue, packet, &mut self.flows, at);
         self.offer(device, queue, at);
         self.links[link].measure_peak();
@@ -159,14 +163,14 @@ impl World {
 
     /// Tells the medium that something waits.
     fn offer(&mut self, device: Device, queue: usize, at: Time) {
-        self.with_air(at, |wifi, above| wifi.offer(device, queue, at, above));
+        self.with_air(at, |medium, above| medium.offer(device, queue, at, above));
     }
 
     /// An exchange has ended.
     pub fn on_air(&mut self) {
         self.events += 1;
         let now = self.now;
-        self.with_air(now, |wifi, above| wifi.act(now, above));
+        self.with_air(now, |medium, above| medium.act(now, above));
         let Some(air) = &mut self.air else { return };
         let mut crossed = std::mem::take(&mut air.crossed);
         for (link, packet) in crossed.drain(..) {
@@ -178,20 +182,20 @@ impl World {
     }
 
     /// Lets the medium do `work` at `now`, and notes when it wants to be called again.
-    fn with_air(&mut self, now: Time, work: impl FnOnce(&mut Wifi<Segment>, &mut Above<'_>)) {
+    fn with_air(&mut self, now: Time, work: impl FnOnce(&mut Medium<Segment>, &mut Above<'_>)) {
         let slot = self.air_slot();
         let World { air, links, flows, agenda, .. } = self;
         let Some(air) = air else { return };
-        let Air { wifi, first_station, crossed, waiting, set, .. } = &mut **air;
+        let Air { medium, first_station, crossed, waiting, set, .. } = &mut **air;
         let mut above = Above { links, flows, first_station: *first_station, crossed, waiting, now };
-        work(wifi, &mut above);
+        work(medium, &mut above);
         for link in waiting.drain(..) {
             if let Some(shared) = &links[link].shared {
                 agenda.set(link, shared.ready);
             }
         }
-        if *set != wifi.next() {
-            *set = wifi.next();
+        if *set != medium.next() {
+            *set = medium.next();
             agenda.set(slot, *set);
         }
     }

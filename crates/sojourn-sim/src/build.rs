@@ -18,8 +18,7 @@ use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
 use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
-use sojourn_media::Device;
-use sojourn_media::wifi::Wifi;
+use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
@@ -135,7 +134,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
             dialer: Dialer::new(group, &options(group), seed),
         })
         .collect();
-    let air = air(scenario, seed).map(|wifi| Box::new(Air::new(wifi, links.len() - scenario.stations.len())));
+    let air = air(scenario, seed).map(|medium| Box::new(Air::new(medium, links.len() - scenario.stations.len())));
     let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
     assert!(
@@ -162,12 +161,13 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
 }
 
 /// The air of the bottleneck, where it has one.
-fn air(scenario: &Scenario, seed: u64) -> Option<Wifi<Segment>> {
+fn air(scenario: &Scenario, seed: u64) -> Option<Medium<Segment>> {
     let stream = |device: Device, name: &str| {
         let device = device.checked_sub(1).map_or("bottleneck", |station| &scenario.stations[station].name);
         Stream::new(seed, &format!("medium.{device}.{name}"))
     };
-    Some(Wifi::new(scenario.air()?, scenario.stations.iter().map(|one| one.air).collect(), stream))
+    let stations: Vec<_> = scenario.stations.iter().map(|one| one.air).collect();
+    Some(scenario.air()?.build(&stations, stream))
 }
 
 impl Builder<'_> {

@@ -3,7 +3,7 @@
 use crate::times::{Coarse, Times};
 use serde::Serialize;
 use sojourn_core::Span;
-use sojourn_media::wifi::Tally;
+use sojourn_media::Tally;
 use sojourn_traffic::{e_model, video, voip};
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub struct LinkRecord {
 /// How the packets of a link got over a medium that others use as well.
 #[derive(Clone, Copy, Serialize, Debug)]
 pub struct AccessRecord {
-    /// Exchanges that it began.
+    /// Exchanges that it began, or transport blocks that it sent.
     pub exchanges: u64,
     /// Those that met another one.
     pub collisions: u64,
@@ -109,9 +109,11 @@ pub struct StationRecord {
     pub goodput_down_mbps: f64,
     /// Delivered payload of the flows from it in Mbit/s.
     pub goodput_up_mbps: f64,
-    /// The part of the time that the air was used for sending to it, 0 to 1; answers and collisions included.
+    /// The part of the time that the air was used for sending to it, 0 to 1; answers and collisions included. In a cell, the
+    /// part of the downlink's resource blocks.
     pub air_down: f64,
-    /// The part of the time that it used the air for sending, 0 to 1; answers and collisions included.
+    /// The part of the time that it used the air for sending, 0 to 1; answers and collisions included. In a cell, the part of
+    /// the uplink's resource blocks.
     pub air_up: f64,
 }
 

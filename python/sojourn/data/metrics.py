@@ -70,7 +70,7 @@ LINK = (
 """Of a link; in the table `runs` with the link's name in front."""
 
 AIR = (
-    Metric("access_exchanges", COUNT, "exchanges that were begun on the medium"),
+    Metric("access_exchanges", COUNT, "exchanges that were begun on the medium; transport blocks of a cell"),
     Metric("access_collisions", COUNT, "exchanges that met another one"),
     Metric("access_aggregate", "packets", "packets in an exchange, on average"),
     Metric("access_retries", "packets", "packets that had to be sent again, each time counted"),

@@ -2,8 +2,8 @@
 
 use super::lane::{Lane, Place, WINDOW};
 use super::turns::AirtimeTurns;
-use super::{Limits, Station, Tally};
-use crate::{Above, Device};
+use super::{Limits, Station};
+use crate::{Above, Device, Tally};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Packet;
 use std::collections::VecDeque;

@@ -4,9 +4,6 @@ use super::phy::{Air, Mode, Standard};
 use sojourn_core::{Rate, Span};
 use sojourn_queue::Dscp;
 
-/// The most stations of an access point.
-pub const MOST_STATIONS: usize = 255;
-
 /// How a network is set up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Setup {

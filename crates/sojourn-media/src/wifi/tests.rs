@@ -1,7 +1,7 @@
 //! Closed forms: what one sender gets, Bianchi's model of several, the performance anomaly; and laws.
 
 use super::*;
-use sojourn_queue::{FlowKey, Host, Packet};
+use sojourn_queue::{Backlog, FlowKey, Host, Packet};
 
 /// Bytes of a packet with 1472 bytes of UDP payload.
 const FULL: u32 = 1500;
@@ -32,6 +32,10 @@ impl Above<u32> for Saturated {
             packet.key = FlowKey { destination: Host::new(station as u32), ..FlowKey::default() };
             packet
         })
+    }
+
+    fn backlog(&self, _device: Device, _queue: usize) -> Backlog {
+        unreachable!("WiFi reports nothing")
     }
 
     fn station(&self, packet: &Packet<u32>) -> usize {

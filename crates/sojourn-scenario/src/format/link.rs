@@ -5,7 +5,7 @@ use super::{
 };
 use crate::node::Table;
 use sojourn_core::registry::Kind;
-use sojourn_media::wifi;
+use sojourn_media::Setup;
 
 pub(crate) static BOTTLENECK: Section = Section {
     name: "bottleneck",
@@ -55,8 +55,8 @@ static LINK: Section = Section {
             name: "medium",
             form: Form::Algorithm(&MEDIA),
             presence: Presence::Optional("the wire is the link's own, as with `dedicated`"),
-            description: "how the link comes to send: a kind, or a table with `kind`, `preset` and parameters; beside `wifi` there \
-                          is neither `rate` nor `trace`, and the others go with `rate` only",
+            description: "how the link comes to send: a kind, or a table with `kind`, `preset` and parameters; beside one that \
+                          stations share (`wifi`, `lte`, `5g`) there is neither `rate` nor `trace`, and the others go with `rate` only",
             example: "docsis",
         },
         Key {
@@ -161,7 +161,7 @@ const BUCKET_BURST: Key = Key {
 pub(crate) fn is_shared(link: &Table) -> bool {
     let Some(medium) = link.get("medium") else { return false };
     let word = medium.as_text().or_else(|| medium.as_table()?.get("kind")?.as_text());
-    word == Some(wifi::DESCRIPTOR.name)
+    Setup::DESCRIPTORS.iter().any(|shared| word == Some(shared.name))
 }
 
 const fn beside_rate(meaning: &'static str) -> Presence {

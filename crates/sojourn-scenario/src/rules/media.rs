@@ -5,9 +5,10 @@ use super::groups::parameter_error;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
-use crate::stations::{air, has_air, mode, named, names, rate_name};
+use crate::stations::{air, has_air, has_one, mode, named, names, rate_name};
 use crate::types::is_shared;
-use sojourn_media::wifi::{MOST_STATIONS, MOST_STREAMS, Setup};
+use sojourn_media::wifi::{self, MOST_STREAMS};
+use sojourn_media::{MOST_STATIONS, Setup};
 use std::collections::HashSet;
 
 /// Checks the medium, the stations, and which groups name them.
@@ -43,10 +44,12 @@ fn elsewhere(scenario: &Fields, reporter: &mut Reporter<'_>) {
 
 /// Stations need air.
 fn without_air(scenario: &Fields, reporter: &mut Reporter<'_>) {
-    const NEEDS: &str = "no stations, or a [bottleneck] with medium = \"wifi\" and no rate";
+    let media: Vec<_> = Setup::DESCRIPTORS.iter().map(|shared| shared.name).collect();
+    let needs =
+        || format!("no stations, or a [bottleneck] with a medium that they share ({}) and no rate", media.join(", "));
     if scenario.slot("station").is_some() {
         let found = Fault::new("stations without a medium that they share");
-        reporter.error(scenario.origin_of("station"), "station", found, NEEDS);
+        reporter.error(scenario.origin_of("station"), "station", found, needs());
     }
     for (index, group) in
         scenario.tables("group").iter().enumerate().filter(|(_, group)| group.slot("station").is_some())
@@ -54,7 +57,7 @@ fn without_air(scenario: &Fields, reporter: &mut Reporter<'_>) {
         let path = join(&element_path("group", index, group), "station");
         let names: Vec<_> = named(group).map(quote).collect();
         let found = Fault::new(format!("{} without a medium that stations share", names.join(", ")));
-        reporter.error(group.origin_of("station"), &path, found, NEEDS);
+        reporter.error(group.origin_of("station"), &path, found, needs());
     }
 }
 
@@ -94,10 +97,20 @@ fn parameters(scenario: &Fields, reporter: &mut Reporter<'_>) {
     if let Err(error) = Setup::new(&chosen.params) {
         parameter_error(reporter, chosen, link.origin_of("medium"), "bottleneck.medium", &error);
     }
-    if chosen.params.choice("scheduler") != "fifo" && chosen.origin("driver").is_some() {
-        let origin = chosen.origin("driver").unwrap_or_else(|| link.origin_of("medium"));
-        let advice = "it has no effect: with the scheduler airtime no driver buffers packets";
-        reporter.warning(origin, "bottleneck.medium.driver", chosen.params.get("driver").to_string(), advice);
+    let has = |key: &str, value: &str| {
+        chosen.params.descriptor().parameter(key).is_some() && chosen.params.choice(key) == value
+    };
+    for (key, idle, why) in [
+        ("driver", has("scheduler", "airtime"), "with the scheduler airtime no driver buffers packets"),
+        ("window", has("scheduler", "rr"), "round robin looks at no averages"),
+        ("sr_period", has("uplink", "prescheduled"), "nobody requests what is prescheduled"),
+        ("first_grant", has("uplink", "prescheduled"), "nobody requests what is prescheduled"),
+        ("grant", has("uplink", "prescheduled"), "nobody requests what is prescheduled"),
+    ] {
+        if let Some(origin) = chosen.origin(key).filter(|_| idle) {
+            let path = join("bottleneck.medium", key);
+            reporter.warning(origin, &path, chosen.params.get(key).to_string(), format!("it has no effect: {why}"));
+        }
     }
 }
 
@@ -106,14 +119,31 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
     if tables.is_empty() {
         let origin = scenario.table("bottleneck").map_or(scenario.origin, |link| link.origin_of("medium"));
         let found = Fault::new("no stations to share the medium with");
-        reporter.error(origin, "station", found, "at least one [[station]] with a name and a rate");
+        reporter.error(origin, "station", found, "at least one [[station]]");
     }
     let mut seen: HashSet<String> =
         scenario.tables("hop").iter().filter_map(|hop| hop.text("name")).map(str::to_owned).collect();
     let mut all = 0;
     for (index, station) in tables.iter().enumerate() {
         let path = element_path("station", index, station);
-        rate(scenario, station, &path, reporter);
+        match air(scenario) {
+            Some(Setup::Wifi(wifi)) => {
+                foreign(
+                    station,
+                    &path,
+                    &["cqi", "snr_db", "speed_kmh", "shadowing_db"],
+                    "it belongs to a cell",
+                    reporter,
+                );
+                rate(&wifi, station, &path, reporter);
+            }
+            #[cfg(feature = "cell")]
+            Some(Setup::Cell(cell)) => {
+                foreign(station, &path, &["rate", "loss", "weight"], "it belongs to WiFi", reporter);
+                super::cell::quality(&cell, station, &path, reporter);
+            }
+            None => {}
+        }
         for name in names(station) {
             all += 1;
             if seen.contains(&name) {
@@ -134,12 +164,24 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// Keys that stations of another medium have.
+fn foreign(station: &Fields, path: &str, keys: &[&str], why: &str, reporter: &mut Reporter<'_>) {
+    for key in keys.iter().filter(|key| station.slot(key).is_some()) {
+        let found = Fault::new(format!("{key} beside this medium"));
+        reporter.error(station.origin_of(key), &join(path, key), found, format!("no {key}: {why}"));
+    }
+}
+
 /// A rate must be one of the standard's.
-fn rate(scenario: &Fields, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
-    let (Some(air), Some(name)) = (air(scenario), rate_name(station)) else { return };
-    if mode(station, &air).is_some() {
+fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(name) = rate_name(station) else {
+        let allowed = format!("a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
+        return reporter.error(station.origin, &join(path, "rate"), Fault::new("nothing"), allowed);
+    };
+    if mode(station, wifi).is_some() {
         return;
     }
+    let air = wifi;
     let rates = air.air.rates();
     let standard = air.air.standard.name();
     let path = join(path, "rate");
@@ -170,7 +212,7 @@ fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
     let mut used = HashSet::new();
     for (index, group) in scenario.tables("group").iter().enumerate() {
         let path = join(&element_path("group", index, group), "station");
-        if group.slot("station").is_none() && !known.is_empty() {
+        if group.slot("station").is_none() && !known.is_empty() && !has_one(scenario) {
             let found = Fault::new("no station");
             reporter.error(group.origin, &path, found, format!("one of {}", known.join(", ")));
         }
@@ -185,7 +227,7 @@ fn groups(scenario: &Fields, reporter: &mut Reporter<'_>) {
             }
         }
     }
-    for (index, station) in tables.iter().enumerate() {
+    for (index, station) in tables.iter().enumerate().filter(|_| !has_one(scenario)) {
         let own = station.text("name").into_iter().map(str::to_owned).chain(names(station));
         if !own.into_iter().any(|name| used.contains(name.as_str())) {
             let path = element_path("station", index, station);

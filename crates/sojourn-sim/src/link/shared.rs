@@ -102,6 +102,12 @@ impl Link {
         Some(packet)
     }
 
+    /// What waits in the queue `index`.
+    pub fn backlog_of(&self, index: usize) -> Backlog {
+        let other = index.checked_sub(1).and_then(|other| self.shared.as_ref()?.others.get(other));
+        other.unwrap_or(&self.queue).backlog()
+    }
+
     /// A packet has crossed the medium, `access` after it left the queue.
     pub fn crossed(&mut self, packet: &Packet, access: Span) {
         self.meter.totals.sent_bytes += u64::from(packet.bytes);

@@ -2,6 +2,7 @@
 
 mod access;
 mod bbr;
+mod cell;
 mod changes;
 mod classes;
 mod common;
