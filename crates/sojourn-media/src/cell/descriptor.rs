@@ -346,8 +346,8 @@ fn nr(params: &Params) -> Result<Phy, ParameterError> {
     // The first configuration of TS 38.214, table 5.1.2.2.1-1.
     let group = match blocks {
         ..=36 => 2,
-        ..=72 => 4,
-        ..=144 => 8,
+        37..=72 => 4,
+        73..=144 => 8,
         _ => 16,
     };
     let duplex = match params.choice("duplex") {

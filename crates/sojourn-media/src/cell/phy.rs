@@ -196,9 +196,9 @@ impl Phy {
         while low < high {
             let middle = low.midpoint(high);
             if self.bytes(cqi, middle * self.group, layers, symbols) >= bytes {
-                high = middle
+                high = middle;
             } else {
-                low = middle + 1
+                low = middle + 1;
             }
         }
         (low * self.group).min(most)
@@ -263,11 +263,11 @@ mod tests {
             [24, 31, 100, 192, 200, 3_800, 3_824].map(|bits| nr_bits(bits, 500)),
             [24, 24, 96, 192, 208, 3_824, 3_824]
         );
-        assert_eq!((nr_bits(3_825, 500), nr_bits(3_825, 200)), (3_840, 3_840));
+        assert_eq!((nr_bits(3_825, 500), nr_bits(3_825, 200)), (3_840, 3_848));
         let mut last = 0;
         for bits in (0..200_000).step_by(7) {
             let block = nr_bits(bits, 948);
-            assert!(block >= last && block % 8 == 0, "{bits}: {block} after {last}");
+            assert!(block >= last && block.is_multiple_of(8), "{bits}: {block} after {last}");
             assert!(bits < 400 || (f64::from(block) / bits as f64 - 1.0).abs() < 0.05, "{bits}: {block}");
             last = block;
         }
