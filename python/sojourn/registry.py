@@ -54,13 +54,17 @@ class ReadyScenario(TypedDict):
 
 
 class Profile(TypedDict):
-    """An access line: keys of a link and their values, written as in a file, for each of its directions."""
+    """An access line: keys of a link and their values, written as in a file, for each of its directions.
+
+    Where stations share a medium, `down` stands for both, and `station` is the one there is.
+    """
 
     name: str
     summary: str
     sources: list[str]
     down: dict[str, str]
     up: dict[str, str]
+    station: str | None
 
 
 class Catalogue(TypedDict):

@@ -104,7 +104,8 @@ fn member(
         Some(word) => match value::word(word, names.iter().copied()) {
             Ok(name) => family.member(name),
             Err(fault) => {
-                reporter.error(word.origin, &path, fault, names.join(", "));
+                let elsewhere = word.as_text().and_then(elsewhere).unwrap_or("");
+                reporter.error(word.origin, &path, fault, names.join(", ") + elsewhere);
                 None
             }
         },
@@ -113,6 +114,12 @@ fn member(
             None
         }),
     }
+}
+
+/// Where a medium is to be had that was left out here.
+fn elsewhere(word: &str) -> Option<&'static str> {
+    let is_left_out = cfg!(not(feature = "cell")) && ["lte", "5g"].contains(&word);
+    is_left_out.then_some("; cells of LTE and 5G run on the command line only")
 }
 
 /// The preset that the table asks for; an error is reported.

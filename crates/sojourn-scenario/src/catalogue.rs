@@ -8,7 +8,7 @@ use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, P
 
 /// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
 /// "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
-/// sources, down, up}` with keys of a link and their values as a file has them, and
+/// sources, down, up, station}` with keys of a link and their values as a file has them, and the only station or null, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], low_priority, linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
 /// key under which it holds others, `child` or `class`, or null. `linux` is `{"absent": REASON}` or `{"is": "kernel" or
@@ -33,6 +33,7 @@ fn profile(profile: &Profile) -> Value {
         "sources": profile.sources,
         "down": settings(profile.down),
         "up": settings(profile.up),
+        "station": profile.station,
     })
 }
 

@@ -134,13 +134,15 @@ def print_profile(profile: Profile) -> None:
     from rich.console import Group
     from rich.text import Text
 
+    down, up = ([list(setting) for setting in profile[way].items()] for way in ("down", "up"))
+    station = profile["station"]
     _print(
         Group(
             Text(f"{profile['name']} (access)", style="bold"),
             Text(profile["summary"]),
             *_section("Sources", [[source] for source in profile["sources"]]),
-            *_section("Down, to the home", [list(setting) for setting in profile["down"].items()]),
-            *_section("Up, from the home", [list(setting) for setting in profile["up"].items()]),
+            *_section("Both directions" if station else "Down, to the home", down),
+            *(_section("Stations", [[station]]) if station else _section("Up, from the home", up)),
         )
     )
 

@@ -19,8 +19,15 @@ pub struct Profile {
     pub sources: &'static [&'static str],
     /// The way to the home.
     pub down: Settings,
-    /// The way from it.
+    /// The way from it; nothing where a medium that stations share carries both.
     pub up: Settings,
+    /// The only station, written as the value of `station`, where the medium has any and a file names none.
+    pub station: Option<&'static str>,
+}
+
+impl Profile {
+    /// What all profiles are but for what they say.
+    const PLAIN: Profile = Profile { name: "", summary: "", sources: &[], down: &[], up: &[], station: None };
 }
 
 const RITE: &str = "RITE deliverable D2.1, section 2.1 (interleaving)";
@@ -46,6 +53,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "{ kind = \"interleaving\", preset = \"fast\" }"),
             ("queue", "{ kind = \"droptail\", limit = \"30 packets\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "adsl-braud",
@@ -63,6 +71,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "{ kind = \"interleaving\", preset = \"fast\" }"),
             ("queue", "{ kind = \"droptail\", limit = \"30 packets\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "adsl2+",
@@ -80,6 +89,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "{ kind = \"interleaving\", preset = \"fast\" }"),
             ("queue", "{ kind = \"droptail\", limit = \"30 packets\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "adsl2+repair",
@@ -97,6 +107,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "{ kind = \"interleaving\", preset = \"repair-up\" }"),
             ("queue", "{ kind = \"droptail\", limit = \"30 packets\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "vdsl2",
@@ -114,6 +125,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "{ kind = \"interleaving\", preset = \"fast\" }"),
             ("queue", "{ kind = \"droptail\", limit = \"256 KiB\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "vdsl2-ginp",
@@ -131,6 +143,7 @@ pub static PROFILES: &[Profile] = &[
             ("protection", "retransmission"),
             ("queue", "{ kind = \"droptail\", limit = \"256 KiB\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "docsis",
@@ -147,6 +160,7 @@ pub static PROFILES: &[Profile] = &[
             ("medium", "docsis"),
             ("queue", "{ kind = \"droptail\", limit = \"256 KiB\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "docsis-3.1",
@@ -163,6 +177,7 @@ pub static PROFILES: &[Profile] = &[
             ("medium", "docsis"),
             ("queue", "{ kind = \"pie\", preset = \"docsis\", limit = \"256 KiB\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "gpon",
@@ -179,6 +194,7 @@ pub static PROFILES: &[Profile] = &[
             ("medium", "gpon"),
             ("queue", "{ kind = \"droptail\", limit = \"1000 packets\" }"),
         ],
+        ..Profile::PLAIN
     },
     Profile {
         name: "ethernet",
@@ -194,6 +210,39 @@ pub static PROFILES: &[Profile] = &[
             ("framing", "ethernet"),
             ("queue", "{ kind = \"droptail\", limit = \"1000 packets\" }"),
         ],
+        ..Profile::PLAIN
+    },
+    Profile {
+        name: "wifi",
+        summary: "WiFi at home: 802.11n with 20 MHz and two streams, an access point that runs Linux, one station near it",
+        sources: &["IEEE 802.11-2016", "Linux net/mac80211 (queues of an access point)", "the station is chosen here"],
+        down: &[("medium", "{ kind = \"wifi\", standard = \"802.11n\", guard = \"400 ns\" }"), ("queue", "fq_codel")],
+        station: Some("[{ name = \"home\", rate = \"mcs15\" }]"),
+        ..Profile::PLAIN
+    },
+    #[cfg(feature = "cell")]
+    Profile {
+        name: "lte",
+        summary: "LTE with 10 MHz, one station with a good channel, and a buffer of its own in the base station",
+        sources: &["3GPP TS 36.213", "the station and the buffers are chosen here"],
+        down: &[
+            ("medium", "{ kind = \"lte\", bandwidth = \"10 MHz\" }"),
+            ("queue", "{ kind = \"droptail\", limit = \"1000 packets\" }"),
+        ],
+        station: Some("[{ name = \"phone\", cqi = 12 }]"),
+        ..Profile::PLAIN
+    },
+    #[cfg(feature = "cell")]
+    Profile {
+        name: "5g",
+        summary: "5G with 100 MHz at 3.5 GHz, one station with a good channel and two layers, and a buffer of its own in the base station",
+        sources: &["3GPP TS 38.214", "the station and the buffers are chosen here"],
+        down: &[
+            ("medium", "{ kind = \"5g\", bandwidth = \"100 MHz\" }"),
+            ("queue", "{ kind = \"droptail\", limit = \"1000 packets\" }"),
+        ],
+        station: Some("[{ name = \"phone\", cqi = 12, streams = 2 }]"),
+        ..Profile::PLAIN
     },
 ];
 
@@ -224,15 +273,21 @@ pub(crate) fn expand(root: &mut Node) {
     let Some(profile) = entry.value.as_text().and_then(Profile::named) else { return };
     let origin = entry_origin(entry);
     let sides = match access.get("bottleneck").map(Node::as_text) {
+        // The access point is the bottleneck, whose medium carries both directions.
+        _ if profile.station.is_some() => [profile.down, profile.up],
         None | Some(Some("up")) => [profile.up, profile.down],
         Some(Some("down")) => [profile.down, profile.up],
         Some(_) => return,
     };
-    for (section, settings) in FILLED.into_iter().zip(sides) {
+    for (section, settings) in FILLED.into_iter().zip(sides).filter(|(_, settings)| !settings.is_empty()) {
         let link = root.get_or_insert(section.name, origin, || Node::new(Data::Table(Table::default()), origin));
         if let Data::Table(link) = &mut link.data {
             settings.iter().for_each(|(key, text)| fill(section, link, key, text, origin));
         }
+    }
+    if let Some(station) = profile.station.filter(|_| root.get("station").is_none()) {
+        let value = source::value_or_text(station, origin);
+        root.entries.push(Entry { key: "station".to_owned(), origin, value });
     }
 }
 
@@ -280,6 +335,11 @@ mod tests {
     #[test]
     fn every_profile_sets_the_same_keys_in_both_directions() {
         for profile in PROFILES {
+            assert!(!profile.sources.is_empty() && profile.summary.len() > 20, "{}", profile.name);
+            scenario(&format!("access.profile = \"{}\"", profile.name));
+            if profile.station.is_some() {
+                continue;
+            }
             let keys = |settings: Settings| -> Vec<_> {
                 settings.iter().map(|(key, _)| *key).filter(|key| *key != "medium").collect()
             };
@@ -287,9 +347,21 @@ mod tests {
             for key in ["rate", "framing", "queue"] {
                 assert!(keys(profile.up).contains(&key), "{}: {key}", profile.name);
             }
-            assert!(!profile.sources.is_empty() && profile.summary.len() > 20, "{}", profile.name);
-            scenario(&format!("access.profile = \"{}\"", profile.name));
         }
+    }
+
+    /// A profile with a station needs nothing else; a file's own stations take its place.
+    #[test]
+    fn a_medium_that_stations_share_has_one_unless_a_file_names_others() {
+        let stations = |keys: &str| scenario(keys).stations.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+        for profile in PROFILES.iter().filter(|profile| profile.station.is_some()) {
+            let keys = format!("access.profile = \"{}\"", profile.name);
+            assert_eq!(stations(&keys).len(), 1, "{}", profile.name);
+            assert!(scenario(&keys).reverse.is_none());
+        }
+        assert_eq!(stations("access.profile = \"wifi\"\nstation = [{ name = \"far\", rate = \"mcs0\" }]"), ["far"]);
+        let scenario = overridden("access.profile = \"wifi\"", "station.home.rate=mcs7");
+        assert_eq!(scenario.stations[0].rate.as_deref(), Some("mcs7"));
     }
 
     #[test]

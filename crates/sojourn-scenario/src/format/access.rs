@@ -11,7 +11,8 @@ pub(crate) static FILLED: [&Section; 2] = [&BOTTLENECK, &REVERSE];
 pub(super) static ACCESS: Section = Section {
     name: "access",
     description: "An access line. Its profile gives `[bottleneck]` and `[reverse]` every key that they leave out; a table there \
-                  that does not say which framing, medium, protection or queue it is about changes the profile's.",
+                  that does not say which framing, medium, protection or queue it is about changes the profile's. A medium that \
+                  stations share has no `[reverse]`; its profile gives one `[[station]]` unless the file has any.",
     own: &[
         Key {
             name: "profile",
@@ -24,7 +25,7 @@ pub(super) static ACCESS: Section = Section {
             name: "bottleneck",
             form: Form::Value(Kind::Choice(&["up", "down"])),
             presence: Presence::Default("up"),
-            description: "which of the line's directions `[bottleneck]` is; `[reverse]` is the other",
+            description: "which of the line's directions `[bottleneck]` is; `[reverse]` is the other; without effect where stations share a medium",
             example: "down",
         },
     ],
