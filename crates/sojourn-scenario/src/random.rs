@@ -275,7 +275,7 @@ impl Writer<'_> {
         let has = |name: &str| entries.iter().any(|(key, _)| *key == name);
         let (has_reverse, has_access) = (has("reverse"), has("access"));
         let hop = entries.iter().find(|(key, _)| *key == "hop").and_then(|(_, hops)| hops.first_name());
-        if self.air.is_some() {
+        if self.shared.is_some() {
             return entries.retain(|(key, _)| *key != "change");
         }
         for (_, written) in entries.iter_mut().filter(|(key, _)| *key == "change") {
