@@ -9,6 +9,8 @@ import pytest
 HEAVY = {"matplotlib", "scipy", "pandas", "pyarrow", "polars", "dask", "distributed", "duckdb", "numpy", "rich"}
 # Numbers of several runs need no library either.
 OF_A_RUN = HEAVY - {"rich", "pyarrow"}
+# Of the standard library: what draws many other modules in for a function that few commands call.
+RARE = {"statistics", "tempfile", "html"}
 _ASK = """
 import json, sys
 from sojourn.cli import run_command_line
@@ -35,3 +37,4 @@ def test_several_runs_read_nothing_for_their_statistics() -> None:
     once, twice = (read("run", "motivating-red", "--set", "duration=1 s", "--runs", runs) for runs in ("1", "2"))
     assert twice - once == set()
     assert twice & OF_A_RUN == set()
+    assert twice & RARE == set()

@@ -22,7 +22,6 @@ bounds, and it runs in sweeps and studies. `docs/guide/your-own.md` is the tutor
 Times are whole nanoseconds, rates bit/s, windows segments; the unit stands at the end of each name that has one.
 """
 
-import hashlib
 import importlib
 import os
 import sys
@@ -183,7 +182,7 @@ def load(target: str | Path) -> None:
         source = path.read_bytes()
     except OSError as error:
         raise input_error(f"cannot be read: {error.strerror}", file=text, key="plugin", found=text) from None
-    content = hashlib.sha256(source).hexdigest()
+    content = _sha256(source)
     place = str(path.resolve())
     if _LOADED.get(place) == content:
         return
@@ -388,7 +387,13 @@ def _origin(cls: type) -> tuple[str, str]:
         source = Path(file).read_bytes() if file and Path(file).exists() else inspect.getsource(cls).encode()
     except (OSError, TypeError):
         return cls.__module__, ""
-    return file or cls.__module__, hashlib.sha256(source).hexdigest()
+    return file or cls.__module__, _sha256(source)
+
+
+def _sha256(source: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(source).hexdigest()
 
 
 def _maker(cls: type) -> Callable[[dict[str, Any], dict[str, Any], _native.Random], Any]:

@@ -1,6 +1,5 @@
 """The numbers of a result as small tables for people: one of links, one of groups."""
 
-import html as html_text
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,7 +113,7 @@ def html(result: "Measured") -> str:
     """Return both tables as HTML for a notebook."""
     body = "".join(_html_table(grid) for grid in (link_grid(result), group_grid(result)))
     note = _html_note(presets_note(result))
-    return f"<div><p>{html_text.escape(title(result))}{_interval_note(result)}</p>{body}{note}</div>"
+    return f"<div><p>{_escaped(title(result))}{_interval_note(result)}</p>{body}{note}</div>"
 
 
 def scenario_html(scenario: Mapping[str, Any]) -> str:
@@ -135,7 +134,7 @@ def scenario_html(scenario: Mapping[str, Any]) -> str:
         for group in scenario["group"]
     ]
     grid = Grid(["group", "flows", "base RTT", "control", "values of preset", "traffic"], rows)
-    return f"<div><p>{html_text.escape(heading)}</p>{_html_table(grid)}</div>"
+    return f"<div><p>{_escaped(heading)}</p>{_html_table(grid)}</div>"
 
 
 def difference_text(statistic: Statistic | None, difference: Statistic | None) -> str:
@@ -185,8 +184,14 @@ def _interval_note(result: "Measured") -> str:
     return f" ({note})" if note else ""
 
 
+def _escaped(text: str) -> str:
+    from html import escape
+
+    return escape(text)
+
+
 def _html_note(note: str) -> str:
-    return f"<p>{html_text.escape(note)}</p>" if note else ""
+    return f"<p>{_escaped(note)}</p>" if note else ""
 
 
 def _known(statistic: Statistic | None) -> bool:
@@ -195,6 +200,6 @@ def _known(statistic: Statistic | None) -> bool:
 
 def _html_table(grid: Grid) -> str:
     def row(cells: list[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{html_text.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{_escaped(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     return "<table>" + row(grid.headers, "th") + "".join(row(cells, "td") for cells in grid.rows) + "</table>"

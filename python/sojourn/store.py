@@ -3,8 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -106,6 +104,8 @@ def save(result: "Measured", directory: str | os.PathLike[str], *, force: bool, 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a path beside `path` to write to; move it into place when all went well, else remove it."""
+    import tempfile
+
     target = Path(path)
     handle, name = tempfile.mkstemp(prefix=f".{target.stem}.", suffix=target.suffix, dir=target.parent)
     os.close(handle)
@@ -122,6 +122,9 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextlib.contextmanager
 def whole_directory(target: Path) -> Iterator[Path]:
     """Give a new directory beside `target` to write into; move it into place when all went well, else remove it."""
+    import shutil
+    import tempfile
+
     target.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -134,6 +137,8 @@ def whole_directory(target: Path) -> Iterator[Path]:
 
 
 def _move_into_place(place: Path, target: Path) -> None:
+    import shutil
+
     if not target.exists():
         place.rename(target)
         return

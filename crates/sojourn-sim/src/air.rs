@@ -138,7 +138,7 @@ impl Air {
 impl World {
     /// A packet arrives at a link that the medium serves; of a station's links the first one stands for all.
     #[inline(never)]
-    pub fn arrive_shared(&mut self, index: usize, packet: Packet, at: Time) {
+    pub fn arrive_shared(&mut self, index: usize, packet: &Packet, at: Time) {
         let air = self.air.as_ref().expect("a medium serves the link");
         let station = self.flows[packet.flow as usize].station as usize;
         let (link, device) =
@@ -174,7 +174,7 @@ impl World {
         let Some(air) = &mut self.air else { return };
         let mut crossed = std::mem::take(&mut air.crossed);
         for (link, packet) in crossed.drain(..) {
-            self.leave_link(link, packet, now);
+            self.leave_link(link, &packet, now);
         }
         if let Some(air) = &mut self.air {
             air.crossed = crossed;

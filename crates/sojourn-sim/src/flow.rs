@@ -77,6 +77,21 @@ pub enum Endpoints {
     Padding(Box<Padding>),
 }
 
+/// What a sender sends next, before it is a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing {
+    /// What it is.
+    pub kind: SegmentKind,
+    /// Its number.
+    pub number: u32,
+    /// Its payload bytes.
+    pub payload_bytes: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Whether it says that the window was reduced.
+    pub cwr: bool,
+}
+
 /// A request on its way, repeated until it comes.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -197,6 +212,13 @@ impl Flow {
     pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
         let packet = self.packet(id, segment, payload_bytes);
         Packet { key: packet.key.reversed(), ..packet }
+    }
+
+    /// The packet that carries what is sent `now`.
+    #[inline(always)]
+    pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
+        let segment = Segment { cwr: next.cwr, ..Segment::new(next.kind, next.number, now) };
+        Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
     }
 
     /// Its receiver.

@@ -207,14 +207,18 @@ impl Lines {
         ahead == NONE
     }
 
-    /// The packet of `line` that has arrived.
+    /// The packet of `line` that arrives next; there must be one.
     #[inline]
-    pub fn pop(&mut self, line: usize) -> Packet {
+    pub fn first(&self, line: usize) -> &Packet {
+        &self.places[self.lines[line].first as usize].packet
+    }
+
+    /// The packet of `line` that has arrived is taken off it.
+    #[inline]
+    pub fn remove_first(&mut self, line: usize) {
         let line = &mut self.lines[line];
         let first = line.first;
-        let place = &mut self.places[first as usize];
-        let packet = place.packet;
-        let behind = std::mem::replace(&mut place.behind, NONE);
+        let behind = std::mem::replace(&mut self.places[first as usize].behind, NONE);
         match self.first_free {
             NONE => self.first_free = first,
             _ => self.places[self.last_free as usize].behind = first,
@@ -226,7 +230,6 @@ impl Lines {
             Some(place) => place.ahead = NONE,
             None => line.last = NONE,
         }
-        packet
     }
 }
 
@@ -285,7 +288,8 @@ mod tests {
                     prop_assert_eq!(is_next, place == 0);
                     number += 1;
                 } else if let Some((_, expected)) = model[line].pop_front() {
-                    prop_assert_eq!(lines.pop(line).body.number, expected);
+                    prop_assert_eq!(lines.first(line).body.number, expected);
+                    lines.remove_first(line);
                 }
                 for (line, model) in model.iter().enumerate() {
                     prop_assert_eq!(lines.next_time(line), model.front().map_or(Time::NEVER, |(time, _)| *time));

@@ -230,20 +230,19 @@ impl Link {
 
     /// A packet arrives at the queue.
     #[inline]
-    pub fn arrive(&mut self, mut packet: Packet, flows: &mut [Flow], now: Time) {
+    pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Arrival, &packet, now);
+            log.add(PacketEvent::Arrival, packet, now);
         }
         if let Some(policer) = &mut self.policer
             && !policer.admit(packet.bytes, now)
         {
-            packet.enqueued = now;
-            return self.police(&packet, flows, now);
+            return self.police(Packet { enqueued: now, ..*packet }, flows, now);
         }
         let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
         let mut sink = Counter { meter, classes, log, flows, now, purges: false };
-        self.queue.enqueue(packet, now, &mut sink);
+        self.queue.enqueue(*packet, now, &mut sink);
         self.meter.hold(self.queue.backlog());
         if let Some(grants) = &mut self.grants {
             grants.follow(self.queue.packets(), now);
@@ -252,12 +251,13 @@ impl Link {
     }
 
     /// The policer drops a packet that has arrived: no class of the queue has seen it.
-    fn police(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
+    #[cold]
+    fn police(&mut self, packet: Packet, flows: &mut [Flow], now: Time) {
         self.meter.totals.arrivals += 1;
         self.meter.totals.drops += 1;
-        flows[packet.flow as usize].counts.on_drop(packet);
+        flows[packet.flow as usize].counts.on_drop(&packet);
         if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Drop, packet, now);
+            log.add(PacketEvent::Drop, &packet, now);
         }
     }
 

@@ -192,6 +192,7 @@ impl Scoreboard {
     }
 
     /// Marks what `blocks` cover as received and judges the segments below (RFC 6675 `IsLost`).
+    #[inline(never)]
     pub fn sack(&mut self, blocks: &[Block], delivered: &mut Delivered) {
         for block in blocks {
             self.sack_block(*block, delivered);

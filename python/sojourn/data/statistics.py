@@ -7,7 +7,6 @@ statistics are None too, since those of the other runs would mislead; `n` counts
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, TypedDict
 
 from sojourn.data import metrics
@@ -203,6 +202,9 @@ def student_quantile(probability: float, degrees_of_freedom: float) -> float:
         return 0.0
     sign = 1.0 if probability > tail else -1.0
     if degrees_of_freedom >= _MANY_DEGREES:
+        # It takes fractions, decimals and random numbers with it: more than most runs.
+        from statistics import NormalDist
+
         return sign * _quantile_of_many(-NormalDist().inv_cdf(tail), degrees_of_freedom)
     return sign * _solve(tail, degrees_of_freedom)
 

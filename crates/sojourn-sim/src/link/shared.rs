@@ -68,12 +68,12 @@ fn change(all: &mut Backlog, before: Backlog, after: Backlog) {
 
 impl Link {
     /// A packet arrives at the queue `index` of a link that a medium serves.
-    pub fn arrive_at(&mut self, index: usize, packet: Packet, flows: &mut [Flow], now: Time) {
+    pub fn arrive_at(&mut self, index: usize, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Arrival, &packet, now);
+            log.add(PacketEvent::Arrival, packet, now);
         }
-        self.with_queue(index, flows, now, |queue, sink| queue.enqueue(packet, now, sink));
+        self.with_queue(index, flows, now, |queue, sink| queue.enqueue(*packet, now, sink));
         self.meter.totals.arrivals += 1;
     }
 

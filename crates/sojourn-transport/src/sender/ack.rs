@@ -31,7 +31,9 @@ impl Sender {
             return None;
         }
         // RFC 3522 section 3.2: before anything is counted, so that what was never lost is not counted as repaired.
-        self.undo_needless(segment, now);
+        if self.state == State::Loss {
+            self.undo_needless(segment, now);
+        }
         // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
         let flight = f64::from(self.in_flight());
         let heard = self.hear(segment, now);
@@ -39,12 +41,7 @@ impl Sender {
         // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
         let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
         let sample = self.sample_rtt(segment, acknowledged, newest, now);
-        let snapshot = match &mut self.rate {
-            Some(sampler) if delivered.segments > 0 => {
-                sampler.on_delivered(delivered.segments, delivered.newest, segment.number, now)
-            }
-            _ => None,
-        };
+        let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
         // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
         // control hears, because it must know of a repair.
         let (state, judgements) = (self.state, self.board.judgements());
@@ -54,7 +51,9 @@ impl Sender {
             self.respond_by_count(&heard, now);
         }
         // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
-        self.report_losses(now);
+        if self.rate.is_some() {
+            self.report_losses(now);
+        }
         let new = delivered.segments + heard.duplicates;
         let mut yielded = None;
         if new > 0 {
@@ -100,7 +99,9 @@ impl Sender {
             self.on_echo(acknowledged, now);
         }
         // RFC 9937 section 6.2: with what is in flight after all this.
-        self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+        if self.reduction.is_some() {
+            self.step_reduction(new, acknowledged > 0 && self.board.judgements() == judgements);
+        }
         if let Some(before) = yielded {
             self.start_reduction(Signal::Ecn, before);
         }
@@ -142,6 +143,7 @@ impl Sender {
     }
 
     /// An acknowledgement arrived after a later one. What it says of received segments may be new all the same.
+    #[inline(never)]
     fn on_old_ack(&mut self, segment: &Segment, now: Time) {
         if segment.blocks > 0 && self.rack.is_some() {
             let heard = self.hear_by_time(segment, now);
@@ -173,16 +175,27 @@ impl Sender {
         }
     }
 
+    /// What was known of the path when the newest segment was sent, for the rate since then.
+    #[inline(never)]
+    fn take_snapshot(&mut self, delivered: &Delivered, acknowledged: u32, now: Time) -> Option<Snapshot> {
+        let sampler = self.rate.as_mut().filter(|_| delivered.segments > 0)?;
+        sampler.on_delivered(delivered.segments, delivered.newest, acknowledged, now)
+    }
+
     #[inline]
     fn rate_sample(&mut self, snapshot: Option<&Snapshot>, newest: Option<Span>, now: Time) -> Option<RateSample> {
-        let snapshot = snapshot?;
+        self.sample_since(snapshot?, newest, now)
+    }
+
+    #[inline(never)]
+    fn sample_since(&mut self, snapshot: &Snapshot, newest: Option<Span>, now: Time) -> Option<RateSample> {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let present = Present { now, in_flight: self.in_flight(), repairing };
         Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
     }
 
     /// Tells a control that wants rate samples of each segment that was judged lost.
-    #[inline]
+    #[inline(never)]
     pub(super) fn report_losses(&mut self, now: Time) {
         if let Some(sampler) = &mut self.rate {
             for number in self.board.take_lost() {
@@ -224,6 +237,7 @@ impl Sender {
     }
 
     /// The round trip of the one segment that is being timed, where all below `acknowledged` is acknowledged.
+    #[inline(never)]
     fn take_timed(&mut self, acknowledged: u32, now: Time) -> Option<Span> {
         let (_, since) = self.timed.take_if(|(number, _)| *number < acknowledged)?;
         Some(now.since(since))

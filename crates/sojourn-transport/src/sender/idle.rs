@@ -78,6 +78,7 @@ impl Idle {
 
 impl Sender {
     /// A new segment is about to be sent while nothing is outstanding.
+    #[inline(never)]
     pub(super) fn start(&mut self, now: Time) {
         if self.idle.sent == Time::NEVER {
             return;
@@ -93,6 +94,7 @@ impl Sender {
     }
 
     /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.
+    #[inline(never)]
     pub(super) fn on_app_limited(&mut self, now: Time) {
         let begins = std::mem::replace(&mut self.window_limited, false);
         let unused = if self.notes_use(false) { self.validate(now) } else { Unused::Keep };

@@ -93,7 +93,7 @@ impl Sender {
     }
 
     /// Restarts the timer after progress: the probe timer, or the retransmission timer.
-    #[inline]
+    #[inline(never)]
     pub(super) fn restart_timer(&mut self, now: Time) {
         if !self.schedule_probe(self.rtt.timeout(), now) {
             self.rearm(now);
@@ -101,7 +101,7 @@ impl Sender {
     }
 
     /// New data was sent, with something outstanding before where not `first`.
-    #[inline]
+    #[inline(never)]
     pub(super) fn restart_timer_for_new(&mut self, first: bool, now: Time) {
         if first || self.pending == Pending::Probe {
             self.rearm(now);

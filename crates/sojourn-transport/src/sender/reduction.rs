@@ -108,6 +108,7 @@ impl Sender {
     }
 
     /// The control has answered `signal`, at a window of `before` segments.
+    #[inline(never)]
     pub(super) fn start_reduction(&mut self, signal: Signal, before: f64) {
         // After a timeout nothing is in flight that could keep a rate.
         let by_rate = self.stepwise() && !matches!(signal, Signal::Timeout { .. }) && self.control.window() < before;
@@ -124,7 +125,7 @@ impl Sender {
     }
 
     /// An acknowledgement newly delivered `delivered` segments; `safe`: SND.UNA advanced and nothing more was found lost.
-    #[inline]
+    #[inline(never)]
     pub(super) fn step_reduction(&mut self, delivered: u32, safe: bool) {
         let Some(mut reduction) = self.reduction else { return };
         let step = Step {
@@ -143,6 +144,7 @@ impl Sender {
     }
 
     /// The control's window counts again: where rate halving went below it, no more than that is left (`tcp_complete_cwr`).
+    #[inline(never)]
     pub(super) fn complete_reduction(&mut self) {
         let Some(reduction) = self.reduction.take() else { return };
         if self.reducing == Reducing::Halving {

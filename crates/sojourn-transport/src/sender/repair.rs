@@ -14,14 +14,35 @@ impl Sender {
     pub(super) fn on_progress(&mut self, acknowledged: u32, now: Time) {
         self.timed_out_at = None;
         self.urgent = None;
+        let restart_timer = if self.state == State::Open {
+            self.end_reduction();
+            if self.conserves && !self.sack {
+                // tcp_remove_reno_sacks: all but one were counted when they were reported.
+                self.uncredited = self.duplicates.min(acknowledged - 1);
+            }
+            self.reset_duplicates();
+            true
+        } else {
+            self.progress_repair(acknowledged, now)
+        };
+        if self.board.outstanding() == 0 {
+            self.retransmission_at = Time::NEVER;
+        } else if restart_timer {
+            self.retransmission_at = self.timer(now);
+        }
+    }
+
+    /// The same during a repair; whether the timer is to be started again.
+    #[inline(never)]
+    fn progress_repair(&mut self, acknowledged: u32, now: Time) -> bool {
         let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
-        let mut restart_timer = true;
         match self.state {
             State::Recovery if !repaired => {
                 // RFC 6582 step 3: only the first partial acknowledgement restarts the timer.
-                restart_timer = self.sack || !self.restarted_timer;
+                let restart_timer = self.sack || !self.restarted_timer;
                 self.restarted_timer = true;
                 self.on_partial(acknowledged);
+                return restart_timer;
             }
             State::Recovery => {
                 self.finish_repair();
@@ -31,24 +52,13 @@ impl Sender {
                 self.finish_repair();
                 self.leave(Repair::Timeout, now);
             }
-            State::Open => {
-                self.end_reduction();
-                if self.conserves && !self.sack {
-                    // tcp_remove_reno_sacks: all but one were counted when they were reported.
-                    self.uncredited = self.duplicates.min(acknowledged - 1);
-                }
-                self.reset_duplicates();
-            }
-            State::Loss | State::Handshake => {}
+            State::Open | State::Loss | State::Handshake => {}
         }
-        if self.board.outstanding() == 0 {
-            self.retransmission_at = Time::NEVER;
-        } else if restart_timer {
-            self.retransmission_at = self.timer(now);
-        }
+        true
     }
 
     /// RFC 8985 section 6, in the order of Linux (`tcp_fastretrans_alert`): what ends, what was needless, what is lost.
+    #[inline(never)]
     pub(super) fn respond_by_time(&mut self, segment: &Segment, heard: &Heard, now: Time) {
         let Heard { acknowledged, first, ref delivered, duplicates } = *heard;
         if segment.ece {
@@ -141,6 +151,7 @@ impl Sender {
         self.limited_sent = 0;
     }
 
+    #[inline(never)]
     pub(super) fn on_duplicate(&mut self, now: Time) {
         match self.state {
             State::Recovery => self.duplicates += 1,
@@ -156,6 +167,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     pub(super) fn enter_recovery(&mut self, flight: u32, now: Time) {
         // Before the control hears of it: the lost segment is not in flight.
         if self.rack.is_none() {
@@ -186,6 +198,7 @@ impl Sender {
     /// A segment was lost that was sent after the repair began: a second indication of congestion, which lowers the
     /// window again (RFC 5681 section 4.3). Without this, a retransmission that is lost itself would let SACK
     /// repair loss after loss at an unchanged window until the timer fires.
+    #[inline(never)]
     pub(super) fn reduce_again(&mut self, now: Time) {
         self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
         self.state = State::Recovery;
@@ -195,6 +208,7 @@ impl Sender {
 
     /// The receiver echoes a congestion mark on an acknowledgement of `acknowledged` more segments: answer
     /// once per window (RFC 3168 section 6.1.2).
+    #[inline(never)]
     pub(super) fn on_echo(&mut self, acknowledged: u32, now: Time) {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {

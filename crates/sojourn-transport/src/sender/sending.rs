@@ -21,6 +21,7 @@ impl Jitter {
     }
 
     /// The pause that begins as data may be sent at `now`, unless one has begun since data was last sent.
+    #[inline(never)]
     fn pause(&mut self, now: Time) -> Option<Span> {
         self.burst.take_if(|burst| *burst < now)?;
         Some(self.longest.mul_f64(self.random.uniform()))
@@ -43,6 +44,7 @@ impl Sender {
         Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }
 
+    #[inline(never)]
     fn take_syn(&mut self, now: Time) -> bool {
         if !self.syn_due || self.end == 0 {
             return false;
@@ -136,6 +138,7 @@ impl Sender {
     }
 
     /// A hole that may be lost, or once per recovery the last segment (RFC 6675 `NextSeg` rules 3 and 4).
+    #[inline(never)]
     fn guess(&mut self, now: Time) -> Option<u32> {
         if let Some(number) = self.board.next_hole() {
             self.send_again(number, now);
@@ -151,6 +154,7 @@ impl Sender {
     }
 
     /// Sends `number` again, which changes no count.
+    #[inline(never)]
     fn rescue(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
         self.board.rescue(number, now);
@@ -185,6 +189,7 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn send_again(&mut self, number: u32, now: Time) {
         self.note_again(number, now);
         self.undo.on_sent_again(now);
@@ -205,12 +210,20 @@ impl Sender {
     #[inline]
     fn note_rate(&mut self, number: u32, now: Time) {
         if self.rate.is_some() {
-            let in_flight = self.in_flight();
-            self.rate.iter_mut().for_each(|sampler| sampler.on_send(number, in_flight, now));
+            self.take_note(number, now);
+        }
+    }
+
+    #[inline(never)]
+    fn take_note(&mut self, number: u32, now: Time) {
+        let in_flight = self.in_flight();
+        if let Some(sampler) = &mut self.rate {
+            sampler.on_send(number, in_flight, now);
         }
     }
 
     /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
+    #[inline(never)]
     fn slackened(&self, gap: Span, now: Time) -> Span {
         if self.transmissions() < UNPACED {
             return Span::ZERO;

@@ -48,6 +48,7 @@ impl Sender {
         if self.short.is_none() { whole } else { self.shortened(number, retransmission, whole) }
     }
 
+    #[inline(never)]
     fn shortened(&mut self, number: u32, retransmission: bool, whole: u32) -> u32 {
         let Some(short) = &mut self.short else { return whole };
         if retransmission {

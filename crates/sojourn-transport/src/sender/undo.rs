@@ -144,9 +144,9 @@ impl Sender {
 
     /// Takes a timeout back where `segment`, the first acknowledgement of new data after it, answers what was sent
     /// before it.
-    #[inline]
+    #[inline(never)]
     pub(super) fn undo_needless(&mut self, segment: &Segment, now: Time) {
-        if self.state == State::Loss && self.undo.rule == Undoing::Timeouts && segment.number > self.board.first() {
+        if self.undo.rule == Undoing::Timeouts && segment.number > self.board.first() {
             let Some(before) = self.undo.before.take() else { return };
             if segment.stamp < before.at {
                 self.undo_to(before, true, now);
@@ -280,11 +280,13 @@ impl Sender {
     }
 
     /// Whether only new data may be sent upon the last acknowledgement.
+    #[inline]
     pub(super) fn sends_new_first(&self) -> bool {
-        self.undo.new_first && self.state == State::Loss
+        self.state == State::Loss && self.undo.new_first
     }
 
     /// The new data of F-RTO step 2b has been sent, or none could be.
+    #[inline(never)]
     pub(super) fn end_new_first(&mut self) {
         if std::mem::take(&mut self.undo.new_first) && self.undo.suspected.is_some_and(|end| self.board.next() <= end) {
             self.undo.suspected = None;

@@ -61,6 +61,7 @@ impl Sender {
     }
 
     /// Sending comes to a stop, with a window that is `full`; whether it is not used.
+    #[inline(never)]
     pub(super) fn notes_use(&mut self, full: bool) -> bool {
         if !self.usage.by_round_trip {
             return !full;

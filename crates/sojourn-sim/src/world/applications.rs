@@ -1,0 +1,177 @@
+//! What applications ask for and are told.
+
+use super::{TransferRow, World};
+use crate::flow::{Endpoints, FIRST_PORT, Request};
+use sojourn_traffic::{Action, Arrived, Fetch};
+use sojourn_transport::{Segment, SegmentKind};
+
+impl World {
+    /// All that the application has supplied to a connection has arrived.
+    pub(super) fn on_arrived(&mut self, index: usize) {
+        let lead = self.flows[index].lead;
+        let delivered_bytes = self.flows[index].counts.delivered_bytes;
+        let flow = &mut self.flows[lead];
+        let application = flow.application.as_mut().expect("the first connection has the application");
+        let arrived = Arrived { connection: (index - lead) as u32, delivered_bytes };
+        let Some(answer) = application.on_arrived(self.now, arrived) else { return };
+        if let (Some(completed), Some(log)) = (answer.completed, &mut self.transfers) {
+            log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
+        }
+        if self.measuring {
+            let meter = &mut self.groups[flow.group];
+            answer.completed.into_iter().for_each(|completed| meter.on_completed(completed));
+            answer.page.into_iter().for_each(|time| meter.on_page(time));
+        }
+        if answer.action != Action::Nothing {
+            let acted = self.perform(lead, answer.action);
+            self.transmit(acted);
+        }
+        self.arm(lead);
+    }
+
+    /// A request has come to the sender.
+    pub(super) fn on_request(&mut self, index: usize, number: u32) {
+        let flow = &mut self.flows[index];
+        let Some(Request { fetch, .. }) = flow.request.take_if(|request| request.number == number) else { return };
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
+        sender.supply(fetch.bytes);
+        self.transmit(index);
+    }
+
+    /// Does what the application of the flow that begins with connection `lead` asks, up to sending. The connection
+    /// that it was about.
+    pub(super) fn perform(&mut self, lead: usize, action: Action) -> usize {
+        match action {
+            Action::Connect { connection, bytes } => return self.connect(lead + connection as usize, bytes),
+            Action::Fetch(fetch) => return self.fetch(lead, fetch),
+            Action::Pause => {
+                self.pause(lead);
+                return lead;
+            }
+            Action::Nothing | Action::Endless | Action::Supply { .. } => {}
+        }
+        let now = self.now;
+        match &mut self.flows[lead].endpoints {
+            Endpoints::Transport(sender, _) => match action {
+                Action::Endless => sender.supply_forever(),
+                Action::Supply { bytes } => sender.supply(bytes),
+                Action::Nothing | Action::Connect { .. } | Action::Fetch(_) | Action::Pause => {}
+            },
+            Endpoints::Datagrams(datagrams) => datagrams.perform(action, now),
+            Endpoints::Padding(padding) => padding.perform(action, now),
+        }
+        lead
+    }
+
+    /// Nothing new is sent on any connection of a flow.
+    fn pause(&mut self, lead: usize) {
+        let now = self.now;
+        for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead == lead) {
+            flow.request = None;
+            match &mut flow.endpoints {
+                Endpoints::Transport(sender, _) => sender.stop_supply(),
+                Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
+                Endpoints::Padding(padding) => padding.perform(Action::Pause, now),
+            }
+        }
+    }
+
+    /// Replaces a connection by a fresh one.
+    fn dial(&mut self, index: usize) {
+        let lead = self.flows[index].lead;
+        self.flows[lead].connections += 1;
+        let number = self.flows[lead].connections;
+        let mut port = FIRST_PORT.wrapping_add(number as u16);
+        // After 2^16 connections ports come again: not one that another connection of the flow has.
+        while number > u64::from(u16::MAX) && self.has_port(lead, port) {
+            port = port.wrapping_add(1);
+        }
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+            sender.close(now);
+        }
+        let (sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, number);
+        flow.connect(Endpoints::Transport(sender, receiver), port);
+    }
+
+    fn has_port(&self, lead: usize, port: u16) -> bool {
+        let mut connections = self.flows[lead..].iter().take_while(|flow| flow.lead == lead);
+        connections.any(|flow| flow.key.destination_port == port)
+    }
+
+    /// Sends `bytes`, or without end, over a fresh connection.
+    fn connect(&mut self, index: usize, bytes: Option<u64>) -> usize {
+        self.dial(index);
+        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+            match bytes {
+                Some(bytes) => sender.supply(bytes),
+                None => sender.supply_forever(),
+            }
+        }
+        index
+    }
+
+    /// The receiver asks for what `fetch` says.
+    fn fetch(&mut self, lead: usize, fetch: Fetch) -> usize {
+        let index = lead + fetch.connection as usize;
+        if fetch.fresh {
+            self.dial(index);
+        }
+        let flow = &mut self.flows[index];
+        flow.requests = flow.requests.wrapping_add(1);
+        flow.request = Some(Request::new(flow.requests, fetch, self.now));
+        self.send_request(index);
+        index
+    }
+
+    /// Sends the request that a connection has.
+    pub(super) fn send_request(&mut self, index: usize) {
+        let Some(request) = self.flows[index].request else { return };
+        let segment = Segment::new(SegmentKind::Request, request.number, self.now);
+        self.send_back(index, segment, request.fetch.request_bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::build;
+    use crate::fuse::Events;
+    use crate::runs::Wanted;
+    use sojourn_core::Time;
+    use sojourn_scenario::{Base, Scenario};
+
+    /// Data and acknowledgements of an earlier connection reach its port, where nobody listens any more.
+    #[test]
+    fn connections_do_not_mix() {
+        let text = "duration = \"1 s\"\nbottleneck.rate = \"1 Mbit/s\"\n\
+                    [[group]]\nname = \"a\"\ncontrol = \"newreno\"\nrtt = \"1 ms\"\ntransport = { preset = \"ns2\", handshake = false }\n";
+        let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
+        let mut world = build(&scenario, 1, &Wanted::default(), Events::Single);
+        let packet = |world: &mut World, kind, number, payload_bytes| {
+            let segment = Segment::new(kind, number, Time::ZERO);
+            let mut packet = world.flows[0].packet(0, segment, payload_bytes);
+            if kind == SegmentKind::Ack {
+                packet.key = packet.key.reversed();
+            }
+            packet
+        };
+        world.connect(0, Some(10_000));
+        let late_data = packet(&mut world, SegmentKind::Data, 0, 1000);
+        let late_ack = packet(&mut world, SegmentKind::Ack, 1, 0);
+        world.connect(0, Some(10_000));
+        world.deliver(&late_data);
+        assert_eq!(world.flows[0].counts.delivered_bytes, 0);
+        let data = packet(&mut world, SegmentKind::Data, 0, 1000);
+        world.deliver(&data);
+        assert_eq!(world.flows[0].counts.delivered_bytes, 1000);
+        world.transmit(0);
+        let sent = world.flows[0].counts.sent;
+        world.deliver(&late_ack);
+        assert_eq!(world.flows[0].counts.sent, sent, "an old acknowledgement opens no window");
+        let ack = packet(&mut world, SegmentKind::Ack, 1, 0);
+        world.deliver(&ack);
+        assert!(world.flows[0].counts.sent > sent);
+    }
+}

@@ -1,0 +1,220 @@
+//! What happens at both ends of a connection: packets arrive, timers go off, packets are sent.
+
+use super::World;
+use crate::Packet;
+use crate::flow::{Endpoints, Outgoing};
+use sojourn_core::Time;
+use sojourn_queue::Ecn;
+use sojourn_transport::{Segment, SegmentKind, Transmit};
+
+impl World {
+    #[inline]
+    pub(super) fn on_answer(&mut self, index: usize, answer: &Segment) {
+        self.flows[index].counts.left += 1;
+        match answer.kind {
+            SegmentKind::SynAck => self.on_syn_ack(index),
+            _ => self.on_ack(index, answer),
+        }
+    }
+
+    /// A packet has reached the endpoint it travels to.
+    #[inline]
+    pub(super) fn deliver(&mut self, packet: &Packet) {
+        let index = packet.flow as usize;
+        self.flows[index].counts.left += 1;
+        if let Some(log) = &mut self.ends {
+            log.add_received(packet, self.now);
+        }
+        if self.flows[index].is_past(packet) {
+            return;
+        }
+        match packet.body.kind {
+            SegmentKind::Data => self.on_data(index, packet),
+            SegmentKind::Ack => self.on_ack(index, &packet.body),
+            SegmentKind::Syn => self.on_syn(index, &packet.body),
+            SegmentKind::SynAck => self.on_syn_ack(index),
+            SegmentKind::Datagram => self.on_datagram(index, packet),
+            SegmentKind::Request => self.on_request(index, packet.body.number),
+            SegmentKind::Probe => self.on_probe(index, packet),
+            SegmentKind::Echo => self.on_echo(index, packet.body.stamp),
+        }
+    }
+
+    #[inline]
+    fn on_data(&mut self, index: usize, packet: &Packet) {
+        let arrival = self.flows[index].receive(packet, self.now);
+        match arrival.ack {
+            Some(ack) => self.send_back(index, ack, 0),
+            None => self.arm(index),
+        }
+        // After the acknowledgement, which belongs to this connection and not to one that may replace it.
+        if arrival.is_new && self.flows[index].has_all() {
+            self.on_arrived(index);
+        }
+    }
+
+    fn on_datagram(&mut self, index: usize, packet: &Packet) {
+        let flow = &mut self.flows[index];
+        let delay = self.now.since(packet.body.stamp);
+        flow.counts.on_delay(delay);
+        if let Some(call) = &mut flow.call {
+            call.on_packet(delay);
+            if self.measuring {
+                self.groups[flow.group].delay.record(delay);
+            }
+        }
+        flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
+    }
+
+    /// A probe has come to the receiver.
+    fn on_probe(&mut self, index: usize, probe: &Packet) {
+        let payload_bytes = probe.bytes - self.flows[index].header_bytes;
+        self.send_back(index, Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp), payload_bytes);
+    }
+
+    /// The answer to a probe that was sent at `sent`.
+    fn on_echo(&mut self, index: usize, sent: Time) {
+        let rtt = self.now.since(sent);
+        let flow = &mut self.flows[index];
+        flow.counts.on_rtt(rtt);
+        if self.measuring {
+            self.groups[flow.group].rtt.record(rtt);
+        }
+        if let Endpoints::Padding(padding) = &mut flow.endpoints {
+            padding.on_echo(rtt);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, index: usize, ack: &Segment) {
+        let flow = &mut self.flows[index];
+        let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only data is acknowledged") };
+        if let Some(rtt) = sender.on_ack(ack, self.now) {
+            flow.counts.on_rtt(rtt);
+            if self.measuring {
+                self.groups[flow.group].rtt.record(rtt);
+            }
+        }
+        self.transmit(index);
+    }
+
+    fn on_syn(&mut self, index: usize, syn: &Segment) {
+        let answer = self.flows[index].receiver().on_syn(syn);
+        self.send_back(index, answer, 0);
+    }
+
+    fn on_syn_ack(&mut self, index: usize) {
+        let now = self.now;
+        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+            sender.on_syn_ack(now);
+        }
+        self.transmit(index);
+    }
+
+    /// The timer of a flow has gone off.
+    pub(super) fn on_timer(&mut self, index: usize) {
+        self.events += 1;
+        let now = self.now;
+        if self.flows[index].armed != now {
+            // An earlier timer has replaced this one since it was set.
+            return;
+        }
+        self.flows[index].armed = Time::NEVER;
+        if let Some(application) = self.flows[index].application.as_mut().filter(|application| application.next <= now)
+        {
+            let action = application.act(now);
+            let acted = self.perform(index, action);
+            if acted != index {
+                self.transmit(acted);
+            }
+        }
+        if let Some(request) = self.flows[index].request.as_mut().filter(|request| request.again <= now) {
+            request.repeat(now);
+            self.send_request(index);
+        }
+        if let Endpoints::Transport(sender, receiver) = &mut self.flows[index].endpoints {
+            sender.on_timer(now);
+            if let Some(ack) = receiver.on_timer(now) {
+                self.send_back(index, ack, 0);
+            }
+        }
+        self.transmit(index);
+    }
+
+    /// Sends all that a flow may send now.
+    #[inline]
+    pub(super) fn transmit(&mut self, index: usize) {
+        while let Some(next) = self.next_outgoing(index) {
+            let flow = &mut self.flows[index];
+            let packet = flow.packet_out(index as u32, next, self.now);
+            if let Some(log) = &mut self.ends {
+                log.add_sent(&packet, self.now);
+            }
+            match flow.access {
+                Some(line) => self.enter_line(line, packet, self.now),
+                None => {
+                    let direction = flow.direction;
+                    self.enter(direction, &packet);
+                }
+            }
+        }
+        self.arm(index);
+    }
+
+    #[inline]
+    fn next_outgoing(&mut self, index: usize) -> Option<Outgoing> {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let (ecn, cwr) = (Ecn::NotEct, false);
+        match &mut flow.endpoints {
+            Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
+                Transmit::Syn => Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, cwr }),
+                Transmit::Data { number, payload_bytes, retransmission, cwr } => {
+                    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+                    let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
+                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, cwr })
+                }
+            },
+            Endpoints::Datagrams(datagrams) => {
+                let number = datagrams.due(now)?;
+                let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
+                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn, cwr })
+            }
+            Endpoints::Padding(padding) => {
+                let (kind, number) = padding.due(now)?;
+                let payload_bytes = padding.packet_bytes() - flow.header_bytes;
+                Some(Outgoing { kind, number, payload_bytes, ecn, cwr })
+            }
+        }
+    }
+
+    /// The receiver of a flow sends `segment` with `payload_bytes`.
+    #[inline(always)]
+    pub(super) fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
+        let flow = &mut self.flows[index];
+        let direction = flow.direction.opposite();
+        // Made where it goes to, not made and then moved there.
+        match self.entrances[direction as usize] {
+            Some(link) => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                self.arrive(link, &packet, self.now);
+            }
+            None => {
+                let packet = flow.packet_back(index as u32, segment, payload_bytes);
+                let line = flow.lines[direction as usize];
+                self.enter_line(line, packet, self.now);
+            }
+        }
+    }
+
+    /// Makes sure that the flow's timer goes off no later than its deadline.
+    #[inline]
+    pub(super) fn arm(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let deadline = flow.deadline(self.now);
+        if deadline < flow.armed {
+            flow.armed = deadline;
+            self.agenda.add_timer(index as u32, deadline);
+        }
+    }
+}
