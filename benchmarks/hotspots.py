@@ -24,6 +24,7 @@ CASES = ((10, 12_000.0), (10_000, 60.0))
 COMPONENTS = {
     "agenda.rs": "agenda: which event is next",
     "world.rs": "event loop and routing between parts",
+    "ends.rs": "event loop and routing between parts",
     "line.rs": "delay lines",
     "link.rs": "link and its queue's bookkeeping",
     "droptail.rs": "queue discipline",
@@ -45,6 +46,7 @@ COMPONENTS = {
     "sending.rs": "sender",
     "undo.rs": "sender",
     "scoreboard.rs": "sender: scoreboard",
+    "late.rs": "sender: scoreboard",
     "rtt.rs": "sender: RTT and timers",
     "receiver.rs": "receiver",
     "newreno.rs": "congestion control",
