@@ -113,6 +113,21 @@ def test_a_queue_that_linux_cannot_have_is_refused(
         shape.shape("h1", PEER, lab(queue=queue).to_dict())
 
 
+def test_a_lock_lies_where_nobody_else_can_make_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    system, own = tmp_path / "system", tmp_path / "cache" / "sojourn" / "locks"
+    monkeypatch.setattr(shaping, "_LOCKS", system)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert shaping._lock_file("h1").parent == system
+    assert system.stat().st_mode & 0o777 == 0o700
+    system.chmod(0o777)
+    assert shaping._lock_file("h1").parent == own
+    elsewhere = tmp_path / "elsewhere"
+    own.rename(elsewhere)
+    own.symlink_to(elsewhere)
+    with pytest.raises(shaping.InUseError, match="is not a folder of this user's alone; to put that right: rm -r"):
+        shaping._lock_file("h1")
+
+
 def test_without_root_nothing_is_begun(monkeypatch: pytest.MonkeyPatch, no_root: None) -> None:
     pretend(monkeypatch)
     said: list[str] = []

@@ -6,6 +6,7 @@ memory, or with raw control characters on the terminal.
 
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -274,6 +276,23 @@ def test_a_long_text_over_and_over(command: Command, dataset: Path) -> None:
     assert schema.field("error").type == pa.string()
     assert part(dataset).stat().st_size < 1 << 20
     assert "too much text in column 'error'" in refused(command, "stats", dataset)
+
+
+def test_a_table_that_asks_for_more_memory_than_its_size_allows(
+    command: Command, dataset: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits, read = resource.getrlimit(resource.RLIMIT_AS), pq.read_table
+    asked: list[int] = []
+
+    def greedy(*arguments: Any, **options: Any) -> "pa.Table":
+        # A damaged byte asks for as much. Who may have it does not fill it here.
+        asked.append(np.empty(5 << 30, np.uint8).size)
+        return read(*arguments, **options)
+
+    monkeypatch.setattr(pq, "read_table", greedy)
+    assert "part-000001.parquet" in refused(command, "stats", dataset)
+    assert asked == []
+    assert resource.getrlimit(resource.RLIMIT_AS) == limits
 
 
 def test_lists_in_a_table(command: Command, dataset: Path) -> None:

@@ -55,16 +55,20 @@ fn bulk_flows_live_as_planned_and_both_ends_agree() {
 }
 
 /// A budget of 8 Mbit/s: 1 MB in a second, and the burst. Late it may be, never early, however many flows there are and
-/// however short their connections.
+/// however short their connections, and whether or not each has a bound of its own.
 #[test]
 fn all_flows_together_keep_the_budget() {
+    [2_000_000, 1_000_000_000].iter().for_each(|own_bps| keeps_the_budget(*own_bps));
+}
+
+fn keeps_the_budget(own_bps: u64) {
     patiently(|stretch| {
         let size = json!({"kind": "fixed", "size": "14480 B"});
         let transfers = json!({"kind": "transfers", "interval": "1 ms", "size": size});
         let bulk = json!({"kind": "bulk"});
         let flows: Vec<Value> = [&transfers, &transfers, &bulk, &bulk]
             .iter()
-            .map(|traffic| json!({"kind": "tcp", "port": free_port(), "traffic": traffic, "max_rate_bps": 2_000_000}))
+            .map(|traffic| json!({"kind": "tcp", "port": free_port(), "traffic": traffic, "max_rate_bps": own_bps}))
             .collect();
         let (receiver, _) = within_budget(stretch, &flows, 8_000_000, 90_000);
         let arrived: u64 = (0..flows.len()).map(|flow| delivered(&receiver, flow)).sum();
