@@ -13,7 +13,7 @@ pub mod cell;
 mod medium;
 pub mod wifi;
 
-pub use medium::{Medium, Setup, Station};
+pub use medium::{Medium, NAMES, Setup, Station};
 
 use sojourn_core::{Span, Time};
 use sojourn_queue::{Backlog, Packet};

@@ -38,6 +38,9 @@ pub enum Station {
     Cell(cell::Station),
 }
 
+/// The names of all media, those that were left out included.
+pub const NAMES: [&str; 3] = ["wifi", "lte", "5g"];
+
 impl Setup {
     /// What media there are.
     pub const DESCRIPTORS: &'static [&'static Descriptor] = &[

@@ -118,7 +118,7 @@ fn member(
 
 /// Where a medium is to be had that was left out here.
 fn elsewhere(word: &str) -> Option<&'static str> {
-    let is_left_out = cfg!(not(feature = "cell")) && ["lte", "5g"].contains(&word);
+    let is_left_out = cfg!(not(feature = "cell")) && sojourn_media::NAMES.contains(&word);
     is_left_out.then_some("; cells of LTE and 5G run on the command line only")
 }
 

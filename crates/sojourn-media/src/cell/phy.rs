@@ -134,8 +134,8 @@ impl Duplex {
         pattern.len() as f64 / slots.filter(|&slot| self.symbols(slot, way) > 0).count().max(1) as f64
     }
 
-    /// The symbols that carry `way`, on average over all slots.
-    pub(super) fn mean_symbols(self, way: Way) -> impl Iterator<Item = u32> {
+    /// The symbols that carry `way`, slot by slot until the pattern repeats.
+    pub(super) fn period(self, way: Way) -> impl Iterator<Item = u32> {
         let period = if let Duplex::Tdd(pattern) = self { pattern.len() as u64 } else { 1 };
         (0..period).map(move |slot| self.symbols(slot, way))
     }

@@ -120,7 +120,7 @@ impl Setup {
     /// is as on average.
     pub fn nominal_rate(&self, station: &Station, packet_bytes: u32) -> Rate {
         let cqi = station.quality.cqi(&self.phy).max(1);
-        let slots: Vec<u32> = self.phy.duplex.mean_symbols(Way::Down).collect();
+        let slots: Vec<u32> = self.phy.duplex.period(Way::Down).collect();
         let bytes = |symbols: &u32| {
             let block = self.phy.bytes(cqi, self.phy.blocks, station.layers, *symbols);
             f64::from(block.saturating_sub(BLOCK_HEADER_BYTES))

@@ -5,7 +5,6 @@ use super::{
 };
 use crate::node::Table;
 use sojourn_core::registry::Kind;
-use sojourn_media::Setup;
 
 pub(crate) static BOTTLENECK: Section = Section {
     name: "bottleneck",
@@ -161,7 +160,7 @@ const BUCKET_BURST: Key = Key {
 pub(crate) fn is_shared(link: &Table) -> bool {
     let Some(medium) = link.get("medium") else { return false };
     let word = medium.as_text().or_else(|| medium.as_table()?.get("kind")?.as_text());
-    Setup::DESCRIPTORS.iter().any(|shared| word == Some(shared.name))
+    word.is_some_and(|word| sojourn_media::NAMES.contains(&word))
 }
 
 const fn beside_rate(meaning: &'static str) -> Presence {
