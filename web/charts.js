@@ -2,41 +2,21 @@
 
 /* global uPlot */
 
-const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
+export const DASHES = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 const LIGHT = ["#b3352b", "#1f5fa8", "#2b7a3a", "#7a4fa0"];
 const DARK = ["#ff9186", "#7db4f0", "#82d08f", "#c9a2ee"];
 const HEIGHT = 170;
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-const color = (index) => (dark.matches ? DARK : LIGHT)[index % LIGHT.length];
+export const color = (index) => (dark.matches ? DARK : LIGHT)[index % LIGHT.length];
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** Rows of the bottleneck and of each group as columns over time. */
-export function curves({ scenario, columns, links }) {
-  const link = links.indexOf("bottleneck");
-  const rows = [...columns["queue.link"].keys()].filter((row) => columns["queue.link"][row] === link);
-  const times = rows.map((row) => columns["queue.time_s"][row]);
-  const place = new Map(times.map((time, index) => [time, index]));
-  const delays = rows.map((row) => finite(columns["queue.queue_ms"][row]));
-  const names = scenario.group.map((group) => group.title ?? group.name);
-  const bytes = names.map(() => new Float64Array(times.length));
-  columns["flows.time_s"].forEach((time, row) => {
-    bytes[columns["flows.group"][row]][place.get(time)] += columns["flows.delivered_bytes"][row];
-  });
-  const binS = times.length > 1 ? times[1] - times[0] : 1;
-  return { times, delays, names, rates: bytes.map((column) => Array.from(column, (count) => (count * 8) / binS / 1e6)) };
-}
-
-function finite(value) {
-  return Number.isFinite(value) ? value : null;
-}
 
 /** The largest values of several sides: what a shared scale must hold. */
 export function scales(sides) {
   const most = (values) => values.reduce((largest, value) => Math.max(largest, value ?? 0), 0) * 1.05 || 1;
   return {
-    delayMs: most(sides.flatMap((side) => side.delays)),
-    rateMbps: most(sides.flatMap((side) => side.rates.flat())),
+    delayMs: most(sides.flatMap((side) => [...side.delays, ...(side.band?.delay[1] ?? [])])),
+    rateMbps: most(sides.flatMap((side) => [...side.rates, ...(side.band?.rates ?? []).map((band) => band[1])].flat())),
     endS: most(sides.flatMap((side) => side.times)) / 1.05,
   };
 }
@@ -54,13 +34,18 @@ export class Charts {
   draw(curve, limits, anew = false) {
     this.drawn = [curve, limits];
     const width = this.element.clientWidth;
-    const key = JSON.stringify([curve.names, width, dark.matches]);
+    const key = JSON.stringify([curve.names, width, dark.matches, Boolean(curve.band)]);
     if (anew && key === this.key) return;
     this.limits = limits;
     if (key !== this.key) this.#make(curve, width);
     this.key = key;
-    this.delay.setData([curve.times, curve.delays]);
-    this.rate.setData([curve.times, ...curve.rates]);
+    this.delay.setData([curve.times, curve.delays, ...(curve.band?.delay ?? [])]);
+    this.rate.setData([curve.times, ...curve.rates, ...(curve.band?.rates ?? []).flat()]);
+  }
+
+  /** Puts the cursor of both charts at a time. */
+  point(timeS) {
+    for (const chart of [this.delay, this.rate]) chart?.setCursor({ left: chart.valToPos(timeS, "x"), top: 0 }, false);
   }
 
   #make(curve, width) {
@@ -72,12 +57,18 @@ export class Charts {
     const groups = curve.names.map((name, index) => ({
       label: name, stroke: color(index), dash: DASHES[index % DASHES.length], width: 1.5,
     }));
-    this.delay = this.#chart("Queue delay in ms", width, queue, () => this.limits.delayMs);
-    this.rate = this.#chart("Throughput in Mbit/s", width, groups, () => this.limits.rateMbps);
+    this.delay = this.#chart("Queue delay in ms", width, queue, curve.band, () => this.limits.delayMs);
+    this.rate = this.#chart("Throughput in Mbit/s", width, groups, curve.band, () => this.limits.rateMbps);
     this.element.append(legend(curve.names));
   }
 
-  #chart(title, width, series, most) {
+  #chart(title, width, series, band, most) {
+    // Behind the lines stand the lowest and the highest value of each.
+    const edges = band ? series.flatMap(() => [{ label: "lowest" }, { label: "highest" }]) : [];
+    const bands = (band ? series : []).map(({ stroke }, index) => {
+      const low = 1 + series.length + 2 * index;
+      return { series: [low + 1, low], fill: `${stroke}33` };
+    });
     const heading = document.createElement("h3");
     heading.textContent = title;
     const place = document.createElement("div");
@@ -89,9 +80,9 @@ export class Charts {
       width, height: HEIGHT, legend: { show: false }, cursor: { sync: { key: "lab" }, drag: { x: false, y: false } },
       scales: { x: { time: false, range: () => [0, this.limits.endS] }, y: { range: () => [0, most()] } },
       axes: [{ ...axis, size: 30, values: (_, values) => values.map((value) => `${value} s`) }, { ...axis, size: 52 }],
-      series: [{}, ...series.map((one) => ({ ...one, points: { show: false } }))],
+      series: [{}, ...[...series, ...edges].map((one) => ({ ...one, points: { show: false } }))], bands,
     };
-    return new uPlot(options, [[], ...series.map(() => [])], place);
+    return new uPlot(options, [[], ...series.map(() => []), ...edges.map(() => [])], place);
   }
 }
 

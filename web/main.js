@@ -1,12 +1,17 @@
 // The page: two sides, what changes them, and what is shown of them.
 
-import { Charts, curves, scales } from "./charts.js";
+import { Charts, scales } from "./charts.js";
 import { Client } from "./client.js";
+import { curves } from "./curves.js";
 import { Engine } from "./engine.js";
 import { drawPickers, drawSliders, sliders } from "./forms.js";
+import { KICKS } from "./kick.js";
 import { LESSONS } from "./lessons.js";
 import { packed, unpacked } from "./link.js";
 import { GridMap } from "./map.js";
+import { pngOf, svgOf } from "./picture.js";
+import { Player } from "./player.js";
+import { quantity } from "./quantity.js";
 import { fillTable, queueOf, verdict } from "./results.js";
 import { sideOf } from "./side.js";
 
@@ -14,6 +19,8 @@ const FIRST = { sides: [{ name: "motivating-droptail" }, { name: "motivating-red
 const WHERE = ["left", "right"];
 const TYPING_MS = 200;
 const KEEP_LINK_MS = 400;
+const SEEDS = 10;
+const LARGEST_FILE = 1_000_000; // bytes
 
 const at = (id) => document.getElementById(id);
 
@@ -46,7 +53,23 @@ class Lab {
       base: () => ({ side: this.sides[0], scenario: this.answers[0].scenario }),
       open: (side) => this.show([this.sides[0], side]),
     });
+    this.player = new Player({
+      places: this.views.map((view) => view.queue),
+      load: () => this.#packets(),
+      point: (timeS) => this.views.forEach((view) => view.charts.point(timeS)),
+    });
     this.#makeLessons();
+    this.#makeKicks();
+    at("ten-seeds").onchange = () => this.run();
+    at("save-svg").onclick = () => save("sojourn.svg", this.#picture());
+    at("save-png").onclick = async () => save("sojourn.png", await pngOf(this.#picture()));
+    at("open-file").onchange = ({ target }) => this.#open(target.files[0], 0);
+    addEventListener("dragover", (event) => event.preventDefault());
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      const right = this.views[1].section.contains(event.target);
+      if (event.dataTransfer.files.length) this.#open(event.dataTransfer.files[0], right ? 1 : 0);
+    });
     at("copy-link").onclick = () => this.#copyLink();
     addEventListener("hashchange", () => this.follow());
   }
@@ -79,7 +102,9 @@ class Lab {
     const turn = this.turn;
     const began = performance.now();
     document.body.dataset.state = "running";
-    const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request() })));
+    this.player.forget();
+    const seeds = at("ten-seeds").checked ? SEEDS : 1;
+    const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), seeds })));
     if (turn !== this.turn || answers.includes(null)) return;
     answers.forEach((answer, index) => this.#take(answer, index));
     if (this.answers.every(Boolean)) this.#draw(performance.now() - began);
@@ -98,7 +123,7 @@ class Lab {
     }
     view.charts.element.classList.toggle("stale", problems.length > 0);
     if (answer.record) {
-      this.answers[index] = { ...answer, parsed: JSON.parse(answer.record), curve: curves(answer) };
+      this.answers[index] = { ...answer, parsed: JSON.parse(answer.record), curve: { ...curves(answer), band: answer.band } };
       // The text that somebody is writing is theirs.
       if (document.activeElement !== view.text.area) view.text.area.value = answer.toml;
     }
@@ -108,6 +133,7 @@ class Lab {
 
   #draw(ms) {
     const limits = scales(this.answers.map((answer) => answer.curve));
+    this.limits = limits;
     this.answers.forEach((answer, index) => {
       const view = this.views[index];
       view.title.textContent = `${queueOf(answer)} (${WHERE[index]})`;
@@ -123,7 +149,8 @@ class Lab {
     });
     fillTable(at("results"), this.answers);
     at("verdict").textContent = verdict(this.answers);
-    at("speed").textContent = `Both runs took ${Math.round(ms)} ms.`;
+    const band = at("ten-seeds").checked ? ` Bands span ${SEEDS} seeds; lines and table are those of the first.` : "";
+    at("speed").textContent = `Both sides took ${Math.round(ms)} ms.${band}`;
     this.map.offer(this.answers[0].scenario);
     this.#judgeLesson();
   }
@@ -136,9 +163,10 @@ class Lab {
     const problems = Object.assign(document.createElement("ul"), { className: "problems", hidden: true });
     problems.setAttribute("role", "alert");
     const place = document.createElement("div");
-    section.append(title, pickers, problems, place);
+    const queue = document.createElement("div");
+    section.append(title, pickers, problems, place, queue);
     at("sides").append(section);
-    return { title, pickers, problems, charts: new Charts(place), text: this.#makeText(where, index) };
+    return { section, title, pickers, problems, queue, charts: new Charts(place), text: this.#makeText(where, index) };
   }
 
   #makeText(where, index) {
@@ -162,6 +190,52 @@ class Lab {
     section.append(label, area, problems, row, "Continue on the command line:", command);
     at("texts").append(section);
     return { area, problems, command };
+  }
+
+  /** Both runs again, with every packet; null where something newer came in between. */
+  async #packets() {
+    const turn = this.turn;
+    const asked = this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), packets: true }));
+    const answers = await Promise.all(asked);
+    return turn === this.turn && !answers.includes(null) ? answers : null;
+  }
+
+  #makeKicks() {
+    const kicks = KICKS.map(({ label, text }) => button(label, () => {
+      const before = this.sides.map((side) => side.copy());
+      this.sides.forEach((side, index) => {
+        const { scenario, toml } = this.answers[index];
+        const written = text(scenario, Math.round(quantity(scenario.duration) * 500) / 1000);
+        if (written) side.write(toml + written);
+      });
+      this.kicked = [...(this.kicked ?? []), before];
+      this.run();
+    }));
+    const undo = button("Take back", () => {
+      const before = this.kicked?.pop();
+      if (before) this.show(before);
+    });
+    const said = Object.assign(document.createElement("span"), { textContent: "In the middle of the run:" });
+    at("kicks").replaceChildren(said, ...kicks, undo);
+  }
+
+  /** Both sides as one picture. */
+  #picture() {
+    const style = getComputedStyle(document.body);
+    const titles = this.answers.map((answer, index) => `${queueOf(answer)} (${WHERE[index]})`);
+    return svgOf(titles, this.answers.map((answer) => answer.curve), this.limits, style.backgroundColor, style.color);
+  }
+
+  /** Opens a scenario that somebody dropped or chose. */
+  async #open(file, index) {
+    if (!file) return;
+    if (file.size > LARGEST_FILE) {
+      notice(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; a scenario for this page has at most 1 MB. What was shown stays.`);
+      return;
+    }
+    notice("");
+    this.sides[index].write(await file.text());
+    this.run();
   }
 
   #makeLessons() {
@@ -206,7 +280,7 @@ function button(text, act) {
 }
 
 function save(name, text) {
-  const link = Object.assign(document.createElement("a"), { download: name, href: URL.createObjectURL(new Blob([text])) });
+  const link = Object.assign(document.createElement("a"), { download: name, href: URL.createObjectURL(text instanceof Blob ? text : new Blob([text])) });
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -1,5 +1,6 @@
 // Runs scenarios away from the page. Of several requests only the newest is answered.
 
+import { bandOf, curves } from "./curves.js";
 import { Engine } from "./engine.js";
 import { quantity } from "./quantity.js";
 
@@ -7,6 +8,7 @@ const LOOK_EVERY_MS = 25;
 const LONGEST_MS = 20_000;
 const STEPS = 400;
 const BINS = 300;
+const MOST_PACKETS = 1e6;
 
 let engine;
 let newest = 0;
@@ -37,19 +39,36 @@ onmessage = async ({ data }) => {
   }
 };
 
-async function work(present, { id, request, lean }) {
+async function work(present, { id, request, lean, packets, seeds = 1 }) {
   await nextTask();
   if (id !== newest) return null;
-  const began = performance.now();
   const checked = present.check(request);
   if (checked.problems) return { problems: checked.problems };
   const durationS = quantity(checked.scenario.duration);
-  const run = present.open({ ...request, ...(lean ? {} : { bin_s: durationS / BINS }) });
-  if (run.problems) return { problems: run.problems };
+  if (packets && checked.packets > MOST_PACKETS) {
+    return { failure: `about ${checked.packets.toExponential(0)} packets; at most ${MOST_PACKETS} can be played: take a shorter duration or a lower rate` };
+  }
+  const wanted = { ...request, ...(lean ? {} : { bin_s: durationS / BINS }), ...(packets ? { packets } : {}) };
+  const first = await run(present, id, wanted, durationS);
+  if (first === null || first.failure || first.problems) return first;
+  const runs = [];
+  for (let index = 0; seeds > 1 && index < seeds; index += 1) {
+    const other = index === 0 ? first : await run(present, id, { ...wanted, seed: checked.scenario.seed + index }, durationS);
+    if (other === null || other.failure || other.problems) return other;
+    runs.push(curves({ ...checked, columns: other.columns }));
+  }
+  return { ...checked, ...first, columns: lean ? null : first.columns, band: runs.length ? bandOf(runs) : null };
+}
+
+/** One run to its end; null where a newer request came in between. */
+async function run(present, id, wanted, durationS) {
+  const began = performance.now();
+  const opened = present.open(wanted);
+  if (opened.problems) return { problems: opened.problems };
   try {
     let looked = performance.now();
     for (let step = 1; step < STEPS; step += 1) {
-      const nowS = run.advance((durationS * step) / STEPS);
+      const nowS = opened.advance((durationS * step) / STEPS);
       const ms = performance.now();
       if (ms - began > LONGEST_MS) {
         return { failure: `stopped after ${LONGEST_MS / 1000} s at ${nowS.toFixed(1)} of ${durationS} simulated seconds` };
@@ -60,9 +79,8 @@ async function work(present, { id, request, lean }) {
         looked = performance.now();
       }
     }
-    const { record, columns } = run.finish();
-    return { ...checked, record, columns: lean ? null : columns, tookMs: performance.now() - began };
+    return { ...opened.finish(), tookMs: performance.now() - began };
   } finally {
-    run.close();
+    opened.close();
   }
 }

@@ -41,16 +41,20 @@ HEADERS = {
     "Cache-Control": "no-store",
 }
 # Worker and page are one file each, in this order: who is used comes before who uses it.
-WORKER = ("quantity.js", "engine.js", "worker.js")
+WORKER = ("quantity.js", "curves.js", "engine.js", "worker.js")
 MODULES = (
     "quantity.js",
     "engine.js",
+    "curves.js",
     "charts.js",
     "client.js",
     "forms.js",
+    "kick.js",
     "lessons.js",
     "link.js",
     "map.js",
+    "picture.js",
+    "player.js",
     "results.js",
     "side.js",
     "main.js",

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Diagnostic, Diagnostics, Loaded, Scenario};
-use sojourn_sim::{Monitor, Series, Session, Wanted, named_links};
+use sojourn_sim::{BOTTLENECK, Monitor, PacketLog, Session, Wanted, capacity_bytes, named_links};
+use std::sync::Arc;
 
 /// Most flows of a run in a page: a browser's tab has less memory and patience than a command line.
 pub const MOST_FLOWS: u64 = 2000;
@@ -28,6 +29,9 @@ pub struct Request {
     /// Step of the time series in s; none are kept without one.
     #[serde(default)]
     pub bin_s: Option<f64>,
+    /// Whether the packets of the bottleneck are kept.
+    #[serde(default)]
+    pub packets: bool,
 }
 
 impl Request {
@@ -54,7 +58,7 @@ impl Request {
 }
 
 /// What the scenario of a request is once every default is filled in: `{"scenario": {...}, "toml": TEXT, "links": [NAME],
-/// "warnings": [PROBLEM]}`.
+/// "packets": NUMBER, "warnings": [PROBLEM]}`, where the number is that of the full packets that the bottleneck can carry.
 ///
 /// # Errors
 /// `{"problems": [{"message", "line", "column", "key"}], "left_out": N}` of a scenario that cannot be run.
@@ -64,6 +68,8 @@ pub fn check(request: &Request) -> Result<Value, Value> {
         "scenario": scenario.to_json(),
         "toml": scenario.to_toml(),
         "links": named_links(&scenario).into_iter().map(|(name, ..)| name).collect::<Vec<_>>(),
+        "packets": capacity_bytes(&scenario, BOTTLENECK, Time::ZERO, Time::ZERO + scenario.duration)
+            / f64::from(scenario.largest_packet_bytes()),
         "warnings": warnings.iter().map(problem).collect::<Vec<_>>(),
     }))
 }
@@ -89,7 +95,8 @@ fn sentence(message: &str) -> Value {
 /// A run that a page advances step by step.
 #[derive(Debug)]
 pub struct Run {
-    session: Option<Session<Scenario>>,
+    session: Option<Session<Arc<Scenario>>>,
+    scenario: Arc<Scenario>,
     columns: [Vec<f64>; COLUMNS.len()],
     monitor: Monitor,
 }
@@ -100,11 +107,11 @@ impl Run {
     /// # Errors
     /// As [`check`].
     pub fn open(request: &Request) -> Result<Run, Value> {
-        let scenario = request.load()?.scenario;
+        let scenario = Arc::new(request.load()?.scenario);
         let bin = request.bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_millis(1)));
         let seed = request.seed.unwrap_or(scenario.seed);
-        let session = Session::new(scenario, seed, &Wanted { bin, ..Wanted::default() });
-        Ok(Run { session: Some(session), columns: Default::default(), monitor: Monitor::default() })
+        let session = Session::new(Arc::clone(&scenario), seed, &Wanted { bin, packets: request.packets, ..Wanted::default() });
+        Ok(Run { session: Some(session), scenario, columns: Default::default(), monitor: Monitor::default() })
     }
 
     /// Takes the run forward to `until_s`, or to its end where that is earlier; where it is then, in s.
@@ -118,24 +125,22 @@ impl Run {
     /// Fills the columns with the bins that have ended since the last call.
     pub fn take(&mut self) {
         let series = self.session.as_mut().and_then(Session::take_series);
-        self.fill(series);
+        self.columns = columns(series.unwrap_or_default(), &PacketLog::default(), None);
     }
 
-    /// Takes the run to its end: the record as JSON, and in the columns the bins that have not been taken. `None` for a run
-    /// that has been finished before.
+    /// Takes the run to its end: the record as JSON, and in the columns the bins that have not been taken, and the packets
+    /// where they are kept. `None` for a run that has been finished before.
     pub fn finish(&mut self) -> Option<String> {
-        let outcome = self.session.take()?.finish(&self.monitor).ok()?;
-        self.fill(outcome.series);
+        let session = self.session.take()?;
+        let outcome = session.finish(&self.monitor).ok()?;
+        let packets = outcome.packets.unwrap_or_default();
+        self.columns = columns(outcome.series.unwrap_or_default(), &packets, Some(&self.scenario));
         serde_json::to_string(&outcome.record).ok()
     }
 
     /// The column with this index in [`COLUMNS`].
     pub fn column(&self, index: usize) -> &[f64] {
         self.columns.get(index).map_or(&[], Vec::as_slice)
-    }
-
-    fn fill(&mut self, series: Option<Series>) {
-        self.columns = columns(series.unwrap_or_default());
     }
 }
 
@@ -151,6 +156,7 @@ mod tests {
             overrides: overrides.iter().map(|&text| text.to_owned()).collect(),
             seed: None,
             bin_s: Some(0.1),
+            packets: false,
         }
     }
 
@@ -192,6 +198,21 @@ mod tests {
         run.take();
         assert_eq!(run.column(0), &[] as &[f64]);
         assert_eq!(run.column(COLUMNS.len()), &[] as &[f64]);
+    }
+
+    /// Each packet that left or was dropped, in order, with the group that sent it.
+    #[test]
+    fn packets_are_columns_where_they_are_wanted() {
+        let mut run = Run::open(&Request { packets: true, ..request(&["duration=5 s"]) }).unwrap();
+        let record: Value = serde_json::from_str(&run.finish().unwrap()).unwrap();
+        let column = |name: &str| run.column(COLUMNS.iter().position(|known| *known == name).unwrap());
+        let (left, dropped) = (column("packets.left_s"), column("packets.dropped"));
+        assert!(left.is_sorted());
+        let drops: f64 = dropped.iter().sum();
+        assert_eq!(drops, record["bottleneck"]["drops"].as_f64().unwrap());
+        assert_eq!(left.len() as f64 - drops, record["bottleneck"]["departures"].as_f64().unwrap());
+        assert!(column("packets.group").iter().all(|group| [0.0, 1.0].contains(group)));
+        assert!(column("packets.waited_s").iter().zip(left).all(|(waited, left)| (0.0..=*left).contains(waited)));
     }
 
     #[test]
