@@ -279,3 +279,117 @@ class TestInBrowser:
         # What cannot be run says why.
         assert page.locator('[data-cell^="prio "]').first.get_attribute("title")
         assert errors == []
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_no_barriers(self, page: "Page", address: str, errors: list[str], width: int) -> None:
+        from axe_playwright_python.sync_playwright import Axe
+
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(address)
+        settle(page)
+        page.locator("#files summary").click()
+        page.locator("#map summary").click()
+        page.get_by_role("button", name="Next packet").click()
+        page.locator("#time-said").get_by_text("packets waiting").wait_for()
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert errors == []
+
+    def test_packets_are_played_and_stepped_through(self, page: "Page", address: str, errors: list[str]) -> None:
+        page.goto(address)
+        settle(page)
+        said = page.locator("#time-said")
+        page.locator("#time").fill("5000")
+        said.get_by_text("At 30.0000 s").wait_for()
+        waiting = [int(text.split()[0]) for text in said.inner_text().replace("right ", "left ").split("left ")[1:]]
+        # The mean of the bin around that time, from the engine's own instrument.
+        for index, count in enumerate(waiting):
+            bins = page.evaluate(f"sojournLab.answers[{index}].columns['queue.queue_packets'][150]")
+            assert abs(count - bins) < 0.3 * bins + 10
+        page.get_by_role("button", name="Next packet").click()
+        page.wait_for_timeout(200)
+        first = said.inner_text()
+        assert first != "At 30.0000 s"
+        page.get_by_label("Speed", exact=True).select_option("4")
+        page.get_by_role("button", name="Play", exact=True).click()
+        page.get_by_role("button", name="Pause").wait_for()
+        page.wait_for_timeout(500)
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Play", exact=True).wait_for()
+        assert float(said.inner_text().split()[1]) > 30.5
+        # Another scenario has other packets.
+        page.get_by_label("Queue, right").select_option("codel")
+        page.get_by_role("heading", name="codel (right)").wait_for()
+        assert page.locator("#sides canvas:visible").count() == 4
+        assert errors == []
+
+    def test_a_kick_is_written_into_both_scenarios(self, page: "Page", address: str, errors: list[str]) -> None:
+        page.goto(address)
+        settle(page)
+        before = table(page)
+        for kick in ("Halve the rate", "Add a newcomer", "Turn it into a mobile link"):
+            page.get_by_role("button", name=kick).click()
+            page.wait_for_timeout(300)
+            settle(page)
+            assert_kicked(page)
+        text = page.locator("#files textarea").nth(0).input_value()
+        assert 'rate = "5 Mbit/s"' in text
+        assert 'name = "newcomer"' in text
+        assert 'trace = "ready:synthetic-lte"' in text
+        for _ in range(3):
+            page.get_by_role("button", name="Take back").click()
+            page.wait_for_timeout(300)
+            settle(page)
+        assert table(page) == before
+        assert errors == []
+
+    def test_ten_seeds_make_a_band_around_the_first(self, page: "Page", address: str, errors: list[str]) -> None:
+        page.goto(address)
+        settle(page)
+        before = table(page)
+        page.get_by_label("Ten seeds as a band").check()
+        page.locator("#speed").get_by_text("Bands span 10 seeds").wait_for()
+        settle(page)
+        assert table(page) == before
+        inside = page.evaluate(
+            """() => sojournLab.answers.every(({ curve }) => curve.delays.every((delay, row) =>
+                delay === null || (curve.band.delay[0][row] <= delay && delay <= curve.band.delay[1][row])))"""
+        )
+        assert inside
+        assert errors == []
+
+    def test_pictures_and_files(self, page: "Page", address: str, errors: list[str], tmp_path: Path) -> None:
+        page.goto(address)
+        settle(page)
+        page.locator("#files summary").click()
+        saved = {}
+        for kind in ("SVG", "PNG"):
+            with page.expect_download() as download:
+                page.get_by_role("button", name=f"Save picture as {kind}").click()
+            saved[kind] = Path(download.value.path()).read_bytes()
+        assert saved["SVG"].startswith(b"<svg ")
+        assert b"droptail (left)" in saved["SVG"]
+        assert saved["PNG"].startswith(b"\x89PNG")
+        file = tmp_path / "mine.toml"
+        file.write_text(sojourn.Scenario.load("sudden-changes", {"duration": "25 s"}).to_toml(), encoding="utf-8")
+        page.get_by_label("Open a scenario on the left").set_input_files(file)
+        page.get_by_role("columnheader", name="Left: droptail").wait_for()
+        page.wait_for_timeout(300)
+        settle(page)
+        assert_kicked(page, sides=1)
+        large = tmp_path / "large.toml"
+        large.write_bytes(b"#" * 2_000_000)
+        page.get_by_label("Open a scenario on the left").set_input_files(large)
+        page.locator("#notice").get_by_text("at most 1 MB").wait_for()
+        assert errors == []
+
+
+def assert_kicked(page: "Page", sides: int = 2) -> None:
+    """The page's numbers are those of a native run of the changed scenarios."""
+    for index, side in list(enumerate(table(page)))[:sides]:
+        record = native(page, index)
+        mine = {
+            key: value for key, value in side.items() if key.split(".")[1] in record["groups"] or "bottleneck" in key
+        }
+        assert mine == {key: of_record(record, key) for key in mine}

@@ -107,6 +107,8 @@ export class Player {
     if (!(await this.ready())) return;
     this.playing = true;
     byId("play").textContent = "Pause";
+    // Nobody wants every picture read aloud.
+    byId("time-said").setAttribute("aria-live", "off");
     if (this.timeS >= this.endS) this.timeS = 0;
     let before = performance.now();
     const frame = (now) => {
@@ -126,6 +128,7 @@ export class Player {
   pause() {
     this.playing = false;
     byId("play").textContent = "Play";
+    byId("time-said").setAttribute("aria-live", "polite");
     if (this.sides) this.say();
   }
 
