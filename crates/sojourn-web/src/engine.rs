@@ -110,7 +110,8 @@ impl Run {
         let scenario = Arc::new(request.load()?.scenario);
         let bin = request.bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_millis(1)));
         let seed = request.seed.unwrap_or(scenario.seed);
-        let session = Session::new(Arc::clone(&scenario), seed, &Wanted { bin, packets: request.packets, ..Wanted::default() });
+        let session =
+            Session::new(Arc::clone(&scenario), seed, &Wanted { bin, packets: request.packets, ..Wanted::default() });
         Ok(Run { session: Some(session), scenario, columns: Default::default(), monitor: Monitor::default() })
     }
 
