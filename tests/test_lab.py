@@ -302,6 +302,7 @@ class TestInBrowser:
         said = page.locator("#time-said")
         page.locator("#time").fill("5000")
         said.get_by_text("At 30.0000 s").wait_for()
+        assert page.locator("canvas.queue:visible").count() == 2
         waiting = [int(text.split()[0]) for text in said.inner_text().replace("right ", "left ").split("left ")[1:]]
         # The mean of the bin around that time, from the engine's own instrument.
         for index, count in enumerate(waiting):
@@ -311,7 +312,7 @@ class TestInBrowser:
         page.wait_for_timeout(200)
         first = said.inner_text()
         assert first != "At 30.0000 s"
-        page.get_by_label("Speed", exact=True).select_option("4")
+        page.locator("#speed-of-play").select_option("4")
         page.get_by_role("button", name="Play", exact=True).click()
         page.get_by_role("button", name="Pause").wait_for()
         page.wait_for_timeout(500)
@@ -321,7 +322,7 @@ class TestInBrowser:
         # Another scenario has other packets.
         page.get_by_label("Queue, right").select_option("codel")
         page.get_by_role("heading", name="codel (right)").wait_for()
-        assert page.locator("#sides canvas:visible").count() == 4
+        assert page.locator("canvas.queue:visible").count() == 0
         assert errors == []
 
     def test_a_kick_is_written_into_both_scenarios(self, page: "Page", address: str, errors: list[str]) -> None:
@@ -372,7 +373,10 @@ class TestInBrowser:
         assert b"droptail (left)" in saved["SVG"]
         assert saved["PNG"].startswith(b"\x89PNG")
         file = tmp_path / "mine.toml"
-        file.write_text(sojourn.Scenario.load("sudden-changes", {"duration": "25 s"}).to_toml(), encoding="utf-8")
+        file.write_text(
+            sojourn.Scenario.load("sudden-changes", {"duration": "25 s", "group.newcomer.start": "22 s"}).to_toml(),
+            encoding="utf-8",
+        )
         page.get_by_label("Open a scenario on the left").set_input_files(file)
         page.get_by_role("columnheader", name="Left: droptail").wait_for()
         page.wait_for_timeout(300)

@@ -77,7 +77,7 @@ export class Charts {
     this.element.append(heading, place);
     const axis = { stroke: style("--quiet"), grid: { stroke: style("--line"), width: 1 }, ticks: { show: false } };
     const options = {
-      width, height: HEIGHT, legend: { show: false }, cursor: { sync: { key: "lab" }, drag: { x: false, y: false } },
+      width, height: HEIGHT, legend: { show: false }, cursor: { y: false, sync: { key: "lab" }, drag: { x: false, y: false } },
       scales: { x: { time: false, range: () => [0, this.limits.endS] }, y: { range: () => [0, most()] } },
       axes: [{ ...axis, size: 30, values: (_, values) => values.map((value) => `${value} s`) }, { ...axis, size: 52 }],
       series: [{}, ...[...series, ...edges].map((one) => ({ ...one, points: { show: false } }))], bands,

@@ -65,6 +65,7 @@ export class Player {
     Object.assign(this, { load, point, sides: null, timeS: 0, speed: 1, playing: false });
     this.canvases = places.map((place) => {
       const canvas = document.createElement("canvas");
+      canvas.className = "queue";
       canvas.setAttribute("role", "img");
       canvas.hidden = true;
       place.append(canvas);
