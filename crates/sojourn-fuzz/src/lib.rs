@@ -3,6 +3,7 @@
 //! A body takes bytes, makes inputs of them, and panics where something that always holds does not. The targets are these
 //! bodies behind libFuzzer; `cargo test` leads them through the seed corpus and some random bytes, so that they cannot
 //! rot unseen.
+#![cfg(target_os = "linux")]
 
 mod control;
 mod medium;

@@ -1,4 +1,5 @@
 //! Every body on its seeds, on damaged seeds, and on random bytes.
+#![cfg(target_os = "linux")]
 
 use sojourn_core::Stream;
 use sojourn_fuzz::TARGETS;

@@ -35,6 +35,7 @@ pub fn unnamed(py: Python<'_>, name: &str) -> PyErr {
 }
 
 /// A [`WireError`] that says whose fault it is.
+#[cfg(target_os = "linux")]
 pub fn wire(py: Python<'_>, problem: &sojourn_wire::WireError) -> PyErr {
     let error = WireError::new_err(problem.message.clone());
     match error.value(py).setattr("fault", problem.fault.name()) {

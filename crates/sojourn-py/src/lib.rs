@@ -11,6 +11,7 @@ mod replay;
 mod run;
 mod scenario;
 mod senders;
+#[cfg(target_os = "linux")]
 mod wire;
 
 use errors::{InputError, Interrupted, PluginError, WireError};
@@ -71,6 +72,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scenario::load, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario::load_ready, module)?)?;
+    #[cfg(target_os = "linux")]
     module.add_function(wrap_pyfunction!(wire::wire, module)?)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! [`Scenario::parse`] turns text into a [`Scenario`] that can be run as it is, or into
 //! [`Diagnostics`] that name every problem with its line, key, what was found, what is allowed and the
 //! nearest valid name. The format itself is data (the module `format`), from which checking, defaults,
-//! the JSON [`schema`], the [`reference_markdown`] and the canonical text are derived.
+//! the JSON [`schema`], the [`reference_pages`] and the canonical text are derived.
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -42,7 +42,7 @@ pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};
 pub use ready::{Ready, ready};
-pub use reference::reference_markdown;
+pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};

@@ -1,22 +1,61 @@
-//! The reference page of the scenario file, for the user guide.
+//! The reference of the scenario file, for the user guide: a page of its sections, and others of what can be named there.
 
-use crate::format::{FAMILIES, Family, Form, Key, Presence, SCENARIO, Section, Select};
+use crate::format::{
+    CONTROLS, FRAMINGS, Family, Form, Key, MEDIA, NOISES, PROTECTIONS, Presence, QUEUES, SCENARIO, Section, Select,
+    TRANSPORTS,
+};
 use crate::quantity::{COUNT, Dimension, PACE, RATE, SIZE, TIME, unit_names};
 use crate::{ready, source, value, write};
 use sojourn_core::registry::Descriptor;
 use std::fmt::Write as _;
 
-/// The page in Markdown. The guide holds a copy of it, which a test keeps current.
-pub fn reference_markdown() -> String {
+/// The pages in Markdown, with their places below docs/. The guide holds copies, which a test keeps current.
+pub fn reference_pages() -> Vec<(&'static str, String)> {
+    let pages = PAGES.iter().map(|page| (page.place, of_families(page)));
+    std::iter::once(("guide/scenario.md", file())).chain(pages).collect()
+}
+
+/// A page of families.
+struct Page {
+    place: &'static str,
+    title: &'static str,
+    families: &'static [&'static Family],
+}
+
+const PAGES: [Page; 4] = [
+    Page { place: "reference/queues.md", title: "Queue disciplines: parameters and presets", families: &[&QUEUES] },
+    Page {
+        place: "reference/controls.md",
+        title: "Congestion controls: parameters and presets",
+        families: &[&CONTROLS],
+    },
+    Page { place: "reference/transport.md", title: "Transport: parameters and presets", families: &[&TRANSPORTS] },
+    Page {
+        place: "reference/access.md",
+        title: "Access lines and media: parameters",
+        families: &[&FRAMINGS, &MEDIA, &NOISES, &PROTECTIONS],
+    },
+];
+const GENERATED: &str =
+    "<!-- Generated from the format's description in crates/sojourn-scenario. Do not edit by hand. -->\n";
+
+/// The page of the file's sections.
+fn file() -> String {
     let mut page = String::new();
     introduction(&mut page);
     quantities(&mut page);
     let mut done = Vec::new();
     section(&mut page, &SCENARIO, "The top of the file", &mut done);
-    for all in FAMILIES {
-        family(&mut page, all);
-    }
     page
+}
+
+fn of_families(page: &Page) -> String {
+    let mut text = format!("# {}\n\n{GENERATED}", page.title);
+    text.push_str("\nThe sections that name these are in [the scenario file](../guide/scenario.md).\n");
+    for &one in page.families {
+        family(&mut text, one, page.families.len() > 1);
+    }
+    text
 }
 
 const INTRODUCTION: &str = "\
@@ -30,6 +69,10 @@ make up a JSON document or a Python dictionary.
 `sojourn check FILE` reads a file without running it, and names every problem with its line, the key, what was
 found, what is allowed and the nearest valid name. `sojourn schema` prints the JSON Schema, with which editors
 complete and check a file as it is written.
+
+What the keys can name has pages of its own: [queue disciplines](../reference/queues.md),
+[congestion controls](../reference/controls.md), [the transport](../reference/transport.md), [access lines and
+media](../reference/access.md).
 ";
 
 const OVERRIDES: &str = "\
@@ -201,18 +244,20 @@ fn brief(form: &Form) -> String {
     }
 }
 
-fn family(page: &mut String, family: &'static Family) {
-    let _ = writeln!(page, "\n## {}", family.title);
+fn family(page: &mut String, family: &'static Family, titled: bool) {
+    if titled {
+        let _ = writeln!(page, "\n## {}", family.title);
+    }
     if let Some(nested) = family.nested {
         page.push_str("\nSome hold others, under a key that is not a parameter:\n");
         keys(page, [&nested.child, &nested.class], &[]);
         if let Form::Tables(class) = &nested.class.form {
-            let _ = writeln!(page, "\n### `[[{}]]`\n\n{}", class.name, class.description);
+            let _ = writeln!(page, "\n## `[[{}]]`\n\n{}", class.name, class.description);
             keys(page, class.own, &[]);
         }
     }
     for member in family.built_in.iter().copied() {
-        descriptor(page, member, family.choice);
+        descriptor(page, member, family.choice, if titled { "###" } else { "##" });
         match family.held(member).map(|key| key.name) {
             Some(key) if member.class().is_none() => {
                 let _ = writeln!(page, "\nIt holds one other, its `{key}`.");
@@ -229,9 +274,9 @@ fn family(page: &mut String, family: &'static Family) {
     }
 }
 
-fn descriptor(page: &mut String, descriptor: &Descriptor, titled: bool) {
+fn descriptor(page: &mut String, descriptor: &Descriptor, titled: bool, level: &str) {
     if titled {
-        let _ = writeln!(page, "\n### `{}`", descriptor.name);
+        let _ = writeln!(page, "\n{level} `{}`", descriptor.name);
     }
     let _ = writeln!(page, "\n{}. Sources: {}.", capitalised(descriptor.summary), descriptor.sources.join("; "));
     if !descriptor.parameters.is_empty() {

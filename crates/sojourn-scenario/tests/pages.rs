@@ -1,8 +1,8 @@
 //! What is generated from the format is current.
 //!
-//! `SOJOURN_UPDATE=1 cargo test -p sojourn-scenario` writes the page of the user guide anew.
+//! `SOJOURN_UPDATE=1 cargo test -p sojourn-scenario` writes the pages of the user guide anew.
 
-use sojourn_scenario::{catalogue, ready, reference_markdown, schema};
+use sojourn_scenario::{catalogue, ready, reference_pages, schema};
 use std::path::{Path, PathBuf};
 
 #[allow(dead_code)]
@@ -15,13 +15,15 @@ fn root() -> PathBuf {
 
 #[test]
 fn the_guide_is_current() {
-    let page = root().join("docs/guide/scenario.md");
-    if std::env::var_os("SOJOURN_UPDATE").is_some() {
-        std::fs::create_dir_all(page.parent().expect("it lies in a folder")).expect("the folder can be made");
-        std::fs::write(&page, reference_markdown()).expect("the page can be written");
+    for (place, text) in reference_pages() {
+        let page = root().join("docs").join(place);
+        if std::env::var_os("SOJOURN_UPDATE").is_some() {
+            std::fs::create_dir_all(page.parent().expect("it lies in a folder")).expect("the folder can be made");
+            std::fs::write(&page, &text).expect("the page can be written");
+        }
+        let written = std::fs::read_to_string(&page).unwrap_or_default();
+        assert!(written == text, "{place}: run SOJOURN_UPDATE=1 cargo test -p sojourn-scenario");
     }
-    let written = std::fs::read_to_string(&page).unwrap_or_default();
-    assert!(written == reference_markdown(), "run SOJOURN_UPDATE=1 cargo test -p sojourn-scenario");
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Sockets of the kernel over loopback.
+#![cfg(target_os = "linux")]
 
 mod common;
 

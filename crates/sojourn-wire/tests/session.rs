@@ -1,4 +1,5 @@
 //! What a session lets another host ask for, and when it says that it is there.
+#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The project's own transport over UDP, on loopback.
+#![cfg(target_os = "linux")]
 
 mod common;
 

@@ -68,6 +68,8 @@ def pad(  # noqa: PLR0913 (the command's options)
     HOST is any host beyond the uplink that answers pings; padding dies just behind the bottleneck and does not get
     there. Nothing is padded while the delay is short, and padding that does not help is given up. IPv4 only.
     """
+    if sys.platform != "linux":
+        raise input_error(f"padding of a real uplink needs Linux; found {sys.platform}", found=sys.platform)
     from sojourn.pad.network import Sockets
     from sojourn.pad.route import way_to
     from sojourn.pad.settings import (

@@ -1,7 +1,6 @@
 """The folder of a sweep: what was asked, and a Parquet file for each finished batch."""
 
 import contextlib
-import fcntl
 import math
 import os
 import shutil
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sojourn import _native
 from sojourn.data.describe import Description, Tables, alike, describe
+from sojourn.data.lock import lock
 from sojourn.data.provenance import UNREADABLE, Provenance
 from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, MAX_POINTS, POINT, RUNS, SEED, SIZES
 from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
@@ -202,7 +202,7 @@ class Dataset:
         """Keep other processes from working on the dataset; raises InputError where one does."""
         with (self.folder / _LOCK).open("w") as file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock(file)
             except BlockingIOError:
                 raise input_error("another process is working on this sweep", file=str(self.folder)) from None
             self._sweep_up()

@@ -5,7 +5,6 @@ error queue of a UDP socket (IP_RECVERR in ip(7)), which is open to everyone.
 """
 
 import errno
-import fcntl
 import select
 import socket
 import struct
@@ -187,6 +186,8 @@ def _echo_socket(target: str, udp_echo_port: int | None) -> socket.socket:
 
 def _interface_to(target: str) -> str:
     """Return the name of the interface by which packets to the target leave; empty where none has the address."""
+    import fcntl
+
     siocgifaddr = 0x8915
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
         trial.connect((target, DISCARD_PORT))

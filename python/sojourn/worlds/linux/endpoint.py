@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from sojourn import _native
-from sojourn.worlds.linux.errors import NotInstalledError
+from sojourn.worlds.linux.errors import NotInstalledError, TestbedError
 from sojourn.worlds.linux.utp import Flow, missing
 
 DRIVER_PATIENCE_S = 5.0
@@ -48,6 +48,13 @@ class DriverError(Exception):
     """The process of a flow over libutp failed."""
 
 
+def _wire(text: str) -> str:
+    """Run a plan's own endpoints; the engine has them on Linux only."""
+    if not hasattr(_native, "wire"):
+        raise TestbedError(f"endpoints on real sockets need Linux; found {sys.platform}. The simulator runs here too")
+    return _native.wire(text)
+
+
 def run(text: str) -> str:
     """Do what a plan says; return the report as JSON."""
     plan = json.loads(text)
@@ -59,12 +66,12 @@ def run(text: str) -> str:
     text = json.dumps(plan)
     flows = [Flow(entry) for entry in entries if entry.get("kind") == "utp"]
     if not flows:
-        return _native.wire(text)
+        return _wire(text)
     if any("driver" not in flow.entry for flow in flows) and missing():
         raise NotInstalledError("a flow over libutp", missing())
     with _drivers(flows, plan) as drivers:
         others = plan | {"flows": [entry for entry in entries if entry.get("kind") != "utp"]}
-        report = json.loads(_native.wire(json.dumps(others)))
+        report = json.loads(_wire(json.dumps(others)))
         report["flows"] += [_outcome(flow, driver, plan) for flow, driver in drivers]
     order = {entry["id"]: place for place, entry in enumerate(entries)}
     report["flows"].sort(key=lambda flow: order[flow["id"]])
