@@ -49,19 +49,30 @@ pub use control::{
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
+/// How [`AnyControl`] holds a control.
+macro_rules! held {
+    ($control:ty) => {
+        $control
+    };
+    ($control:ty, boxed) => {
+        Box<$control>
+    };
+}
+
 /// Derives the registry and the statically dispatched [`AnyControl`] from one list.
 macro_rules! controls {
-    ($($module:ident::$name:ident),+ $(,)?) => {
+    ($($module:ident::$name:ident $($boxed:ident)?),+ $(,)?) => {
         /// Every control, in the order of the documentation.
         pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
 
         /// Any of the registered controls, without dynamic dispatch.
         ///
-        /// A flow has one, in place: some hundred bytes more for the simple ones cost less than a pointer to follow.
-        #[allow(missing_docs, clippy::large_enum_variant)]
+        /// A flow has one, in place, for a pointer to follow costs more than some bytes. Those with a large model of the
+        /// path are boxed, so that flows without it do not have its size.
+        #[allow(missing_docs)]
         #[derive(Clone, Debug)]
         pub enum AnyControl {
-            $($name($module::$name)),+,
+            $($name(held!($module::$name $(, $boxed)?))),+,
             /// One that was [added](custom::add) from outside.
             Custom(Box<custom::Custom>),
         }
@@ -73,7 +84,7 @@ macro_rules! controls {
             /// A combination of parameters that the control cannot work with.
             pub fn build(params: &Params, path: &Path, random: Stream) -> Result<AnyControl, ParameterError> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
-                    return Ok(AnyControl::$name($module::$name::new(params, path, random)?));
+                    return Ok(AnyControl::$name($module::$name::new(params, path, random)?.into()));
                 })+
                 match custom::Custom::build(params, path, random) {
                     Some(control) => control.map(|control| AnyControl::Custom(Box::new(control))),
@@ -238,16 +249,16 @@ controls! {
     dctcp::Dctcp,
     prague::Prague,
     compound::Compound,
-    bbr::Bbr,
-    bbr3::Bbr3,
+    bbr::Bbr boxed,
+    bbr3::Bbr3 boxed,
     ledbat::Ledbat,
     fledbat::FairLedbat,
     ledbatpp::LedbatPlusPlus,
-    libutp::Libutp,
+    libutp::Libutp boxed,
     nice::Nice,
     tcp_lp::TcpLp,
-    cdg::Cdg,
-    scout::Scout,
+    cdg::Cdg boxed,
+    scout::Scout boxed,
 }
 
 /// The control called `name`, built in or added.
