@@ -4,8 +4,8 @@ use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::{
-    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Jitter, Link, LinkChange, Moments, Place, Scenario, Shape,
-    Station,
+    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, Jitter, Link, LinkChange, Moments, Place, Scenario,
+    Shape, Station,
 };
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
@@ -136,6 +136,10 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         traffic: traffic(fields.table("traffic").expect(CHECKED), fields, scenario),
         rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),
         access_rate: fields.rate("access_rate"),
+        host: fields.table("host").map(|host| Host {
+            small_queue: span(host, "small_queue"),
+            small_queue_packets: host.integer("small_queue_packets").expect(CHECKED) as u32,
+        }),
         start: moments(fields.item("start").expect(CHECKED), flows),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),

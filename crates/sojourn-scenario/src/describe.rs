@@ -266,6 +266,12 @@ fn group(group: &Group, stations: &[Station]) -> Fields {
     if let Some(rate) = group.access_rate {
         fields.put("access_rate", rate_item(rate));
     }
+    if let Some(host) = group.host {
+        let mut table = new_kind(fields.section, "host", "linux");
+        table.put("small_queue", span(host.small_queue));
+        table.put("small_queue_packets", integer(u64::from(host.small_queue_packets)));
+        fields.put("host", Item::Table(table));
+    }
     fields.put("clock_offset", Item::Offset(group.clock_offset_nanos));
     fields.put("clock_skew_ppm", number(group.clock_skew_ppm));
     fields

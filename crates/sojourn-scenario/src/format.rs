@@ -7,6 +7,7 @@
 mod access;
 mod change;
 mod group;
+mod host;
 mod link;
 mod queue;
 mod sizes;

@@ -241,6 +241,15 @@ impl Capacity {
     }
 }
 
+/// What a sending host does between a connection and its access link: TCP small queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Host {
+    /// How much of a connection may wait, as a time at the rate at which it would be paced.
+    pub small_queue: Span,
+    /// Packets that may wait in any case.
+    pub small_queue_packets: u32,
+}
+
 /// Random delay of packets that have crossed a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Jitter {
@@ -334,6 +343,8 @@ pub struct Group {
     pub rtt: Vec<Span>,
     /// Rate of each flow's own access link before the first shared link; unlimited where absent.
     pub access_rate: Option<Rate>,
+    /// What its hosts do before that link; nothing where absent.
+    pub host: Option<Host>,
     /// When its flows start.
     pub start: Moments,
     /// When its flows stop sending new data; at the end of the run where absent.

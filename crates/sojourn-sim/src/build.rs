@@ -25,7 +25,7 @@ use sojourn_scenario::{
 };
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{Clock, Ect, Options, Receiver, Segment, Sender, SenderCounts};
+use sojourn_transport::{Clock, Ect, Options, Receiver, Segment, Sender, SenderCounts, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -319,6 +319,7 @@ impl Builder<'_> {
                 station: station(group, place.index) as u32,
                 lines,
                 access,
+                host: group.host.map(|host| Box::new(SmallQueue::new(host.small_queue, host.small_queue_packets))),
                 dies_past: self.dies_past(group, place.index),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,

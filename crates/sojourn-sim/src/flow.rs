@@ -7,7 +7,7 @@ use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::Direction;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
-use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts};
+use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
 
 /// The receiver's port in the first connection; the next ones count up from here.
 pub const FIRST_PORT: u16 = 5_001;
@@ -29,6 +29,8 @@ pub struct Flow {
     pub lines: [usize; 2],
     /// Its own access link, where it has one.
     pub access: Option<usize>,
+    /// What waits of it in its host, where that holds it back.
+    pub host: Option<Box<SmallQueue>>,
     /// The link past which its datagrams die, where they do not reach the receiver.
     pub dies_past: Option<usize>,
     /// Its 5-tuple, in the direction of its data.

@@ -2,6 +2,7 @@
 
 mod applications;
 mod ends;
+mod host;
 mod instruments;
 
 pub use instruments::{GroupMeter, TransferRow};
@@ -200,6 +201,7 @@ impl World {
             LineEnd::Network(direction) => {
                 let packet = self.leave_line(index);
                 self.enter(direction, &packet);
+                self.on_left_host(packet.flow as usize);
             }
             LineEnd::Beyond(link) => {
                 let packet = self.leave_line(index);

@@ -5,6 +5,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod host;
 pub mod options;
 mod rate;
 mod receiver;
@@ -14,6 +15,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
+pub use host::SmallQueue;
 pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;

@@ -1,5 +1,6 @@
 //! Groups of flows.
 
+use super::host::HOST;
 use super::traffic::{TRAFFIC, UNRESPONSIVE};
 use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MOMENT, MOST_FLOWS, PATH_DELAY, Presence, Section, TRANSPORTS};
 use sojourn_core::registry::Kind;
@@ -120,6 +121,18 @@ pub(super) static GROUP: Section = Section {
             presence: Presence::Optional("unlimited"),
             description: "rate of each flow's own access link before the first shared link",
             example: "100 Mbit/s",
+        },
+        Key {
+            name: "host",
+            form: Form::Select(&HOST),
+            presence: Presence::OptionalBeside {
+                key: "access_rate",
+                meaning: "the access link has an endless buffer, which a connection fills with all of its window",
+                reason: "without an access link nothing waits in a host",
+            },
+            description: "what the sending host does between a connection and its access link; a connection that it holds \
+                          back does not count its window as used",
+            example: "linux",
         },
         Key {
             name: "clock_offset",

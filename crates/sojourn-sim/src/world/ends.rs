@@ -144,6 +144,9 @@ impl World {
     /// Sends all that a flow may send now.
     #[inline]
     pub(super) fn transmit(&mut self, index: usize) {
+        if self.flows[index].host.is_some() && self.is_held_back(index) {
+            return self.arm(index);
+        }
         while let Some(next) = self.next_outgoing(index) {
             let flow = &mut self.flows[index];
             let packet = flow.packet_out(index as u32, next, self.now);
@@ -151,7 +154,12 @@ impl World {
                 log.add_sent(&packet, self.now);
             }
             match flow.access {
-                Some(line) => self.enter_line(line, packet, self.now),
+                Some(line) => {
+                    self.enter_line(line, packet, self.now);
+                    if self.on_queued_in_host(index) {
+                        break;
+                    }
+                }
                 None => {
                     let direction = flow.direction;
                     self.enter(direction, &packet);

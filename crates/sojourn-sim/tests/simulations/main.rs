@@ -9,6 +9,7 @@ mod common;
 mod determinism;
 mod flows;
 mod fusing;
+mod host;
 mod instruments;
 mod ledbat;
 mod links;

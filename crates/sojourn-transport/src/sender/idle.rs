@@ -103,6 +103,11 @@ impl Sender {
         }
     }
 
+    /// The host takes no more now: the window is not used (Linux).
+    pub fn on_held_back(&mut self, now: Time) {
+        self.on_app_limited(now);
+    }
+
     /// RFC 2861 as in Linux (`tcp_cwnd_validate`), where the window is not used.
     fn validate(&mut self, now: Time) -> Unused {
         if self.idle.rule != AfterIdle::Decay {
