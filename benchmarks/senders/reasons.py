@@ -38,7 +38,7 @@ REASONS = (
     ),
     Reason(
         "timer wheel",
-        "the kernel rounds waits of 63 ticks and more up to whole 8 or 64 ticks since it was started; Sojourn to whole ticks.",
+        "the kernel rounds waits of 63 ticks and more up to whole 8 or 64 ticks; Sojourn to whole ticks.",
         {"Open", "Recovery", "Loss"},
         {"reno", "cubic", "veno"},
         {"bulk-silent"},
