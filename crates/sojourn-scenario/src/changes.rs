@@ -91,6 +91,8 @@ impl Present {
                 links.extend(self.hop(checker, part, node, &path));
             }
         }
+        // What happens at one instant must not depend on the order in which a file says it.
+        links.sort_by_key(|link| link.which);
         links
     }
 
