@@ -79,8 +79,9 @@ struct Present {
 impl Present {
     fn change(&mut self, checker: &mut Checker<'_, '_>, change: Option<&Table>, path: &str) -> Vec<ResolvedLink> {
         let mut links = Vec::new();
-        for entry in change.into_iter().flat_map(|table| &table.entries) {
-            let Some(part) = part_of(&entry.key) else { continue };
+        // What happens at one instant must not depend on the order in which a file says it.
+        for (key, part) in parts() {
+            let Some(entry) = change.and_then(|table| table.entry(key)) else { continue };
             let path = join(path, &entry.key);
             if !part.listed {
                 links.extend(self.main(checker, part, &entry.value, entry_origin(entry), &path));
@@ -91,8 +92,6 @@ impl Present {
                 links.extend(self.hop(checker, part, node, &path));
             }
         }
-        // What happens at one instant must not depend on the order in which a file says it.
-        links.sort_by_key(|link| link.which);
         links
     }
 
@@ -151,15 +150,15 @@ impl Present {
     }
 }
 
-/// What the key of a change is a part of.
-fn part_of(key: &str) -> Option<&'static Part> {
+/// The keys of a change that are parts of links, and what they are parts of.
+fn parts() -> impl Iterator<Item = (&'static str, &'static Part)> {
     let Some(Form::Tables(change)) = SCENARIO.key("change").map(|key| &key.form) else {
         unreachable!("changes are a list of tables");
     };
-    match &change.key(key)?.form {
-        Form::Part(part) => Some(part),
+    change.keys().filter_map(|key| match &key.form {
+        Form::Part(part) => Some((key.name, *part)),
         _ => None,
-    }
+    })
 }
 
 fn child<'n>(root: &'n mut Node, key: &str) -> Option<&'n mut Node> {

@@ -62,7 +62,7 @@ pub struct LinkChange {
 }
 
 /// A link of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Which {
     /// The bottleneck.
     Bottleneck,
