@@ -187,7 +187,7 @@ def test_the_extra_has_what_makes_keys() -> None:
     assert any(one.startswith("cryptography") for one in project["optional-dependencies"]["cluster"])
 
 
-def test_a_scheduler_with_keys(plan: Plan, tmp_path: Path) -> None:
+def test_a_scheduler_with_keys(plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = distributed.Security.temporary()
     names = {"ca-file": keys.tls_ca_file, "client.cert": keys.tls_client_cert, "client.key": keys.tls_client_key}
     dataset = Dataset.create(tmp_path / "cluster", plan, 1)
@@ -196,7 +196,9 @@ def test_a_scheduler_with_keys(plan: Plan, tmp_path: Path) -> None:
     ) as cluster:
         address = cluster.scheduler_address
         assert address.startswith("tls://")
-        with pytest.raises(InputError, match="there are no keys for TLS"):
+        # One that is made without keys stays half built, and hinders the next when it is cleared away.
+        with monkeypatch.context() as patch, pytest.raises(InputError, match="there are no keys for TLS"):
+            patch.setattr(distributed, "Client", None)
             run_cluster(plan, dataset, address, lambda status: None)
         with dask.config.set({f"distributed.comm.tls.{name}": value for name, value in names.items()}):
             run_cluster(plan, dataset, address, lambda status: None)

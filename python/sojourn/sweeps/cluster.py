@@ -84,13 +84,12 @@ def _client(address: str) -> "Iterator[Client]":
         with _local_cluster(address) as cluster, distributed.Client(cluster) as client:
             yield client
         return
+    # Asked before: what a client without keys leaves half built, the thread of the next may have to clear away, and
+    # wait for a lock that whoever waits for that thread holds.
+    if address.startswith(TLS) and distributed.Security().get_connection_args("client")["ssl_context"] is None:
+        raise _without_keys(address)
     try:
         client = distributed.Client(address, timeout=_CONNECT_S)
-    except TypeError as error:
-        # What Dask raises where it is given no keys.
-        if not address.startswith(TLS):
-            raise
-        raise _without_keys(address) from error
     except (OSError, ValueError) as error:
         message = f"--cluster {address}: no scheduler answers ({error or type(error).__name__})"
         raise input_error(message, key="--cluster", found=address, allowed=ALLOWED) from None
