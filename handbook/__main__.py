@@ -1,7 +1,11 @@
-"""`python -m handbook` renews the tables of all pages, `python -m handbook --figures` their figures as well."""
+"""Renews what is derived from the project itself: `python -m handbook` the text of all pages.
+
+With `--figures` it draws their figures as well, with `--gallery` only the thumbnails of the gallery.
+"""
 
 import sys
 
+from handbook import gallery
 from handbook.figures import draw
 from handbook.pages import PAGES, renewed
 
@@ -17,6 +21,11 @@ def main() -> None:
         if "--figures" in sys.argv[1:]:
             for path in draw(page):
                 print(f"drew {path.name}", file=sys.stderr)
+    if gallery.renew():
+        print(f"renewed {gallery.PAGE.name}", file=sys.stderr)
+    if not {"--figures", "--gallery"}.isdisjoint(sys.argv[1:]):
+        for path in gallery.draw_all():
+            print(f"drew {path.name}", file=sys.stderr)
 
 
 main()

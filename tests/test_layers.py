@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1] / "python" / "sojourn"
 FLOORS = (
     ("_native", "needed", "record", "processors"),
     ("registry", "faults"),
-    ("plugins",),
+    ("plugins", "ready"),
     ("reading",),
     ("spelling", "resolved", "padding"),
     ("data", "tables", "progress"),

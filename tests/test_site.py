@@ -1,15 +1,18 @@
 """The site of the documentation: every page is laid out, and no link leads out of it but to the repository."""
 
+import functools
 import importlib.util
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 ZENSICAL = shutil.which("zensical") or shutil.which("zensical", path=ROOT / ".venv" / "bin")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 def laid_out(target: Path) -> Path:
@@ -20,6 +23,14 @@ def laid_out(target: Path) -> Path:
     spec.loader.exec_module(module)
     module.lay_out(target)
     return target
+
+
+@functools.cache
+def built() -> "subprocess.CompletedProcess[str]":
+    """Build the site as `make site` does, once."""
+    assert ZENSICAL is not None
+    laid_out(ROOT / "build" / "site-pages")
+    return subprocess.run([ZENSICAL, "build", "--strict"], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_links_stay_in_the_site_or_lead_to_the_repository(tmp_path: Path) -> None:
@@ -45,7 +56,28 @@ def test_the_navigation_names_pages_that_there_are_and_the_whole_guide() -> None
 
 @pytest.mark.skipif(ZENSICAL is None, reason="no zensical: make site installs it")
 def test_the_site_is_built_without_a_complaint() -> None:
-    laid_out(ROOT / "build" / "site-pages")
-    done = subprocess.run([ZENSICAL, "build", "--strict"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = built()
     assert done.returncode == 0, done.stdout + done.stderr
     assert (ROOT / "build" / "site" / "index.html").is_file()
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.skipif(ZENSICAL is None, reason="no zensical: make site installs it")
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
+@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", ["index", "gallery"])
+def test_a_page_of_the_site_fits_and_has_no_fault_by_axe(page: str, scheme: Literal["light", "dark"]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+    from playwright.sync_api import sync_playwright
+
+    built()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        for width in (360, 768, 1280):
+            tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            tab.goto((ROOT / "build" / "site" / f"{page}.html").as_uri())
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width
+            found = Axe().run(tab)
+            assert found.violations_count == 0, found.generate_report()
+        browser.close()

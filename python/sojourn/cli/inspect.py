@@ -52,10 +52,13 @@ def list_(what: str | None, as_json: bool) -> None:
         "worlds": _worlds,
         "traffic": lookup.traffic_rows,
         "metrics": lookup.metric_rows,
+        "scenarios": lookup.scenario_rows,
     }
     rows = special.get(what, lambda: _named(what))()
     if as_json:
         render.print_json(rows)
+    elif what == "scenarios":
+        render.print_groups(rows)
     else:
         render.print_rows(rows)
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sojourn import _native, worlds
+from sojourn import _native, ready, worlds
 from sojourn.data import metrics
 from sojourn.registry import catalogue, entries
 
@@ -51,6 +51,15 @@ def metric_rows() -> list[Row]:
     ]
 
 
+def scenario_rows() -> list[Row]:
+    """Return a row for each ready scenario, group by group."""
+    return [
+        {"group": title, "name": one["name"], "summary": one["summary"]}
+        for title, members in ready.grouped().items()
+        for one in members
+    ]
+
+
 def overview() -> dict[str, list[str]]:
     """Return the names of everything, in groups; `list GROUP` says more of each."""
     known: Mapping[str, Any] = catalogue()
@@ -62,7 +71,7 @@ def overview() -> dict[str, list[str]]:
         "traffic": [one["name"] for one in traffic()],
         "worlds": list(worlds.names()),
         "studies": list(named()),
-        "scenarios": [one["name"] for one in known["scenarios"]],
+        "scenarios": [row["name"] for row in scenario_rows()],
     }
 
 

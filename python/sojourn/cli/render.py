@@ -81,6 +81,17 @@ def print_rows(rows: Sequence[Mapping[str, str]], pipe_width: int = UNLIMITED) -
         click.echo((beginning + f"\n{'':<{left}}".join(textwrap.wrap(row[-1], wide, break_on_hyphens=False))).rstrip())
 
 
+def print_groups(rows: Sequence[Mapping[str, str]]) -> None:
+    """Print rows as `print_rows` does, with the name of each `group` in a line above its rows."""
+    width = max(len(row["name"]) for row in rows)
+    for place, group in enumerate(dict.fromkeys(row["group"] for row in rows)):
+        if place:
+            click.echo()
+        click.echo(f"{group}:")
+        members = [row for row in rows if row["group"] == group]
+        print_rows([{"name": f"  {row['name']:<{width}}", "summary": row["summary"]} for row in members])
+
+
 def print_entry(kind: str, entry: Entry) -> None:
     """Print everything that is known of one algorithm."""
     from rich.console import Group

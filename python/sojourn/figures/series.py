@@ -48,11 +48,16 @@ class Series:
         middle = (edges[:-1] + edges[1:]) / 2
         return np.concatenate(([0.0], middle[1:-1], [self.duration_s])) if len(middle) > 1 else middle
 
-    def queue_ms(self) -> Array:
-        """Mean time that packets which left in each bin had spent in the bottleneck's queue, in ms."""
-        queue_ms = self._queue("queue_ms")
+    @property
+    def links(self) -> list[str]:
+        """Names of the links whose queues were watched; the bottleneck is one of them."""
+        return _categories(self.result.queue, "link")
+
+    def queue_ms(self, link: str = BOTTLENECK) -> Array:
+        """Mean time that packets which left in each bin had spent in a link's queue, in ms."""
+        queue_ms, departures = self._queue("queue_ms", link), self._queue("departures", link)
         # Where nobody counted packets the delay is that of pings, each as good as the other.
-        departures = np.where(np.isnan(self._queue("departures")), ~np.isnan(queue_ms), self._queue("departures"))
+        departures = np.where(np.isnan(departures), ~np.isnan(queue_ms), departures)
         waited = self._merge(np.nan_to_num(queue_ms) * departures)
         total = self._merge(departures)
         return np.divide(waited, total, out=np.full_like(total, np.nan), where=total > 0)
@@ -113,18 +118,15 @@ class Series:
         return _of_seed(self.result.flows, self.record.seed)
 
     @functools.cached_property
-    def _bottleneck(self) -> "pa.Table":
-        table = _of_seed(self.result.queue, self.record.seed)
-        return table.filter(_codes(table, "link") == _categories(table, "link").index(BOTTLENECK))
-
-    @functools.cached_property
     def _fine_widths_s(self) -> Array:
         begins = np.arange(self._fine) * self.bin_s
         return np.asarray(np.minimum(self.bin_s, self.duration_s - begins), dtype=np.float64)
 
-    def _queue(self, column: str) -> Array:
+    def _queue(self, column: str, link: str = BOTTLENECK) -> Array:
+        table = _of_seed(self.result.queue, self.record.seed)
+        table = table.filter(_codes(table, "link") == _categories(table, "link").index(link))
         values = np.zeros(self._fine)
-        values[self._bin_of(self._bottleneck)] = self._bottleneck[column].to_numpy()
+        values[self._bin_of(table)] = table[column].to_numpy()
         return values
 
     def _bin_of(self, table: "pa.Table") -> npt.NDArray[np.int64]:
