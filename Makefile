@@ -56,7 +56,7 @@ docs: build $(TEST)
 	$(BIN)/python -m handbook
 
 # Draw the figures of the pages on algorithms again.
-figures: build
+figures: build $(TEST)
 	$(BIN)/python -m handbook --figures
 
 # Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.

@@ -5,7 +5,7 @@ With `--figures` it draws their figures as well, with `--gallery` only the thumb
 
 import sys
 
-from handbook import gallery
+from handbook import api, gallery
 from handbook.figures import draw
 from handbook.pages import PAGES, renewed
 
@@ -21,8 +21,9 @@ def main() -> None:
         if "--figures" in sys.argv[1:]:
             for path in draw(page):
                 print(f"drew {path.name}", file=sys.stderr)
-    if gallery.renew():
-        print(f"renewed {gallery.PAGE.name}", file=sys.stderr)
+    for whole in (gallery, api):
+        if whole.renew():
+            print(f"renewed {whole.PAGE.name}", file=sys.stderr)
     if not {"--figures", "--gallery"}.isdisjoint(sys.argv[1:]):
         for path in gallery.draw_all():
             print(f"drew {path.name}", file=sys.stderr)

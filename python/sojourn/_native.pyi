@@ -27,6 +27,7 @@ class Ack:
     """An acknowledgement of new data, as a control of one's own hears of it."""
 
     now_ns: int
+    """The simulated time."""
     newly_acked: int
     """Segments that this acknowledgement is the first to cover; 0 while a loss is only suspected."""
     flight: float
@@ -34,26 +35,35 @@ class Ack:
     window_limited: bool
     """Whether the congestion window, rather than the application or the receiver, limited sending."""
     in_recovery: bool
+    """Whether a loss is being repaired."""
     rtt_ns: int | None
     """Round-trip time of the newest segment that it covers, where that was sent once only."""
     srtt_ns: int | None
+    """Smoothed round-trip time; None before the first sample, as the next two."""
     min_rtt_ns: int | None
+    """Least round-trip time of the connection."""
     max_rtt_ns: int | None
+    """Greatest round-trip time of the connection."""
     one_way_delay_ns: int | None
     """Receiver's clock minus sender's: it includes an unknown offset and may be negative."""
     sent_ns: int
+    """When the newest segment that it covers was sent."""
     echoed_ns: int
+    """The time that the receiver echoes (RFC 7323)."""
     marked: bool
     """Whether the receiver echoed a congestion mark on it."""
     delivery_rate_pps: float | None
     """Segments per second, for controls with `rate_samples=True`."""
     app_limited: bool | None
+    """Whether the application, not the network, limited the rate sample; None without `rate_samples=True`."""
 
 class Congestion:
     """A sign of congestion, as a control of one's own hears of it."""
 
     now_ns: int
+    """The simulated time."""
     signal: Literal["loss", "ecn", "timeout"]
+    """A loss that acknowledgements show, an echoed mark, or the retransmission timer."""
     repeated: bool
     """Whether the timer had gone off for this segment before."""
     flight: float
@@ -61,11 +71,13 @@ class Congestion:
     pipe: float
     """The same without what is known to have arrived or to be lost (RFC 6675)."""
     srtt_ns: int | None
+    """Smoothed round-trip time; None before the first sample."""
 
 class Recovered:
     """A repair of losses that ended, as a control of one's own hears of it."""
 
     now_ns: int
+    """The simulated time."""
     repair: Literal["partial", "selective", "timeout"]
     """What repaired it: partial acknowledgements, a scoreboard, or the retransmission timer."""
     flight: float
@@ -75,24 +87,33 @@ class Started:
     """Sending starts again after a pause, as a control of one's own hears of it."""
 
     now_ns: int
+    """The simulated time."""
     idle_ns: int
     """Since the last segment was sent."""
     timeout_ns: int
     """The retransmission timeout."""
     app_limited: bool
+    """Whether the application, not the window, limited sending before the pause."""
     window: float
     """What the transport leaves of the window: a control without `on_start` gets it."""
     ssthresh: float
+    """What the transport leaves of the slow-start threshold, in segments."""
 
 class Packet:
     """A packet that waits in a discipline of one's own."""
 
     bytes: int
+    """Bytes on the wire."""
     flow: int
+    """Number of its flow."""
     enqueued_ns: int
+    """When it came."""
     ecn: Literal["not-ect", "ect0", "ect1", "ce"]
+    """Its ECN field (RFC 3168)."""
     is_ecn_capable: bool
+    """Whether it may be marked instead of dropped."""
     dscp: int
+    """Its code point, 0 to 63."""
     five_tuple: tuple[int, int, int, int, int]
     """Source, destination, source port, destination port, protocol (6 TCP, 17 UDP)."""
 

@@ -183,9 +183,15 @@ class Scenario:
             secret shared with it; without one it is taken from SOJOURN_SECRET in the environment) and `shape` (an
             interface of this host that gets the scenario's bottleneck meanwhile, as root).
 
-        Raises InputError for what the scenario, the world or its options do not allow, and `worlds.WorldError` where
-        the world fails.
+        Raises
+        ------
+        InputError
+            For what the scenario, the world or its options do not allow.
+        worlds.WorldError
+            Where the world fails.
 
+        Examples
+        --------
         >>> import sojourn
         >>> result = sojourn.Scenario.load("motivating-red", {"duration": "1 s"}).run(runs=2, seed=7)
         >>> [run.seed for run in result.runs]

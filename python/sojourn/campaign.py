@@ -53,6 +53,8 @@ def sweep(
         The other keys of a sweep file: `zip`, `cases`, `set`, `sample`, `keep`, `bin_s`, `backend` and options of the
         world.
 
+    Examples
+    --------
     >>> import sojourn
     >>> base = sojourn.Scenario.load("motivating-droptail", {"duration": "1 s"})
     >>> dataset = sojourn.sweep(base, axes={"group.tcp.flows": range(1, 3)}, seeds=2)

@@ -107,9 +107,16 @@ def compare(
     options
         Further ones of `Scenario.run`, for the simulation.
 
-    Raises InputError where there are fewer than two variants, none of their groups is what the purpose is about, or the
-    kernel cannot have one of them; WorldError where the kernel fails.
+    Raises
+    ------
+    InputError
+        Where there are fewer than two variants, none of their groups is what the purpose is about, or the kernel cannot
+        have one of them.
+    WorldError
+        Where the kernel fails.
 
+    Examples
+    --------
     >>> import sojourn
     >>> base = sojourn.Scenario.load("motivating-droptail", {"duration": "2 s"})
     >>> found = sojourn.compare({"droptail": base, "codel": base.with_(queue="codel")}, runs=2, purpose="background")

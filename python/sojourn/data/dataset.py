@@ -69,12 +69,13 @@ class Dataset:
     """The results of a sweep, finished or not."""
 
     def __init__(self, folder: Path, description: Mapping[str, Any]) -> None:
-        self.folder = folder
-        self.description = description
+        self.folder: Path = folder
+        """Where it is."""
+        self.description: Mapping[str, Any] = description
         """What was asked: name, version, axes, seeds, points, size of a batch."""
         self.provenance: Provenance | None = None
         """What parts that are made now depend on; None where none are made."""
-        self.remark = ""
+        self.remark: str = ""
         """What became of older parts, or of another sweep, in one sentence; empty where there is nothing to say."""
 
     @classmethod

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 MAX_POINTS = 10**9
 POINT, SEED, ERROR = "point", "seed", "error"
 GROUP, LINK, CLASS, SIZE = "group", "link", "class", "size"
-RUNS, GROUPS, LINKS, CLASSES, SIZES = "runs", "groups", "links", "classes", "sizes"
+RUNS = "runs"
+GROUPS, LINKS, CLASSES, SIZES = "groups", "links", "classes", "sizes"
 SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
 KEPT: "dict[str, tuple[TableName, ...]]" = {
     SERIES: ("queue", "flows"),

@@ -108,18 +108,25 @@ class Plan:
     """A checked sweep file."""
 
     name: str
+    """Of the sweep."""
     base: Source
+    """The scenario that all points change."""
     seeds: int
+    """Runs at each point."""
     keep: tuple[str, ...]
+    """Tables that are kept beside records."""
     bin_s: float
     """Width of the bins of the time series."""
     fixed: dict[str, Any]
+    """Dotted keys with the values that all points have."""
     axes: tuple[Axis, ...]
+    """What the points differ in."""
     backend: str = SIM
     """The world that runs the points."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What the sweep says of the world's options."""
     first_seed: int = 1
+    """Seed of the first run of each point."""
     listed: tuple[int, ...] = ()
     """The seeds, where the sweep lists them one by one."""
     links: tuple[str, ...] = (metrics.BOTTLENECK,)
