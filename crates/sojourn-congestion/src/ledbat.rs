@@ -22,7 +22,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
+use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
 use history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -253,6 +253,12 @@ impl Control for Ledbat {
             self.restart_count();
         }
         self.current.clear();
+    }
+
+    /// A slow start that a needless reduction ended goes on.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.set_window(self.window.max(undo.window), self.threshold.max(undo.threshold));
+        self.in_slow_start |= self.settings.slow_start && undo.window < undo.threshold;
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {

@@ -20,7 +20,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;
-use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
+use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -42,6 +42,8 @@ pub struct LedbatPlusPlus {
     current: CurrentDelay,
     queueing_nanos: Option<i64>,
     reduced: Option<Time>,
+    /// The phase before that, or before a timeout.
+    before: Phase,
     settings: Settings,
 }
 
@@ -87,6 +89,7 @@ impl LedbatPlusPlus {
             current: CurrentDelay::new(params.integer("filter") as usize, false),
             queueing_nanos: None,
             reduced: None,
+            before: Phase::FirstSlowStart,
             settings: Settings {
                 target_nanos,
                 gain_divisor: params.integer("gain_divisor") as f64,
@@ -210,6 +213,9 @@ impl Control for LedbatPlusPlus {
             }
             self.reduced = Some(event.now);
         }
+        if event.signal != (Signal::Timeout { repeated: true }) {
+            self.before = self.phase;
+        }
         let halved = self.window.min((self.window / 2.0).max(self.settings.min_window));
         match self.phase {
             Phase::FirstSlowStart => self.settle(event.now, event.smoothed_rtt),
@@ -238,6 +244,12 @@ impl Control for LedbatPlusPlus {
             self.phase = Phase::Return { began: None };
         }
         self.current.clear();
+    }
+
+    /// A slow start or a slowdown that a needless reduction ended goes on.
+    fn on_undo(&mut self, undo: &Undo) {
+        self.set_window(self.window.max(undo.window), self.threshold.max(undo.threshold));
+        self.phase = self.before;
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {

@@ -10,6 +10,8 @@
 struct Readme;
 
 mod advice;
+#[cfg(test)]
+mod audit;
 mod control;
 mod hystart;
 #[cfg(test)]
@@ -329,61 +331,6 @@ mod tests {
             assert_eq!(advice(wise), [], "{control} {parameter}");
             let told = advice(unwise);
             assert_eq!(told.iter().map(|advice| advice.parameter).collect::<Vec<_>>(), [parameter], "{control}");
-        }
-    }
-
-    /// RFC 5681 section 4.1 and Linux's `tcp_cwnd_restart`: a pause never raises a window, and a threshold that was learnt
-    /// stays. Controls that follow a model of the path keep their window, and libutp has a rule of its own.
-    #[test]
-    fn a_pause_raises_no_window_and_forgets_no_threshold() {
-        let second = Span::from_secs(1);
-        for descriptor in DESCRIPTORS {
-            let own = ["bbr", "bbr3", "libutp", "scout"].contains(&descriptor.name);
-            let slow_starts = !["ledbat", "fledbat"].contains(&descriptor.name);
-            for name in descriptor.presets.iter().map(|preset| preset.name) {
-                let used = || {
-                    let mut script = Script::new(&params(descriptor, name, &[]));
-                    script.table(&[Round::Queue(0); 6]);
-                    script.table(&[Round::Loss(0), Round::Queue(0)]);
-                    script
-                };
-                for unused in [
-                    Unused::Keep,
-                    Unused::Restart { window: 2.0 },
-                    Unused::Restart { window: 1000.0 },
-                    Unused::Halve { window: 2.0, times: 2 },
-                ] {
-                    let mut script = used();
-                    let (window, threshold) = (script.window(), script.control.slow_start_threshold());
-                    let (least, _) = unused.left(window, threshold);
-                    script.now += second;
-                    script.start(second, unused);
-                    let whose = format!("{} {name} after {unused:?}", descriptor.name);
-                    assert!(script.window() <= window, "{whose}: {} of {window}", script.window());
-                    let kept = script.control.slow_start_threshold();
-                    assert!(own || !slow_starts || kept >= threshold.min(window), "{whose}: {kept} of {threshold}");
-                    assert!(own || (script.window() - least).abs() < 1.0, "{whose}: {} of {least}", script.window());
-                }
-            }
-        }
-    }
-
-    /// Two reductions of which the first turns out to be needless, and a timeout: the window is what it was.
-    #[test]
-    fn a_needless_reduction_is_taken_back() {
-        for descriptor in DESCRIPTORS.iter().filter(|descriptor| !["bbr", "bbr3", "scout"].contains(&descriptor.name)) {
-            for name in descriptor.presets.iter().map(|preset| preset.name) {
-                for signal in [Signal::Loss, Signal::Timeout { repeated: false }] {
-                    let mut script = Script::new(&params(descriptor, name, &[]));
-                    script.table(&[Round::Queue(0); 6]);
-                    let (window, threshold) = (script.window(), script.control.slow_start_threshold());
-                    script.congestion(signal);
-                    script.undo(window, threshold);
-                    let whose = format!("{} {name}", descriptor.name);
-                    assert!((script.window() - window).abs() < 1.0, "{whose}: {} of {window}", script.window());
-                    assert!(script.control.slow_start_threshold() >= threshold.min(window), "{whose}");
-                }
-            }
         }
     }
 

@@ -104,10 +104,13 @@ impl Control for Nice {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let before = self.vegas.reno.window;
+        let Reno { window, threshold, .. } = self.vegas.reno;
         self.halve();
-        if let Signal::Timeout { .. } = event.signal {
-            self.vegas.reno.window = before.min(self.min_window.max(1.0));
+        if let Signal::Timeout { repeated } = event.signal {
+            self.vegas.reno.window = window.min(self.min_window.max(1.0));
+            if repeated {
+                self.vegas.reno.threshold = threshold;
+            }
         }
         self.vegas.restart_round(event);
         self.congested = 0.0;

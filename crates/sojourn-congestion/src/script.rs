@@ -1,6 +1,6 @@
 //! A tiny path for the tests: leads a control through round trips that are written down.
 
-use crate::{Ack, AnyControl, Congestion, Control, Path, Recovered, Repair, Signal, Start, Undo, Unused};
+use crate::{Ack, AnyControl, Congestion, Control, Path, RateSample, Recovered, Repair, Signal, Start, Undo, Unused};
 use sojourn_core::registry::{Descriptor, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 use std::fmt::Write;
@@ -31,6 +31,8 @@ pub(crate) struct Script {
     pub(crate) control: AnyControl,
     /// The time.
     pub(crate) now: Time,
+    /// Segments delivered by now.
+    delivered: u64,
     params: Params,
 }
 
@@ -86,7 +88,7 @@ impl Script {
 
     /// The same for an initial window of `window` and a seed.
     pub(crate) fn seeded(params: &Params, window: f64, seed: u64) -> Script {
-        Script { control: built(params, window, seed), now: Time::ZERO, params: params.clone() }
+        Script { control: built(params, window, seed), now: Time::ZERO, delivered: 0, params: params.clone() }
     }
 
     /// Forgets all: a new flow with a window of `window`.
@@ -159,7 +161,26 @@ impl Script {
         for _ in 0..segments {
             self.now += (BASE_RTT + queue) / segments;
             let window = self.window();
-            self.control.on_ack(&ack(self.now, window, queue));
+            self.delivered += 1;
+            let rate = self.control.wants_rate_samples().then(|| self.rate(window, queue));
+            self.control.on_ack(&Ack { rate, ..ack(self.now, window, queue) });
+        }
+    }
+
+    /// What a transport says of a segment sent a round trip ago, since when a window has been delivered.
+    fn rate(&self, window: f64, queue: Span) -> RateSample {
+        let segments = window.floor().max(1.0) as u32;
+        RateSample {
+            delivered: segments,
+            interval: BASE_RTT + queue,
+            prior_delivered: self.delivered.saturating_sub(u64::from(segments)),
+            total_delivered: self.delivered,
+            newly_delivered: 1,
+            lost: 0,
+            tx_in_flight: segments,
+            in_flight: segments - 1,
+            repairing: false,
+            app_limited: false,
         }
     }
 
