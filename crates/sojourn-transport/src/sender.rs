@@ -150,6 +150,9 @@ pub struct Sender {
     syn_due: bool,
     undo: Undo,
     counts: SenderCounts,
+    /// What the control was told of, and whether that lowered its window.
+    #[cfg(test)]
+    told: Vec<(sojourn_congestion::Signal, bool)>,
 }
 
 impl Sender {
@@ -219,6 +222,8 @@ impl Sender {
             syn_due: options.handshake,
             undo: Undo::new(options.undo),
             counts: SenderCounts::default(),
+            #[cfg(test)]
+            told: Vec::new(),
         }
     }
 

@@ -213,9 +213,12 @@ impl Sender {
         let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
             self.forbid_undo(Signal::Ecn);
+            let before = self.control.window();
             self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
-            // Controls that count marks answer a loss besides (RFC 8257 section 3.5; Prague has a credit for it).
-            self.marked_until = (self.control.ecn() == EcnUse::Optional).then_some(self.board.next());
+            // Controls that count marks answer a loss besides (RFC 8257 section 3.5; Prague has a credit for it), and those
+            // that make nothing of a mark have answered nothing (BBR).
+            let answered = self.control.ecn() == EcnUse::Optional && self.control.window() < before;
+            self.marked_until = answered.then_some(self.board.next());
         }
     }
 
@@ -225,7 +228,11 @@ impl Sender {
         self.limited_sent = 0;
         self.marked_until = None;
         let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
+        #[cfg(test)]
+        let whole = self.control.window();
         self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
+        #[cfg(test)]
+        self.told.push((signal, self.control.window() < whole));
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
         self.ecn_recover = Some(self.board.next());
         self.owes_cwr = self.ecn;

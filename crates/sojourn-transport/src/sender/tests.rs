@@ -1,5 +1,6 @@
 //! Sender and receiver against the RFCs, over a path on which every loss and delay is written down.
 
+mod audit;
 mod ecn;
 mod laws;
 mod network;

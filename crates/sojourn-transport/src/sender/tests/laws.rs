@@ -6,8 +6,8 @@ use sojourn_congestion::{Control, EcnUse};
 /// What was seen of a sender.
 #[derive(Debug, Default)]
 pub struct Laws {
-    /// Before the acknowledgement that is being taken: threshold and window of the control, and what was taken back.
-    before: (f64, f64, u32),
+    /// Before the acknowledgement that is being taken: of how many signals the control was told, and what was taken back.
+    before: (usize, u32),
     /// One past the highest segment sent when the window was last reduced, unless that was taken back or a timeout came.
     reduced: Option<u32>,
     /// The proportional reduction under way, by what had been sent when it began, and what it may send beyond what is
@@ -19,18 +19,18 @@ pub struct Laws {
 
 impl Laws {
     pub fn before_ack(&mut self, sender: &Sender) {
-        self.before = (sender.control.slow_start_threshold(), sender.control.window(), sender.undo.taken_back);
+        self.before = (sender.told.len(), sender.undo.taken_back);
     }
 
     /// RFC 5681 section 4.3, RFC 3168 section 6.1.2, RFC 6675 section 5: losses and marks of one window of data reduce the
     /// window once, unless a segment was lost that was sent after that.
     pub fn after_ack(&mut self, sender: &Sender, table: &str) {
-        let (threshold, window, taken_back) = self.before;
+        let (told, taken_back) = self.before;
         let (first, next) = (sender.board.first(), sender.board.next());
         if sender.undo.taken_back > taken_back {
             self.reduced = None;
         }
-        if sender.control.slow_start_threshold() != threshold && sender.control.window() < window {
+        if sender.told[told..].iter().any(|(_, lowered)| *lowered) {
             let again = sender.board.lost_end();
             // Controls that count marks answer a loss besides (RFC 8257 section 3.5).
             let once =
@@ -60,7 +60,7 @@ impl Laws {
 
     pub fn before_timer(&mut self, sender: &Sender) {
         self.judged = sender.board.judgements();
-        self.before.2 = sender.undo.taken_back;
+        self.before.1 = sender.undo.taken_back;
     }
 
     pub fn after_timer(&mut self, sender: &Sender, timed_out: bool) {

@@ -90,12 +90,21 @@ pub fn network_of(name: &str, changes: &[(&str, Value)], control: &[(&str, Value
     build(name, &options(changes), control)
 }
 
+/// A control with all its parameters, and the preset of the transport that is named so, with `changes` to it.
+pub fn network_with(control: &Params, preset: &str, changes: &[(&str, Value)]) -> Network {
+    built(control, &options_of(Some(preset), changes))
+}
+
 fn build(name: &str, options: &Options, control: &[(&str, Value)]) -> Network {
     let mut params = Params::new(sojourn_congestion::find(name).unwrap(), None);
     for (name, value) in control {
         params.set(name, *value);
     }
-    let control = AnyControl::build(&params, &options.path(), Stream::new(1, "control")).unwrap();
+    built(&params, options)
+}
+
+fn built(control: &Params, options: &Options) -> Network {
+    let control = AnyControl::build(control, &options.path(), Stream::new(1, "control")).unwrap();
     Network {
         sender: Sender::new(options, control),
         receiver: Receiver::new(options, Clock::default()),
