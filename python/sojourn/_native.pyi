@@ -141,11 +141,41 @@ class Random:
     def chance(self, probability: float) -> bool:
         """Return True with this probability."""
 
+class Flow:
+    """The flow of an application of one's own: what it is asked here, it does when the method returns."""
+
+    payload_bytes: int
+    """Payload of a full packet."""
+    connections: int
+    """How many connections it may have at once, as the parameter `connections` says; else 1."""
+
+    def send(self, size_bytes: float, *, since_ns: float | None = None) -> None:
+        """Send so many payload bytes more over the first connection, made at the first call.
+
+        `since_ns` is since when the application has had them, which is where the completion time begins; now where
+        it is not given. A fraction is rounded.
+        """
+
+    def send_forever(self) -> None:
+        """Send without end over the first connection."""
+
+    def connect(self, size_bytes: float | None = None, connection: int = 0, *, since_ns: float | None = None) -> None:
+        """Send so many bytes, or without end, over a fresh connection.
+
+        It replaces the one with this number; what that had not delivered is given up.
+        """
+
+    def pause(self) -> None:
+        """Send nothing new. What waits goes on with the next `send`."""
+
 def add_control(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
     """Add a control; `sojourn.plugins.control` is what users call."""
 
 def add_discipline(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
     """Add a discipline; `sojourn.plugins.discipline` is what users call."""
+
+def add_traffic(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
+    """Add a kind of traffic; `sojourn.plugins.traffic` is what users call."""
 
 class WireError(Exception):
     """Endpoints on sockets failed; `str(error)` is a sentence for a person."""

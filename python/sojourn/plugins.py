@@ -1,4 +1,4 @@
-"""Congestion controls and queue disciplines of your own, written in Python.
+"""Congestion controls, queue disciplines and traffic of your own, written in Python.
 
 A class with a few methods becomes an algorithm like any other. Scenarios can name it, it has parameters with units and
 bounds, and it runs in sweeps and studies. `docs/guide/your-own.md` is the tutorial.
@@ -38,8 +38,17 @@ from sojourn.registry import catalogue
 
 NANOSECONDS = 1_000_000_000
 _Class = TypeVar("_Class", bound=type)
-# Of both kinds of plug-in: where packages announce theirs.
-ENTRY_POINTS = ("sojourn.controls", "sojourn.disciplines")
+# Of all kinds of plug-in: where packages announce theirs.
+ENTRY_POINTS = ("sojourn.controls", "sojourn.disciplines", "sojourn.traffic")
+# What a method of traffic may take.
+_TOLD = {
+    "start": ("now_ns",),
+    "on_timer": ("now_ns",),
+    "on_arrived": ("now_ns", "connection", "delivered_bytes"),
+}
+_MOST_CONNECTIONS = 10_000
+# What a table of an algorithm says beside its parameters.
+RESERVED = ("kind", "preset")
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,8 @@ def control(
                 }
             ),
         )
-        _add(_native.add_control, name, cls, behaviour, _about(name, cls, summary, sources, presets, low_priority))
+        about = _about(name, cls, summary, sources, presets, low_priority)
+        _add(_native.add_control, name, cls, behaviour, about, _maker(cls))
         return cls
 
     return add
@@ -155,7 +165,38 @@ def discipline(
                 raise _wrong(name, cls, f"no method {method}", "a class with enqueue and dequeue")
         has_timer = callable(getattr(cls, "on_timer", None))
         behaviour = SimpleNamespace(ready_at_ns=callable(getattr(cls, "ready_at_ns", None)), timer_ns=has_timer)
-        _add(_native.add_discipline, name, cls, behaviour, _about(name, cls, summary, sources, presets))
+        about = _about(name, cls, summary, sources, presets)
+        _add(_native.add_discipline, name, cls, behaviour, about, _maker(cls))
+        return cls
+
+    return add
+
+
+def traffic(name: str, *, summary: str = "", sources: Sequence[str] = ()) -> Callable[[_Class], _Class]:
+    """Make a class the traffic `name`: when an application has data, and how much.
+
+    It needs `start(now_ns)`. What it sends it asks of the flow that `__init__(flow, ...)` is given:
+    `flow.send(size_bytes)`, `flow.send_forever()`, `flow.connect(size_bytes)`, `flow.pause()`. The attribute `timer_ns`
+    says when `on_timer(now_ns)` is called next; it is None again when that has happened. `on_arrived(now_ns)` is called
+    when all that was to be sent has arrived; it may also take `connection` and `delivered_bytes`. Every other argument
+    of `__init__` is a random stream of the flow by that name. A parameter `connections` says how many connections a
+    flow may have at once.
+
+    Raises InputError where the name is a built-in kind's, or a method is missing or takes what there is not.
+    """
+
+    def add(cls: _Class) -> _Class:
+        takes = {method: _told(name, cls, method) for method in _TOLD}
+        if takes["start"] is None:
+            raise _wrong(name, cls, "no method start", "a class with start, and on_timer and on_arrived where needed")
+        connections = _parameters(cls).get("connections")
+        if connections is not None and not _counts_connections(connections):
+            found = f"connections is a {connections.kind} up to {connections.max}"
+            raise _wrong(name, cls, found, f"sojourn.integer(1, min=1, max={_MOST_CONNECTIONS}) or less")
+        streams = (_arguments(cls.__init__) if "__init__" in _own(cls) else [])[1:]  # type: ignore[misc]
+        behaviour = SimpleNamespace(**takes, streams=[stream.replace("_", "-") for stream in streams])
+        about = _about(name, cls, summary, sources, None)
+        _add(_native.add_traffic, name, cls, behaviour, about, _traffic_maker(cls))
         return cls
 
     return add
@@ -191,10 +232,13 @@ def load(target: str | Path) -> None:
 
 
 def added() -> dict[str, list[str]]:
-    """Return the names of all plug-ins by family: queues and controls."""
+    """Return the names of all plug-ins by family: queues, controls and traffic."""
     known = catalogue()
-    families = {"queues": known["queues"], "controls": known["controls"]}
-    return {family: [entry["name"] for entry in listed if entry["origin"]] for family, listed in families.items()}
+    return {
+        "queues": [entry["name"] for entry in known["queues"] if entry["origin"]],
+        "controls": [entry["name"] for entry in known["controls"] if entry["origin"]],
+        "traffic": [entry["name"] for entry in known["traffic"] if entry["origin"]],
+    }
 
 
 def ensure(targets: Sequence[str]) -> None:
@@ -310,10 +354,18 @@ def _line_in(path: Path, error: Exception) -> int | None:
 
 
 def _add(
-    add: Callable[[Any, Any, Any], None], name: str, cls: type, behaviour: SimpleNamespace, about: SimpleNamespace
+    add: Callable[[Any, Any, Any], None],
+    name: str,
+    cls: type,
+    behaviour: SimpleNamespace,
+    about: SimpleNamespace,
+    make: Callable[..., Any],
 ) -> None:
+    reserved = [one.name for one in about.parameters if one.name in RESERVED]
+    if reserved:
+        raise _wrong(name, cls, f"a parameter called {reserved[0]}", f"any name but {' and '.join(RESERVED)}")
     try:
-        add(about, behaviour, _maker(cls))
+        add(about, behaviour, make)
     except ValueError as error:
         raise _wrong(name, cls, str(error), "another name, or parameters as sojourn.plugins declares them") from None
     catalogue.cache_clear()
@@ -408,6 +460,37 @@ def _maker(cls: type) -> Callable[[dict[str, Any], dict[str, Any], _native.Rando
         return plugin
 
     return make
+
+
+def _traffic_maker(cls: type) -> Callable[[dict[str, Any], _native.Flow, list[_native.Random]], Any]:
+    """Return what makes an application: as `_maker`, with its flow and a random stream for each further argument."""
+    wanted = len(_arguments(cls.__init__)) if "__init__" in _own(cls) else 0  # type: ignore[misc]
+
+    def make(values: dict[str, Any], flow: _native.Flow, streams: list[_native.Random]) -> Any:
+        plugin: Any = object.__new__(cls)
+        for key, value in {"timer_ns": None, **values}.items():
+            setattr(plugin, key, value)
+        plugin.__init__(*(flow, *streams)[:wanted])
+        return plugin
+
+    return make
+
+
+def _told(name: str, cls: type, method: str) -> list[str] | None:
+    """Return what a method of traffic takes, by name; None where there is no such method."""
+    written = getattr(cls, method, None)
+    if not callable(written):
+        return None
+    names = _arguments(written)
+    for one in names:
+        if one not in _TOLD[method]:
+            raise _wrong(name, cls, f"{method} takes {one!r}", f"any of {', '.join(_TOLD[method])}")
+    return names
+
+
+def _counts_connections(declared: Parameter) -> bool:
+    least, most = declared.min or 0, declared.max
+    return declared.kind == "integer" and least >= 1 and most is not None and most <= _MOST_CONNECTIONS
 
 
 def _own(cls: type) -> set[str]:

@@ -53,6 +53,15 @@ class ReadyScenario(TypedDict):
     summary: str
 
 
+class Kind(TypedDict):
+    """A kind of traffic; the schema says what can be set of it."""
+
+    name: str
+    summary: str
+    origin: dict[str, str] | None
+    """As that of an `Entry`."""
+
+
 class Profile(TypedDict):
     """An access line: keys of a link and their values, written as in a file, for each of its directions.
 
@@ -78,6 +87,7 @@ class Catalogue(TypedDict):
     noises: list[Entry]
     protections: list[Entry]
     access: list[Profile]
+    traffic: list[Kind]
     scenarios: list[ReadyScenario]
 
 
@@ -93,9 +103,10 @@ def catalogue() -> Catalogue:
 
 
 def origins() -> dict[str, dict[str, str]]:
-    """Return where the plug-ins among queues and controls come from, by name."""
+    """Return where the plug-ins among queues, controls and traffic come from, by name."""
     known = catalogue()
-    return {entry["name"]: entry["origin"] for entry in (*known["queues"], *known["controls"]) if entry["origin"]}
+    listed = (*known["queues"], *known["controls"], *known["traffic"])
+    return {entry["name"]: entry["origin"] for entry in listed if entry["origin"]}
 
 
 def entries() -> list[tuple[str, Entry]]:

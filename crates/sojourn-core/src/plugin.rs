@@ -68,6 +68,12 @@ impl<M: ?Sized> Added<M> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.iter().find(|entry| std::ptr::eq(entry.descriptor, descriptor)).map(|entry| entry.maker)
     }
+
+    /// What describes the algorithm that `maker` makes.
+    pub fn descriptor_of(&self, maker: &M) -> Option<&'static Descriptor> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        entries.iter().find(|entry| std::ptr::addr_eq(entry.maker, maker)).map(|entry| entry.descriptor)
+    }
 }
 
 /// What a plug-in did that no algorithm may do.

@@ -156,8 +156,16 @@ pub struct Params {
     pub classes: Vec<Class>,
 }
 
+/// The same values of the same algorithm; of two plug-ins with one name each is its own.
+impl PartialEq for Params {
+    fn eq(&self, other: &Params) -> bool {
+        std::ptr::eq(self.descriptor, other.descriptor)
+            && (&self.values, &self.child, &self.classes) == (&other.values, &other.child, &other.classes)
+    }
+}
+
 /// A class of packets and the queue in which they wait.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Class {
     /// What the user calls it.
     pub name: String,

@@ -60,8 +60,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plugins::Started>()?;
     module.add_class::<plugins::Packet>()?;
     module.add_class::<plugins::Random>()?;
+    module.add_class::<plugins::Flow>()?;
     module.add_function(wrap_pyfunction!(plugins::add_control, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::add_discipline, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::add_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;

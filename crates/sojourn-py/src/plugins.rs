@@ -1,18 +1,20 @@
-//! Controls and disciplines written in Python. What they look like from there: `python/sojourn/plugins.py`.
+//! Controls, disciplines and traffic written in Python. What they look like from there: `python/sojourn/plugins.py`.
 
 mod control;
 mod descriptor;
 mod queue;
 mod random;
+mod traffic;
 
 pub use control::{Ack, Congestion, Recovered, Started, add_control};
 pub use queue::{Packet, add_discipline};
 pub use random::Random;
+pub use traffic::{Flow, add_traffic};
 
 use pyo3::exceptions::PyTimeoutError;
 use pyo3::prelude::*;
 use sojourn_core::registry::{Origin, Params};
-use sojourn_scenario::Scenario;
+use sojourn_scenario::{Scenario, Traffic};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,12 +27,13 @@ thread_local! {
     static CALLS: Arc<AtomicU64> = Arc::default();
 }
 
-/// Whether any queue or control of a scenario is a plug-in.
+/// Whether any queue, control or traffic of a scenario is a plug-in.
 pub fn are_used(scenario: &Scenario) -> bool {
     let links =
         [&scenario.bottleneck].into_iter().chain(&scenario.reverse).chain(scenario.hops.iter().map(|hop| &hop.link));
     let controls = scenario.groups.iter().filter_map(|group| group.control.as_ref());
     links.map(|link| &link.queue).chain(controls).any(is_plugin)
+        || scenario.groups.iter().any(|group| matches!(group.traffic, Traffic::Custom(_)))
 }
 
 fn is_plugin(params: &Params) -> bool {

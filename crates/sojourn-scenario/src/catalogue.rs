@@ -1,13 +1,13 @@
 //! Everything that can be named in a scenario, as data for listings and documentation.
 
 use crate::access::{PROFILES, Profile, Settings};
-use crate::format::{FAMILIES, Family};
-use crate::{ready, value, write};
+use crate::format::{FAMILIES, Family, Section, TRAFFIC};
+use crate::{outside, ready, value, write};
 use serde_json::{Map, Value, json};
 use sojourn_core::registry::{Auto, Descriptor, Form, Linux, Origin, Parameter, Preset, Says, Setting, Unit};
 
-/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "scenarios": [{"name",
-/// "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
+/// Everything that has a name: `{"queues": [ENTRY], "controls": [ENTRY], ..., "access": [PROFILE], "traffic": [{"name",
+/// "summary", "origin"}], "scenarios": [{"name", "summary"}]}`, with a list for each family of algorithms, `PROFILE = {name, summary,
 /// sources, down, up, station}` with keys of a link and their values as a file has them, and the only station or null, and
 /// `ENTRY = {name, summary, sources, parameters: [PARAMETER], presets: [{name, summary, values}], holds,
 /// class_parameters: [PARAMETER], low_priority, linux, origin}` and `PARAMETER = {name, kind, unit, default, allowed, description}`. `holds` is the
@@ -20,8 +20,15 @@ pub fn catalogue() -> Value {
         ready().iter().map(|ready| json!({ "name": ready.name, "summary": ready.summary })).collect();
     let mut listed: Map<_, _> = FAMILIES.iter().map(|all| (all.plural.to_owned(), json!(family(all)))).collect();
     listed.insert("access".to_owned(), PROFILES.iter().map(profile).collect());
+    listed.insert("traffic".to_owned(), TRAFFIC.all().map(traffic).collect());
     listed.insert("scenarios".to_owned(), json!(scenarios));
     Value::Object(listed)
+}
+
+/// A kind of traffic; what can be set of it stands in the schema.
+fn traffic(kind: &'static Section) -> Value {
+    let origin = outside::descriptor(kind).map_or(Value::Null, origin);
+    json!({ "name": kind.name, "summary": kind.description, "origin": origin })
 }
 
 fn profile(profile: &Profile) -> Value {

@@ -403,6 +403,7 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             fields.put("low_buffer_safety", number(video.low_buffer_safety));
             fields
         }
+        Traffic::Custom(params) => crate::outside::fields(params),
     }
 }
 

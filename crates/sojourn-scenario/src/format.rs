@@ -28,7 +28,7 @@ use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
 #[cfg_attr(not(any(test, feature = "random")), allow(unused_imports))]
 pub(crate) use station::STATION;
-pub(crate) use traffic::{INTERVAL, UNRESPONSIVE, default_connections};
+pub(crate) use traffic::{INTERVAL, TRAFFIC, UNRESPONSIVE, default_connections};
 
 /// A table of the file.
 #[derive(Debug)]
@@ -130,6 +130,8 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) struct Select {
     pub kinds: &'static [&'static Section],
+    /// Those that were added from outside, where that can be.
+    pub added: Option<fn() -> Vec<&'static Section>>,
     /// The kind and key that a bare value belongs to, where a bare value is allowed.
     pub short: Option<(&'static str, &'static str)>,
 }
@@ -192,14 +194,19 @@ impl Part {
 }
 
 impl Select {
+    /// All kinds: those that are built in, then those that were added.
+    pub fn all(&self) -> impl Iterator<Item = &'static Section> + use<> {
+        self.kinds.iter().copied().chain(self.added.map_or_else(Vec::new, |added| added()))
+    }
+
     /// The kind called `name`.
     pub fn kind(&self, name: &str) -> Option<&'static Section> {
-        self.kinds.iter().copied().find(|kind| kind.name == name)
+        self.all().find(|kind| kind.name == name)
     }
 
     /// Names of the kinds.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.kinds.iter().map(|kind| kind.name)
+        self.all().map(|kind| kind.name)
     }
 }
 

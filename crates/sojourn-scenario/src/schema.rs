@@ -195,12 +195,12 @@ fn select(choice: &'static Select, definitions: &mut Definitions) -> Value {
         let key = choice.kind(name).and_then(|kind| kind.key(key)).expect("a short form names a key");
         forms.push(form(&key.form, definitions));
     }
-    let complete = |kind: &&&Section| !kind.keys().any(|key| matches!(key.presence, Presence::Required));
-    let words: Vec<_> = choice.kinds.iter().filter(complete).map(|kind| kind.name).collect();
+    let complete = |kind: &&'static Section| !kind.keys().any(|key| matches!(key.presence, Presence::Required));
+    let words: Vec<_> = choice.all().filter(complete).map(|kind| kind.name).collect();
     if !words.is_empty() {
         forms.push(json!({ "enum": words }));
     }
-    for kind in choice.kinds {
+    for kind in choice.all() {
         let mut table = section(kind, definitions);
         table["properties"]["kind"] = json!({ "const": kind.name });
         let required = table["required"].as_array_mut().expect("a section lists what it requires");

@@ -138,7 +138,8 @@ impl Group {
             | Traffic::OnOff { .. }
             | Traffic::Video(_)
             | Traffic::Transfers { .. }
-            | Traffic::Web(_) => {
+            | Traffic::Web(_)
+            | Traffic::Custom(_) => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes
             }

@@ -308,7 +308,9 @@ impl Builder<'_> {
         });
         let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
         let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
-        let mut application = Some(Application::new(&group.traffic, about, life, stream));
+        let mut application = Application::new(&group.traffic, about, life, stream);
+        application.belongs_to(|| format!("flow {} of {}", place.index, group.name));
+        let mut application = Some(application);
         for _ in 0..group.traffic.connections() {
             let endpoints = self.endpoints(group, place.index, options);
             flows.push(Flow {
@@ -411,7 +413,8 @@ impl Builder<'_> {
             | Traffic::OnOff { .. }
             | Traffic::Video(_)
             | Traffic::Transfers { .. }
-            | Traffic::Web(_) => {}
+            | Traffic::Web(_)
+            | Traffic::Custom(_) => {}
         }
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
         Endpoints::Transport(sender, receiver)
@@ -517,7 +520,8 @@ pub fn header_bytes(group: &Group, options: &Options) -> u32 {
         | Traffic::OnOff { .. }
         | Traffic::Video(_)
         | Traffic::Transfers { .. }
-        | Traffic::Web(_) => options.header_bytes,
+        | Traffic::Web(_)
+        | Traffic::Custom(_) => options.header_bytes,
     }
 }
 

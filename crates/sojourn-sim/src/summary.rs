@@ -173,7 +173,8 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
         page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Fct::new(&meter.page, meter.page_nanos)),
-        transfers_waited: matches!(group.traffic, Traffic::Transfers { .. }).then_some(meter.waited),
+        transfers_waited: matches!(group.traffic, Traffic::Transfers { .. } | Traffic::Custom(_))
+            .then_some(meter.waited),
         padding: padding_record(flows, sent, measured),
         voip: voip_record(flows, &meter.delay),
         video: video_record(flows, world.now),
@@ -219,7 +220,10 @@ fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {
 
 /// Whether traffic consists of transfers that end.
 fn ends(traffic: &Traffic) -> bool {
-    matches!(traffic, Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. } | Traffic::Web(_))
+    matches!(
+        traffic,
+        Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. } | Traffic::Web(_) | Traffic::Custom(_)
+    )
 }
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {

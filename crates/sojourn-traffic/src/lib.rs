@@ -11,6 +11,8 @@
 struct Readme;
 
 mod bulk;
+#[cfg(feature = "custom-traffic")]
+pub mod custom;
 mod datagrams;
 pub mod e_model;
 mod on_off;
@@ -42,7 +44,7 @@ pub enum Action {
     Nothing,
     /// Send without end.
     Endless,
-    /// Have sent so many bytes since the start of the flow, and no more for now.
+    /// Have sent so many bytes since the first connection began, and no more for now.
     Supply {
         /// That many.
         bytes: u64,
@@ -132,28 +134,28 @@ trait Activity {
 
 /// Makes an enumeration of the kinds, which passes every call on to the kind it holds.
 macro_rules! kinds {
-    ($($name:ident($kind:ty)),+ $(,)?) => {
+    ($($(#[$when:meta])? $name:ident($kind:ty)),+ $(,)?) => {
         /// An application of any kind.
         #[derive(Debug)]
         enum AnyActivity {
-            $($name($kind)),+
+            $($(#[$when])? $name($kind)),+
         }
 
         impl Activity for AnyActivity {
             fn start(&mut self, now: Time) -> Answer {
-                match self { $(AnyActivity::$name(kind) => kind.start(now)),+ }
+                match self { $($(#[$when])? AnyActivity::$name(kind) => kind.start(now)),+ }
             }
 
             fn on_time(&mut self, now: Time) -> Answer {
-                match self { $(AnyActivity::$name(kind) => kind.on_time(now)),+ }
+                match self { $($(#[$when])? AnyActivity::$name(kind) => kind.on_time(now)),+ }
             }
 
             fn on_arrived(&mut self, now: Time, arrived: Arrived) -> Option<Answer> {
-                match self { $(AnyActivity::$name(kind) => kind.on_arrived(now, arrived)),+ }
+                match self { $($(#[$when])? AnyActivity::$name(kind) => kind.on_arrived(now, arrived)),+ }
             }
 
             fn stop(&mut self, now: Time) {
-                match self { $(AnyActivity::$name(kind) => kind.stop(now)),+ }
+                match self { $($(#[$when])? AnyActivity::$name(kind) => kind.stop(now)),+ }
             }
         }
     };
@@ -165,6 +167,8 @@ kinds! {
     Video(Box<Video>),
     Transfers(Box<Transfers>),
     Web(Box<Web>),
+    #[cfg(feature = "custom-traffic")]
+    Custom(Box<custom::Custom>),
 }
 
 /// What an application may know of its flow.
@@ -194,6 +198,12 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
         Traffic::Video(video) => {
             AnyActivity::Video(Box::new(Video::new(video.clone(), about.payload_bytes, about.request)))
         }
+        #[cfg(feature = "custom-traffic")]
+        Traffic::Custom(params) => {
+            AnyActivity::Custom(Box::new(custom::Custom::new(params, traffic.connections(), about, &stream)))
+        }
+        #[cfg(not(feature = "custom-traffic"))]
+        Traffic::Custom(_) => unreachable!("scenarios cannot name any"),
     }
 }
 
@@ -223,6 +233,16 @@ impl Application {
         stream: impl Fn(&str) -> Stream,
     ) -> Application {
         Application { next: start, stop, state: State::Waiting, activity: activity(traffic, about, stream) }
+    }
+
+    /// Says whose it is, for the messages of one from outside; `whose` is only asked for there.
+    pub fn belongs_to(&mut self, whose: impl FnOnce() -> String) {
+        #[cfg(feature = "custom-traffic")]
+        if let AnyActivity::Custom(custom) = &mut self.activity {
+            custom.belongs_to(whose());
+        }
+        #[cfg(not(feature = "custom-traffic"))]
+        drop(whose);
     }
 
     /// Its stream of video, where it is one.

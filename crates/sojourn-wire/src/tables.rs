@@ -53,7 +53,7 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
 fn one_connection(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     let found = match traffic {
         Traffic::Web(_) => "web pages".to_owned(),
-        Traffic::Transfers { connections, .. } if *connections > 1 => format!("{connections} connections at once"),
+        several if several.connections() > 1 => format!("{} connections at once", several.connections()),
         _ => return Ok(()),
     };
     let id = flow.id;
@@ -110,7 +110,8 @@ fn datagram_rate(traffic: &Traffic) -> f64 {
         | Traffic::OnOff { .. }
         | Traffic::Video(_)
         | Traffic::Transfers { .. }
-        | Traffic::Web(_) => {
+        | Traffic::Web(_)
+        | Traffic::Custom(_) => {
             return 0.0;
         }
     };
@@ -121,5 +122,8 @@ fn datagram_rate(traffic: &Traffic) -> f64 {
 pub fn application(flow: &FlowPlan, traffic: &Traffic, payload_bytes: u32, life: (Time, Time)) -> Application {
     // A request for video takes no time here: what delays it in the network is not known before.
     let about = Surroundings { payload_bytes, request: Span::ZERO };
-    Application::new(traffic, about, life, |name| Stream::new(flow.seed, &format!("flow.{}.{name}", flow.id)))
+    let stream = |name: &str| Stream::new(flow.seed, &format!("flow.{}.{name}", flow.id));
+    let mut application = Application::new(traffic, about, life, stream);
+    application.belongs_to(|| format!("flow {}", flow.id));
+    application
 }

@@ -16,9 +16,15 @@ ALIASES = {"reno": "newreno", "tail_drop": "droptail", "fifo": "droptail", "pfif
 _OVERVIEW = ("queues", "controls", "transports", "media", "access")
 
 
-@functools.cache
 def traffic() -> Sequence[Mapping[str, Any]]:
-    """Return the kinds of traffic as the scenario's schema describes them."""
+    """Return the kinds of traffic as the scenario's schema describes them, and where those from outside come from."""
+    origins = {kind["name"]: kind["origin"] for kind in catalogue()["traffic"]}
+    return [{**kind, "origin": origins[kind["name"]]} for kind in _described(json.dumps(origins))]
+
+
+@functools.lru_cache(maxsize=1)
+def _described(_kinds: str) -> Sequence[Mapping[str, Any]]:
+    """Return the kinds as the schema has them, which takes a while to make: once for every list of kinds."""
     schema = json.loads(_native.schema())
     given = schema["properties"]["group"]["items"]["properties"]["traffic"]["anyOf"]
     return [

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from sojourn.trial import Report
 
 TEMPLATES = Path(__file__).parent.parent / "templates"
-KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue"}
+KEYS = {"control": "group.tcp.control", "discipline": "bottleneck.queue", "traffic": "group.tcp.traffic"}
+IN_RUST = ("control", "discipline")
 BROKEN = 1
 CRATES = tuple(f"sojourn-{part}" for part in ("core", "congestion", "queue", "scenario", "sim"))
 WINDOW_PLACES = 80
@@ -26,6 +27,7 @@ WINDOW_PLACES = 80
     examples="""
     sojourn new control mine
     sojourn new discipline mine-too
+    sojourn new traffic my-users
     sojourn new control mine --rust
     """,
 )
@@ -36,13 +38,16 @@ WINDOW_PLACES = 80
     "--crates", metavar="DIR|URL", help="With --rust: Sojourn's folder `crates`, or its Git address.  [default: found]"
 )
 def new(kind: str, name: str, *, rust: bool, crates: str | None) -> None:
-    """Make NAME.py, a commented control or discipline that runs at once, and a test beside it.
+    """Make NAME.py, a commented control, discipline or kind of traffic that runs at once, and a test beside it.
 
     With --rust it is a crate that runs scenarios by itself: as fast as a built-in algorithm, and without Python.
     """
     if not name.replace("-", "_").isidentifier():
         raise input_error(f"{name!r} is no name", key="NAME", found=name, allowed="letters, digits, - and _")
     if rust:
+        if kind not in IN_RUST:
+            message = f"there is no template of {kind} in Rust"
+            raise input_error(message, key="--rust", found=kind, allowed=" or ".join(IN_RUST))
         _new_crate(kind, name, crates)
         return
     file = Path(f"{name.replace('-', '_')}.py")
@@ -130,9 +135,9 @@ def _filled(template: str, words: dict[str, str]) -> str:
 def try_(what: str, *, as_json: bool, page: Path | None, plot: Path | None) -> None:
     """Check the laws that an algorithm has to keep, and compare it with others: one page, in seconds.
 
-    FILE is a Python file with controls or disciplines; NAME is any that `sojourn list` knows. A control is shown over
-    time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations of RFC 7928
-    in short. The best known of the kind goes through the same. The exit code is 1 where a law is broken.
+    FILE is a Python file with controls, disciplines or traffic; NAME is any that `sojourn list` knows. A control is
+    shown over time, and beside NewReno, CUBIC and BBR under six disciplines. A discipline goes through the situations
+    of RFC 7928 in short. The best known of the kind goes through the same. The exit code is 1 where a law is broken.
     """
     from sojourn import trial
 
@@ -171,10 +176,9 @@ def _names(what: str) -> list[str]:
     plugins.load(what)
     names = [name for names in plugins.added().values() for name in names if name not in before]
     if not names:
-        message = "it adds no control and no discipline"
-        raise input_error(
-            message, file=what, allowed='a class under @sojourn.control("name") or @sojourn.discipline("name")'
-        )
+        message = "it adds no control, no discipline and no traffic"
+        decorators = (f'@sojourn.{kind}("name")' for kind in KEYS)
+        raise input_error(message, file=what, allowed=f"a class under {' or '.join(decorators)}")
     return names
 
 

@@ -168,7 +168,8 @@ def print_traffic(kind: Mapping[str, Any]) -> None:
         for name, key in kind["keys"].items()
     ]
     heading = Text(f"{kind['name']} (traffic)", style="bold")
-    _print(Group(heading, Text(kind["summary"]), *_section("Keys: default, meaning", keys)))
+    origin = _section("Plug-in from", [[kind["origin"]["from"]]] if kind["origin"] else [])
+    _print(Group(heading, Text(kind["summary"]), *origin, *_section("Keys: default, meaning", keys)))
 
 
 def print_overview(found: Mapping[str, Sequence[str]]) -> None:

@@ -3,7 +3,8 @@
     sojourn try mine.py
 
 `laws` checks what has to hold, `compare` measures what is to be judged, and `window` runs a control to look at. All
-take the name of a queue discipline or a congestion control, built in or a plug-in.
+take the name of a queue discipline or a congestion control, built in or a plug-in; `laws` also that of traffic of one's
+own.
 """
 
 from sojourn.trial.comparison import Row, compare

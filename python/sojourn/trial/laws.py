@@ -1,4 +1,4 @@
-"""The laws of queue disciplines and congestion controls, as experiments."""
+"""The laws of queue disciplines, congestion controls and traffic, as experiments."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sojourn.data.statistics import statistic
 from sojourn.reading import unknown_name
 from sojourn.registry import catalogue
 
-QUEUE, CONTROL = "queue", "control"
+QUEUE, CONTROL, TRAFFIC = "queue", "control", "traffic"
 SEEDS = 3
 RATE_MBPS = 10.0
 FULL_PACKET_BYTES = 1500
@@ -37,14 +37,18 @@ class Law:
 
 
 def kind_of(name: str) -> str:
-    """Return "queue" or "control"; raises InputError for what is neither."""
+    """Return "queue", "control" or "traffic"; raises InputError for what is none of these."""
     known = catalogue()
-    families = {QUEUE: known["queues"], CONTROL: known["controls"]}
-    for kind, listed in families.items():
-        if any(entry["name"] == name for entry in listed):
+    families = {
+        QUEUE: [entry["name"] for entry in known["queues"]],
+        CONTROL: [entry["name"] for entry in known["controls"]],
+        TRAFFIC: [entry["name"] for entry in known["traffic"] if entry["origin"]],
+    }
+    for kind, names in families.items():
+        if name in names:
             return kind
-    names = [entry["name"] for listed in families.values() for entry in listed]
-    raise unknown_name("no queue discipline and no congestion control is called", name, names)
+    every = [one for names in families.values() for one in names]
+    raise unknown_name("no queue discipline, congestion control or traffic of your own is called", name, every)
 
 
 def is_low_priority(name: str) -> bool:
@@ -58,7 +62,7 @@ def laws(name: str) -> list[Law]:
     The engine itself checks in every run that no packet is lost from the count and that windows are numbers: a plug-in
     that breaks this shows as a law that does not hold, with its message.
     """
-    of_kind = _CONTROL_LAWS if kind_of(name) == CONTROL else _QUEUE_LAWS
+    of_kind = {QUEUE: _QUEUE_LAWS, CONTROL: _CONTROL_LAWS, TRAFFIC: _TRAFFIC_LAWS}[kind_of(name)]
     if kind_of(name) == CONTROL and is_low_priority(name):
         of_kind = (*of_kind, *_LOW_PRIORITY_LAWS)
     return [_checked(text, check, name) for text, check in of_kind]
@@ -213,6 +217,41 @@ def _holds_under(name: str) -> tuple[bool, str]:
     return used >= MIN_BUSY, f"utilization {_percent(used)} under overload, at least {_percent(MIN_BUSY)}"
 
 
+def of_traffic(name: str, **changes: Any) -> Scenario:
+    """Return two flows of a kind of traffic over CUBIC, alone on the link from the start."""
+    group = {"control": "cubic", "flows": 2, "traffic": name}
+    return lab(droptail(50), {"a": {**group, **changes.pop("group", {})}}, **{"warmup": "0 s", **changes})
+
+
+def _deterministic_traffic(name: str) -> tuple[bool, str]:
+    return _same(of_traffic(name))
+
+
+def _sends(name: str) -> tuple[bool, str]:
+    (run,) = _records(of_traffic(name, duration="60 s"), 1)
+    mbps = run["groups"]["a"]["goodput_mbps"]
+    return mbps > 0, f"goodput {mbps:.4f} Mbit/s of 2 flows in 60 s, more than 0"
+
+
+def _later_traffic(name: str) -> tuple[bool, str]:
+    now = of_traffic(name, duration="20 s")
+    later = of_traffic(name, duration="27 s", warmup="7 s", group={"start": "7 s"})
+    first, second = (run["groups"]["a"]["goodput_mbps"] for lab in (now, later) for run in _records(lab, 1))
+    return first == second, f"goodput {first:.4f} Mbit/s at once, {second:.4f} when started 7 s later"
+
+
+def _survives_traffic(name: str) -> tuple[bool, str]:
+    hard: dict[str, dict[str, Any]] = {
+        "30 % loss": {"bottleneck": {"rate": "10 Mbit/s", "loss": 0.3, "queue": droptail(50)}},
+        "10 kbit/s": {"bottleneck": {"rate": "10 kbit/s", "queue": droptail(50)}},
+        "a stop in the middle": {"group": {"stop": "10 s"}},
+        "a start at the end": {"group": {"start": "29.99 s"}},
+    }
+    for changes in hard.values():
+        _records(of_traffic(name, **changes), 1)
+    return True, f"ran through {', '.join(hard)}"
+
+
 def _percent(value: float | None) -> str:
     return "unknown" if value is None else f"{100 * value:.1f} %"
 
@@ -235,4 +274,10 @@ _QUEUE_LAWS: tuple[tuple[str, Check], ...] = (
     ("A load below the link's rate loses nothing", _passes_all),
     ("The link is busy while packets wait", _busy),
     ("It holds under overload, many flows and small packets", _holds_under),
+)
+_TRAFFIC_LAWS: tuple[tuple[str, Check], ...] = (
+    ("The same seed gives the same run", _deterministic_traffic),
+    ("It sends something within a minute", _sends),
+    ("The time of the start changes nothing", _later_traffic),
+    ("It survives loss, a slow link, a stop and a late start", _survives_traffic),
 )

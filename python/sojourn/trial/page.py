@@ -24,7 +24,7 @@ def page(report: Report, command: str = "") -> Page:
         folds.append(Fold(_compared(report), tables=[_comparison(report)]))
     return Page(
         title=f"{report.name}: {verdict.partition('. ')[0].partition(';')[0]}",
-        kicker=f"Trial of the {'queue discipline' if report.kind == 'queue' else 'congestion control'} {report.name}",
+        kicker=f"Trial of the {_NOUNS[report.kind]} {report.name}",
         lead=[verdict.partition(". ")[2] + "."] if ". " in verdict else [],
         tiles=_tiles(report),
         pictures=_pictures(report),
@@ -33,6 +33,9 @@ def page(report: Report, command: str = "") -> Page:
         folds=folds,
         command=command,
     )
+
+
+_NOUNS = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic"}
 
 
 def _tiles(report: Report) -> list[Tile]:

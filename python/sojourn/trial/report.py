@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sojourn.trial.comparison import Row, compare
-from sojourn.trial.laws import CONTROL, Law, is_low_priority, kind_of, laws
+from sojourn.trial.laws import CONTROL, TRAFFIC, Law, is_low_priority, kind_of, laws
 from sojourn.trial.window import window
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ class Report:
 
     name: str
     kind: str
-    """"queue" or "control"."""
+    """"queue", "control" or "traffic"."""
     laws: list[Law]
     rows: list[Row]
     """The comparison; empty where the algorithm fails by itself."""
@@ -41,6 +41,8 @@ class Report:
         laws = len(self.laws)
         if self.broken:
             return f"{len(self.broken)} of {laws} laws broken; mend these first."
+        if self.kind == TRAFFIC:
+            return f"all {laws} laws hold."
         shares = self.shares
         if not shares:
             return f"all {laws} laws hold; its queue beside those of others in situations of RFC 7928:"
@@ -61,7 +63,8 @@ def report(name: str) -> Report:
     kept = laws(name)
     failed = any(law.found.startswith("plug-in ") for law in kept)
     seen = None if failed or kind_of(name) != CONTROL else window(name)
-    return Report(name, kind_of(name), kept, [] if failed else list(compare(name)), seen)
+    compared = [] if failed or kind_of(name) == TRAFFIC else list(compare(name))
+    return Report(name, kind_of(name), kept, compared, seen)
 
 
 def shown(row: Row) -> dict[str, str]:

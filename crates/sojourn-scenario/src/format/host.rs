@@ -4,7 +4,7 @@ use super::{Form, Key, Presence, Section, Select};
 use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
-pub(super) static HOST: Select = Select { kinds: &[&LINUX], short: None };
+pub(super) static HOST: Select = Select { kinds: &[&LINUX], added: None, short: None };
 
 static LINUX: Section = Section {
     name: "linux",

@@ -167,7 +167,8 @@ const fn beside_rate(meaning: &'static str) -> Presence {
     Presence::OptionalBeside { key: "rate", meaning, reason: "a recorded link holds already what its wire did" }
 }
 
-static JITTER: Select = Select { kinds: &[&UNIFORM_JITTER, &NORMAL_JITTER], short: Some(("uniform", "max")) };
+static JITTER: Select =
+    Select { kinds: &[&UNIFORM_JITTER, &NORMAL_JITTER], added: None, short: Some(("uniform", "max")) };
 
 static UNIFORM_JITTER: Section = Section {
     name: "uniform",

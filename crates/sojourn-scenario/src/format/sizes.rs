@@ -4,10 +4,13 @@ use super::{Form, Key, Presence, Section, Select};
 use sojourn_core::registry::Kind;
 
 pub(super) static SIZES: Select =
-    Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], short: Some(("fixed", "size")) };
+    Select { kinds: &[&FIXED, &PARETO, &LOG_NORMAL, &ZIPF], added: None, short: Some(("fixed", "size")) };
 
-pub(super) static COUNTS: Select =
-    Select { kinds: &[&FIXED_COUNT, &PARETO_COUNT, &LOG_NORMAL_COUNT, &ZIPF_COUNT], short: Some(("fixed", "count")) };
+pub(super) static COUNTS: Select = Select {
+    kinds: &[&FIXED_COUNT, &PARETO_COUNT, &LOG_NORMAL_COUNT, &ZIPF_COUNT],
+    added: None,
+    short: Some(("fixed", "count")),
+};
 
 /// Largest transfer, as that of a bulk flow.
 const SIZE: Form = Form::Payload { max: 1_000_000_000_000 };

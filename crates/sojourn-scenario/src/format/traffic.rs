@@ -9,8 +9,9 @@ use sojourn_core::registry::Kind;
 /// Kinds of traffic that do not respond to congestion, and so have no control.
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "train", "voip", "padding", "adaptive-padding"];
 
-pub(super) static TRAFFIC: Select = Select {
+pub(crate) static TRAFFIC: Select = Select {
     kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
+    added: if cfg!(feature = "custom-traffic") { Some(crate::outside::sections) } else { None },
     short: None,
 };
 
@@ -18,7 +19,7 @@ pub(super) static TRAFFIC: Select = Select {
 pub(crate) fn default_connections(kind: &str) -> u32 {
     let key = TRAFFIC.kind(kind).and_then(|section| section.key("connections"));
     match key.map(|key| &key.presence) {
-        Some(Presence::Default(number)) => number.parse().expect("a default is a number"),
+        Some(Presence::Default(number)) => number.parse().unwrap_or(1),
         _ => 1,
     }
 }

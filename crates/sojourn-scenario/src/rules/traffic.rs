@@ -5,10 +5,10 @@ use crate::Sizes;
 use crate::build::{counts, interval, main_link, sizes, voip};
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
-use crate::fields::Fields;
+use crate::fields::{Fields, Item};
 use crate::format::INTERVAL;
 use sojourn_core::Span;
-use sojourn_core::registry::Kind;
+use sojourn_core::registry::{Kind, Value};
 
 /// Packets at a constant rate.
 pub(super) struct Steady {
@@ -55,7 +55,10 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
 /// How many connections the flows of a group may have at once, all together.
 pub(super) fn connections(group: &Fields) -> Option<u64> {
     let of_flow = match group.table("traffic") {
-        Some(traffic) if traffic.section.key("connections").is_some() => traffic.integer("connections")?,
+        Some(traffic) if traffic.section.key("connections").is_some() => match traffic.item("connections")? {
+            Item::Value(Value::Integer(connections)) => *connections,
+            _ => 1,
+        },
         _ => 1,
     };
     Some(group.integer("flows")?.saturating_mul(of_flow))

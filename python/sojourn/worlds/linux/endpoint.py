@@ -59,7 +59,7 @@ def run(text: str) -> str:
     """Do what a plan says; return the report as JSON."""
     plan = json.loads(text)
     entries = plan.get("flows", []) if isinstance(plan, dict) else []
-    if named := {one for entry in entries if (one := entry.pop("plugin", None))}:
+    if named := {one for entry in entries for one in entry.pop("plugins", ())}:
         from sojourn import plugins
 
         plugins.ensure(sorted(named))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, plugins
 from sojourn.spelling import spelled_overrides
 from sojourn.worlds.linux.plan import express
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
@@ -168,8 +168,12 @@ def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
             yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")
     kind, traffic = endpoint_kind(group), group["traffic"]["kind"]
     fitting = {CBR: _DATAGRAMS, UTP: _UTP_TRAFFIC}.get(kind, _TCP_TRAFFIC)
+    if kind == UDP:
+        fitting = (*fitting, *plugins.added()["traffic"])
     if traffic not in fitting:
         allowed = " or ".join(fitting) + (" with libutp" if kind == UTP else "")
+        if traffic in plugins.added()["traffic"]:
+            allowed += "; a plug-in needs a control that Sojourn's own sender runs over UDP"
         yield Refusal(f"{key}.traffic.kind", traffic, allowed, who="the testbed")
     if group["traffic"].get("reach", "receiver") != "receiver":
         yield Refusal(f"{key}.traffic.reach", group["traffic"]["reach"], "receiver", who="the testbed")

@@ -56,12 +56,13 @@ class Flow:
     table: Mapping[str, Any]
 
     @property
-    def plugin(self) -> str | None:
-        """The file or module of its control, where that is a plug-in; its endpoints load it."""
+    def plugins(self) -> list[str]:
+        """The files or modules of its control and its traffic, where these are plug-ins; its sender loads them."""
         if self.kind != "udp":
-            return None
-        origin = origins().get(self.control["kind"])
-        return origin["from"] if origin else None
+            return []
+        known = origins()
+        named = (self.control["kind"], self.table["traffic"]["kind"])
+        return sorted({known[name]["from"] for name in named if name in known})
 
     @property
     def ecn(self) -> bool:
@@ -99,8 +100,11 @@ class Flow:
 
     def _end(self, both: dict[str, Any], local: str, peer: str, *, sends: bool) -> dict[str, Any]:
         end = {**both, "role": "send" if sends else "receive", "local": local, "peer": peer}
-        if sends and self.plugin:
-            end["plugin"] = self.plugin
+        if sends and self.plugins:
+            end["plugins"] = self.plugins
+        if not sends and self.table["traffic"]["kind"] in origins():
+            # A receiver acts the same whatever is sent, and need not know the sender's code.
+            end["traffic"] = {"kind": "bulk"}
         # The kernel asks its TCP for the control at both ends. Over UDP only the sender has one: the other host need
         # not know it.
         end["control"] = self.control if sends or self.kind != "udp" else None

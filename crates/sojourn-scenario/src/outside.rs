@@ -1,0 +1,69 @@
+//! Kinds of traffic that come from outside. Each is a section of the format like a built-in one, made of what its
+//! descriptor says, so that checking, defaults, the schema and the canonical text need to know no more of it.
+
+use crate::fields::{Fields, Item, Slot};
+use crate::format::{Form, Key, Presence, Section, TRAFFIC};
+use crate::node::Origin;
+use sojourn_core::plugin::{Added, NameTaken};
+use sojourn_core::registry::{Descriptor, Parameter, Params};
+
+static ADDED: Added<Section> = Added::new(&[]);
+
+/// Lets scenarios name a kind of traffic. One that was added under the same name before gives way to it.
+/// `sojourn_traffic::custom::add` is what adds one that also does something.
+///
+/// # Errors
+/// [`NameTaken`] where a built-in kind has the name.
+pub fn add_traffic(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
+    if TRAFFIC.kinds.iter().any(|kind| kind.name == descriptor.name) {
+        return Err(NameTaken);
+    }
+    ADDED.add(descriptor, Box::new(section(descriptor)))
+}
+
+/// The newest kind of each name.
+pub(crate) fn sections() -> Vec<&'static Section> {
+    ADDED.descriptors().into_iter().filter_map(|descriptor| ADDED.maker(descriptor)).collect()
+}
+
+/// What describes the kind with this section, where it is one of these.
+pub(crate) fn descriptor(section: &Section) -> Option<&'static Descriptor> {
+    ADDED.descriptor_of(section)
+}
+
+fn section(descriptor: &'static Descriptor) -> Section {
+    let key = |parameter: &'static Parameter| {
+        let default: &'static str = Box::leak(parameter.default.to_string().into_boxed_str());
+        Key {
+            name: parameter.name,
+            form: Form::Value(parameter.kind),
+            presence: Presence::Default(default),
+            description: parameter.description,
+            example: default,
+        }
+    };
+    let own: Vec<Key> = descriptor.parameters.iter().map(key).collect();
+    Section { name: descriptor.name, description: descriptor.summary, own: own.leak(), base: None, one_of: &[] }
+}
+
+/// The kind and the values of a checked table.
+pub(crate) fn params(fields: &Fields) -> Params {
+    let descriptor = descriptor(fields.section).expect("a kind is built in or was added");
+    let mut params = Params::new(descriptor, None);
+    for (key, slot) in fields.iter() {
+        if let Some(Slot { item: Item::Value(value), .. }) = slot {
+            params.set(key.name, *value);
+        }
+    }
+    params
+}
+
+/// The table that a file would have for `params`.
+pub(crate) fn fields(params: &Params) -> Fields {
+    let section = ADDED.maker(params.descriptor()).expect("its kind was added");
+    let mut fields = Fields::new(section, Origin::Unknown);
+    for (parameter, value) in params.iter() {
+        fields.put(parameter.name, Item::Value(value));
+    }
+    fields
+}
