@@ -197,8 +197,10 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         },
         "padding" | "adaptive-padding" => Traffic::Padding(padding(fields)),
         "web" => Traffic::Web(web(fields, group)),
-        _ if cfg!(feature = "custom-traffic") => Traffic::Custom(crate::outside::params(fields)),
-        other => unreachable!("no traffic is called {other}"),
+        other => match crate::outside::custom(fields) {
+            Some(custom) => Traffic::Custom(custom),
+            None => unreachable!("no traffic is called {other}"),
+        },
     }
 }
 

@@ -25,7 +25,7 @@ pub fn catalogue() -> Value {
     Value::Object(listed)
 }
 
-/// A kind of traffic; what can be set of it stands in the schema.
+/// A kind of traffic. What can be set of it stands in the schema.
 fn traffic(kind: &'static Section) -> Value {
     let origin = outside::descriptor(kind).map_or(Value::Null, origin);
     json!({ "name": kind.name, "summary": kind.description, "origin": origin })

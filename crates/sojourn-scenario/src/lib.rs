@@ -20,6 +20,10 @@ mod diagnostic;
 mod fields;
 mod format;
 mod node;
+#[cfg(feature = "custom-traffic")]
+mod outside;
+#[cfg(not(feature = "custom-traffic"))]
+#[path = "inside_only.rs"]
 mod outside;
 mod overrides;
 mod parse;
@@ -41,6 +45,8 @@ mod write;
 pub use access::{Bursts, Medium, Noise, Protection, Settings};
 pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
+pub use outside::CustomTraffic;
+#[cfg(feature = "custom-traffic")]
 pub use outside::add_traffic;
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};
 pub use ready::{Ready, ready};

@@ -5,7 +5,13 @@ use crate::fields::{Fields, Item, Slot};
 use crate::format::{Form, Key, Presence, Section, TRAFFIC};
 use crate::node::Origin;
 use sojourn_core::plugin::{Added, NameTaken};
-use sojourn_core::registry::{Descriptor, Parameter, Params};
+use sojourn_core::registry::{Descriptor, Parameter, Params, Value};
+
+/// A kind from outside and its parameters.
+pub type CustomTraffic = Params;
+
+/// The newest kind of each name.
+pub(crate) const SECTIONS: Option<fn() -> Vec<&'static Section>> = Some(sections);
 
 static ADDED: Added<Section> = Added::new(&[]);
 
@@ -21,8 +27,7 @@ pub fn add_traffic(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
     ADDED.add(descriptor, Box::new(section(descriptor)))
 }
 
-/// The newest kind of each name.
-pub(crate) fn sections() -> Vec<&'static Section> {
+fn sections() -> Vec<&'static Section> {
     ADDED.descriptors().into_iter().filter_map(|descriptor| ADDED.maker(descriptor)).collect()
 }
 
@@ -46,20 +51,19 @@ fn section(descriptor: &'static Descriptor) -> Section {
     Section { name: descriptor.name, description: descriptor.summary, own: own.leak(), base: None, one_of: &[] }
 }
 
-/// The kind and the values of a checked table.
-pub(crate) fn params(fields: &Fields) -> Params {
-    let descriptor = descriptor(fields.section).expect("a kind is built in or was added");
-    let mut params = Params::new(descriptor, None);
+/// The kind and the values of a checked table, where it is of one of these.
+pub(crate) fn custom(fields: &Fields) -> Option<CustomTraffic> {
+    let mut params = Params::new(descriptor(fields.section)?, None);
     for (key, slot) in fields.iter() {
         if let Some(Slot { item: Item::Value(value), .. }) = slot {
             params.set(key.name, *value);
         }
     }
-    params
+    Some(params)
 }
 
 /// The table that a file would have for `params`.
-pub(crate) fn fields(params: &Params) -> Fields {
+pub(crate) fn fields(params: &CustomTraffic) -> Fields {
     let section = ADDED.maker(params.descriptor()).expect("its kind was added");
     let mut fields = Fields::new(section, Origin::Unknown);
     for (parameter, value) in params.iter() {
@@ -67,3 +71,15 @@ pub(crate) fn fields(params: &Params) -> Fields {
     }
     fields
 }
+
+/// How many connections a flow may have at once: as many as a parameter `connections` says.
+pub(crate) fn connections(params: &CustomTraffic) -> u32 {
+    let said = params.iter().find_map(|(parameter, value)| match value {
+        Value::Integer(connections) if parameter.name == "connections" => Some(connections),
+        _ => None,
+    });
+    said.map_or(1, |connections| connections.clamp(1, MOST_CONNECTIONS) as u32)
+}
+
+/// As many as built-in kinds may have.
+const MOST_CONNECTIONS: u64 = 10_000;

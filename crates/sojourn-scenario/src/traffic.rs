@@ -1,6 +1,6 @@
 //! What applications send.
 
-use sojourn_core::registry::{Parameter, Params, Value};
+use crate::outside::{self, CustomTraffic};
 use sojourn_core::{Rate, Span};
 
 /// What the application at the sender does.
@@ -47,7 +47,7 @@ pub enum Traffic {
     /// Small datagrams that shorten a queue limited in packets.
     Padding(Padding),
     /// A kind from outside, over connections of the flow's transport.
-    Custom(Params),
+    Custom(CustomTraffic),
 }
 
 impl Traffic {
@@ -56,7 +56,7 @@ impl Traffic {
         match self {
             Traffic::Transfers { connections, .. } => *connections,
             Traffic::Web(web) => web.connections,
-            Traffic::Custom(params) => params.iter().find_map(connections).unwrap_or(1),
+            Traffic::Custom(params) => outside::connections(params),
             Traffic::Bulk { .. }
             | Traffic::OnOff { .. }
             | Traffic::Cbr { .. }
@@ -65,14 +65,6 @@ impl Traffic {
             | Traffic::Video(_)
             | Traffic::Padding(_) => 1,
         }
-    }
-}
-
-/// The value of the parameter `connections`, which a kind from outside may have.
-fn connections((parameter, value): (&Parameter, Value)) -> Option<u32> {
-    match value {
-        Value::Integer(connections) if parameter.name == "connections" => Some(connections.clamp(1, 10_000) as u32),
-        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "train", "voip", "padding", "
 
 pub(crate) static TRAFFIC: Select = Select {
     kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
-    added: if cfg!(feature = "custom-traffic") { Some(crate::outside::sections) } else { None },
+    added: crate::outside::SECTIONS,
     short: None,
 };
 
