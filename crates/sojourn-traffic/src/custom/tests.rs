@@ -5,10 +5,13 @@ use sojourn_core::plugin::take_failure;
 use sojourn_core::registry::{Kind, Parameter, Value};
 use sojourn_scenario::{Base, Scenario, Traffic};
 
+/// What an application wishes at some time.
+type Step = fn(&mut Wishes, Time);
+
 /// Does at its start what it is made with, and then at each of its times.
 #[derive(Clone, Debug)]
 struct Script {
-    steps: Vec<(u64, fn(&mut Wishes, Time))>,
+    steps: Vec<(u64, Step)>,
     next: usize,
 }
 
@@ -35,7 +38,7 @@ static CONNECTIONS: Parameter = Parameter {
 };
 
 /// An application of a kind of its own, which a scenario names.
-fn application(name: &'static str, steps: Vec<(u64, fn(&mut Wishes, Time))>) -> Application {
+fn application(name: &'static str, steps: Vec<(u64, Step)>) -> Application {
     let parameters = std::slice::from_ref(&CONNECTIONS);
     let descriptor = Box::leak(Box::new(Descriptor { name, parameters, ..Descriptor::PLAIN }));
     let script = Script { steps, next: 0 };
@@ -111,7 +114,7 @@ fn books_are_kept_of_every_transfer() {
 
 #[test]
 fn what_is_out_of_bounds_is_a_sentence_and_the_flow_pauses() {
-    let sins: [(&'static str, fn(&mut Wishes, Time), &str); 4] = [
+    let sins: [(&'static str, Step, &str); 4] = [
         ("nothing", |wishes, now| wishes.send(0, now), "0 bytes to send over a connection; allowed: 1 to"),
         ("too-much", |wishes, now| wishes.send(u64::MAX, now), "allowed: 1 to 1000000000000000"),
         ("elsewhere", |wishes, now| wishes.connect(3, None, now), "connection 3; allowed: 0 to 2"),
