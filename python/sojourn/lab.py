@@ -10,16 +10,18 @@ import json
 import re
 import secrets
 import webbrowser
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from sojourn.api import Scenario
+from sojourn.pages import laboratory
 from sojourn.reading import input_error
+from sojourn.store import whole_file
 
 HOST = "127.0.0.1"
 TYPES = {
@@ -64,21 +66,27 @@ MODULES = (
 def page() -> dict[str, bytes]:
     """Return the page's files by their paths; raise InputError where it was not built."""
     folder = files("sojourn") / "page"
-    if not (folder / "engine.wasm").is_file():
+    if not _is_built():
         raise input_error("the laboratory's page was not built; run `make web`, which needs Rust's WebAssembly target")
     own = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
     vendored = {f"vendor/{entry.name}": entry.read_bytes() for entry in (folder / "vendor").iterdir()}
     return own | vendored
 
 
+def _is_built() -> bool:
+    return (files("sojourn") / "page" / "engine.wasm").is_file()
+
+
 def fragment(scenario: Scenario | None) -> str:
     """Return what stands behind the page's address: the scenario on both sides; empty for none."""
-    if scenario is None:
-        return ""
-    side = {"text": scenario.to_toml(), "changes": []}
-    packer = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
-    packed = packer.compress(json.dumps({"sides": [side, side]}).encode()) + packer.flush()
-    return "#" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    return "" if scenario is None else laboratory.fragment(scenario.to_toml(), scenario.to_toml())
+
+
+def write_beside(page: Path) -> None:
+    """Write the laboratory's page into the folder of a page, whose links open it; nothing where it was not built."""
+    if _is_built():
+        with whole_file(page.parent / laboratory.FILE) as place:
+            place.write_text(one_file(), encoding="utf-8")
 
 
 def one_file(scenario: Scenario | None = None) -> str:

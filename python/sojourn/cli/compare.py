@@ -146,7 +146,9 @@ def _write(found: "Comparison", page: str | None, plot: str | None, out: str | N
 
         save_figure(found.plot(), Path(plot))
     if out is not None:
-        found.save(out, force=force, command=command_line())
+        from sojourn.lab import write_beside
+
+        write_beside(found.save(out, force=force, command=command_line()))
 
 
 def _split(names: str | None) -> list[str]:

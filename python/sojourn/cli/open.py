@@ -28,13 +28,14 @@ def open_(directory: str, *, no_browser: bool) -> None:
 
     Of a run or a sweep the page is made from what the folder holds now.
     """
+    from sojourn.lab import write_beside
     from sojourn.pages import PAGE, write
 
     folder = Path(directory)
     target = folder / PAGE
     made = _made(folder)
     if made is not None:
-        write(made, target)
+        write_beside(write(made, target))
     elif not target.is_file():
         message = "holds no run, sweep, comparison or study; allowed: what --out DIR wrote"
         raise input_error(message, file=directory)

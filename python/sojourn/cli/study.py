@@ -180,14 +180,16 @@ def _list(*, as_json: bool) -> None:
 
 def _show_kept(name: str, items: tuple[str, ...], folder: Path, *, as_json: bool) -> None:
     """Write the page of a study from the means that it keeps."""
+    from sojourn.lab import write_beside
     from sojourn.study.find import find_folder
     from sojourn.study.repeat import from_kept
 
-    page = str(from_kept(find_folder(name), items, folder))
+    page = from_kept(find_folder(name), items, folder)
+    write_beside(page)
     if as_json:
-        render.print_json({"name": name, "page": page})
+        render.print_json({"name": name, "page": str(page)})
     else:
-        click.echo(page)
+        click.echo(str(page))
 
 
 def _folder(out: str | None) -> Path:
@@ -207,12 +209,14 @@ def _document(study: "Study", done: "Repeated") -> dict[str, Any]:
 def _repeat(
     study: "Study", names: tuple[str, ...], folder: Path, jobs: int | None, *, quiet: bool = False
 ) -> "Repeated":
+    from sojourn.lab import write_beside
     from sojourn.study.page import counts
     from sojourn.study.repeat import chosen_items, repeat
 
     items = chosen_items(study, names)
     with progress(study.name) as update:
         done = repeat(study, items, folder, jobs or usable_processors(), update, render.print_note)
+    write_beside(done.page)
     for name, reason in done.skipped.items():
         click.echo(f"{study.name} {name}: skipped: {reason}", err=True)
     for item in () if quiet else items:

@@ -1,8 +1,9 @@
 """What a page is made of: the answer first, then one figure, a short table, folds, and how to repeat it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sojourn.pages.laboratory import Link
 from sojourn.report import NO_VALUE, Grid
 
 MOST_ROWS = 10
@@ -73,6 +74,8 @@ class Picture:
     """What was run."""
     name: str = "figure"
     """Of the file that it is saved as."""
+    laboratory: Sequence[Link] = ()
+    """What opens scenarios of it in the laboratory."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,17 @@ class Page:
     command: str = ""
     """What makes the page again."""
     files: Sequence[File] = ()
+
+    @property
+    def has_laboratory(self) -> bool:
+        """Whether a figure of it links to the laboratory."""
+        return any(one.laboratory for one in (*self.pictures, *_pictures(self.folds)))
+
+
+def _pictures(folds: Sequence[Fold]) -> Iterator[Picture]:
+    for one in folds:
+        yield from one.pictures
+        yield from _pictures(one.folds)
 
 
 def _from_text(text: str) -> Cell:

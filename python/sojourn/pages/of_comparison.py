@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sojourn import compared, purposes
 from sojourn.data.statistics import Statistic
 from sojourn.differences import Differences
+from sojourn.pages.laboratory import Link, link
 from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Table, Tile
 from sojourn.pages.pictures import picture
 from sojourn.report import NO_VALUE
@@ -34,7 +35,11 @@ def page(comparison: Differences, command: str = "") -> Page:
         f"run{'s' if len(first.runs) > 1 else ''} of {record['duration_s']:g} s each",
         lead=[compared.answer(comparison)],
         tiles=_tiles(comparison),
-        pictures=[picture(figure(comparison), _seen(comparison), _CAPTION, name="comparison")],
+        pictures=[
+            picture(
+                figure(comparison), _seen(comparison), _CAPTION, name="comparison", laboratory=_laboratory(comparison)
+            )
+        ],
         heading="What does each variant do?",
         table=shown,
         notes=table.notes(comparison),
@@ -42,6 +47,14 @@ def page(comparison: Differences, command: str = "") -> Page:
         command=command,
         files=[File(f"Scenario of {name}", result.to_toml()) for name, result in comparison.results.items()],
     )
+
+
+def _laboratory(comparison: Differences) -> list[Link]:
+    """Return a link for each simulated variant, which opens it beside the reference."""
+    reference = comparison.reference
+    others = [name for name in comparison.order if name != reference and name not in comparison.beside]
+    files = {name: comparison.results[name].to_toml() for name in (reference, *others)}
+    return [one for name in others for one in link(f"{name} beside {reference}", files[reference], files[name])]
 
 
 def figure(comparison: Differences) -> "Figure":

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import report
 from sojourn.data import metrics
+from sojourn.pages.laboratory import link
 from sojourn.pages.model import Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
 
@@ -106,7 +107,8 @@ def _pictures(result: "Measured") -> list[Picture]:
         f"Queueing delay of the bottleneck above, throughput of each group below: {result.name}, "
         f"seed {result.runs[0].seed}. Grey is what the link could carry."
     )
-    return [picture(timeline(result), _seen(result), caption, name=result.name)]
+    links = link("change the scenario, and see what becomes of it", result.to_toml())
+    return [picture(timeline(result), _seen(result), caption, name=result.name, laboratory=links)]
 
 
 def _seen(result: "Measured") -> str:

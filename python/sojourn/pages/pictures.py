@@ -12,17 +12,24 @@ from sojourn.pages.model import Picture
 from sojourn.store import whole_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
+
+    from sojourn.pages.laboratory import Link
 
 NARROW_IN = 3.5
 _NARROW_PANEL_IN = 2.3
 _NARROW_LEGEND_COLUMNS = 2
 
 
-def picture(figure: "Figure", finding: str, caption: str = "", *, alt: str = "", name: str = "figure") -> Picture:
-    """Return a figure as a page shows it; `alt` is said where the figure cannot be seen, else the finding."""
-    return Picture(svg(figure, name), svg(narrowed(figure), f"{name}-narrow"), alt or finding, finding, caption, name)
+def picture(
+    figure: "Figure", finding: str, caption: str = "", *, name: str = "figure", laboratory: "Sequence[Link]" = ()
+) -> Picture:
+    """Return a figure as a page shows it; the finding is also said where the figure cannot be seen."""
+    wide, narrow = svg(figure, name), svg(narrowed(figure), f"{name}-narrow")
+    return Picture(wide, narrow, finding, finding, caption, name, laboratory)
 
 
 def save(figure: "Figure", folder: Path, name: str) -> None:

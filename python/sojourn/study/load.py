@@ -14,8 +14,9 @@ from typing import Any
 from sojourn import _native
 from sojourn.data.dataset import Dataset
 from sojourn.faults import MAX_SHOWN
+from sojourn.pages.laboratory import Link
 from sojourn.reading import input_error, printable, read_toml, shown, unknown_name
-from sojourn.study import claims, drawings
+from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
 from sojourn.study.kinds import check_kinds
 from sojourn.study.lab import Lab
@@ -120,6 +121,7 @@ class StudyFolder:
                 one.get("setting", ""),
                 functools.partial(self._find, one),
                 bool(one.get("needs_kernel")),
+                functools.partial(self._laboratory, one),
             )
             for one in self.tables["item"]
         ]
@@ -236,6 +238,21 @@ class StudyFolder:
         found.verdict = chosen(item.get("found", ""), found.checks)
         found.text = str(item.get("text", ""))
         return found
+
+    def _laboratory(self, item: Mapping[str, Any]) -> dict[str, list[Link]]:
+        """Return the links of an item's figures into the laboratory, by figure."""
+        own = {tables["name"]: tables for tables in self.figures(item)}
+        made = [mark.names[1] for mark, _ in marked(self.module, "figure") if mark.names[0] == item["name"]]
+        plan = functools.cache(lambda name: Plan.of(self.plan(name), name=name, folder=str(self.folder)))
+        found = {}
+        for figure, tables in (own | dict.fromkeys(made, item.get("defaults", {}))).items():
+            sweeps = self._sweeps_behind([*self.sweeps_of({"figure": [tables]}), *self.sweeps_of(item)])
+            found[figure] = scenes.links(tables, plan(sweeps[0]), self.axes) if sweeps else []
+        return found
+
+    def _sweeps_behind(self, names: Sequence[str]) -> list[str]:
+        """Return sweeps by their names, and those that measures are made of."""
+        return [one for name in names for one in self._measures.get(name, ([name], None))[0]]
 
     def _table(self, name: str, means: Means) -> Table:
         """Return the means of a sweep as a table: axes, group, metric with its unit, mean, deviation, runs."""

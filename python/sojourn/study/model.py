@@ -1,12 +1,13 @@
 """What a study is made of: items, each a figure or table of a paper with what was measured and what agrees."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from sojourn.pages.laboratory import Link
     from sojourn.study.lab import Lab
 
 FILE = "study.toml"
@@ -85,6 +86,8 @@ class Item:
     find: "Callable[[Lab], Findings]"
     needs_kernel: bool = False
     """Whether the study goes on without it where there is no Linux kernel to run it on."""
+    laboratory: "Callable[[], Mapping[str, Sequence[Link]]]" = dict
+    """Returns what opens scenarios of each of its figures in the laboratory, by the figure's name."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sojourn import _native, pages
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile
+from sojourn.pages.laboratory import Link
 from sojourn.study import model
 from sojourn.study.model import Check, Findings, Item, Study
 from sojourn.study.short import sentence
@@ -28,7 +29,8 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
     headline = "" if study.headline is None else study.headline(dict(findings))
     leading = _leading(everything)
     shown = _chosen(study, findings)
-    folds = [_fold(folder, item, findings[item.name], shown) for item in items]
+    links = {item.name: item.laboratory() for item in items}
+    folds = [_fold(folder, item, findings[item.name], shown, links[item.name]) for item in items]
     if len(checks) > len(leading):
         rows = [[Cell(item.title), *_row(check)] for item, check in everything]
         table = _without_empty(Table(("Item", *_CHECKS), rows, f"All checks of {study.name}"))
@@ -38,7 +40,10 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
         kicker=f"{study.source}{f': {study.title}' if headline else ''}. Repeated with Sojourn {_native.__version__}.",
         lead=[paragraph for paragraph in summary.split("\n\n") if paragraph.strip()],
         tiles=_tiles(checks),
-        pictures=[_picture(folder / place, name, findings[place].captions[name]) for place, name in shown],
+        pictures=[
+            _picture(folder / place, name, findings[place].captions[name], links[place].get(name, ()))
+            for place, name in shown
+        ],
         heading="Does it hold?",
         table=_without_empty(Table(_CHECKS[:-1], [_row(check)[:-1] for _, check in leading], "Main claims"))
         if leading
@@ -126,20 +131,26 @@ def _chosen(study: Study, findings: Mapping[str, Findings]) -> list[tuple[str, s
     return known[:1]
 
 
-def _picture(place: Path, name: str, caption: str) -> Picture:
+def _picture(place: Path, name: str, caption: str, laboratory: Sequence[Link]) -> Picture:
     wide, narrow = (path.read_text(encoding="utf-8") for path in pages.pictures.paths(place, name))
     finding, _, rest = caption.partition(". ")
-    return Picture(wide, narrow, caption, f"{finding}." if rest else finding, rest, name)
+    return Picture(wide, narrow, caption, f"{finding}." if rest else finding, rest, name, laboratory)
 
 
-def _fold(folder: Path, item: Item, found: Findings, above: Sequence[tuple[str, str]]) -> Fold:
+def _fold(
+    folder: Path,
+    item: Item,
+    found: Findings,
+    above: Sequence[tuple[str, str]],
+    laboratory: Mapping[str, Sequence[Link]],
+) -> Fold:
     """Return an item, without the figure that stands above already."""
     parts = [item.setting, found.verdict, *found.text.split("\n\n")]
     return Fold(
         item.title,
         [part for part in parts if part.strip()],
         [
-            _picture(folder / item.name, name, caption)
+            _picture(folder / item.name, name, caption, laboratory.get(name, ()))
             for name, caption in found.captions.items()
             if (item.name, name) not in above
         ],
