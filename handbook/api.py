@@ -22,7 +22,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
     "Comparisons": ("sojourn.compare", "sojourn.Comparison"),
     "Sweeps": ("sojourn.sweep", "sojourn.Plan", "sojourn.Dataset"),
     "What there is": ("sojourn.catalogue",),
-    "Algorithms of your own": ("sojourn.control", "sojourn.discipline"),
+    "Algorithms of your own": ("sojourn.control", "sojourn.discipline", "sojourn.traffic"),
     "Their parameters": (
         "sojourn.number",
         "sojourn.integer",
@@ -37,6 +37,7 @@ SECTIONS: Mapping[str, Sequence[str]] = {
         "sojourn._native.Recovered",
         "sojourn._native.Started",
         "sojourn._native.Packet",
+        "sojourn._native.Flow",
         "sojourn._native.Random",
     ),
     "Errors": ("sojourn.InputError", "sojourn.PluginError", "sojourn.Interrupted"),
