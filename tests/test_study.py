@@ -593,7 +593,8 @@ def test_figures_of_the_packages_studies_have_their_intervals(folder: Path) -> N
     means = study.replayed()
     for item in study.tables["item"]:
         for tables in study.figures(item):
-            if tables.get("kind") in {"whiskers", "heat"}:
+            # Whiskers and ellipses show the spread itself.
+            if tables.get("kind") in {"whiskers", "heat", "ellipses"}:
                 continue
             for axes in draw(tables, means, study.axes).axes:
                 bars = [one for one in axes.containers if isinstance(one, ErrorbarContainer)]

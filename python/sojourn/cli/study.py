@@ -29,6 +29,8 @@ _HELP_OUT = "Folder for figures, data and the page."
     sojourn paper gong fig3 --out results/gong  # one figure
     sojourn paper gong --kept --out page        # its page from the means that it keeps, in seconds
     sojourn paper ./mine --out results/mine     # a study of your own: sojourn study new
+    sojourn paper rfc7928 --queue pie --out results/pie                      # one discipline beside the best known
+    sojourn paper rfc7928 --queue mine --plugin mine.py --out results/mine   # the same of your own
     sojourn paper all --out results/papers
     """,
 )
@@ -36,11 +38,19 @@ _HELP_OUT = "Folder for figures, data and the page."
 @_ITEMS
 @click.option("--out", type=click.Path(), metavar="DIR", help=_HELP_OUT)
 @click.option("--kept", is_flag=True, help="Take the means that come with the study; nothing is run.")
+@click.option("--queue", metavar="NAME", help="Of rfc7928: only this queue discipline, beside droptail and fq_codel.")
 @_JOBS
 @json_option
 @plugin_options
 def paper(
-    name: str | None, items: tuple[str, ...], out: str | None, jobs: int | None, *, kept: bool, as_json: bool
+    name: str | None,
+    items: tuple[str, ...],
+    out: str | None,
+    jobs: int | None,
+    *,
+    kept: bool,
+    queue: str | None,
+    as_json: bool,
 ) -> None:
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
@@ -53,13 +63,16 @@ def paper(
     if name is None:
         _list(as_json=as_json)
         return
+    if queue is not None and (kept or name == "all"):
+        other = "--kept" if kept else "all"
+        raise click.UsageError(f"--queue needs runs of one study of its own; it does not go with {other}.")
     if kept:
         _show_kept(name, items, _folder(out), as_json=as_json)
         return
     from sojourn.worlds.linux.errors import NotInstalledError
 
     documents = []
-    for study in studies() if name == "all" else [find(name)]:
+    for study in studies() if name == "all" else [find(name) if queue is None else _beside(name, queue)]:
         try:
             folder = _folder(out)
             done = _repeat(study, items, folder / study.name if name == "all" else folder, jobs, quiet=as_json)
@@ -190,6 +203,14 @@ def _show_kept(name: str, items: tuple[str, ...], folder: Path, *, as_json: bool
         render.print_json({"name": name, "page": str(page)})
     else:
         click.echo(str(page))
+
+
+def _beside(name: str, queue: str) -> "Study":
+    """Return the study of one queue discipline beside those that everybody knows."""
+    from sojourn.study.beside import beside
+    from sojourn.study.find import find_folder
+
+    return beside(find_folder(name), queue).study()
 
 
 def _folder(out: str | None) -> Path:

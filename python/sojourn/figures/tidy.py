@@ -1,5 +1,6 @@
 """Makes the texts of a figure fit: axis labels that are too long, labels said twice, names of points that collide."""
 
+import itertools
 import textwrap
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
     _say_once(figure, below=below)
     figure.draw_without_rendering()
     for axes in figure.axes:
+        _turn_names(axes)
         _fit(axes.yaxis.label, axes.get_window_extent().height, upright=True)
         _fit(axes.xaxis.label, axes.get_window_extent().width * 1.15, upright=False)
     figure.draw_without_rendering()
@@ -58,6 +60,18 @@ def _has_names(axes: "Axes") -> bool:
 
     formatter = axes.yaxis.get_major_formatter()
     return isinstance(formatter, FixedFormatter) or (isinstance(formatter, FuncFormatter) and axes.yaxis_inverted())
+
+
+def _turn_names(axes: "Axes") -> None:
+    """Turn the names along a horizontal axis upright where they run into each other."""
+    from matplotlib.ticker import FixedFormatter, FuncFormatter
+
+    if not isinstance(axes.xaxis.get_major_formatter(), FixedFormatter | FuncFormatter):
+        return
+    names = [name for name in axes.get_xticklabels() if name.get_text() and not name.get_rotation()]
+    boxes = sorted((name.get_window_extent() for name in names), key=lambda box: box.x0)
+    if any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes)):
+        axes.tick_params(axis="x", labelrotation=90)
 
 
 def _fit(label: "Text", room: float, *, upright: bool) -> None:

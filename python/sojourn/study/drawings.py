@@ -2,13 +2,15 @@
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sojourn.reading import input_error, unknown_name
 from sojourn.study.claims import place
+from sojourn.study.ellipse import Ellipse
 from sojourn.study.means import Cell, Means
+from sojourn.study.panel import Panel
 from sojourn.study.relations import lines
 from sojourn.study.select import Selection, matching
 
@@ -22,97 +24,14 @@ KEYS = (
     *("mark", "log", "logx", "range", "horizontal", "paper", "joined"),
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
-_MARKERS = "soDv^P*X"
-_STYLES = ("-", "--", ":")
 _WIDTH = 0.8
 _MOST_LETTERS = 85
 """On axes of names side by side, with two for each gap; where there are more, the names are turned."""
 _MOST_DECADES = 2.5
 """Of a logarithmic axis that has numbers at 2 and 5 too."""
+_MOST_ROWS = 12
+"""Of a table whose columns have their names below alone."""
 _WHISKER = ("whislo", "q1", "med", "q3", "whishi")
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One panel: what is drawn in it."""
-
-    tables: Mapping[str, Any]
-    axes: Mapping[str, Mapping[str, Any]]
-    means: Means
-
-    def selection(self) -> Selection:
-        """Return the numbers that it shows."""
-        return Selection.of(self.tables)
-
-    def paper(self) -> Mapping[str, float]:
-        """Return the paper's numbers by the values of the axis across: those of the panel's place, where it has one."""
-        found = self.tables.get("paper", {})
-        places = {str(value) for value in self.tables.get("where", {}).values()}
-        return {
-            name: number
-            for name, given in narrowed(found, places).items()
-            for number in [narrowed(given, places)]
-            if not isinstance(number, Mapping)
-        }
-
-    def by(self, cells: Sequence[Cell]) -> dict[str, list[Cell]]:
-        """Return the numbers of each value of the axis that colours tell apart, in the order of the study's axis."""
-        given = self.tables.get("by", [])
-        axes = [given] if isinstance(given, str) else given
-        found: dict[str, list[Cell]] = {}
-        for cell in cells:
-            found.setdefault(place(cell.at, axes, self.axes), []).append(cell)
-        return found
-
-    def name(self, cell: Cell) -> str:
-        """Return what a number's place is called on an axis of names; several axes are one below the other."""
-        x = self.tables.get("x", "")
-        return "\n".join(place(cell.at, [axis], self.axes) for axis in ([x] if isinstance(x, str) else x))
-
-    def look(self, name: str, turn: int = 0) -> dict[str, Any]:
-        """Return colour and marker of a value, the same in all figures of the study; a second axis has the lines.
-
-        `turn` is the place in this figure of a value that no axis lists.
-        """
-        from sojourn.figures.style import FAMILIES, family
-
-        position, *others = self.positions(name, turn)
-        style = others[0] if others else position // len(FAMILIES)
-        return {
-            "color": family(position),
-            "linestyle": _STYLES[style % len(_STYLES)],
-            "marker": _MARKERS[position % len(_MARKERS)],
-            "markersize": 3.5,
-        }
-
-    def positions(self, name: str, turn: int = 0) -> tuple[int, ...]:
-        """Return the places of values, as `by` names them, on their axes; of others `turn` places after them."""
-        given = self.tables.get("by", [])
-        axes = [self.axes.get(axis, {}) for axis in ([given] if isinstance(given, str) else given)]
-        names = [[place({"": value}, [""], {"": axis}) for value in _values_of(axis)] for axis in axes]
-        for places in itertools.product(*(range(len(one)) for one in names)):
-            if names and ", ".join(one[place] for one, place in zip(names, places, strict=True)) == name:
-                return places
-        return (turn + (len(names[0]) if names else 0),)
-
-
-def _values_of(axis: Mapping[str, Any]) -> list[Any]:
-    """Return the values of an axis as far as the study lists them."""
-    values = axis.get("values", ())
-    return [*axis.get("levels", ()), *(values if isinstance(values, list) else ())]
-
-
-def narrowed(given: Any, places: Collection[str]) -> Any:
-    """Return the part of nested tables that is for some values of axes.
-
-    >>> narrowed({"LEDBAT": {"RED": {"1+1": 2, "5+5": 49}}}, {"LEDBAT", "1+1"})
-    {'RED': {'1+1': 2, '5+5': 49}}
-    >>> narrowed({"1+1": 2, "5+5": 49}, {"LEDBAT", "1+1"})
-    2
-    """
-    while isinstance(given, Mapping) and (key := next((key for key in given if key in places), None)) is not None:
-        given = given[key]
-    return given
 
 
 def draw(tables: Mapping[str, Any], means: Means, axes: Mapping[str, Mapping[str, Any]]) -> "Figure":
@@ -277,19 +196,74 @@ def _whiskers(panel: Panel, axes: "Axes") -> None:
 
 
 def _heat(panel: Panel, axes: "Axes") -> None:
-    """Draw a table whose cells have a colour each, from one end of `range` to the other."""
+    """Draw a table whose cells have a colour each, from one end of `range` to the other; `against` is a second line."""
+    from matplotlib.colors import LogNorm, Normalize
+
     names, parts = _along(panel)
     low, high = panel.tables["range"]
     numbers = [[line[name].number.mean if name in line else math.nan for name in names] for line in parts.values()]
-    axes.imshow(numbers, cmap="RdBu_r", vmin=low, vmax=high, aspect="auto", alpha=0.7)
-    digits = panel.selection().unit(panel.means).digits
-    for row, line in enumerate(numbers):
-        for column, number in enumerate(line):
-            text = "" if math.isnan(number) else f"{number:.{digits}f}"
-            axes.text(column, row, text, ha="center", va="center", fontsize=6.5)
+    colours = (LogNorm if panel.tables.get("log") else Normalize)(low, high)
+    axes.imshow(numbers, cmap="RdBu_r", norm=colours, aspect="auto", alpha=0.7)
+    for row, line in enumerate(parts.values()):
+        for column, name in enumerate(names):
+            text = "\n".join(_texts(panel, line[name])) if name in line else ""
+            axes.text(column, row, text, ha="center", va="center", fontsize=6.5, linespacing=0.95)
     axes.set_yticks(range(len(parts)), list(parts))
     _tell_places(axes, names, lying=False)
-    axes.tick_params(length=0)
+    axes.tick_params(length=0, labeltop=len(parts) > _MOST_ROWS)
+
+
+def _texts(panel: Panel, cell: Cell) -> Iterator[str]:
+    """Yield a number of the table, and the one of `against` that belongs to it."""
+    chosen = panel.selection()
+    yield f"{cell.number.mean:.{chosen.unit(panel.means).digits}f}"
+    if "against" in panel.tables:
+        other = chosen.elsewhere(panel.tables["against"])
+        (found,) = matching(cell.at, other.cells(panel.means), panel.tables["against"], only=True)
+        yield f"{found.number.mean:.{other.unit(panel.means).digits}f}"
+
+
+def _ellipses(panel: Panel, axes: "Axes") -> None:
+    """Draw runs as points, their 1-sigma ellipse, and the median run, from high costs on the left to low ones.
+
+    RFC 7928, section 2.7: the delay falls to the right, so that better is above and right.
+    """
+    across = panel.selection()
+    other = across.elsewhere(panel.tables["against"])
+    there = other.cells(panel.means)
+    for turn, (name, line) in enumerate(panel.by(across.cells(panel.means)).items()):
+        look = panel.look(name, turn) | {"linestyle": "none"}
+        for cell in line:
+            (up,) = matching(cell.at, there, panel.tables["against"], only=True)
+            runs = list(zip(cell.number.values, up.number.values, strict=True))
+            if not runs:
+                message = (
+                    f"{panel.tables['name']}: the sweep keeps no runs of both metrics; allowed: metrics of its `runs`"
+                )
+                raise input_error(message, key="against")
+            axes.plot(*zip(*runs, strict=True), ".", color=look["color"], markersize=1.5, alpha=0.6)
+            around = Ellipse.of(runs)
+            if around is not None:
+                least = min(x for x, _ in runs) / 2 if panel.tables.get("log") else -math.inf
+                contour = [(max(x, least), y) for x, y in around.contour()]
+                axes.fill(*zip(*contour, strict=True), facecolor=look["color"], alpha=0.2, linewidth=0)
+                axes.plot(*zip(*contour, strict=True), color=look["color"], linewidth=0.8)
+            axes.plot(
+                *(statistics.median(values) for values in zip(*runs, strict=True)), label=name, fillstyle="none", **look
+            )
+    axes.invert_xaxis()
+    axes.set_xlabel(_label(across, panel.means))
+    axes.set_ylabel(_label(other, panel.means))
+
+
+def _runs(cell: Cell, other: Cell, panel: Panel) -> list[tuple[float, float]]:
+    """Return both numbers of each run."""
+    values = (cell.number.values, other.number.values)
+    if not all(values):
+        name = panel.tables.get("name")
+        message = f"{name}: the sweep keeps no runs of both metrics; allowed: metrics of its `runs`"
+        raise input_error(message, key="against")
+    return list(zip(*values, strict=True))
 
 
 def _points(panel: Panel, axes: "Axes") -> None:
@@ -328,6 +302,7 @@ _KINDS: dict[str, Callable[[Panel, "Axes"], None]] = {
     "points": _points,
     "whiskers": _whiskers,
     "heat": _heat,
+    "ellipses": _ellipses,
 }
 
 
@@ -338,7 +313,7 @@ def _finish(panel: Panel, axes: "Axes") -> None:
     if tables.get("kind") == "heat":
         return
     lying = bool(tables.get("horizontal"))
-    if tables.get("kind", "line") != "points":
+    if tables.get("kind", "line") not in _AGAINST:
         label = _label(panel.selection(), panel.means)
         (axes.set_xlabel if lying else axes.set_ylabel)(label)
     if tables.get("logx"):
@@ -347,7 +322,7 @@ def _finish(panel: Panel, axes: "Axes") -> None:
     if "mark" in tables:
         (axes.axvline if lying else axes.axhline)(tables["mark"], color=GREY, linewidth=0.6, zorder=0)
     if tables.get("log"):
-        _logarithmic(axes, lying=lying)
+        _logarithmic(axes, lying=lying or tables.get("kind") == "ellipses")
         if tables.get("kind") == "points":
             _logarithmic(axes, lying=True)
     elif tables.get("kind", "line") == "line":
@@ -359,6 +334,10 @@ def _finish(panel: Panel, axes: "Axes") -> None:
             message = f"{tables['name']}: range: found {low:g} to {high:g}; allowed: {allowed}"
             raise input_error(message, key="range", allowed=allowed)
         (axes.set_xlim if lying else axes.set_ylim)(low, high)
+
+
+_AGAINST = {"points", "ellipses"}
+"""Kinds of figures with a number of each place on both axes."""
 
 
 def _logarithmic(axes: "Axes", *, lying: bool) -> None:

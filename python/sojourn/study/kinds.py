@@ -222,6 +222,7 @@ _SWEEP: dict[str, Rule] = {
     "runs": _each(_LINE),
     "name": _FILE,
 }
+_BESIDE = _keys({"axis": _LINE, "key": _LINE, "levels": _each(_LINE)})
 _STUDY = _keys(
     {
         "name": _FILE,
@@ -236,5 +237,6 @@ _STUDY = _keys(
         "axes": _named(_keys(_AXIS)),
         "sweep": _named(_keys(_SWEEP), _FILE),
         "item": _each(_keys(_ITEM)),
+        "beside": _BESIDE,
     }
 )

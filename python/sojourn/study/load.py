@@ -31,7 +31,7 @@ from sojourn.sweeps.plan import Plan
 CODE, DATA = "study.py", "data"
 KEYS = (
     *("name", "title", "source", "base", "seeds", "metrics", "pictures", "finding", "answer", "defaults"),
-    *("sets", "units", "axes", "sweep", "item"),
+    *("sets", "units", "axes", "sweep", "item", "beside"),
 )
 ITEM_KEYS = (
     *("name", "title", "defaults", "setting", "sweeps", "found", "text", "claim", "shown", "figure"),

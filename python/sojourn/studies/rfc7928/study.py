@@ -1,0 +1,192 @@
+"""Buffers of a bandwidth-delay product, links whose rate changes, phases, lost acknowledgements, the table of all."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sojourn.data.dataset import Dataset
+from sojourn.data.rows import GROUP, GROUPS, POINT, RUNS, SEED
+from sojourn.registry import catalogue
+from sojourn.study import Number, changes, measure
+from sojourn.sweeps.plan import Plan
+
+Changes = dict[str, Any]
+Row = tuple[dict[str, Any], str, str, Number]
+
+_QUEUE = "bottleneck.queue"
+_RTT_MS, _LONGEST_RTT_MS = 100, 560
+_ALWAYS_MARK = {"cake", "dualpi2"}
+_PHASE_S = 20
+_FAST, _SLOW = "100 Mbit/s", "10 Mbit/s"
+_PERIODS_S = {"8.2.6 each 20 s": (20.0, 140.0), "8.2.6 each 0.1 s": (0.1, 60.0)}
+
+
+def parameters(queue: Mapping[str, Any]) -> dict[str, str]:
+    """Return the names of a discipline's parameters, and their kinds."""
+    entry = next(one for one in catalogue()["queues"] if one["name"] == queue["kind"])
+    return {parameter["name"]: parameter["kind"] for parameter in entry["parameters"]}
+
+
+def buffer(queue: Mapping[str, Any], rtt_ms: int = _RTT_MS, limits: Sequence[str] = ("limit",)) -> Changes:
+    """Return a discipline with room for a bandwidth-delay product, where its limit is an amount (section 3.2).
+
+    CAKE's `memlimit` is another thing: memory for all flows, which tc sets to 4 MB or more.
+    """
+    known = parameters(queue)
+    return {**queue, **{name: f"{rtt_ms} ms" for name in limits if known.get(name) == "amount"}}
+
+
+@changes("senders", "windows", "bursts", "levels", "load", "sizes", "mix")
+def with_buffer(made: Mapping[str, Any]) -> Changes:
+    """Return the discipline with its buffer."""
+    return {_QUEUE: buffer(made[_QUEUE])}
+
+
+@changes("rtts")
+def with_the_longest_buffer(made: Mapping[str, Any], signal: str) -> Changes | None:
+    """Return the same for the longest round trip of all; a discipline that cannot mark only drops."""
+    queue = buffer(made[_QUEUE], _LONGEST_RTT_MS)
+    if signal == "drops":
+        return {_QUEUE: queue}
+    if "ecn" in parameters(queue):
+        return {_QUEUE: {**queue, "ecn": True}}
+    return {_QUEUE: queue} if queue["kind"] in _ALWAYS_MARK else None
+
+
+@changes("capacity")
+def in_turns(made: Mapping[str, Any], every: str) -> Changes:
+    """Return a link that has its two rates in turns, from the first change on."""
+    period_s, end_s = _PERIODS_S[every]
+    return {
+        _QUEUE: buffer(made[_QUEUE]),
+        "change": [
+            {"at": f"{number * period_s:.1f} s", "bottleneck": {"rate": _SLOW if number % 2 else _FAST}}
+            for number in range(1, round(end_s / period_s))
+        ],
+    }
+
+
+@changes("two-way")
+def in_both_directions(made: Mapping[str, Any]) -> Changes:
+    """Return the same discipline before both links."""
+    return {_QUEUE: buffer(made[_QUEUE]), "reverse.queue": buffer(made[_QUEUE])}
+
+
+@changes("buffers")
+def with_its_buffer(made: Mapping[str, Any], buffer_ms: int) -> Changes:
+    """Return a discipline that has room for so long, CAKE too."""
+    return {_QUEUE: buffer(made[_QUEUE], buffer_ms, ("limit", "memlimit"))}
+
+
+@changes("targets")
+def at_target(made: Mapping[str, Any], target_ms: int) -> Changes:
+    """Return a discipline with another target."""
+    return {_QUEUE: {**buffer(made[_QUEUE]), "target": f"{target_ms} ms"}}
+
+
+@measure("loads", of="load")
+def loads(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield delay and goodput in each phase of section 8.2.5."""
+    yield from _phases(plan, dataset, ("mild", "medium", "heavy"))
+
+
+@measure("rates", of="capacity")
+def rates(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield delay and goodput while the link of section 8.2.6 is slow, and while it is fast."""
+    yield from _phases(plan, dataset, (_SLOW, _FAST), every="8.2.6 each 20 s")
+
+
+def _phases(plan: Plan, dataset: Dataset, names: Sequence[str], **only: Any) -> Iterator[Row]:
+    """Yield what phases of equal length, in turns from the end of the warm-up on, had at each point.
+
+    The mean delay is that of the packets that left; the highest is that of the seconds' means.
+    """
+    bins: dict[tuple[int, int, str], dict[str, list[float]]] = {}
+    for table, columns in (("queue", ("queue_ms", "departures")), ("flows", ("delivered_bytes",))):
+        wanted = dataset.table(table).select([POINT, SEED, "time_s", *columns, *(["link"] if table == "queue" else [])])
+        for row in wanted.to_pylist():
+            phase = names[int(row["time_s"] // _PHASE_S - 1) % len(names)]
+            if row["time_s"] < _PHASE_S or row.get("link", "bottleneck") != "bottleneck":
+                continue
+            found = bins.setdefault((row[POINT], row[SEED], phase), {})
+            for column in columns:
+                found.setdefault(column, []).append(row[column] or 0.0)
+    for point in range(plan.points):
+        at = plan.point(point).coordinates
+        if any(at[axis] != value for axis, value in only.items()):
+            continue
+        for phase in names:
+            runs = [found for (one, _, name), found in sorted(bins.items()) if (one, name) == (point, phase)]
+            measured = {
+                "phase_ms_mean": [_weighted(run["queue_ms"], run["departures"]) for run in runs],
+                "phase_ms_max": [max(run["queue_ms"]) for run in runs],
+                "phase_mbps": [8e-6 * sum(run["delivered_bytes"]) / (len(run["queue_ms"])) for run in runs],
+            }
+            for metric, values in measured.items():
+                yield {"queue": at["queue"], "phase": phase}, "", metric, Number.of(values)
+
+
+def _weighted(values: Sequence[float], weights: Sequence[float]) -> float:
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1.0)
+
+
+@measure("acknowledgements", of="two-way")
+def acknowledgements(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield the part of each kind of packet that the uplink's queue drops."""
+    import pyarrow.compute as pc
+
+    table = dataset.table("packets").select([POINT, SEED, "kind", "event"])
+    counted = table.filter(pc.is_in(table["event"], value_set=_texts("arrival", "drop")))
+    found: dict[tuple[int, int, str, str], int] = {}
+    rows = counted.group_by([POINT, SEED, "kind", "event"]).aggregate([([], "count_all")])
+    for row in rows.to_pylist():
+        found[row[POINT], row[SEED], _KINDS.get(row["kind"], "other"), row["event"]] = row["count_all"]
+    for point in range(plan.points):
+        for name in dict.fromkeys(_KINDS.values()):
+            drops, arrivals = (
+                [found.get((point, seed, name, event), 0) for seed in plan.all_seeds] for event in ("drop", "arrival")
+            )
+            rates_of = [dropped / max(came, 1) for dropped, came in zip(drops, arrivals, strict=True)]
+            yield plan.point(point).coordinates, name, "lost", Number.of(rates_of)
+
+
+_KINDS = {"data": "data", "ack": "acknowledgements", "request": "requests", "syn-ack": "SYN-ACKs"}
+
+
+def _texts(*values: str) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values)
+
+
+_CAPACITY_MBPS = {"capacity": 55.0, "two-way": 1.0}
+_ROWS = {
+    "senders": "senders",
+    "levels": "level",
+    "bursts": "traffic",
+    "capacity": "every",
+}
+"""Sweeps that have a row of the table for each value of an axis."""
+_ALONE = {"load": "8.2.5 load varies", "sizes": "4.4 packet sizes", "mix": "9.1 traffic mix", "two-way": "9.2 uplink"}
+
+
+@measure("table", of=("sizes", "senders", "bursts", "levels", "load", "capacity", "mix", "two-way"))
+def table(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield delay and goodput of every scenario, goodput in parts of the link's rate."""
+    goodputs: dict[tuple[int, int], float] = {}
+    backwards = {"call-back", "down", "pages"} if plan.name == "two-way" else {"call-back"}
+    for row in dataset.table(GROUPS).select([POINT, SEED, GROUP, "goodput_mbps"]).to_pylist():
+        if row[GROUP] not in backwards:
+            key = (row[POINT], row[SEED])
+            goodputs[key] = goodputs.get(key, 0.0) + (row["goodput_mbps"] or 0.0)
+    delays: dict[int, list[float]] = {}
+    for row in dataset.table(RUNS).select([POINT, SEED, "bottleneck_queue_ms_p95"]).to_pylist():
+        delays.setdefault(row[POINT], []).append(row["bottleneck_queue_ms_p95"])
+    for point in range(plan.points):
+        at = plan.point(point).coordinates
+        scenario = at[_ROWS[plan.name]] if plan.name in _ROWS else _ALONE[plan.name]
+        parts = [
+            value / _CAPACITY_MBPS.get(plan.name, 10.0) for (one, _), value in sorted(goodputs.items()) if one == point
+        ]
+        where = {"queue": at["queue"], "scenario": scenario}
+        yield where, "", "delay_ms_p95", Number.of(delays[point])
+        yield where, "", "goodput", Number.of(parts)
