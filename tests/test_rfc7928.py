@@ -1,8 +1,12 @@
 """The study of RFC 7928: its ellipse, the points of its sweeps, its phases, and one's own discipline beside others."""
 
+import json
 import math
 import random
+import shutil
 import statistics
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,7 @@ import numpy as np
 import pytest
 from tests.conftest import Command
 
-from sojourn import InputError, plugins
+from sojourn import InputError
 from sojourn.study.beside import beside
 from sojourn.study.drawings import draw
 from sojourn.study.ellipse import Ellipse
@@ -197,11 +201,27 @@ def short(study: StudyFolder) -> StudyFolder:
 
 
 def test_a_plug_in_has_a_report(tmp_path: Path) -> None:
-    plugins.load(str(PLUGIN))
-    study = short(beside(RFC, "py-codel"))
-    found = next(one for one in study.study().items if one.name == "sizes").find(Lab(tmp_path, 1))
-    assert {check.claim.split(":")[0] for check in found.checks} == {"FQ-CoDel", "py-codel"}
-    assert set(found.figures) == {"sizes"}
+    """In a process of its own, since a plug-in stays loaded."""
+    shutil.copytree(RFC.folder, tmp_path / "rfc7928")
+    file = tmp_path / "rfc7928" / "study.toml"
+    text = file.read_text(encoding="utf-8")
+    for long, quick in (("seeds = 10", "seeds = 2"), ('"300 s"', '"24 s"'), ('"60 s"', '"12 s"')):
+        text = text.replace(long, quick, 1)
+    file.write_text(text, encoding="utf-8")
+    command = ["paper", "./rfc7928", "sizes", "--queue", "py-codel", "--plugin", str(PLUGIN), "--out", "out", "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", *command],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    (document,) = json.loads(done.stdout)
+    assert document["name"] == "rfc7928 --queue py-codel"
+    assert {check["claim"].split(":")[0] for check in document["items"]["sizes"]} == {"FQ-CoDel", "py-codel"}
+    assert (tmp_path / "out" / "sizes" / "sizes.png").is_file()
+    assert "py-codel beside DropTail and FQ-CoDel" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", ["trade-off", "rtt", "two-way", "buffers"])
