@@ -301,7 +301,7 @@ def loaded() -> dict[str, str]:
 def load_announced() -> bool:
     """Load the plug-ins that installed packages announce by the entry points of `ENTRY_POINTS`, once.
 
-    Returns whether there were any to load.
+    Returns whether there were any to load. Raises InputError for one that cannot be loaded.
     """
     if ANNOUNCED in _LOADED:
         return False
@@ -310,7 +310,10 @@ def load_announced() -> bool:
     _LOADED[ANNOUNCED] = ""
     found = [entry for group in ENTRY_POINTS for entry in entry_points(group=group)]
     for entry in found:
-        entry.load()
+        try:
+            entry.load()
+        except (ImportError, AttributeError) as error:
+            raise input_error(f"the entry point {entry.name!r} of {entry.group}: {error}") from None
     return bool(found)
 
 

@@ -5,6 +5,10 @@ All of it is declared once, beside each algorithm in the engine; nothing is repe
 
 import functools
 import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypedDict, cast
 
 from sojourn import _native
@@ -100,6 +104,52 @@ def catalogue() -> Catalogue:
     ['red']
     """
     return cast("Catalogue", json.loads(_native.catalogue()))
+
+
+@dataclass(frozen=True)
+class PlugIn:
+    """An algorithm or traffic from outside, as it is loaded now."""
+
+    kind: str
+    """"queue discipline", "congestion control" or "traffic"."""
+    name: str
+    file: str
+    """The file or module that added it."""
+    content: str
+    """The SHA-256 of its source; empty where nobody knows."""
+
+    def __str__(self) -> str:
+        """Say what it is and which version of it.
+
+        >>> print(PlugIn("traffic", "mine", "/home/me/mine.py", "0123456789abcdef"))
+        the traffic mine of mine.py (SHA-256 0123456789ab)
+        """
+        content = f" (SHA-256 {self.content[:_HASH_SHOWN]})" if self.content else ""
+        return f"the {self.kind} {self.name} of {Path(self.file).name}{content}"
+
+
+_HASH_SHOWN = 12
+
+
+def plug_ins_in(text: str) -> list[PlugIn]:
+    """Return the plug-ins whose names are words of a text, such as a scenario or a sweep."""
+    known = catalogue()
+    families = {
+        "queue discipline": [(entry["name"], entry["origin"]) for entry in known["queues"]],
+        "congestion control": [(entry["name"], entry["origin"]) for entry in known["controls"]],
+        "traffic": [(entry["name"], entry["origin"]) for entry in known["traffic"]],
+    }
+    return [
+        PlugIn(kind, name, origin["from"], origin["content"])
+        for kind, listed in families.items()
+        for name, origin in listed
+        if origin and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+    ]
+
+
+def sentence_of(used: Sequence[PlugIn]) -> str:
+    """Return a sentence that names plug-ins; nothing where there are none."""
+    return f"Plug-ins: {', '.join(map(str, used))}." if used else ""
 
 
 def origins() -> dict[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sojourn import InputError, _native, worlds
+from sojourn import InputError, _native, plugins, worlds
 from sojourn.cli import lookup, render
 from sojourn.cli.completion import everything, scenarios
 from sojourn.cli.examples import ExampleCommand, json_option
@@ -40,6 +40,7 @@ LISTED = [
 @plugin_options
 def list_(what: str | None, as_json: bool) -> None:
     """List what there is: an overview, or all of a kind with what each one is."""
+    plugins.load_announced()
     if what is None:
         found = lookup.overview()
         if as_json:
@@ -124,6 +125,8 @@ def show(name: str, as_json: bool) -> None:
             render.print_rows(rows)
         return
     names = lookup.known()
+    if lookup.spelled_as_known(name, names) not in names and plugins.load_announced():
+        names = lookup.known()
     name = lookup.spelled_as_known(name, names)
     if name not in names:
         raise unknown_name("nothing is called", name, names)

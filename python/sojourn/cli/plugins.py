@@ -25,7 +25,7 @@ def plugin_options(command: _Decorated) -> _Decorated:
         is_eager=True,
         expose_value=False,
         callback=_load,
-        help="Load controls and disciplines of your own. It is code, and runs.",
+        help="Load controls, disciplines and traffic of your own. It is code, and runs.",
     )
     return given(allowed(command))
 

@@ -7,6 +7,7 @@ from sojourn.data import metrics
 from sojourn.pages.laboratory import link
 from sojourn.pages.model import Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
+from sojourn.registry import plug_ins_in, sentence_of
 
 if TYPE_CHECKING:
     from sojourn.measured import Measured
@@ -29,7 +30,7 @@ def page(result: "Measured", command: str = "") -> Page:
         pictures=_pictures(result),
         heading="What did each group of flows get?",
         table=Table.of_grid(report.group_grid(result), "Groups of flows"),
-        notes=[note for note in (report.interval_note(result), report.presets_note(result)) if note],
+        notes=[note for note in (report.interval_note(result), report.presets_note(result), _plug_ins(result)) if note],
         folds=[
             Fold("The links", tables=[Table.of_grid(report.link_grid(result), "Links")]),
             _everything(result),
@@ -37,6 +38,10 @@ def page(result: "Measured", command: str = "") -> Page:
         command=command,
         files=[File("Scenario, every default written out", result.to_toml())],
     )
+
+
+def _plug_ins(result: "Measured") -> str:
+    return sentence_of(plug_ins_in(result.to_toml()))
 
 
 def _finding(result: "Measured") -> str:

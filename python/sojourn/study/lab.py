@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sojourn.data.dataset import Dataset
+from sojourn.registry import PlugIn
 from sojourn.sweeps.local import Status, batch_size, run_local
 from sojourn.sweeps.plan import Plan
 
@@ -26,6 +27,8 @@ class Lab:
     """Keys of a sweep file that replace those of every plan: fewer seeds and less time, to try a study."""
     ready: dict[str, Dataset] = field(default_factory=dict)
     """Datasets that this process has seen complete, by name: items share them."""
+    plug_ins: dict[str, list[PlugIn]] = field(default_factory=dict)
+    """The plug-ins of each sweep that was run, by its name."""
 
     def plan(self, name: str, tables: Mapping[str, Any], folder: Path | None = None) -> Plan:
         """Return a plan with the lab's overrides; files that it names are looked up in `folder`, else in the lab's."""
@@ -41,6 +44,7 @@ class Lab:
         Another plan under the same name, or one of another version, is removed and run anew, which is said.
         """
         name = plan.name
+        self.plug_ins[name] = plan.plug_ins()
         if name in self.ready:
             return self.ready[name]
         dataset = Dataset.create(self.folder / DATA / name, plan, *batch_size(plan), replace=True)

@@ -16,6 +16,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.faults import MAX_SHOWN
 from sojourn.pages.laboratory import Link
 from sojourn.reading import input_error, printable, read_toml, shown, unknown_name
+from sojourn.registry import sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
 from sojourn.study.kinds import check_kinds
@@ -223,7 +224,18 @@ class StudyFolder:
                 yield from _judged(mark.settings, function(means))
 
     def _find(self, item: Mapping[str, Any], lab: Lab) -> Findings:
-        return self.findings(item, self.measured(lab, self.sweeps_of(item)))
+        names = self.sweeps_of(item)
+        found = self.findings(item, self.measured(lab, names))
+        self._name_plug_ins(found, lab, names)
+        return found
+
+    def _name_plug_ins(self, found: Findings, lab: Lab, names: Sequence[str]) -> None:
+        """Say in an item's text and captions which code from outside its numbers depend on."""
+        sweeps = [sweep for name in names for sweep in self._measures.get(name, ((name,), None))[0]]
+        used = dict.fromkeys(one for sweep in sweeps for one in lab.plug_ins.get(sweep, ()))
+        if said := sentence_of(list(used)):
+            found.text = f"{found.text}\n\n{said}".strip()
+            found.captions = {name: f"{caption} {said}" for name, caption in found.captions.items()}
 
     def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in means."""

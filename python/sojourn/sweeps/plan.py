@@ -32,7 +32,7 @@ from sojourn.reading import (
     toml_value,
     unknown_name,
 )
-from sojourn.registry import origins
+from sojourn.registry import PlugIn, plug_ins_in
 from sojourn.spelling import FILE, speaking
 from sojourn.sweeps.axis import AxisError, read_range, values
 from sojourn.worlds import registry
@@ -225,14 +225,13 @@ class Plan:
         """Return what the numbers depend on beside the plan: the engine, and the content of scenario and files."""
         return Provenance.of(
             json.dumps([self.base.text or self.base.resolve(()).to_json(), *self.base.changes]),
-            [*self.files, *self._plugins()],
+            [*self.files, *sorted({one.file for one in self.plug_ins() if Path(one.file).is_file()})],
         )
 
-    def _plugins(self) -> list[str]:
-        """Return the files of the plug-ins that the plan names anywhere."""
-        said = json.dumps([self.base.text, self.base.changes, self.fixed, [axis.rows for axis in self.axes]])
-        used = {origin["from"] for name, origin in origins().items() if name in said}
-        return sorted(file for file in used if Path(file).is_file())
+    def plug_ins(self) -> list[PlugIn]:
+        """Return the plug-ins that the plan names anywhere."""
+        changes = [axis.changes(row) for axis in self.axes for row in range(len(axis.rows))]
+        return plug_ins_in(json.dumps([self.base.text, self.base.changes, self.fixed, changes], ensure_ascii=False))
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan; what its files hold is a matter of provenance."""
