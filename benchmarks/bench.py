@@ -24,6 +24,7 @@ from benchmarks import (
     queues,
     scaling,
     startup,
+    targets_page,
 )
 from benchmarks.common import Document, load, save, say, write_page
 from benchmarks.peers.packages import install, package_version
@@ -46,19 +47,18 @@ def main() -> int:
         if arguments.count:
             return count()
         if arguments.render:
-            write_page("performance", render(load("performance")))
+            write(load("performance"))
             return 0
         document = measure(quick=arguments.quick)
     except (child.ChildError, PeerError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    page = render(document)
     if arguments.quick:
-        print(page)
+        print(render(document))
         return 0
     save("performance", document)
-    write_page("performance", page)
-    print(performance_page.verdict(document))
+    write(document)
+    print(targets_page.verdict(document))
     return 0
 
 
@@ -91,8 +91,14 @@ def count() -> int:
         return 1
     names = [entry["name"] for entry in sojourn.catalogue()["queues"]]
     save("instructions", {"commit": machine.describe()["commit"], "rows": queues.count(names)})
-    write_page("performance", render(load("performance")))
+    write(load("performance"))
     return 0
+
+
+def write(document: Document) -> None:
+    """Write the page for users, and the one for contributors."""
+    write_page("performance", render(document))
+    write_page("contributing/performance-targets", targets_page.render(document))
 
 
 def render(document: Document) -> str:

@@ -31,10 +31,10 @@ METRICS = {metric.name: metric for metric in (*QUEUES, *DELAYS)}
 
 Row = Mapping[str, Any]
 
-READING = f"""Each cell has the mean of Sojourn, that of the peer and the difference; bold where it is beyond the
-tolerance, with an asterisk where the tolerance is smaller than the noise ({NOISE:g} standard errors of the
-difference), so that these runs cannot decide. Ten seeds in each simulator; every flow starts at random in the first
-0.1 s; measured from 10 s on."""
+READING = f"""Each cell has the mean of Sojourn, that of the peer, and the difference. A bold difference is beyond the
+tolerance. With an asterisk these runs cannot decide: the tolerance is smaller than the noise ({NOISE:g} standard errors
+of the difference). Each simulator runs ten seeds. Every flow starts at random in the first 0.1 s. Runs are measured
+from 10 s on."""
 
 
 def queues(agreement: Mapping[str, Any]) -> list[str]:
@@ -42,10 +42,11 @@ def queues(agreement: Mapping[str, Any]) -> list[str]:
     ns2, ns3 = agreement["ns2"]["families"], agreement["ns3"]["families"]
     return [
         "# Validation: NewReno under every discipline",
-        paragraph(f"""NewReno against NewReno. {READING} Tolerances: mean queue {_tolerance("queue_packets_mean")},
-            drops and marks {_tolerance("drops")}, utilization {_tolerance("utilization")}, share
-            {_tolerance("share_1")}. SFQ, DRR and the FQ disciplines are compared without collisions of flows: their
-            hashes are other functions, and so would be the collisions."""),
+        paragraph(f"""NewReno against NewReno. {READING}"""),
+        paragraph(f"""Tolerances: mean queue {_tolerance("queue_packets_mean")}, drops and marks {_tolerance("drops")},
+            utilization {_tolerance("utilization")}, share {_tolerance("share_1")}."""),
+        paragraph("""SFQ, DRR and the FQ disciplines are compared without collisions of flows: their hashes are other
+            functions, and so would be the collisions."""),
         "## ns-2",
         paragraph("Presets `ns2` of transport, control and discipline. 200 s."),
         *_compared("ns2", "queues", ns2["queues"]),
@@ -73,10 +74,10 @@ def open_loop(agreement: Mapping[str, Any]) -> list[str]:
     """The page about streams of constant rates."""
     return [
         "# Validation: streams that answer to nothing",
-        paragraph(f"""Ten UDP streams of constant rates offer more than the link can carry (the column "load", parts of
-            its rate), a quarter of it from the five streams of group 1: only the discipline decides what happens. How
-            many packets are dropped follows from the load; the mean queue at which a discipline does so, and whom it
-            hits, is its own. 4 Mbit/s, 100 packets, 60 s. {READING}"""),
+        paragraph("""Ten UDP streams of constant rates offer more than the link can carry. A quarter of the load comes
+            from the five streams of group 1. Only the discipline decides what happens: how many packets are dropped
+            follows from the load, but the mean queue and whom the drops hit are the discipline's own."""),
+        paragraph(f"""The column "load" is in parts of the link's rate. 4 Mbit/s, 100 packets, 60 s. {READING}"""),
         *_both("open-loop", agreement),
     ]
 
@@ -86,16 +87,22 @@ def controls(agreement: Mapping[str, Any]) -> list[str]:
     queue, share = (_percent(metric.tolerance, metric.scale) for metric in CONTROLS)
     return [
         "# Validation: NewReno against other controls",
-        paragraph(f"""Group 1 is NewReno, group 2 the control that the table names: in ns-2 the modules of Linux 2.6.22
-            that its Agent/TCP/Linux runs, in ns-3 its own. {READING} Tolerances: mean queue {queue}, share {share}.
-            ns-2: 200 s, ns-3: 60 s, with Sojourn's senders as on [the page about disciplines](queues.md). "step" is
-            RED with a weight of 1 that marks every arrival which finds 20 packets or more, as DCTCP wants it; all flows
-            have ECN there, and ns-3 its classic recovery."""),
-        paragraph("""After a first comparison some settings were brought in line with the source of ns-2's modules:
-            CUBIC's factor of 819/1024, Vegas's way to tell queued segments, and TCP-LP's one clock at both ends without
-            an offset; then Vegas's decisions as in Linux 2.6.22, TCP-LP's delay from the echoed time, and what ns-3's
-            NewReno halves. Until then one check of CUBIC, three of Vegas and nine of TCP-LP more had failed, besides
-            others."""),
+        paragraph("""Group 1 is NewReno. Group 2 is the control that the table names: in ns-2 the modules of Linux
+            2.6.22 that its Agent/TCP/Linux runs, in ns-3 its own. Runs take 200 s in ns-2 and 60 s in ns-3. Sojourn's
+            senders are as on [the page about disciplines](queues.md)."""),
+        paragraph(f"""{READING} Tolerances: mean queue {queue}, share {share}."""),
+        paragraph("""The discipline "step" is RED with a weight of 1. It marks every arrival that finds 20 packets or
+            more, as DCTCP wants it. All flows have ECN there, and ns-3 has its classic recovery."""),
+        paragraph("""After a first comparison some settings were brought in line with the source of the peers:"""),
+        table(
+            ["Control", "Now as in the peer", "Checks that had failed before"],
+            [
+                ["CUBIC", "the factor of 819/1024", "1"],
+                ["Vegas", "how it tells queued segments; its decisions as in Linux 2.6.22", "3"],
+                ["TCP-LP", "one clock at both ends without an offset; the delay from the echoed time", "9"],
+                ["NewReno", "what ns-3 halves", "not counted"],
+            ],
+        ),
         *_both("controls", agreement),
     ]
 
@@ -105,12 +112,21 @@ def delays(agreement: Mapping[str, Any]) -> list[str]:
     low, high = (_percent(metric.tolerance, metric.scale) for metric in (DELAYS[0], DELAYS[-1]))
     return [
         "# Validation: how long packets wait",
-        paragraph(f"""The delays of RITE's comparison of low-latency AQMs (`sojourn paper rite fig4.2`) in ns-3, as
-            far as that can run it: NewReno, 1 and 4 flows for each of 4 pairs of hosts, 10 Mbit/s, 1000 packets, base
-            round-trip times of 5, 100 and 500 ms, CoDel (5 ms, 100 ms) and PIE (15 ms) with ns-3's defaults.
-            Percentiles of the time that packets which left the queue had waited. {READING} Tolerances: {low} for the
-            10th and the 25th percentile, which is a packet's time, and {high} for the others. 100 s. Sojourn's presets
-            and senders are as on [the page about disciplines](queues.md)."""),
+        paragraph("""How long do packets wait in a queue with a short target? This page repeats RITE's comparison of
+            low-latency AQMs (`sojourn paper rite fig4.2`) in ns-3, as far as ns-3 can run it. The tables show
+            percentiles of the time that the packets which left the queue had waited."""),
+        table(
+            ["Setting", "Value"],
+            [
+                ["Flows", "NewReno, 1 and 4 for each of 4 pairs of hosts"],
+                ["Link", "10 Mbit/s, 1000 packets, 100 s"],
+                ["Base RTT", "5, 100 and 500 ms"],
+                ["Disciplines", "CoDel (target 5 ms, interval 100 ms) and PIE (target 15 ms), defaults of ns-3"],
+                ["Sojourn's presets and senders", "as on [the page about disciplines](queues.md)"],
+            ],
+        ),
+        paragraph(f"""{READING} Tolerances: {low} for the 10th and the 25th percentile, which is a packet's time, and
+            {high} for the others."""),
         *_compared("ns3", "delays", agreement["ns3"]["families"]["delays"]),
     ]
 

@@ -29,6 +29,7 @@ GUIDES = [
     ROOT / "docs/guide/access.md",
     ROOT / "docs/guide/padding.md",
 ]
+LONGEST_PARAGRAPH = 700
 # Their commands need a kernel or a second host; tests of their own do that.
 REMOTE_GUIDES = [ROOT / "docs/guide/testbed.md", ROOT / "docs/guide/hosts.md"]
 
@@ -79,6 +80,14 @@ def test_every_page_and_figure_can_be_found_from_the_readme() -> None:
             waiting += [target for target, _ in links(page) if target not in found]
     figures = ROOT.glob("docs/**/*.png")
     assert [str(page) for page in [*PAGES, *figures] if page not in found] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if name(page).startswith(("README", "docs/"))], ids=name)
+def test_paragraphs_are_short(page: Path) -> None:
+    """Tables, lists and code are read in another way."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    paragraphs = [part for part in text.split("\n\n") if not re.match(r"\s*([|*<#-]|\d+\. )|  ", part)]
+    assert [part[:80] for part in paragraphs if len(part) > LONGEST_PARAGRAPH] == []
 
 
 def test_the_map_of_the_architecture_is_that_of_the_tree() -> None:

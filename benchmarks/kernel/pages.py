@@ -35,7 +35,7 @@ def render(document: Document) -> list[str]:
         table(_EXACT_HEADS, [_exact_row(case, result) for case, result in _cases(document) if not case.random]),
         *_notes(EXACT),
         "## Disciplines that draw lots",
-        paragraph(_RANDOM.format(replays=REPLAYS)),
+        *(paragraph(text.format(replays=REPLAYS)) for text in (_RANDOM, _RANK, _DISTANCE)),
         table(_RANDOM_HEADS, _random_rows((case, result) for case, result in _cases(document) if case.random)),
         *_notes(RANDOM),
         "## What the comparison sees",
@@ -134,12 +134,16 @@ _EXACT = """Sojourn's queue is asked for a packet when the kernel's qdisc was. T
     random hash has no part in it. At least 99.9 % of both are wanted. A pair of numbers is kernel / Sojourn."""
 
 _RANDOM = """No two runs of these are alike. The same packets go through Sojourn's queue {replays} times with different
-    seeds, on a link that sends one packet after the other, and each statistic says how far one run is from what
-    is usual among the replays. The rank is the share of runs that are as far out as the kernel's or further,
-    the kernel's included: if the rules are the same every rank is equally likely. A comparison disagrees where
-    the kernel's run is further out than all replays. Series ("over time" in bins of 2 s, "by average queue" in
-    12 bins) are off by so many standard deviations (rms); a sample ("gaps") is off by the largest difference of
-    its cumulative distribution from that of all replays. A signal is a drop or a mark."""
+    seeds, on a link that sends one packet after the other. Each statistic says how far one run is from what is usual
+    among the replays. A signal is a drop or a mark."""
+
+_RANK = """The rank is the share of runs that are as far out as the kernel's or further, the kernel's included. If the
+    rules are the same, every rank is equally likely. A comparison disagrees where the kernel's run is further out than
+    all replays."""
+
+_DISTANCE = """Series ("over time" in bins of 2 s, "by average queue" in 12 bins) are off by so many standard deviations
+    (rms). A sample ("gaps") is off by the largest difference of its cumulative distribution from that of all
+    replays."""
 
 _CONTROL = """A comparison that cannot fail would say nothing. These replays of the same recordings leave out one thing
     that the kernel does, and have to disagree:"""
