@@ -330,33 +330,36 @@ pub struct FlowRecord {
 impl QueueMs {
     /// The distribution `times`, with exact sum and maximum.
     pub fn new(times: &Times, sum_nanos: u128, max: Span) -> QueueMs {
-        QueueMs::from_parts(times.count(), sum_nanos, max, |fraction| times.quantile(fraction))
+        QueueMs::from_parts(times.count(), sum_nanos, max, times.quantiles(OF_A_QUEUE))
     }
 
     /// The distribution `times`.
     pub fn of(times: &Coarse) -> QueueMs {
-        QueueMs::from_parts(times.count(), times.nanos(), times.max(), |fraction| times.quantile(fraction))
+        QueueMs::from_parts(times.count(), times.nanos(), times.max(), times.quantiles(OF_A_QUEUE))
     }
 
-    fn from_parts(count: u64, sum_nanos: u128, max: Span, quantile: impl Fn(f64) -> Option<Span>) -> QueueMs {
+    fn from_parts(count: u64, sum_nanos: u128, max: Span, quantiles: [Option<Span>; OF_A_QUEUE.len()]) -> QueueMs {
         if count == 0 {
             return QueueMs::default();
         }
-        let quantile = |fraction| quantile(fraction).map(Span::as_millis_f64);
+        let [p10, p25, p50, p75, p90, p95, p99, p999] = in_ms(quantiles);
         QueueMs {
             mean: Some(sum_nanos as f64 / count as f64 / 1e6),
-            p10: quantile(0.1),
-            p25: quantile(0.25),
-            p50: quantile(0.5),
-            p75: quantile(0.75),
-            p90: quantile(0.9),
-            p95: quantile(0.95),
-            p99: quantile(0.99),
-            p999: quantile(0.999),
+            p10,
+            p25,
+            p50,
+            p75,
+            p90,
+            p95,
+            p99,
+            p999,
             max: Some(max.as_millis_f64()),
         }
     }
 }
+
+/// What of a queue's delays is told.
+const OF_A_QUEUE: [f64; 8] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999];
 
 impl Milliseconds {
     /// The distribution `times`, with its exact sum.
@@ -364,14 +367,8 @@ impl Milliseconds {
         if times.count() == 0 {
             return Milliseconds::default();
         }
-        Milliseconds {
-            mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6),
-            p50: quantile_ms(times, 0.5),
-            p90: quantile_ms(times, 0.9),
-            p95: quantile_ms(times, 0.95),
-            p99: quantile_ms(times, 0.99),
-            p999: quantile_ms(times, 0.999),
-        }
+        let [p50, p90, p95, p99, p999] = in_ms(times.quantiles([0.5, 0.9, 0.95, 0.99, 0.999]));
+        Milliseconds { mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6), p50, p90, p95, p99, p999 }
     }
 }
 
@@ -382,17 +379,9 @@ impl VoipRecord {
         let mean = |of: fn(f64) -> f64| {
             (!ratings.is_empty()).then(|| ratings.iter().map(|&r| of(r)).sum::<f64>() / ratings.len() as f64)
         };
+        let [min, p50, p90, p95, p99, p999, max] = in_ms(delay.quantiles([0.0, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0]));
         VoipRecord {
-            delay_ms: DelayMs {
-                min: quantile_ms(delay, 0.0),
-                mean: delay_mean,
-                p50: quantile_ms(delay, 0.5),
-                p90: quantile_ms(delay, 0.9),
-                p95: quantile_ms(delay, 0.95),
-                p99: quantile_ms(delay, 0.99),
-                p999: quantile_ms(delay, 0.999),
-                max: quantile_ms(delay, 1.0),
-            },
+            delay_ms: DelayMs { min, mean: delay_mean, p50, p90, p95, p99, p999, max },
             jitter_ms: tally.mean(tally.jitter),
             loss: tally.share(lost, lost),
             late: tally.share(tally.late, lost),
@@ -430,8 +419,8 @@ impl Fct {
     }
 }
 
-fn quantile_ms(times: &Times, quantile: f64) -> Option<f64> {
-    times.quantile(quantile).map(Span::as_millis_f64)
+fn in_ms<const N: usize>(times: [Option<Span>; N]) -> [Option<f64>; N] {
+    times.map(|time| time.map(Span::as_millis_f64))
 }
 
 /// Jain's fairness index (sum x)^2 / (n sum x^2); `None` where nothing was delivered.

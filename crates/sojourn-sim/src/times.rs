@@ -5,12 +5,83 @@ use sojourn_core::Span;
 /// Bits that tell neighbouring buckets apart: 1 part in 1024.
 const PRECISION_BITS: u32 = 10;
 
+/// How often each of some consecutive buckets was hit: those between the lowest and the highest hit, and up to `GRAIN`
+/// more at either end, so that a distribution that grows bucket by bucket is not moved each time.
+#[derive(Clone, Debug, Default)]
+struct Buckets<Count, const GRAIN: usize> {
+    counts: Vec<Count>,
+    /// The bucket that `counts` begins with.
+    first: usize,
+}
+
+impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN> {
+    /// The count of `bucket`.
+    #[inline]
+    fn count(&mut self, bucket: usize) -> &mut Count {
+        let place = bucket.wrapping_sub(self.first);
+        if place >= self.counts.len() {
+            self.widen(bucket);
+        }
+        &mut self.counts[bucket - self.first]
+    }
+
+    /// Makes room for `bucket`.
+    #[cold]
+    fn widen(&mut self, bucket: usize) {
+        let (low, high) = (bucket / GRAIN * GRAIN, (bucket / GRAIN + 1) * GRAIN);
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        if low < self.first {
+            let more = self.first - low;
+            self.counts.reserve_exact(more);
+            self.counts.splice(0..0, std::iter::repeat_n(Count::default(), more));
+            self.first = low;
+        }
+        if let more @ 1.. = (high - self.first).saturating_sub(self.counts.len()) {
+            self.counts.reserve_exact(more);
+            self.counts.resize(high - self.first, Count::default());
+        }
+    }
+
+    /// The buckets of the hits with these ranks, which rise; hits are numbered from 1, the lowest first. One way
+    /// through the buckets finds all of them.
+    fn places<const N: usize>(&self, ranks: [u64; N]) -> [Option<usize>; N] {
+        let sum = |counts: &[Count]| counts.iter().map(|&count| count.into()).sum::<u64>();
+        let mut places = [None; N];
+        let (mut found, mut below) = (0, 0);
+        for (index, part) in self.counts.chunks(PART).enumerate() {
+            let upto = below + sum(part);
+            while found < N && ranks[found] <= upto {
+                let mut hits = below;
+                let inside = part.iter().position(|&count| {
+                    hits += count.into();
+                    hits >= ranks[found]
+                });
+                places[found] = inside.map(|place| self.first + index * PART + place);
+                found += 1;
+            }
+            below = upto;
+        }
+        places
+    }
+}
+
+/// Buckets whose hits are added up before one is looked for among them.
+const PART: usize = 64;
+
+/// The rank of a quantile among `count` times, numbered from 1.
+fn rank(count: u64, fraction: f64) -> u64 {
+    ((count as f64 * fraction).ceil() as u64).max(1)
+}
+
 /// Counts times in buckets whose width grows with the time: exact below 2048 ns, then to one part in
 /// 1024. Recording is a shift and an addition, which is why this is not a general histogram library:
 /// it happens twice for every packet, and one such library took a tenth of the whole run.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    counts: Vec<u64>,
+    /// Grows by whole doublings of the time.
+    buckets: Buckets<u64, { 1 << PRECISION_BITS }>,
     count: u64,
 }
 
@@ -18,11 +89,7 @@ impl Times {
     /// Adds a time.
     #[inline]
     pub fn record(&mut self, time: Span) {
-        let bucket = bucket(time.as_nanos());
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
-        }
-        self.counts[bucket] += 1;
+        *self.buckets.count(bucket(time.as_nanos())) += 1;
         self.count += 1;
     }
 
@@ -33,20 +100,15 @@ impl Times {
 
     /// Forgets all.
     pub fn clear(&mut self) {
-        self.counts.fill(0);
+        self.buckets.counts.fill(0);
         self.count = 0;
     }
 
-    /// The smallest time that at least `fraction` of all times do not exceed, as the middle of its
-    /// bucket; `None` where there are none.
-    pub fn quantile(&self, fraction: f64) -> Option<Span> {
-        let rank = ((self.count as f64 * fraction).ceil() as u64).max(1);
-        let mut below = 0;
-        let bucket = self.counts.iter().position(|count| {
-            below += count;
-            below >= rank
-        })?;
-        Some(Span::from_nanos(middle(bucket)))
+    /// The smallest times that at least these fractions of all times do not exceed, as the middles of their
+    /// buckets; `None` where there are none. The fractions rise.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<Span>; N] {
+        let ranks = fractions.map(|fraction| rank(self.count, fraction));
+        self.buckets.places(ranks).map(|place| place.map(|bucket| Span::from_nanos(middle(bucket))))
     }
 }
 
@@ -58,9 +120,8 @@ const COARSE_BITS: u32 = PRECISION_BITS - 4;
 /// Count, sum and maximum are exact, and so is how many times were zero.
 #[derive(Clone, Debug, Default)]
 pub struct Coarse {
-    counts: Vec<u32>,
-    /// The bucket that `counts` begins with.
-    first: u32,
+    /// There are few hundred buckets, so growing one by one soon comes to an end.
+    buckets: Buckets<u32, 1>,
     zeros: u32,
     count: u64,
     nanos: u128,
@@ -78,12 +139,9 @@ impl Coarse {
         }
         self.nanos += u128::from(time.as_nanos());
         self.max = self.max.max(time);
-        let bucket = bucket(time.as_nanos()) >> COARSE_BITS;
-        match self.counts.get_mut(bucket.wrapping_sub(self.first as usize)) {
-            // Beyond the range of a u32 a bucket is full; only quantiles could notice.
-            Some(count) => *count = count.saturating_add(1),
-            None => *self.widened(bucket) += 1,
-        }
+        let count = self.buckets.count(bucket(time.as_nanos()) >> COARSE_BITS);
+        // Beyond the range of a u32 a bucket is full; only quantiles could notice.
+        *count = count.saturating_add(1);
     }
 
     /// How many times were recorded.
@@ -112,48 +170,27 @@ impl Coarse {
         self.zeros = self.zeros.saturating_add(other.zeros);
         self.nanos += other.nanos;
         self.max = self.max.max(other.max);
-        for (bucket, &count) in (other.first as usize..).zip(&other.counts) {
-            let own = self.widened(bucket);
+        for (bucket, &count) in (other.buckets.first..).zip(&other.buckets.counts) {
+            let own = self.buckets.count(bucket);
             *own = own.saturating_add(count);
         }
     }
 
-    /// As [`Times::quantile`].
-    pub fn quantile(&self, fraction: f64) -> Option<Span> {
-        let total = u64::from(self.zeros) + self.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
-        let rank = ((total as f64 * fraction).ceil() as u64).max(1);
-        let mut below = u64::from(self.zeros);
-        if total > 0 && below >= rank {
-            return Some(Span::ZERO);
-        }
-        let place = self.counts.iter().position(|&count| {
-            below += u64::from(count);
-            below >= rank
-        })?;
-        let bucket = self.first as usize + place;
-        let (low, high) = (lowest(bucket << COARSE_BITS), lowest((bucket + 1) << COARSE_BITS));
-        Some(Span::from_nanos(low + (high - low) / 2).min(self.max))
-    }
-
-    /// The count of `bucket`, after making room for it. There are few hundred buckets, so this soon comes to an end.
-    #[cold]
-    fn widened(&mut self, bucket: usize) -> &mut u32 {
-        let bucket = bucket as u32;
-        if self.counts.is_empty() {
-            self.first = bucket;
-        }
-        if bucket < self.first {
-            let more = (self.first - bucket) as usize;
-            self.counts.reserve_exact(more);
-            self.counts.splice(0..0, std::iter::repeat_n(0, more));
-            self.first = bucket;
-        }
-        let place = (bucket - self.first) as usize;
-        if place >= self.counts.len() {
-            self.counts.reserve_exact(place + 1 - self.counts.len());
-            self.counts.resize(place + 1, 0);
-        }
-        &mut self.counts[place]
+    /// As [`Times::quantiles`].
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<Span>; N] {
+        let zeros = u64::from(self.zeros);
+        let total = zeros + self.buckets.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
+        let ranks = fractions.map(|fraction| rank(total, fraction));
+        let places = self.buckets.places(ranks.map(|rank| rank.saturating_sub(zeros).max(1)));
+        std::array::from_fn(|index| {
+            if total > 0 && ranks[index] <= zeros {
+                return Some(Span::ZERO);
+            }
+            places[index].map(|bucket| {
+                let (low, high) = (lowest(bucket << COARSE_BITS), lowest((bucket + 1) << COARSE_BITS));
+                Span::from_nanos(low + (high - low) / 2).min(self.max)
+            })
+        })
     }
 }
 
@@ -188,31 +225,31 @@ mod tests {
     #[test]
     fn quantiles_of_a_ramp() {
         let mut times = Times::default();
-        assert_eq!(times.quantile(0.5), None);
+        assert_eq!(times.quantiles([0.5]), [None]);
         for millis in 1..=1000 {
             times.record(Span::from_millis(millis));
         }
-        for (fraction, millis) in [(0.0, 1.0), (0.5, 500.0), (0.9, 900.0), (0.99, 990.0), (1.0, 1000.0)] {
-            let found = times.quantile(fraction).unwrap().as_millis_f64();
-            assert!((found / millis - 1.0).abs() < 1.0 / 1024.0, "{fraction}: {found}");
+        let found = times.quantiles([0.0, 0.5, 0.9, 0.99, 1.0]).map(|time| time.unwrap().as_millis_f64());
+        for (found, millis) in found.into_iter().zip([1.0, 500.0, 900.0, 990.0, 1000.0]) {
+            assert!((found / millis - 1.0).abs() < 1.0 / 1024.0, "{found} for {millis}");
         }
         times.clear();
-        assert_eq!((times.count(), times.quantile(0.5)), (0, None));
+        assert_eq!((times.count(), times.quantiles([0.5])), (0, [None]));
     }
 
     #[test]
     fn a_coarse_distribution_holds_only_the_buckets_between_its_times() {
         let mut times = Coarse::default();
-        assert_eq!((times.quantile(0.5), times.counts.capacity()), (None, 0));
+        assert_eq!((times.quantiles([0.5]), times.buckets.counts.capacity()), ([None], 0));
         for millis in [0, 0, 50, 97, 60] {
             times.record(Span::from_millis(millis));
         }
         // One doubling of 16 buckets, and both ends.
-        assert_eq!(times.counts.len(), 17);
-        assert_eq!(times.quantile(0.4), Some(Span::ZERO));
-        assert_eq!(times.quantile(1.0), Some(Span::from_millis(97)), "a quantile is no more than the maximum");
+        assert_eq!(times.buckets.counts.len(), 17);
+        // A quantile is no more than the maximum.
+        assert_eq!(times.quantiles([0.4, 1.0]), [Some(Span::ZERO), Some(Span::from_millis(97))]);
         times.clear();
-        assert_eq!((times.count(), times.quantile(0.5)), (0, None));
+        assert_eq!((times.count(), times.quantiles([0.5])), (0, [None]));
     }
 
     proptest! {
@@ -242,12 +279,29 @@ mod tests {
             let mut sorted = nanos.clone();
             sorted.sort_unstable();
             let exact = sorted[((nanos.len() as f64 * fraction).ceil() as usize).max(1) - 1];
-            let found = times.quantile(fraction).unwrap().as_nanos();
+            let found = times.quantiles([fraction])[0].unwrap().as_nanos();
             // Below 2048 ns a bucket is 64 ns wide.
             prop_assert!(found.abs_diff(exact) <= (exact / 32).max(32), "found {found}, exact {exact}");
             prop_assert_eq!(times.count(), nanos.len() as u64);
             prop_assert_eq!(times.nanos(), nanos.iter().map(|&nanos| u128::from(nanos)).sum::<u128>());
             prop_assert_eq!(times.max().as_nanos(), *sorted.last().unwrap());
+        }
+
+        /// In whatever order they came, and however many are asked for at once: as of the sorted times, within a bucket.
+        #[test]
+        fn quantiles_are_those_of_the_sorted_times(
+            nanos in prop::collection::vec(prop_oneof![0u64..10_000, 0u64..1 << 40, Just(0)], 1..300),
+            mut fractions in prop::array::uniform3(0.0..=1.0f64),
+        ) {
+            fractions.sort_by(f64::total_cmp);
+            let mut times = Times::default();
+            nanos.iter().for_each(|&nanos| times.record(Span::from_nanos(nanos)));
+            let mut sorted = nanos.clone();
+            sorted.sort_unstable();
+            for (fraction, found) in fractions.into_iter().zip(times.quantiles(fractions)) {
+                let exact = sorted[((nanos.len() as f64 * fraction).ceil() as usize).max(1) - 1];
+                prop_assert_eq!(found, Some(Span::from_nanos(middle(bucket(exact)))));
+            }
         }
     }
 }
