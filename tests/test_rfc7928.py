@@ -15,6 +15,7 @@ import pytest
 from tests.conftest import Command
 
 from sojourn import InputError
+from sojourn.pages.pictures import narrowed
 from sojourn.study.beside import beside
 from sojourn.study.drawings import draw
 from sojourn.study.ellipse import Ellipse
@@ -116,6 +117,17 @@ def test_a_trade_off_plot_needs_what_each_run_gave() -> None:
         draw(FIGURE, runs(kept=False), {})
 
 
+def test_the_table_of_all_scenarios_has_names_that_can_be_read_on_any_page() -> None:
+    tables = next(figure for item in RFC.tables["item"] for figure in RFC.figures(item) if figure["name"] == "table")
+    wide = draw(tables, RFC.replayed(), RFC.axes)
+    for figure, turned in ((wide, 0), (narrowed(wide), 90)):
+        (axes,) = figure.axes
+        names = [label for tick in axes.xaxis.get_major_ticks() for label in (tick.label1, tick.label2)]
+        assert {name.get_rotation() for name in names} == {turned}
+        assert len(names) == 2 * len(RFC.axes["queue"]["levels"]) == 20
+    assert "98\n93" in [text.get_text() for text in wide.axes[0].texts]
+
+
 def points(sweep: str, study: StudyFolder = RFC) -> list[Point]:
     plan = Plan.of(study.plan(sweep), name=sweep, folder=str(study.folder))
     return [plan.point(index) for index in range(plan.points)]
@@ -173,6 +185,31 @@ def test_a_discipline_is_set_beside_those_that_everybody_knows() -> None:
         beside(RFC, "pye")
     with pytest.raises(InputError, match="compares no queue disciplines"):
         beside(find_folder("gong"), "pie")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"axis": "queues"}, "did you mean 'queue'"),
+        ({"axis": "rtt_ms"}, "no axis with levels is called 'rtt_ms'"),
+        ({"levels": ["Droptail"]}, "did you mean 'DropTail'"),
+        ({"keys": "bottleneck.queue"}, "did you mean 'key'"),
+        ({"key": None}, "beside.key: nothing; allowed: the key that it sets"),
+    ],
+)
+def test_what_a_study_says_wrongly_of_its_disciplines_is_told(said: dict[str, Any], message: str) -> None:
+    changed = {**RFC.tables["beside"], **said}
+    tables = {**RFC.tables, "beside": {key: value for key, value in changed.items() if value is not None}}
+    with pytest.raises(InputError, match=message):
+        beside(StudyFolder(RFC.folder, tables), "pie")
+
+
+def test_a_discipline_may_be_named_alone_in_an_axis() -> None:
+    levels = {**RFC.axes["queue"]["levels"], "Plain": {"bottleneck.queue": "sfb"}}
+    tables = {**RFC.tables, "axes": {**RFC.axes, "queue": {"levels": levels}}}
+    found = beside(StudyFolder(RFC.folder, tables), "sfb").axes["queue"]["levels"]
+    assert list(found) == ["DropTail", "FQ-CoDel", "Plain"]
+    assert list(RFC.axes["queue"]["levels"]) == list(levels)[:-1], "the study itself stays as it is"
 
 
 def test_items_without_a_claim_or_figure_of_the_discipline_go() -> None:

@@ -68,7 +68,9 @@ def _turn_names(axes: "Axes") -> None:
 
     if not isinstance(axes.xaxis.get_major_formatter(), FixedFormatter | FuncFormatter):
         return
-    names = [name for name in axes.get_xticklabels() if name.get_text() and not name.get_rotation()]
+    # Those below: where there are names above as well, they are the same.
+    below = [tick.label1 for tick in axes.xaxis.get_major_ticks()]
+    names = [name for name in below if name.get_text() and not name.get_rotation()]
     boxes = sorted((name.get_window_extent() for name in names), key=lambda box: box.x0)
     if any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes)):
         axes.tick_params(axis="x", labelrotation=90)

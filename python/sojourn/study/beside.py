@@ -11,8 +11,14 @@ from typing import Any
 from sojourn.reading import input_error, unknown_name
 from sojourn.registry import catalogue
 from sojourn.study.load import StudyFolder
+from sojourn.study.model import FILE
 
-KEYS = ("axis", "key", "levels")
+_ALLOWED = {
+    "axis": "the name of an axis of queue disciplines",
+    "key": "the key that it sets, such as bottleneck.queue",
+    "levels": "a list of its values",
+}
+KEYS = tuple(_ALLOWED)
 _EVERYTHING = "*"
 _BY_VALUE = ("paper", "value")
 
@@ -28,11 +34,11 @@ def beside(study: StudyFolder, kind: str) -> StudyFolder:
         raise input_error(message, key="--queue")
     tables = copy.deepcopy(dict(study.tables))
     said = tables.pop("beside")
-    levels = tables["axes"][said["axis"]]["levels"]
+    levels = _levels(said, study)
     own = _level(levels, said["key"], kind)
     kept = list(dict.fromkeys([*said["levels"], own]))
     known = list(levels)
-    levels.setdefault(own, {said["key"]: {"kind": kind}})
+    levels = {**levels, own: levels.get(own, {said["key"]: {"kind": kind}})}
     tables["axes"][said["axis"]]["levels"] = {name: levels[name] for name in kept}
     few = _Few(said["axis"], kept, own, {*known, *kept})
     tables["sweep"] = {name: found for name, given in tables["sweep"].items() if (found := few.sweep(given))}
@@ -47,10 +53,30 @@ def beside(study: StudyFolder, kind: str) -> StudyFolder:
     return dataclasses.replace(study, tables=tables)
 
 
+def _levels(said: Mapping[str, Any], study: StudyFolder) -> Mapping[str, Any]:
+    """Return the values of the axis that `beside` names; raises InputError where it names what there is not."""
+    file = str(study.folder / FILE)
+    for key in said:
+        if key not in KEYS:
+            raise unknown_name(f"{file}: no key of beside is called", key, KEYS)
+    for key in KEYS:
+        if key not in said:
+            raise input_error(f"beside.{key}: nothing; allowed: {_ALLOWED[key]}", file=file, key=f"beside.{key}")
+    named = {name: axis["levels"] for name, axis in study.axes.items() if "levels" in axis}
+    if said["axis"] not in named:
+        raise unknown_name(f"{file}: beside.axis: no axis with levels is called", said["axis"], list(named))
+    levels: Mapping[str, Any] = named[said["axis"]]
+    for name in said["levels"]:
+        if name not in levels:
+            raise unknown_name(f"{file}: beside.levels: the axis {said['axis']!r} has no", name, list(levels))
+    return levels
+
+
 def _level(levels: Mapping[str, Any], key: str, kind: str) -> str:
     """Return the value of the axis that a discipline has: one there is already, or its own name."""
     for name, changes in levels.items():
-        if kind.lower() in {name.lower(), changes.get(key, {}).get("kind")}:
+        queue = changes.get(key)
+        if kind.lower() in {name.lower(), queue.get("kind") if isinstance(queue, Mapping) else queue}:
             return name
     queues = [entry["name"] for entry in catalogue()["queues"]]
     if kind not in queues:
