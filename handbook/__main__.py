@@ -1,11 +1,12 @@
 """Renews what is derived from the project itself: `python -m handbook` the text of all pages.
 
-With `--figures` it draws their figures as well, with `--gallery` only the thumbnails of the gallery.
+With `--figures` it draws their figures as well, with `--gallery` only the thumbnails of the gallery, with
+`--animation` only the animated queue.
 """
 
 import sys
 
-from handbook import api, gallery
+from handbook import animation, api, gallery
 from handbook.figures import draw
 from handbook.pages import PAGES, renewed
 
@@ -24,6 +25,8 @@ def main() -> None:
     for whole in (gallery, api):
         if whole.renew():
             print(f"renewed {whole.PAGE.name}", file=sys.stderr)
+    if not {"--figures", "--animation"}.isdisjoint(sys.argv[1:]):
+        print(f"drew {animation.draw().name}", file=sys.stderr)
     if not {"--figures", "--gallery"}.isdisjoint(sys.argv[1:]):
         for path in gallery.draw_all():
             print(f"drew {path.name}", file=sys.stderr)
