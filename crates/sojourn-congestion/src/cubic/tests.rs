@@ -600,3 +600,53 @@ fn time_zero_is_no_special_time() {
     give(&mut script, |ack| ack);
     close(probe(&script, "k_s"), 4.217);
 }
+
+/// CUBIC of Linux with ticks of 10 ms in a stage that began with the last acknowledgement.
+fn with_ticks() -> Script {
+    let tick = [("tick", Value::Span(Span::from_millis(10)))];
+    let mut script = Script::new(&params(&DESCRIPTOR, "linux", &tick));
+    script.table(&[Queue(0); 6]);
+    script.table(&[Loss(0)]);
+    let window = script.window();
+    script.control.on_ack(&ack(script.now, window, Span::ZERO));
+    script
+}
+
+fn state(script: &Script) -> &super::Cubic {
+    let AnyControl::Cubic(cubic) = &script.control else { panic!("another control") };
+    cubic
+}
+
+/// `bictcp_acked`: in the first second of a stage no round-trip time counts.
+#[test]
+fn a_young_stage_takes_no_round_trip_times() {
+    let mut script = with_ticks();
+    for (millis, expected) in [(500, BASE_RTT), (600, Span::from_millis(20))] {
+        script.now += Span::from_millis(millis);
+        let short = ack(script.now, script.window(), Span::ZERO);
+        script.control.on_ack(&Ack { rtt: Some(Span::from_millis(20)), ..short });
+        assert_eq!(state(&script).least_rtt, expected, "{millis} ms later");
+    }
+}
+
+/// `bictcp_K` is a whole number of 1024ths of a second.
+#[test]
+fn k_is_in_parts_of_a_second() {
+    let script = with_ticks();
+    let k = state(&script).epoch.as_ref().expect("a stage").k;
+    assert!(k > 0.0 && (k * 1024.0).fract() == 0.0, "{k}");
+}
+
+/// `cubictcp_cwnd_event`: a pause is as long as the kernel's clock says.
+#[test]
+fn a_pause_is_counted_in_ticks() {
+    let mut script = with_ticks();
+    let began = |script: &Script| state(script).epoch.as_ref().expect("a stage").began;
+    let before = began(&script);
+    // From 9 ms into a tick to 1 ms into another: three seconds and a tick, though less has passed.
+    let tick = Span::from_millis(10);
+    let here = script.now.as_nanos() / tick.as_nanos() * tick.as_nanos();
+    script.now = Time::from_nanos(here) + Span::from_millis(3021);
+    script.start(Span::from_millis(3012), Unused::Keep);
+    assert_eq!(began(&script).since(before), Span::from_millis(3020));
+}

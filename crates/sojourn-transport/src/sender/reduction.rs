@@ -164,3 +164,38 @@ impl Sender {
         u64::from(self.board.next()) + self.counts.retransmissions
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window after an acknowledgement of a reduction from 20 segments to 10, of which 8 were delivered before and `out`
+    /// sent.
+    fn window(delivered: u32, out: u64, pipe: u32, safe: bool) -> u32 {
+        let mut reduction = Reduction { delivered: 8, ..Reduction::new(20, 0, 100) };
+        reduction.on_ack(&Step { delivered, out, pipe, threshold: 10, safe });
+        reduction.window
+    }
+
+    /// RFC 9937 section 6.2: the reduction bound lets at least as many go as were just delivered, although more than was
+    /// delivered has been sent.
+    #[test]
+    fn what_is_delivered_may_be_sent() {
+        assert_eq!(window(2, 12, 5, false), 7);
+        assert_eq!(window(2, 12, 5, true), 8);
+        assert_eq!(window(2, 12, 9, true), 10);
+    }
+
+    /// The fast retransmission goes out with a full pipe.
+    #[test]
+    fn the_first_retransmission_waits_for_nothing() {
+        assert_eq!(window(1, 0, 10, false), 11);
+        assert_eq!(window(1, 1, 10, false), 10);
+    }
+
+    /// Linux (`tcp_cwnd_reduction`): what delivers nothing leaves the window.
+    #[test]
+    fn what_delivers_nothing_leaves_the_window() {
+        assert_eq!(window(0, 4, 5, true), 20);
+    }
+}

@@ -254,7 +254,9 @@ impl Network {
     pub fn transmit(&mut self, input: &str) {
         let mut line = format!("{:>5} {input}:", self.now.since(Time::ZERO).as_nanos() / 1_000_000);
         loop {
-            let outside_window = self.sender.urgent.is_some() || self.sender.probe.beyond_window;
+            let Sender { urgent, urgent_rescue, probe, .. } = &self.sender;
+            // A probe that is a retransmission asks no window either (RFC 8985 section 7.3).
+            let outside_window = urgent.is_some() || urgent_rescue.is_some() || probe.beyond_window;
             let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
             match transmit {
                 Transmit::Syn => {

@@ -259,3 +259,21 @@ fn a_control_may_wait_for_the_timer() {
     );
     assert_eq!(path.sender.counts().timeouts, 0, "no segment timed out");
 }
+
+/// Linux counts a wait in ticks from the one that began last, and rounds both up (`timer_rounding = "ticks"`); others round the
+/// instant.
+#[test]
+fn waits_are_counted_in_ticks() {
+    let tick = ("timer_tick", Value::Span(Span::from_millis(10)));
+    let expiry = |rounding, now, wait| {
+        let path = network(&[tick, ("timer_rounding", Value::Choice(rounding))], &[]);
+        let at = path.sender.expiry(Time::ZERO + Span::from_millis(now), Span::from_millis(wait));
+        at.since(Time::ZERO).as_millis_f64()
+    };
+    for (now, wait, ticks, instant) in
+        [(3, 20, 30.0, 30.0), (3, 21, 40.0, 30.0), (10, 20, 40.0, 30.0), (19, 1, 30.0, 20.0)]
+    {
+        assert_eq!(expiry("ticks", now, wait), ticks, "{wait} ms from {now} ms");
+        assert_eq!(expiry("due", now, wait), instant, "{wait} ms from {now} ms");
+    }
+}

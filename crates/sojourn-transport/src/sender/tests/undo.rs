@@ -1,6 +1,7 @@
 //! Needless repairs and timeouts: RFC 5682 (F-RTO), RFC 3708 (DSACK), RFC 3522 (Eifel), as Linux takes them back.
 
-use super::network::{Network, assert_table, first, preset};
+use super::network::{Network, assert_table, first, preset, these};
+use crate::segment::{Block, Segment, SegmentKind};
 use sojourn_core::registry::Value;
 
 fn linux(window: u64, changes: &[(&str, Value)]) -> Network {
@@ -229,4 +230,130 @@ fn a_mark_keeps_the_reduction() {
         path.threshold()
     };
     assert!(threshold(true) < threshold(false));
+}
+
+/// All after 7 is lost, but for `late`, which comes so many ms later than it would have; in `changes` to the transport, with
+/// `segments` to send. How often something was taken back.
+fn taken_back_with(late: (u32, u64), segments: u32, changes: &[(&str, Value)]) -> (u32, Network) {
+    let mut path = linux(8, changes);
+    let lost: Vec<u32> = (8..segments.min(24)).filter(|number| *number != late.0).collect();
+    path.drops = first(&lost);
+    path.holds = Box::new(move |number, nth| if (number, nth) == (late.0, 0) { late.1 } else { 0 });
+    path.send_segments(u64::from(segments)).run(100_000);
+    path.assert_complete(segments);
+    (path.sender.undo.taken_back, path)
+}
+
+/// Step 3a ends the suspicion: what was sent once and arrives afterwards takes nothing back. The new data of step 2b is
+/// reported at 615 ms, 20 at 765 ms, before it would have been sent again.
+#[test]
+fn a_confirmed_timeout_is_not_taken_back() {
+    let (taken_back, path) = taken_back_with((20, 540), 30, &[]);
+    assert_eq!((taken_back, path.times_sent[&20]), (0, 1), "{}", path.table());
+}
+
+/// Step 2b without new data ends it as well: 14 arrives between the first acknowledgement and its turn.
+#[test]
+fn a_timeout_without_new_data_is_not_taken_back() {
+    let (taken_back, path) = taken_back_with((14, 360), 16, &[]);
+    assert_eq!((taken_back, path.times_sent[&14]), (0, 1), "{}", path.table());
+}
+
+/// The same where pacing keeps the new data of step 2b back (Linux: `tcp_xmit_recovery`).
+#[test]
+fn a_timeout_whose_new_data_waits_is_not_taken_back() {
+    let (taken_back, path) = taken_back_with((10, 440), 30, &[("pacing", Value::Number(0.5))]);
+    assert_eq!((taken_back, path.times_sent[&10]), (0, 1), "{}", path.table());
+}
+
+/// Step 1, RFC 5682 section 2.1: a timeout during a repair is not suspected. The retransmission of 2 is lost too, and what was
+/// sent behind it comes late.
+#[test]
+fn a_timeout_during_a_repair_is_not_suspected() {
+    let mut path = linux(10, &[]);
+    path.drops = these(&[(2, 0), (2, 1)]);
+    path.holds = Box::new(|number, nth| if nth == 0 && (10..15).contains(&number) { 250 } else { 0 });
+    path.send_segments(15).run(100_000);
+    path.assert_complete(15);
+    assert!(path.sender.counts.timeouts > 0, "{}", path.table());
+    assert_eq!(path.sender.undo.taken_back, 0, "{}", path.table());
+}
+
+/// Step 1 for a timer that goes off again: the retransmission of 8 is lost too, and all behind it is late.
+#[test]
+fn a_second_timeout_is_suspected() {
+    let mut path = linux(8, &[]);
+    path.drops = these(&[(8, 0), (8, 1)]);
+    path.holds = Box::new(|number, nth| if nth == 0 && (9..24).contains(&number) { 850 } else { 0 });
+    path.send_segments(24).run(100_000);
+    path.assert_complete(24);
+    assert_eq!((path.sender.counts.timeouts, path.sender.undo.taken_back), (2, 1), "{}", path.table());
+    assert_eq!(path.times_sent[&20], 1);
+}
+
+/// An acknowledgement up to `number`, now, with `blocks`, which the receiver has not sent.
+fn give(path: &mut Network, number: u32, blocks: &[(u32, u32)]) {
+    let mut ack = Segment::new(SegmentKind::Ack, number, path.now);
+    for (index, &(start, end)) in blocks.iter().enumerate() {
+        ack.sack[index] = Block { start, end };
+    }
+    ack.blocks = blocks.len() as u8;
+    path.sender.on_ack(&ack, path.now);
+}
+
+/// A repair of those of ten segments that `lost` names, whose retransmissions have just been lost.
+fn repairing(lost: &'static [u32]) -> Network {
+    let mut path = linux(10, &[("receive_window", Value::Amount(sojourn_core::Amount::Packets(10.0)))]);
+    path.drops = Box::new(|number, _| lost.contains(&number));
+    path.send_segments(10).run(115);
+    assert!(lost.iter().all(|number| path.times_sent[number] == 2), "{}", path.table());
+    path
+}
+
+/// RFC 3708: reports of all retransmissions take the repair back; RFC 2883 section 4: that of one behind the cumulative
+/// acknowledgement lies within the next block. A report of what the repair did not send (`undo_marker`) counts for nothing.
+#[test]
+fn reports_are_counted_down() {
+    for (reports, taken_back) in [
+        (&[(2, &[(5, 6), (3, 10)][..]), (10, &[]), (10, &[(2, 3)])][..], 1),
+        (&[(2, &[(3, 10)]), (10, &[]), (10, &[(2, 3)])], 0),
+        (&[(2, &[(0, 1), (3, 10)]), (10, &[]), (10, &[(2, 3)])], 0),
+        (&[(2, &[(1, 2), (3, 10)]), (10, &[]), (10, &[(2, 3)])], 0),
+    ] {
+        let mut path = repairing(&[2, 5]);
+        for (number, blocks) in reports {
+            give(&mut path, *number, blocks);
+        }
+        assert_eq!(path.sender.undo.taken_back, taken_back, "{reports:?}\n{}", path.table());
+    }
+}
+
+/// Who reports more than was sent again is not believed (`tcp_dsack_seen`): packets are duplicated on the way.
+#[test]
+fn more_reports_than_retransmissions_prove_nothing() {
+    for (early, taken_back) in [(0, 1), (1, 0)] {
+        let mut path = linux(10, &[]);
+        path.drops = Box::new(|number, _| number == 2);
+        path.send_segments(10).run(102);
+        for _ in 0..early {
+            give(&mut path, 2, &[(0, 1)]);
+        }
+        path.run(115);
+        give(&mut path, 10, &[]);
+        give(&mut path, 10, &[(2, 3)]);
+        assert_eq!(path.sender.undo.taken_back, taken_back, "{}", path.table());
+    }
+}
+
+/// RFC 3168: a mark after a repair that was needless proves congestion, so that the report that comes later takes nothing back.
+#[test]
+fn a_mark_after_the_repair_keeps_its_reduction() {
+    for (marked, taken_back) in [(false, 1), (true, 0)] {
+        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        path.holds = Box::new(|number, nth| if (number, nth) == (2, 0) { 260 } else { 0 });
+        path.marks = Box::new(move |number, _| marked && number == 16);
+        path.send_segments(18).run(100_000);
+        path.assert_complete(18);
+        assert_eq!(path.sender.undo.taken_back, taken_back, "{}", path.table());
+    }
 }
