@@ -379,7 +379,7 @@ def render(rows: list[Row]) -> str:
             "",
             f"## {part}",
             "",
-            "| Case | Reference | Expected | Sojourn | Difference | Tolerance | |",
+            "| Case | Reference | Expected | Sojourn | Difference | Tolerance | Verdict |",
             "|---|---|---|---|---|---|---|",
         ]
         for row in (row for row in rows if row.part == part):

@@ -90,6 +90,13 @@ def test_paragraphs_are_short(page: Path) -> None:
     assert [part[:80] for part in paragraphs if len(part) > LONGEST_PARAGRAPH] == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if name(page).startswith(("README", "docs/"))], ids=name)
+def test_every_column_has_a_name(page: Path) -> None:
+    """Whoever hears a table needs one."""
+    heads = re.findall(r"^(\|.*\|)\n\|(?: ?:?-+:? ?\|)+$", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [head for head in heads if re.search(r"\|\s*\|", head)] == []
+
+
 def test_the_map_of_the_architecture_is_that_of_the_tree() -> None:
     (tree, *_) = re.findall(
         r"^```\n(.*?)^```", (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"), flags=re.M | re.S

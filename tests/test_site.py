@@ -66,7 +66,7 @@ def test_the_site_is_built_without_a_complaint() -> None:
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium")
 @pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("page", ["index", "gallery"])
+@pytest.mark.parametrize("page", ["index", "gallery", "concepts", "papers/gong"])
 def test_a_page_of_the_site_fits_and_has_no_fault_by_axe(page: str, scheme: Literal["light", "dark"]) -> None:
     from axe_playwright_python.sync_playwright import Axe
     from playwright.sync_api import sync_playwright

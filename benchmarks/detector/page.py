@@ -335,7 +335,7 @@ def _cost(seen: Sequence[Seen]) -> str:
         return f"{np.median([of(one) for one in seen]):.3g}" if seen else "none"
 
     return _table(
-        ("Median over the kernel's probes", ""),
+        ("Median over the kernel's probes", "Measured"),
         [
             ("bytes sent, MB", middle(lambda one: one.about["sent_bytes"] / 1e6)),
             ("of these by trains, kB", middle(lambda one: one.about["train_bytes"] / 1e3)),

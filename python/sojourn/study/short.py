@@ -58,7 +58,7 @@ def markdown_checks(checks: Sequence[Check]) -> str:
     """Return checks as a Markdown table.
 
     >>> print(markdown_checks([Check("a", "1", "2", False, "why")]))
-    | Claim | Paper | Measured | Tolerance | Agrees | |
+    | Claim | Paper | Measured | Tolerance | Agrees | Why not, or what is open |
     |---|---|---|---|---|---|
     | a | 1 | 2 | | no | why |
     """
@@ -66,7 +66,13 @@ def markdown_checks(checks: Sequence[Check]) -> str:
         (check.claim, check.paper, check.measured, check.tolerance, WORDS[check.agrees], check.note) for check in checks
     )
     lines = [f"| {' | '.join(map(_escaped, row))} |".replace("|  |", "| |") for row in rows]
-    return "\n".join(("| Claim | Paper | Measured | Tolerance | Agrees | |", "|---|---|---|---|---|---|", *lines))
+    return "\n".join(
+        (
+            "| Claim | Paper | Measured | Tolerance | Agrees | Why not, or what is open |",
+            "|---|---|---|---|---|---|",
+            *lines,
+        )
+    )
 
 
 def _escaped(cell: str) -> str:
