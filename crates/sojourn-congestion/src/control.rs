@@ -352,6 +352,7 @@ pub struct AppLimited {
 
 /// What a transport leaves of a window that was not used for a while.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Unused {
     /// All of it.
     Keep,

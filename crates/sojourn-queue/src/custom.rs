@@ -61,6 +61,7 @@ impl Handle {
 
 /// What a plug-in sees of a packet.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Waiting {
     /// Stands for it.
     pub handle: Handle,

@@ -59,6 +59,7 @@ impl<B> Fifo<B> {
 
 /// A buffer's limit. The packet being transmitted has left the buffer and does not count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Limit {
     /// At most this many packets wait.
     Packets(u64),

@@ -14,6 +14,7 @@ pub enum Severity {
 
 /// One problem of a scenario: where it is, what was found, what is allowed.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,

@@ -13,6 +13,7 @@ use std::path::Path;
 
 /// A scenario that can be run, and what is unwise about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The scenario.
     pub scenario: Scenario,

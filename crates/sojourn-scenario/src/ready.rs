@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 /// A scenario that comes with Sojourn.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Ready {
     /// What the command line calls it.
     pub name: &'static str,

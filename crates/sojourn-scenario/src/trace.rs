@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Where the files that a scenario names are looked up.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Base {
     /// Relative to this folder.
     Folder(PathBuf),

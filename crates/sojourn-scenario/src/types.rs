@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 /// A resolved scenario. Its constructor has checked it: it can be run as it is.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Scenario {
     /// What the user calls it.
     pub name: String,
@@ -41,6 +42,7 @@ pub struct Scenario {
 
 /// What is different from an instant on.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Change {
     /// Its name for overrides.
     pub name: Option<String>,
@@ -52,6 +54,7 @@ pub struct Change {
 
 /// A link that changes.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LinkChange {
     /// Which one.
     pub which: Which,
@@ -149,6 +152,7 @@ impl Group {
 
 /// A link and the queue before it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Link {
     /// How fast it sends what is on the wire.
     pub capacity: Capacity,
@@ -244,6 +248,7 @@ impl Capacity {
 
 /// What a sending host does between a connection and its access link: TCP small queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Host {
     /// How much of a connection may wait, as a time at the rate at which it would be paced.
     pub small_queue: Span,
@@ -271,6 +276,7 @@ pub enum Shape {
 
 /// A link beside the bottleneck and the reverse link.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Hop {
     /// Its name in the record.
     pub name: String,
@@ -284,6 +290,7 @@ pub struct Hop {
 
 /// A station of the access point or base station.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Station {
     /// Its name in the record.
     pub name: String,
@@ -327,6 +334,7 @@ impl Direction {
 
 /// A group of flows that differ only in their round-trip and start times.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Group {
     /// What records and overrides call it; its random streams follow it.
     pub name: String,

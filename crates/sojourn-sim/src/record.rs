@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 /// The result of one run. A value that could not be had is `None`, never zero.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct Record {
     /// The seed of the run.
     pub seed: u64,
@@ -41,6 +42,7 @@ pub struct Record {
 
 /// What was measured at a link.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct LinkRecord {
     /// Bits sent over bits that could have been sent, 0 to 1.
     pub utilization: Option<f64>,
@@ -70,6 +72,7 @@ pub struct LinkRecord {
 
 /// How the packets of a link got over a medium that others use as well.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct AccessRecord {
     /// Exchanges that it began, or transport blocks that it sent.
     pub exchanges: u64,
@@ -101,6 +104,7 @@ impl AccessRecord {
 
 /// What was measured of a station.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct StationRecord {
     /// Its own queue, towards the access point.
     #[serde(flatten)]
@@ -119,6 +123,7 @@ pub struct StationRecord {
 
 /// What was measured of a queue inside a discipline.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct ClassRecord {
     /// Sojourn times of its packets that left the queue.
     pub queue_ms: QueueMs,
@@ -132,6 +137,7 @@ pub struct ClassRecord {
 
 /// A time average and a maximum.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct MeanMax {
     /// Time average.
     pub mean: f64,
@@ -141,6 +147,7 @@ pub struct MeanMax {
 
 /// A distribution of times in ms.
 #[derive(Clone, Copy, Default, Serialize, Debug)]
+#[non_exhaustive]
 pub struct QueueMs {
     /// Mean.
     pub mean: Option<f64>,
@@ -166,6 +173,7 @@ pub struct QueueMs {
 
 /// A distribution of round-trip times in ms.
 #[derive(Clone, Copy, Default, Serialize, Debug)]
+#[non_exhaustive]
 pub struct Milliseconds {
     /// Mean.
     pub mean: Option<f64>,
@@ -183,6 +191,7 @@ pub struct Milliseconds {
 
 /// Completion times of finite transfers, or of pages, in ms.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct Fct {
     /// Transfers, or pages, that ended in the measured part.
     pub count: u64,
@@ -202,6 +211,7 @@ pub struct Fct {
 
 /// What was measured of a group.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct GroupRecord {
     /// Its delivered payload over that of all groups of its direction, 0 to 1.
     pub share: Option<f64>,
@@ -246,6 +256,7 @@ pub struct GroupRecord {
 
 /// What was measured of padding.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct PaddingRecord {
     /// Packets sent per second, all flows together, without probes.
     pub packets_per_second: f64,
@@ -255,6 +266,7 @@ pub struct PaddingRecord {
 
 /// What was measured of calls.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct VoipRecord {
     /// One-way delays of their packets from host to host.
     pub delay_ms: DelayMs,
@@ -274,6 +286,7 @@ pub struct VoipRecord {
 
 /// A distribution of one-way delays in ms.
 #[derive(Clone, Copy, Default, Serialize, Debug)]
+#[non_exhaustive]
 pub struct DelayMs {
     /// Minimum.
     pub min: Option<f64>,
@@ -295,6 +308,7 @@ pub struct DelayMs {
 
 /// What was measured of streams of video.
 #[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
 pub struct VideoRecord {
     /// Mean rate of the segments that arrived.
     pub rate_mbps: Option<f64>,
@@ -310,6 +324,7 @@ pub struct VideoRecord {
 
 /// What was measured of a flow.
 #[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
 pub struct FlowRecord {
     /// Its group.
     pub group: String,

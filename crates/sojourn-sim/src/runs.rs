@@ -26,6 +26,7 @@ pub struct Wanted {
 
 /// What a run leaves.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Its record.
     pub record: Record,

@@ -8,6 +8,7 @@ use sojourn_core::{Span, Time};
 
 /// The series of all links and flows of a run, as columns.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct Series {
     /// One row per bin and link.
     pub queues: QueueSeries,
@@ -21,6 +22,7 @@ pub struct Series {
 
 /// What algorithms show of themselves, at the end of each bin.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct Probes {
     /// Start of the bin in s.
     pub time_s: Vec<f64>,
@@ -34,6 +36,7 @@ pub struct Probes {
 
 /// Probes of disciplines.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct QueueProbes {
     /// Index of the link.
     pub link: Vec<u32>,
@@ -43,6 +46,7 @@ pub struct QueueProbes {
 
 /// Probes of controls.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct FlowProbes {
     /// Index of the group.
     pub group: Vec<u32>,
@@ -54,6 +58,7 @@ pub struct FlowProbes {
 
 /// One row per bin and link.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct QueueSeries {
     /// Index of the link.
     pub link: Vec<u32>,
@@ -79,6 +84,7 @@ pub struct QueueSeries {
 
 /// One row per bin and flow.
 #[derive(Default, Debug)]
+#[non_exhaustive]
 pub struct FlowSeries {
     /// Start of the bin in s.
     pub time_s: Vec<f64>,

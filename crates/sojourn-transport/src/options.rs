@@ -322,6 +322,7 @@ const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };
 
 /// The options of one group of flows, resolved for the packet path.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Payload bytes of a full segment.
     pub payload_bytes: u32,
@@ -381,6 +382,7 @@ pub struct Options {
 
 /// What proves that a segment was lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Detection {
     /// So many that were sent later and have arrived (RFC 6675).
     Count,
@@ -403,6 +405,7 @@ pub enum Ect {
 
 /// The constants of RFC 6298.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RtoOptions {
     /// Before the first sample.
     pub initial: Span,

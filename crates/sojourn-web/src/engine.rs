@@ -63,7 +63,7 @@ impl Request {
 /// # Errors
 /// `{"problems": [{"message", "line", "column", "key"}], "left_out": N}` of a scenario that cannot be run.
 pub fn check(request: &Request) -> Result<Value, Value> {
-    let Loaded { scenario, warnings } = request.load()?;
+    let Loaded { scenario, warnings, .. } = request.load()?;
     Ok(json!({
         "scenario": scenario.to_json(),
         "toml": scenario.to_toml(),

@@ -11,6 +11,7 @@ use sojourn_core::{Span, Time};
 
 /// What a transport makes of idle time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AfterIdle {
     /// Nothing: the window stays (`net.ipv4.tcp_slow_start_after_idle = 0`).
     Keep,

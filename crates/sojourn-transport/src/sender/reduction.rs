@@ -10,6 +10,7 @@ use sojourn_congestion::{Control, Signal};
 
 /// How the window gets to what the control makes of congestion.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Reducing {
     /// In one step (RFC 5681).
     AtOnce,

@@ -13,6 +13,7 @@ use sojourn_core::Time;
 
 /// What is taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Undoing {
     /// Nothing.
     Nothing,
