@@ -44,26 +44,23 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
         }
     }
 
-    /// The buckets of the hits with these ranks, which rise; hits are numbered from 1, the lowest first. One way
-    /// through the buckets finds all of them.
-    fn places<const N: usize>(&self, ranks: [u64; N]) -> [Option<usize>; N] {
-        let sum = |counts: &[Count]| counts.iter().map(|&count| count.into()).sum::<u64>();
-        let mut places = [None; N];
-        let (mut found, mut below) = (0, 0);
+    /// Writes into `places` the buckets of the hits with these ranks, which rise; hits are numbered from 1, the lowest
+    /// first. One way through the buckets finds all of them.
+    fn find(&self, ranks: &[u64], places: &mut [Option<usize>]) {
+        let mut sought = ranks.iter().zip(places).peekable();
+        let mut below = 0;
         for (index, part) in self.counts.chunks(PART).enumerate() {
-            let upto = below + sum(part);
-            while found < N && ranks[found] <= upto {
+            let upto = below + part.iter().map(|&count| count.into()).sum::<u64>();
+            while let Some((&rank, found)) = sought.next_if(|&(&rank, _)| rank <= upto) {
                 let mut hits = below;
                 let inside = part.iter().position(|&count| {
                     hits += count.into();
-                    hits >= ranks[found]
+                    hits >= rank
                 });
-                places[found] = inside.map(|place| self.first + index * PART + place);
-                found += 1;
+                *found = inside.map(|place| self.first + index * PART + place);
             }
             below = upto;
         }
-        places
     }
 }
 
@@ -107,8 +104,9 @@ impl Times {
     /// The smallest times that at least these fractions of all times do not exceed, as the middles of their
     /// buckets; `None` where there are none. The fractions rise.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<Span>; N] {
-        let ranks = fractions.map(|fraction| rank(self.count, fraction));
-        self.buckets.places(ranks).map(|place| place.map(|bucket| Span::from_nanos(middle(bucket))))
+        let mut places = [None; N];
+        self.buckets.find(&fractions.map(|fraction| rank(self.count, fraction)), &mut places);
+        places.map(|place| place.map(|bucket| Span::from_nanos(middle(bucket))))
     }
 }
 
@@ -181,7 +179,8 @@ impl Coarse {
         let zeros = u64::from(self.zeros);
         let total = zeros + self.buckets.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
         let ranks = fractions.map(|fraction| rank(total, fraction));
-        let places = self.buckets.places(ranks.map(|rank| rank.saturating_sub(zeros).max(1)));
+        let mut places = [None; N];
+        self.buckets.find(&ranks.map(|rank| rank.saturating_sub(zeros).max(1)), &mut places);
         std::array::from_fn(|index| {
             if total > 0 && ranks[index] <= zeros {
                 return Some(Span::ZERO);
