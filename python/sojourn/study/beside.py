@@ -11,6 +11,7 @@ from typing import Any
 from sojourn.reading import input_error, unknown_name
 from sojourn.registry import catalogue
 from sojourn.study.load import StudyFolder
+from sojourn.study.means import is_in
 from sojourn.study.model import FILE
 
 _ALLOWED = {
@@ -120,14 +121,14 @@ class _Few:
         return found if found["claim"] or found["figure"] else None
 
     def tables(self, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Return a claim or a figure of these values alone; None where it is about others.
+        """Return a claim or a figure of these values alone; None where it is about others than the own one.
 
-        Its reasons are those of the disciplines that the study is about, and go.
+        Its reasons are those of the disciplines that the study is about, and go. So does what makes it a main claim.
         """
         where = self._where(given)
-        if where.get(self.axis) == [] or self._is_beside_others(given):
+        if not is_in(self.own, where.get(self.axis, self.own)) or self._is_beside_others(given):
             return None
-        found = {key: value for key, value in given.items() if key not in {"why", "where"}}
+        found = {key: value for key, value in given.items() if key not in {"why", "where", "main"}}
         if where:
             found["where"] = where
         for key in {"parts", "panels"} & {*found}:
