@@ -20,7 +20,7 @@ demo: build
 test: build $(TEST)
 	scripts/web --if-possible
 	cargo test --workspace --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(AGAIN)
 	$(MAKE) --no-print-directory lint
 
 # The laboratory's page for the browser, in python/sojourn/page; needs the Rust target wasm32-unknown-unknown.
