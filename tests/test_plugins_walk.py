@@ -181,13 +181,22 @@ def test_a_package_announces_all_five_kinds(folder: Path, tmp_path: Path, monkey
 
 
 @pytest.mark.testbed
-def test_the_control_runs_over_real_udp(folder: Path) -> None:
-    """Sojourn's own sender runs it between namespaces of a real kernel, which has the queue."""
+@pytest.mark.parametrize("more", [(), ("traffic",)], ids=["control", "and traffic"])
+def test_the_control_and_traffic_run_over_real_udp(folder: Path, more: tuple[str, ...]) -> None:
+    """Sojourn's own sender runs them between namespaces of a real kernel, which has the queue."""
     lacks = {name: kernels()[name].missing() for name in ("uml-virtual", "host", "uml")}
     there = [name for name, missing in lacks.items() if not missing]
     if not there:
         pytest.skip("; ".join(str(NotInstalledError(name, missing)) for name, missing in lacks.items()))
-    (run,) = json.loads(said(folder, "run", "lab.toml", "--backend", "linux", "--kernel", there[0], "--json"))["runs"]
+    words = ["run", "lab.toml", "--backend", "linux", "--kernel", there[0], "--json"]
+    for kind in more:
+        (folder / f"{kind}.py").write_text(block_of(kind), encoding="utf-8")
+        words += ["--set", "group.own.traffic=mine-three"]
+    (run,) = json.loads(said(folder, *words, plug_ins=("control", *more)))["runs"]
     assert run["kernel"]["name"] == there[0]
-    assert run["groups"]["own"]["goodput_mbps"] > 1
-    assert run["bottleneck"]["drops"] > 0
+    own = run["groups"]["own"]
+    if more:
+        assert own["fct_ms"]["count"] > 0
+    else:
+        assert own["goodput_mbps"] > 1
+        assert run["bottleneck"]["drops"] > 0
