@@ -1,7 +1,7 @@
 //! Kinds of traffic that come from outside.
 //!
 //! A kind of another crate implements [`Plugged`] and is added with [`add`] before the first scenario that names it is
-//! read. It is told what happens and says what it [wishes](Wishes). A [`Custom`] turns that into what an application asks
+//! read. It is told what happens and says what it [wishes](Wishes). The engine turns that into what an application asks
 //! of its sender, keeps the books of transfers, and checks that no wish is out of bounds.
 //!
 //! ```
