@@ -52,8 +52,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def listed(groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return one list that has what each text applies to before it."""
-    return ["\n".join(f"- {'; '.join(where)}: {why}" for why, where in groups.items())]
+    """Return one list of texts with what each applies to: before it where that is one thing, else below it."""
+    lines = []
+    for why, where in groups.items():
+        lines += [f"- {where[0]}: {why}"] if len(where) == 1 else [f"- {why}", *(f"  - {one}" for one in where)]
+    return ["\n".join(lines)]
 
 
 def paragraph(text: str) -> str:

@@ -4,13 +4,13 @@ import json
 import math
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
+from tests.test_plugins import scenario as changed
 
 import sojourn
-from sojourn import plugins, reading, trial
+from sojourn import plugins, trial
 
 HERE = Path(__file__).parent / "plugins"
 TWINS = [
@@ -21,20 +21,10 @@ TWINS = [
         {"kind": "transfers", "interval": "200 ms", "size": "50 kB", "connections": 3},
     ),
 ]
-MIXED = """
-duration = "20 s"
-bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "100 packets" } }
-group = [
-    { name = "tcp", control = "newreno", flows = 2, rtt = "40 ms" },
-    { name = "ledbat", control = "ledbat", flows = 2, rtt = "40 ms", start = "3 s" },
-]
-"""
 
 
 def scenario(traffic):
-    tables = json.dumps(tomllib.loads(MIXED))
-    changes = {"group.tcp.traffic": traffic}
-    return sojourn.Scenario(sojourn._native.load_json(tables, overrides=reading.override_list(changes)))
+    return changed({"group.tcp.traffic": traffic})
 
 
 def kept(traffic):
