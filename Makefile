@@ -44,6 +44,8 @@ test-testbed: build $(TEST)
 lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo fmt --check --manifest-path examples/quinn/Cargo.toml
+	cargo clippy --all-targets --quiet --locked --manifest-path examples/quinn/Cargo.toml --target-dir target/examples -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .

@@ -49,6 +49,15 @@ def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command
     assert (again.code, "it exists" in again.err) == (2, True)
 
 
+@pytest.mark.parametrize("words", [("test",), ("run", "--", "ledbat")], ids=["its-tests", "as-a-user-runs-it"])
+def test_a_control_drives_a_connection_of_another_stack(words):
+    common = ["--quiet", "--locked", "--target-dir", ROOT / "target" / "examples"]
+    called = ["cargo", words[0], *common, *words[1:]]
+    done = subprocess.run(called, cwd=ROOT / "examples" / "quinn", capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert ("test result: ok" if words == ("test",) else "2000000 bytes in") in done.stdout
+
+
 def test_where_the_crates_are_has_to_be_right(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lost = command("new", "control", "my-own", "--rust", "--crates", str(tmp_path))

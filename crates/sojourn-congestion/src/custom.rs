@@ -1,7 +1,7 @@
 //! Controls that come from outside.
 //!
-//! A control of another crate implements [`Control`] like a built-in one, beside `Clone`, `Debug` and `Send`, and is added
-//! with [`add`] before the first scenario that names it is read:
+//! A control of another crate implements [`Control`] like a built-in one, beside `Clone`, `Debug`, `Send` and `Sync`, and is
+//! added with [`add`] before the first scenario that names it is read:
 //!
 //! ```
 //! use sojourn_congestion::{custom, Ack, Congestion, Control, Path};
@@ -36,13 +36,13 @@ use sojourn_core::registry::{Descriptor, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 use std::fmt::Debug;
 
-/// A control that can stand behind a pointer. Every [`Control`] that is `Clone`, `Debug` and `Send` is one.
-pub trait Plugged: Control + Debug + Send {
+/// A control that can stand behind a pointer. Every [`Control`] that is `Clone`, `Debug`, `Send` and `Sync` is one.
+pub trait Plugged: Control + Debug + Send + Sync {
     /// A copy of its state, for the transport to return to when a reduction proves needless.
     fn copied(&self) -> Box<dyn Plugged>;
 }
 
-impl<C: Control + Clone + Debug + Send + 'static> Plugged for C {
+impl<C: Control + Clone + Debug + Send + Sync + 'static> Plugged for C {
     fn copied(&self) -> Box<dyn Plugged> {
         Box::new(self.clone())
     }
