@@ -5,7 +5,7 @@ use crate::tape::Tape;
 use sojourn_core::{Rate, Span, Stream, Time};
 use sojourn_queue::replay::{Arrival, End, Opportunity, Service, replay as run};
 use sojourn_queue::{
-    Acknowledgement, Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, MOST_RANGES,
+    Acknowledgement, Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, MAX_RANGES,
     Packet, Protocol, Queue, Sink,
 };
 
@@ -23,7 +23,7 @@ struct Numbered {
 
 impl Body for Numbered {
     fn acknowledgement(&self) -> Option<Acknowledgement> {
-        let ranges = [(0, 0); MOST_RANGES];
+        let ranges = [(0, 0); MAX_RANGES];
         self.acknowledges.map(|number| Acknowledgement { number, stamp: Time::ZERO, ece: false, ranges })
     }
 }

@@ -73,7 +73,7 @@ pub struct Blue<B> {
     queue: Fifo<B>,
     limit: Limit,
     level: Option<Limit>,
-    controller: Controller,
+    marking: MarkingProbability,
     ecn: bool,
     idle_since: Option<Time>,
     random: Stream,
@@ -81,8 +81,8 @@ pub struct Blue<B> {
 
 /// The probability and the rules of its changes.
 #[derive(Debug)]
-struct Controller {
-    probability: f64,
+struct MarkingProbability {
+    p: f64,
     increase: f64,
     decrease: f64,
     freeze: Span,
@@ -90,11 +90,11 @@ struct Controller {
     frozen_until: Time,
 }
 
-impl Controller {
+impl MarkingProbability {
     /// A packet was lost.
     fn on_loss(&mut self, now: Time) {
         if now >= self.frozen_until {
-            self.probability = (self.probability + self.increase).min(1.0);
+            self.p = (self.p + self.increase).min(1.0);
             self.frozen_until = now + self.freeze;
         }
     }
@@ -106,7 +106,7 @@ impl Controller {
             return;
         }
         let times = 1 + now.since(first).as_nanos() / self.freeze.as_nanos();
-        self.probability = (self.probability - times as f64 * self.decrease).max(0.0);
+        self.p = (self.p - times as f64 * self.decrease).max(0.0);
         self.frozen_until = first + self.freeze * times;
     }
 }
@@ -134,8 +134,8 @@ impl<B: Copy> Blue<B> {
             queue: Fifo::default(),
             limit,
             level,
-            controller: Controller {
-                probability: 0.0,
+            marking: MarkingProbability {
+                p: 0.0,
                 increase,
                 decrease,
                 freeze: params.span("freeze_time"),
@@ -153,16 +153,16 @@ impl<B: Copy> Discipline<B> for Blue<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         if let Some(since) = self.idle_since {
-            self.controller.on_idle(since, now);
+            self.marking.on_idle(since, now);
         }
         if !self.limit.has_room(&self.queue, packet.bytes) {
-            self.controller.on_loss(now);
+            self.marking.on_loss(now);
             return sink.dropped(&packet, DropReason::Overflow);
         }
         if self.level.is_some_and(|level| !level.has_room(&self.queue, packet.bytes)) {
-            self.controller.on_loss(now);
+            self.marking.on_loss(now);
         }
-        if self.random.chance(self.controller.probability) {
+        if self.random.chance(self.marking.p) {
             if !(self.ecn && packet.ecn.is_capable()) {
                 return sink.dropped(&packet, DropReason::Early);
             }
@@ -206,6 +206,6 @@ impl<B: Copy> Discipline<B> for Blue<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        visit("drop_probability", self.controller.probability);
+        visit("drop_probability", self.marking.p);
     }
 }

@@ -4,7 +4,7 @@ use crate::Packet;
 use sojourn_core::Time;
 
 /// Most ranges of data that an acknowledgement reports beside its number, with timestamps (RFC 2018 section 3).
-pub const MOST_RANGES: usize = 3;
+pub const MAX_RANGES: usize = 3;
 
 /// A body of packets. Nearly all disciplines only carry it.
 pub trait Body: Copy {
@@ -27,7 +27,7 @@ pub struct Acknowledgement {
     /// Whether it echoes a congestion mark.
     pub ece: bool,
     /// Half-open ranges that have arrived too (RFC 2018); unused ones are empty.
-    pub ranges: [(u32, u32); MOST_RANGES],
+    pub ranges: [(u32, u32); MAX_RANGES],
 }
 
 impl Acknowledgement {

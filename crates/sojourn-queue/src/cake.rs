@@ -22,12 +22,12 @@ mod ways;
 pub use descriptor::DESCRIPTOR;
 
 use crate::cobalt::law::Verdict;
-use crate::flows::{End, Lanes, Longest};
+use crate::flows::{End, FlowQueues, Longest};
 use crate::framing::Framing;
 use crate::hash::FlowHash;
 use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Limit, LinkProperties, Packet, Sink};
 use acks::Filter;
-use descriptor::Queues;
+use descriptor::Isolation;
 use plan::Plan;
 use shaper::Shaper;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -45,13 +45,13 @@ pub struct Cake<B> {
     plan: &'static Plan,
     tin_of: [u8; 64],
     wash: bool,
-    queues: Queues,
+    isolation: Isolation,
     hash: FlowHash,
     ways: Vec<Ways>,
     tins: Vec<Tin>,
     /// The tin that sends, where they take turns.
     current: usize,
-    lanes: Lanes<B>,
+    queues: FlowQueues<B>,
     longest: Longest<(u64, Reverse<usize>)>,
     limit: Limit,
     shaper: Shaper,
@@ -69,7 +69,7 @@ impl<B: Body> Cake<B> {
     /// are to share one.
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
         let plan = descriptor::plan(params);
-        let (queues, fair_hosts) = descriptor::isolation(params)?;
+        let (isolation, fair_hosts) = descriptor::isolation(params)?;
         let (target, interval) = descriptor::times(params)?;
         let bandwidth = descriptor::bandwidth(params);
         let rates = bandwidth.map(|rate| plan.rates(rate.bits_per_second() / 8));
@@ -83,12 +83,12 @@ impl<B: Body> Cake<B> {
             plan,
             tin_of: std::array::from_fn(|number| Dscp::from_number(number as u64).map_or(0, |dscp| plan.tin_of(dscp))),
             wash: params.boolean("wash"),
-            queues,
+            isolation,
             hash: FlowHash::new(&mut random, PLACES, false),
             ways: tins.iter().map(|_| Ways::new()).collect(),
             tins,
             current: 0,
-            lanes: Lanes::default(),
+            queues: FlowQueues::default(),
             longest: Longest::default(),
             limit: descriptor::limit(params, link)?,
             shaper: Shaper::new(bandwidth),
@@ -102,18 +102,18 @@ impl<B: Body> Cake<B> {
     /// The queue of `packet` in `tin`, with its hosts known.
     #[inline]
     fn flow(&mut self, tin: usize, packet: &Packet<B>) -> u32 {
-        let hash = match self.queues {
-            Queues::One => 0,
-            Queues::Hosts(ends) => host_keys(packet.key)
+        let hash = match self.isolation {
+            Isolation::One => 0,
+            Isolation::Hosts(ends) => host_keys(packet.key)
                 .into_iter()
                 .zip(ends)
                 .filter(|(_, counts)| *counts)
                 .fold(0, |hash, (key, _)| hash ^ upper(self.hash.bits_of(key))),
-            Queues::Flows => upper(self.hash.bits(packet)),
-            Queues::Perfect => packet.flow,
+            Isolation::Flows => upper(self.hash.bits(packet)),
+            Isolation::Perfect => packet.flow,
         };
-        let (flow, holder) = match self.queues {
-            Queues::Perfect => (hash, if self.tins[tin].is_active(hash) { Holder::Itself } else { Holder::Nobody }),
+        let (flow, holder) = match self.isolation {
+            Isolation::Perfect => (hash, if self.tins[tin].is_active(hash) { Holder::Itself } else { Holder::Nobody }),
             _ => {
                 let table = &self.tins[tin];
                 self.ways[tin].find(hash, |flow| table.is_active(flow))
@@ -133,8 +133,8 @@ impl<B: Body> Cake<B> {
         let ends = host_keys(key).into_iter().zip([key.source, key.destination]);
         for ((place, hosts), (key, host)) in places.iter_mut().zip(&mut tin.hosts).zip(ends) {
             if let Some(hosts) = hosts {
-                *place = match self.queues {
-                    Queues::Perfect => hosts.own_place(host),
+                *place = match self.isolation {
+                    Isolation::Perfect => hosts.own_place(host),
                     _ => hosts.place(upper(self.hash.bits_of(key))),
                 };
             }
@@ -142,25 +142,25 @@ impl<B: Body> Cake<B> {
         tin.seat(flow, places);
     }
 
-    /// The place in `lanes` of a tin's queue.
+    /// The place in `queues` of a tin's queue.
     #[inline]
-    fn lane(&self, tin: usize, flow: u32) -> usize {
+    fn bucket_of(&self, tin: usize, flow: u32) -> usize {
         flow as usize * self.tins.len() + tin
     }
 
     /// Takes a packet from a queue.
     #[inline]
     fn pop(&mut self, tin: usize, flow: u32) -> Option<Packet<B>> {
-        let lane = self.lane(tin, flow);
-        self.tins[tin].bytes -= u64::from(self.lanes.head(lane)?.bytes);
-        self.lanes.pop(lane, End::Head)
+        let bucket = self.bucket_of(tin, flow);
+        self.tins[tin].bytes -= u64::from(self.queues.head(bucket)?.bytes);
+        self.queues.pop(bucket, End::Head)
     }
 
     /// Drops the acknowledgement that `newest`, the last of its queue, makes superfluous.
-    fn filter<S: Sink<B>>(&mut self, tin: usize, lane: usize, newest: &Packet<B>, now: Time, sink: &mut S) {
-        let others = self.lanes.packets_of(lane) - 1;
-        let superseded = self.ack_filter.superseded(self.lanes.chain(lane).take(others), newest);
-        let Some(packet) = superseded.and_then(|place| self.lanes.take(lane, place)) else { return };
+    fn filter<S: Sink<B>>(&mut self, tin: usize, bucket: usize, newest: &Packet<B>, now: Time, sink: &mut S) {
+        let others = self.queues.packets_of(bucket) - 1;
+        let superseded = self.ack_filter.superseded(self.queues.chain(bucket).take(others), newest);
+        let Some(packet) = superseded.and_then(|place| self.queues.take(bucket, place)) else { return };
         self.tins[tin].bytes -= u64::from(packet.bytes);
         self.tins[tin].ack_drops += 1;
         sink.dropped(&packet, DropReason::Redundant);
@@ -179,12 +179,12 @@ impl<B: Body> Cake<B> {
     /// Drops from the head of the longest queue of all tins.
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
-        let longest = self.longest.find(|lane| match self.lanes.bytes_of(lane) {
+        let longest = self.longest.find(|bucket| match self.queues.bytes_of(bucket) {
             0 => None,
-            bytes => Some((bytes, Reverse(lane))),
+            bytes => Some((bytes, Reverse(bucket))),
         });
-        let Some(lane) = longest else { return };
-        let (tin, flow) = (lane % self.tins.len(), (lane / self.tins.len()) as u32);
+        let Some(bucket) = longest else { return };
+        let (tin, flow) = (bucket % self.tins.len(), (bucket / self.tins.len()) as u32);
         let Some(packet) = self.pop(tin, flow) else { return };
         self.tins[tin].overflowed(flow, now);
         sink.dropped(&packet, DropReason::Overflow);
@@ -238,13 +238,13 @@ impl<B: Body> Cake<B> {
         sink: &mut S,
     ) -> Option<Packet<B>> {
         loop {
-            let (lanes, tins) = (&self.lanes, self.tins.len());
-            let holds = |flow| lanes.packets_of(flow as usize * tins + index) > 0;
+            let (queues, tins) = (&self.queues, self.tins.len());
+            let holds = |flow| queues.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
-            while let Some(&head) = self.lanes.head(self.lane(index, flow)) {
+            while let Some(&head) = self.queues.head(self.bucket_of(index, flow)) {
                 let mut packet = head;
                 self.pop(index, flow);
-                let is_last = self.lanes.packets_of(self.lane(index, flow)) == 0;
+                let is_last = self.queues.packets_of(self.bucket_of(index, flow)) == 0;
                 let tin = &mut self.tins[index];
                 let law = match self.ingress {
                     true => tin.law.sparing(tin.packet_time * INGRESS_PACKETS * u64::from(tin.census.bulk)),
@@ -272,7 +272,7 @@ impl<B: Body> Cake<B> {
                 self.shaper.sent(bytes);
                 return Some(packet);
             }
-            if self.lanes.packets_of(self.lane(index, flow)) == 0 {
+            if self.queues.packets_of(self.bucket_of(index, flow)) == 0 {
                 self.tins[index].found_empty(flow, now);
                 return None;
             }
@@ -304,22 +304,22 @@ impl<B: Body> Discipline<B> for Cake<B> {
         }
         let index = usize::from(packet.class);
         let flow = self.flow(index, &packet);
-        let lane = self.lane(index, flow);
+        let bucket = self.bucket_of(index, flow);
         let tin = &mut self.tins[index];
         if tin.bytes == 0 {
             tin.schedule.wake(now);
-            if self.lanes.packets() == 0 {
+            if self.queues.packets() == 0 {
                 self.shaper.wake(now);
             }
         }
         tin.bytes += u64::from(packet.bytes);
-        self.lanes.push(lane, packet);
+        self.queues.push(bucket, packet);
         if self.ack_filter != Filter::Off {
-            self.filter(index, lane, &packet, now, sink);
+            self.filter(index, bucket, &packet, now, sink);
         }
-        self.longest.grew(lane);
+        self.longest.grew(bucket);
         self.tins[index].arrived(flow, &mut self.random);
-        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) {
+        while self.limit.is_exceeded(self.queues.packets(), self.queues.bytes()) {
             self.drop_from_longest(now, sink);
         }
     }
@@ -328,7 +328,7 @@ impl<B: Body> Discipline<B> for Cake<B> {
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         // Each time a packet is wanted, one decaying flow is looked at first, so that all of them come to rest.
         let mut look_at_decaying = true;
-        while self.lanes.packets() > 0 && self.shaper.ready() <= now {
+        while self.queues.packets() > 0 && self.shaper.ready() <= now {
             let tin = self.choose_tin(now);
             let packet = self.send(tin, &mut look_at_decaying, now, sink);
             if packet.is_some() {
@@ -342,7 +342,7 @@ impl<B: Body> Discipline<B> for Cake<B> {
     /// arrival on.
     fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, _sink: &mut S) -> Option<Self> {
         let fair = |tins: &[Tin]| tins[0].hosts.each_ref().map(Option::is_some);
-        let same = std::ptr::eq(self.plan, fresh.plan) && self.queues == fresh.queues;
+        let same = std::ptr::eq(self.plan, fresh.plan) && self.isolation == fresh.isolation;
         if !same || fair(&self.tins) != fair(&fresh.tins) {
             return Some(fresh);
         }
@@ -355,17 +355,17 @@ impl<B: Body> Discipline<B> for Cake<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     #[inline]
     fn ready_at(&self, now: Time) -> Option<Time> {
-        (self.lanes.packets() > 0).then(|| self.shaper.ready().max(now))
+        (self.queues.packets() > 0).then(|| self.shaper.ready().max(now))
     }
 
     fn classes(&self) -> Vec<String> {

@@ -1,11 +1,12 @@
-//! Disciplines that hold other disciplines: a queue for each class of packets, and a rule whose turn it is.
+//! Classful disciplines: a queue for each class of packets, and a scheduler that chooses the class that sends next.
 //!
-//! `prio`, `wrr`, `dwrr` and `wfq` differ in the rule only, their [`Turns`]. All else is here: which packet belongs to
-//! which class, the queues with a random stream of their own, a limit for all together.
+//! `prio`, `wrr`, `dwrr` and `wfq` differ in their [`ClassScheduler`] only. All else is here: the class of a packet, the queues
+//! with a random stream of their own, a limit for all together.
 //!
-//! A queue may drop the packet whose turn it was, or all it has. So nobody knows the size of the next packet of a class
-//! before the queue has given it: turns are paid for afterwards. Linux's `drr` and `ets` take a packet out first and
-//! keep it until it may go, so that an AQM inside decides too early; a [`Turns`] that refuses a packet has it kept too.
+//! An AQM may drop the packet at the head of its queue, or all of them. So the size of a class's next packet is known only
+//! after its queue has given it, and a class is charged afterwards. Linux's `drr` and `ets` dequeue a packet first and hold
+//! it until the deficit covers it, so that an AQM inside decides too early; where [`ClassScheduler::may_send`] refuses a
+//! packet, it is held here as well.
 
 mod classifier;
 #[cfg(test)]
@@ -18,10 +19,10 @@ use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Val
 use sojourn_core::{Stream, Time};
 use std::fmt::Debug;
 
-/// Most classes of a discipline: those of Linux (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
-pub(crate) const MOST_CLASSES: usize = 16;
-/// Most disciplines one inside the other.
-const MOST_NESTED: usize = 4;
+/// The largest number of classes of a discipline, as in Linux (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
+pub(crate) const MAX_CLASSES: usize = 16;
+/// The largest number of disciplines one inside the other.
+const MAX_NESTED: usize = 4;
 
 /// The limit of all classes together.
 pub(crate) const LIMIT: Parameter = Parameter {
@@ -39,30 +40,30 @@ pub(crate) const WEIGHT: Parameter = Parameter {
     description: "",
 };
 
-/// Whose turn it is among the classes that have packets.
-pub(crate) trait Turns: Debug {
-    /// The class to be asked next: one of `candidates`, of which there is at least one.
-    fn next(&mut self, candidates: Set) -> usize;
-    /// `class`, whose turn it is, would send a packet of so many bytes: whether it may, or its turn ends before. A packet
-    /// that may not is kept until the class's next turn.
-    fn lets(&mut self, _class: usize, _bytes: u32) -> bool {
+/// Chooses the class that sends next among the backlogged ones.
+pub(crate) trait ClassScheduler: Debug {
+    /// The class that sends next: one of `candidates`, of which there is at least one.
+    fn next(&mut self, candidates: ClassSet) -> usize;
+    /// Whether `class`, which is next, may send a packet of so many bytes in this round. If not, the packet is held until
+    /// the class is next again.
+    fn may_send(&mut self, _class: usize, _bytes: u32) -> bool {
         true
     }
     /// `class` has sent a packet of so many bytes.
     fn sent(&mut self, _class: usize, _bytes: u32) {}
-    /// `class` was asked and gave nothing: it dropped what it had, or its shaper is not ready.
-    fn passed(&mut self, _class: usize) {}
-    /// `class` has packets from now on.
-    fn joined(&mut self, _class: usize) {}
+    /// `class` was next and sent nothing: its queue dropped all packets, or its shaper is not ready.
+    fn gave_nothing(&mut self, _class: usize) {}
+    /// `class` has packets from now on: it becomes backlogged.
+    fn backlogged(&mut self, _class: usize) {}
     /// `class` has no packets any more.
-    fn left(&mut self, _class: usize) {}
+    fn emptied(&mut self, _class: usize) {}
 }
 
 /// A set of classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Set(u32);
+pub(crate) struct ClassSet(u32);
 
-impl Set {
+impl ClassSet {
     #[inline]
     pub(crate) fn contains(self, class: usize) -> bool {
         self.0 & 1 << class != 0
@@ -92,7 +93,7 @@ impl Set {
     /// The first that comes after `class`, which is itself if there is no other.
     #[inline]
     pub(crate) fn after(self, class: usize) -> usize {
-        let above = Set(self.0 & (!1 << class));
+        let above = ClassSet(self.0 & (!1 << class));
         if above.is_empty() { self.first() } else { above.first() }
     }
 
@@ -108,18 +109,18 @@ impl Set {
     }
 }
 
-/// Queues of classes that take turns.
+/// The queues of the classes and their scheduler.
 #[derive(Debug)]
 pub(crate) struct Classful<B, T> {
     classifier: Classifier,
     names: Vec<String>,
     queues: Vec<Queue<B>>,
-    /// A packet of each class that its queue has given and the turns have not let go.
+    /// By class, a packet that left its queue and that the scheduler did not let go yet.
     held: Vec<Option<Packet<B>>>,
     limit: Option<Limit>,
-    turns: T,
+    scheduler: T,
     /// The classes that have packets.
-    waiting: Set,
+    backlogged: ClassSet,
     packets: usize,
     bytes: u64,
 }
@@ -140,7 +141,7 @@ impl<B: Body> Sink<B> for InClass<'_, B> {
     }
 }
 
-impl<B: Body, T: Turns> Classful<B, T> {
+impl<B: Body, T: ClassScheduler> Classful<B, T> {
     /// Empty queues of `classes`, for the discipline with the parameters `params`.
     ///
     /// # Errors
@@ -148,7 +149,7 @@ impl<B: Body, T: Turns> Classful<B, T> {
     pub(crate) fn new(
         params: &Params,
         classes: &[Class],
-        turns: T,
+        scheduler: T,
         link: &LinkProperties,
         random: Stream,
     ) -> Result<Self, ParameterError> {
@@ -173,8 +174,8 @@ impl<B: Body, T: Turns> Classful<B, T> {
             held: queues.iter().map(|_| None).collect(),
             queues,
             limit,
-            turns,
-            waiting: Set::default(),
+            scheduler,
+            backlogged: ClassSet::default(),
             packets: 0,
             bytes: 0,
         })
@@ -215,15 +216,15 @@ impl<B: Body, T: Turns> Classful<B, T> {
     #[inline]
     fn update(&mut self, class: usize) {
         let waits = self.queues[class].packets() > 0 || self.held[class].is_some();
-        if waits == self.waiting.contains(class) {
+        if waits == self.backlogged.contains(class) {
             return;
         }
         if waits {
-            self.waiting.insert(class);
-            self.turns.joined(class);
+            self.backlogged.insert(class);
+            self.scheduler.backlogged(class);
         } else {
-            self.waiting.remove(class);
-            self.turns.left(class);
+            self.backlogged.remove(class);
+            self.scheduler.emptied(class);
         }
     }
 
@@ -242,23 +243,23 @@ impl<B: Body, T: Turns> Classful<B, T> {
 
     #[inline]
     pub(crate) fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        let mut candidates = self.waiting;
+        let mut candidates = self.backlogged;
         while !candidates.is_empty() {
-            let class = self.turns.next(candidates);
-            // Who knows its next packet keeps it itself, and counts it in its limit.
-            if self.queues[class].next_bytes().is_some_and(|bytes| !self.turns.lets(class, bytes)) {
+            let class = self.scheduler.next(candidates);
+            // A queue that knows its next packet keeps it, and counts it in its limit.
+            if self.queues[class].next_bytes().is_some_and(|bytes| !self.scheduler.may_send(class, bytes)) {
                 continue;
             }
             let packet = match self.take(class, now, sink) {
-                Some(packet) if !self.turns.lets(class, packet.bytes) => {
+                Some(packet) if !self.scheduler.may_send(class, packet.bytes) => {
                     self.hold(class, packet);
                     continue;
                 }
                 packet => packet,
             };
             match packet {
-                Some(packet) => self.turns.sent(class, packet.bytes),
-                None => self.turns.passed(class),
+                Some(packet) => self.scheduler.sent(class, packet.bytes),
+                None => self.scheduler.gave_nothing(class),
             }
             self.update(class);
             if let Some(packet) = packet {
@@ -282,7 +283,7 @@ impl<B: Body, T: Turns> Classful<B, T> {
     pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
         let ready =
             |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
-        self.waiting.iter().filter_map(ready).min()
+        self.backlogged.iter().filter_map(ready).min()
     }
 
     pub(crate) fn timer(&self) -> Option<Time> {
@@ -331,8 +332,8 @@ pub(crate) mod outline {
 /// # Errors
 /// More than are good for anyone.
 pub(crate) fn check_depth(params: &Params, key: &'static str) -> Result<(), ParameterError> {
-    if params.depth() > MOST_NESTED {
-        let rule = format!("at most {MOST_NESTED} disciplines one inside the other, of which this is the outermost");
+    if params.depth() > MAX_NESTED {
+        let rule = format!("at most {MAX_NESTED} disciplines one inside the other, of which this is the outermost");
         return Err(ParameterError::new(key, rule));
     }
     Ok(())

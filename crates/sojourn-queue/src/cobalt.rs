@@ -15,7 +15,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Controller, Law, Verdict};
+use law::{CobaltController, CobaltLaw, Verdict};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
@@ -114,8 +114,8 @@ pub struct Cobalt<B> {
     limit: Limit,
     drop_head: bool,
     spare_last: bool,
-    law: Law,
-    controller: Controller,
+    law: CobaltLaw,
+    controller: CobaltController,
     random: Stream,
 }
 
@@ -130,8 +130,8 @@ impl<B: Copy> Cobalt<B> {
             limit: Limit::of(params, "limit", link)?,
             drop_head: params.choice("drop") == "head",
             spare_last: params.boolean("spare_last"),
-            law: Law::new(params, link)?,
-            controller: Controller::default(),
+            law: CobaltLaw::new(params, link)?,
+            controller: CobaltController::default(),
             random,
         })
     }

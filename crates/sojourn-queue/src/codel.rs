@@ -14,7 +14,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Controller, Law};
+use law::{CoDelController, CoDelLaw};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };
@@ -83,8 +83,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub struct CoDel<B> {
     queue: Fifo<B>,
     limit: Limit,
-    law: Law,
-    controller: Controller,
+    law: CoDelLaw,
+    controller: CoDelController,
 }
 
 impl<B: Copy> CoDel<B> {
@@ -96,8 +96,8 @@ impl<B: Copy> CoDel<B> {
         Ok(CoDel {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
-            law: Law::new(params, link.packet_bytes)?,
-            controller: Controller::default(),
+            law: CoDelLaw::new(params, link.packet_bytes)?,
+            controller: CoDelController::default(),
         })
     }
 }

@@ -15,7 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{self, Circle, End, Lanes, Links, Longest};
+use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
@@ -25,8 +25,8 @@ use std::cmp::Reverse;
 #[derive(Debug)]
 pub struct Drr<B> {
     hash: FlowHash,
-    lanes: Lanes<B>,
-    round: Circle,
+    queues: FlowQueues<B>,
+    active: ActiveList,
     links: Links,
     flows: Vec<Flow>,
     /// Whether the bucket at the head of the round has had its quantum.
@@ -58,8 +58,8 @@ impl<B: Copy> Drr<B> {
         let hash = flows::classifier(params, "buckets", &mut random);
         Ok(Drr {
             hash,
-            lanes: Lanes::default(),
-            round: Circle::default(),
+            queues: FlowQueues::default(),
+            active: ActiveList::default(),
             links: Links::default(),
             flows: Vec::new(),
             in_turn: false,
@@ -82,7 +82,7 @@ impl<B: Copy> Drr<B> {
         }
         self.places += 1;
         self.flows[bucket] = Flow { deficit: 0, place: self.places };
-        self.round.join(bucket, &mut self.links);
+        self.active.push_back(bucket, &mut self.links);
     }
 
     /// The bucket at the head of the round goes to its end.
@@ -90,30 +90,30 @@ impl<B: Copy> Drr<B> {
     fn end_turn(&mut self, bucket: usize) {
         self.places += 1;
         self.flows[bucket].place = self.places;
-        self.round.advance(&self.links);
+        self.active.rotate(&self.links);
         self.in_turn = false;
     }
 
     /// `bucket` lost a packet: it leaves the round if it was the last.
     #[inline]
     fn shrink(&mut self, bucket: usize) {
-        if self.lanes.packets_of(bucket) > 0 {
+        if self.queues.packets_of(bucket) > 0 {
             return;
         }
-        if self.round.head() == Some(bucket) {
+        if self.active.head() == Some(bucket) {
             self.in_turn = false;
         }
-        self.round.leave(bucket, &mut self.links);
+        self.active.remove(bucket, &mut self.links);
     }
 
     /// Drops a packet of the bucket with the most bytes.
     fn drop_of_fattest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
-        let (lanes, flows) = (&self.lanes, &self.flows);
-        let fattest = self.fattest.find(|bucket| match lanes.bytes_of(bucket) {
+        let (queues, flows) = (&self.queues, &self.flows);
+        let fattest = self.fattest.find(|bucket| match queues.bytes_of(bucket) {
             0 => None,
             bytes => Some((bytes, Reverse(flows[bucket].place))),
         })?;
-        sink.dropped(&self.lanes.pop(fattest, self.end)?, DropReason::Overflow);
+        sink.dropped(&self.queues.pop(fattest, self.end)?, DropReason::Overflow);
         self.shrink(fattest);
         Some(())
     }
@@ -124,20 +124,21 @@ impl<B: Copy> Discipline<B> for Drr<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         let bucket = self.hash.bucket(&packet);
-        self.lanes.push(bucket, packet);
-        if self.lanes.packets_of(bucket) == 1 {
+        self.queues.push(bucket, packet);
+        if self.queues.packets_of(bucket) == 1 {
             self.join(bucket);
         }
         self.fattest.grew(bucket);
-        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_fattest(sink).is_some() {
+        while self.limit.is_exceeded(self.queues.packets(), self.queues.bytes()) && self.drop_of_fattest(sink).is_some()
+        {
         }
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
-            let bucket = self.round.head()?;
-            let bytes = u64::from(self.lanes.head(bucket)?.bytes);
+            let bucket = self.active.head()?;
+            let bytes = u64::from(self.queues.head(bucket)?.bytes);
             let flow = &mut self.flows[bucket];
             if !self.in_turn {
                 flow.deficit += self.quantum;
@@ -145,7 +146,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
             }
             if bytes <= flow.deficit {
                 flow.deficit -= bytes;
-                let packet = self.lanes.pop(bucket, End::Head);
+                let packet = self.queues.pop(bucket, End::Head);
                 self.shrink(bucket);
                 return packet;
             }
@@ -155,12 +156,12 @@ impl<B: Copy> Discipline<B> for Drr<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
@@ -168,7 +169,7 @@ impl<B: Copy> Discipline<B> for Drr<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        visit("active_buckets", self.round.members() as f64);
-        visit("fattest_bucket_bytes", self.lanes.most_bytes() as f64);
+        visit("active_buckets", self.active.len() as f64);
+        visit("fattest_bucket_bytes", self.queues.max_bytes() as f64);
     }
 }

@@ -12,7 +12,7 @@
 mod tests;
 
 use crate::fifo::limit;
-use crate::pi2::law::{self, Controller, Dice, Law, Sum};
+use crate::pi2::law::{self, Dice, Pi2Controller, Pi2Law, Sum};
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
@@ -117,7 +117,7 @@ pub struct DualPi2<B> {
     limit: Limit,
     spared: u64,
     full_packet: u64,
-    controller: Controller,
+    controller: Pi2Controller,
     dice: Dice,
     classic_sum: Sum,
     low_sum: Sum,
@@ -126,7 +126,7 @@ pub struct DualPi2<B> {
     native: Native,
     native_above: usize,
     drops_in_overload: bool,
-    turns: Turns,
+    scheduler: CreditScheduler,
 }
 
 /// Whose delay is controlled.
@@ -154,21 +154,24 @@ impl Native {
     }
 }
 
-/// Whose turn it is: weighted round robin by a credit in bytes, positive for C.
+/// Weighted round robin by a credit (Linux `c_protection_credit`): while both queues have packets, C is served while it is
+/// positive.
 #[derive(Clone, Copy, Debug)]
-struct Turns {
+struct CreditScheduler {
     credit: i64,
+    /// The credit of an idle link.
     initial: i64,
+    /// The shares of C and L: a byte of L adds the former, a byte of C takes the latter.
     classic: i64,
     low: i64,
 }
 
-impl Turns {
-    fn new(share: f64, full_packet: u32) -> Turns {
+impl CreditScheduler {
+    fn new(share: f64, full_packet: u32) -> CreditScheduler {
         let classic = (share * WHOLE as f64 + 0.5) as i64;
         let low = WHOLE - classic;
         let initial = i64::from(full_packet) * (classic - low);
-        Turns { credit: initial, initial, classic, low }
+        CreditScheduler { credit: initial, initial, classic, low }
     }
 }
 
@@ -190,7 +193,7 @@ impl<B: Copy> DualPi2<B> {
             limit: Limit::of(params, "limit", link)?,
             spared: params.integer("spare") * u64::from(link.packet_bytes),
             full_packet: u64::from(link.packet_bytes),
-            controller: Controller::new(Law::new(params, params.choice("overload") == "overflow")?, link.since),
+            controller: Pi2Controller::new(Pi2Law::new(params, params.choice("overload") == "overflow")?, link.since),
             dice: Dice::new(params, random),
             classic_sum: Sum::default(),
             low_sum: Sum::default(),
@@ -202,7 +205,7 @@ impl<B: Copy> DualPi2<B> {
             },
             native_above: params.integer("native_above") as usize,
             drops_in_overload: params.choice("overload") == "drop",
-            turns: Turns::new(params.number("classic_share"), link.packet_bytes),
+            scheduler: CreditScheduler::new(params.number("classic_share"), link.packet_bytes),
         })
     }
 
@@ -294,20 +297,20 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         loop {
             let low_waits = self.low.packets() > 0;
             let classic_waits = self.classic.packets() > 0;
-            let (sent, price) = if low_waits && (!classic_waits || self.turns.credit <= 0) {
+            let (sent, price) = if low_waits && (!classic_waits || self.scheduler.credit <= 0) {
                 let packet = self.low.pop()?;
-                let price = if classic_waits { self.turns.classic } else { 0 };
+                let price = if classic_waits { self.scheduler.classic } else { 0 };
                 (self.leave_low(packet, now, sink), price)
             } else if classic_waits {
                 let packet = self.classic.pop()?;
-                let price = if low_waits { -self.turns.low } else { 0 };
+                let price = if low_waits { -self.scheduler.low } else { 0 };
                 (self.leave_classic(packet, sink), price)
             } else {
-                self.turns.credit = self.turns.initial;
+                self.scheduler.credit = self.scheduler.initial;
                 return None;
             };
             if let Some(packet) = sent {
-                self.turns.credit += price * i64::from(packet.bytes);
+                self.scheduler.credit += price * i64::from(packet.bytes);
                 return Some(packet);
             }
         }

@@ -1,7 +1,7 @@
-//! Deficit weighted round robin (Shreedhar and Varghese 1996): a class's turn is so many bytes.
+//! Deficit weighted round robin (Shreedhar and Varghese 1996): a class may send so many bytes in each round.
 //!
-//! Classes take turns in the order of the file. A turn adds `weight` quanta to the class's deficit counter; it sends
-//! while the counter is above zero, and each packet is taken off it. What it sent too much it lacks in its next turn; a
+//! Classes are served in the order of the file. A round adds `weight` quanta to a class's deficit counter; the class sends
+//! while the counter is above zero, and each packet is taken off it. What it sent too much it lacks in its next round; a
 //! class that runs empty starts from zero. So over any time in which two classes have packets, their bytes per weight
 //! differ by less than a quantum and a largest packet per weight of each.
 //!
@@ -11,13 +11,15 @@
 //! here it waits for its place in the order of the file, which is at most a round as well. With `turns` ahead it is as in
 //! Linux.
 
+mod afterwards;
 mod ahead;
 #[cfg(test)]
 mod tests;
 
-use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
-use ahead::Ahead;
+use afterwards::ChargeAfterwards;
+use ahead::ChargeAhead;
 use sojourn_core::Stream;
 use sojourn_core::registry::{
     Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
@@ -66,9 +68,9 @@ static CLASS: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Queues that take turns of so many bytes.
+/// Queues that share the link by deficit round robin.
 #[derive(Debug)]
-pub struct Dwrr<B>(Classful<B, Rounds>);
+pub struct Dwrr<B>(Classful<B, DeficitRoundRobin>);
 
 impl<B: Body> Dwrr<B> {
     /// Empty queues with the given parameters.
@@ -78,11 +80,11 @@ impl<B: Body> Dwrr<B> {
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let quantum = quantum(params, link);
         let quanta = classful::weights(params).map(|weight| weight * quantum);
-        let turns = match params.choice("turns") {
-            "ahead" => Rounds::Ahead(Ahead::new(quanta)),
-            _ => Rounds::Afterwards(ByteTurns::new(quanta)),
+        let scheduler = match params.choice("turns") {
+            "ahead" => DeficitRoundRobin::Ahead(ChargeAhead::new(quanta)),
+            _ => DeficitRoundRobin::Afterwards(ChargeAfterwards::new(quanta)),
         };
-        Ok(Dwrr(Classful::new(params, &params.classes, turns, link, random)?))
+        Ok(Dwrr(Classful::new(params, &params.classes, scheduler, link, random)?))
     }
 }
 
@@ -103,104 +105,59 @@ impl_by_classes!(
     }
 );
 
-/// Turns of so many bytes, by either rule.
+/// Deficit round robin, charged by either rule.
 #[derive(Debug)]
-enum Rounds {
-    Afterwards(ByteTurns),
-    Ahead(Ahead),
+enum DeficitRoundRobin {
+    Afterwards(ChargeAfterwards),
+    Ahead(ChargeAhead),
 }
 
-impl Turns for Rounds {
+impl ClassScheduler for DeficitRoundRobin {
     #[inline]
-    fn next(&mut self, candidates: Set) -> usize {
+    fn next(&mut self, candidates: ClassSet) -> usize {
         match self {
-            Rounds::Afterwards(turns) => turns.next(candidates),
-            Rounds::Ahead(turns) => turns.next(candidates),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.next(candidates),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.next(candidates),
         }
     }
 
     #[inline]
-    fn lets(&mut self, class: usize, bytes: u32) -> bool {
+    fn may_send(&mut self, class: usize, bytes: u32) -> bool {
         match self {
-            Rounds::Afterwards(turns) => turns.lets(class, bytes),
-            Rounds::Ahead(turns) => turns.lets(class, bytes),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.may_send(class, bytes),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.may_send(class, bytes),
         }
     }
 
     #[inline]
     fn sent(&mut self, class: usize, bytes: u32) {
         match self {
-            Rounds::Afterwards(turns) => turns.sent(class, bytes),
-            Rounds::Ahead(turns) => turns.sent(class, bytes),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.sent(class, bytes),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.sent(class, bytes),
         }
     }
 
     #[inline]
-    fn passed(&mut self, class: usize) {
+    fn gave_nothing(&mut self, class: usize) {
         match self {
-            Rounds::Afterwards(turns) => turns.passed(class),
-            Rounds::Ahead(turns) => turns.passed(class),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.gave_nothing(class),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.gave_nothing(class),
         }
     }
 
     #[inline]
-    fn joined(&mut self, class: usize) {
+    fn backlogged(&mut self, class: usize) {
         match self {
-            Rounds::Afterwards(turns) => turns.joined(class),
-            Rounds::Ahead(turns) => turns.joined(class),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.backlogged(class),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.backlogged(class),
         }
     }
 
     #[inline]
-    fn left(&mut self, class: usize) {
+    fn emptied(&mut self, class: usize) {
         match self {
-            Rounds::Afterwards(turns) => turns.left(class),
-            Rounds::Ahead(turns) => turns.left(class),
+            DeficitRoundRobin::Afterwards(scheduler) => scheduler.emptied(class),
+            DeficitRoundRobin::Ahead(scheduler) => scheduler.emptied(class),
         }
-    }
-}
-
-/// Turns that are paid for afterwards.
-#[derive(Debug)]
-struct ByteTurns {
-    quanta: Vec<i64>,
-    /// Deficit counters; below zero by at most a packet.
-    deficits: Vec<i64>,
-    /// The class whose turn it is.
-    current: usize,
-}
-
-impl ByteTurns {
-    fn new(quanta: impl Iterator<Item = u64>) -> ByteTurns {
-        let quanta: Vec<_> = quanta.map(|bytes| bytes as i64).collect();
-        ByteTurns { deficits: vec![0; quanta.len()], current: quanta.len().saturating_sub(1), quanta }
-    }
-}
-
-impl Turns for ByteTurns {
-    /// The counter of a class that may not be asked is not above zero.
-    #[inline]
-    fn next(&mut self, candidates: Set) -> usize {
-        while self.deficits[self.current] <= 0 {
-            self.current = candidates.after(self.current);
-            self.deficits[self.current] += self.quanta[self.current];
-        }
-        self.current
-    }
-
-    #[inline]
-    fn sent(&mut self, class: usize, bytes: u32) {
-        self.deficits[class] -= i64::from(bytes);
-    }
-
-    /// Who does not use a turn cannot save it up.
-    #[inline]
-    fn passed(&mut self, class: usize) {
-        self.deficits[class] = self.deficits[class].min(0);
-    }
-
-    #[inline]
-    fn left(&mut self, class: usize) {
-        self.deficits[class] = 0;
     }
 }

@@ -1,28 +1,28 @@
-//! What disciplines with a queue for each flow share: which queue a packet belongs to, where it waits, whose turn it is
-//! and which queue is the longest or the shortest.
+//! What disciplines with a queue for each flow share: the hash of flows to buckets, the flow queues, the scheduler, and the
+//! search for the longest or the shortest queue.
 //!
 //! The parts know nothing of each other, so that a discipline takes the ones it needs:
 //! - [`classifier`]: 5-tuples to buckets, by the seeded [`FlowHash`];
-//! - [`Lanes`]: a first-in first-out queue for each bucket, in one pool of packets that never shrinks;
-//! - [`Circle`]: an order of turns, joined at the end and left anywhere;
-//! - [`Rounds`]: deficit round robin over new and old buckets, as FQ-CoDel does it;
+//! - [`FlowQueues`]: a first-in first-out queue for each bucket, in one pool of packets that never shrinks;
+//! - [`ActiveList`]: the buckets that have packets, in the order of round robin;
+//! - [`FlowScheduler`]: deficit round robin over new and old flows, as in FQ-CoDel;
 //! - [`Ranking`]: the bucket with the greatest key, always up to date: the shortest queue;
-//! - [`Longest`]: the bucket with the greatest key, worked out when it is asked for: the queue that pays for an overflow;
+//! - [`Longest`]: the bucket with the greatest key, computed on demand: the queue that an overflow drops from;
 //! - [`Subset`]: the buckets that something is to be done about.
 //!
 //! Buckets are numbered from 0; every part grows when it first hears of a bucket. Nothing scans buckets or packets, and
 //! nothing is allocated once as many buckets and packets have been seen at a time as ever will be.
 
-mod circle;
-mod lanes;
+mod active_list;
+mod queues;
 mod ranking;
-mod rounds;
+mod scheduler;
 mod subset;
 
-pub(crate) use circle::{Circle, Links};
-pub(crate) use lanes::{End, Lanes};
+pub(crate) use active_list::{ActiveList, Links};
+pub(crate) use queues::{End, FlowQueues};
 pub(crate) use ranking::{Longest, Ranking};
-pub(crate) use rounds::{EmptyNew, Rounds};
+pub(crate) use scheduler::{EmptyNew, FlowScheduler};
 pub(crate) use subset::Subset;
 
 use crate::fifo::{LIMIT_KIND, limit};
@@ -32,8 +32,8 @@ use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Amount, Stream};
 use std::cmp::Reverse;
 
-/// Most buckets that Linux allows (65,536), for disciplines that hash.
-const MOST_BUCKETS: u64 = 65_536;
+/// The largest number of buckets that Linux allows (65,536), for disciplines that hash.
+const MAX_BUCKETS: u64 = 65_536;
 
 /// `limit`, for all queues.
 pub(crate) const fn limit_of_all(default: Amount) -> Parameter {
@@ -69,7 +69,7 @@ pub(crate) const FLOWS: Parameter = Parameter { name: "flows", ..BUCKETS };
 /// `buckets`: their number.
 pub(crate) const BUCKETS: Parameter = Parameter {
     name: "buckets",
-    kind: Kind::Integer { min: 1, max: MOST_BUCKETS },
+    kind: Kind::Integer { min: 1, max: MAX_BUCKETS },
     default: Value::Integer(1024),
     description: "queues into which flows are hashed by their 5-tuple with a seeded hash; flows that collide share one",
 };
@@ -121,18 +121,18 @@ pub(crate) const DROP_BATCH: Parameter = Parameter {
 /// that was half of them. Returns the bucket and the number of packets.
 #[cold]
 pub(crate) fn drop_from_longest<B: Copy, S: Sink<B>>(
-    lanes: &mut Lanes<B>,
+    queues: &mut FlowQueues<B>,
     longest: &mut Longest<(u64, Reverse<usize>)>,
     batch: u32,
     sink: &mut S,
 ) -> Option<(usize, u32)> {
-    let bucket = longest.find(|bucket| match lanes.bytes_of(bucket) {
+    let bucket = longest.find(|bucket| match queues.bytes_of(bucket) {
         0 => None,
         bytes => Some((bytes, Reverse(bucket))),
     })?;
-    let half = lanes.bytes_of(bucket) / 2;
+    let half = queues.bytes_of(bucket) / 2;
     let (mut packets, mut bytes) = (0, 0);
-    while let Some(packet) = lanes.pop(bucket, End::Head) {
+    while let Some(packet) = queues.pop(bucket, End::Head) {
         sink.dropped(&packet, DropReason::Overflow);
         packets += 1;
         bytes += u64::from(packet.bytes);

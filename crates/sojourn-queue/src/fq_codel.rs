@@ -10,8 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-use crate::codel::law::{self, Controller, Law, Source};
-use crate::flows::{self, End, Lanes, Longest, Rounds};
+use crate::codel::law::{self, CoDelController, CoDelLaw, Source};
+use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest};
 use crate::hash::FlowHash;
 use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
@@ -107,12 +107,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Debug)]
 pub struct FqCoDel<B> {
     classifier: FlowHash,
-    lanes: Lanes<B>,
+    queues: FlowQueues<B>,
     /// Buckets by their bytes; among equals the one with the lowest number, as Linux's scan finds it.
     longest: Longest<(u64, Reverse<usize>)>,
-    rounds: Rounds,
-    controllers: Vec<Controller>,
-    law: Law,
+    scheduler: FlowScheduler,
+    controllers: Vec<CoDelController>,
+    law: CoDelLaw,
     min_bytes_in: MinBytesIn,
     limit: Limit,
     memory_limit: Option<Limit>,
@@ -127,23 +127,23 @@ enum MinBytesIn {
     Queue,
 }
 
-/// One flow's queue, as CoDel sees it.
-struct Lane<'a, B> {
-    lanes: &'a mut Lanes<B>,
+/// The queue of one flow, as CoDel sees it.
+struct FlowQueue<'a, B> {
+    queues: &'a mut FlowQueues<B>,
     bucket: usize,
     min_bytes_in: MinBytesIn,
 }
 
-impl<B: Copy> Source<B> for Lane<'_, B> {
+impl<B: Copy> Source<B> for FlowQueue<'_, B> {
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
-        self.lanes.pop(self.bucket, End::Head)
+        self.queues.pop(self.bucket, End::Head)
     }
     #[inline]
     fn backlog(&self) -> u64 {
         match self.min_bytes_in {
-            MinBytesIn::All => self.lanes.bytes(),
-            MinBytesIn::Queue => self.lanes.bytes_of(self.bucket),
+            MinBytesIn::All => self.queues.bytes(),
+            MinBytesIn::Queue => self.queues.bytes_of(self.bucket),
         }
     }
 }
@@ -156,11 +156,11 @@ impl<B: Copy> FqCoDel<B> {
     pub fn new(params: &Params, link: &LinkProperties, mut random: Stream) -> Result<Self, ParameterError> {
         Ok(FqCoDel {
             classifier: flows::classifier(params, "flows", &mut random),
-            lanes: Lanes::default(),
+            queues: FlowQueues::default(),
             longest: Longest::default(),
-            rounds: Rounds::new(params, link.packet_bytes),
+            scheduler: FlowScheduler::new(params, link.packet_bytes),
             controllers: Vec::new(),
-            law: Law::new(params, link.packet_bytes)?,
+            law: CoDelLaw::new(params, link.packet_bytes)?,
             min_bytes_in: if params.choice("min_bytes_in") == "all" { MinBytesIn::All } else { MinBytesIn::Queue },
             limit: Limit::of(params, "limit", link)?,
             memory_limit: flows::memory_limit(params, link)?,
@@ -170,14 +170,14 @@ impl<B: Copy> FqCoDel<B> {
     }
 
     fn is_too_full(&self) -> bool {
-        let (packets, bytes) = (self.lanes.packets(), self.lanes.bytes());
+        let (packets, bytes) = (self.queues.packets(), self.queues.bytes());
         self.limit.is_exceeded(packets, bytes)
             || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
     }
 
     #[cold]
     fn drop_from_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let dropped = flows::drop_from_longest(&mut self.lanes, &mut self.longest, self.drop_batch, sink);
+        let dropped = flows::drop_from_longest(&mut self.queues, &mut self.longest, self.drop_batch, sink);
         if let Some((bucket, packets)) = dropped.filter(|_| self.overflow_counts) {
             self.controllers[bucket].count_overflow(packets);
         }
@@ -190,11 +190,11 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         packet.enqueued = now;
         let bucket = self.classifier.bucket(&packet);
         if bucket >= self.controllers.len() {
-            self.controllers.resize(bucket + 1, Controller::default());
+            self.controllers.resize(bucket + 1, CoDelController::default());
         }
-        self.lanes.push(bucket, packet);
+        self.queues.push(bucket, packet);
         self.longest.grew(bucket);
-        self.rounds.join(bucket);
+        self.scheduler.activate(bucket);
         while self.is_too_full() {
             self.drop_from_longest(sink);
         }
@@ -203,15 +203,16 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         loop {
-            let turn = self.rounds.turn()?;
-            let controller = &mut self.controllers[turn.bucket];
-            let mut lane = Lane { lanes: &mut self.lanes, bucket: turn.bucket, min_bytes_in: self.min_bytes_in };
-            match controller.dequeue(&self.law, &mut lane, now, sink) {
+            let flow = self.scheduler.next()?;
+            let controller = &mut self.controllers[flow.bucket];
+            let mut flow_queue =
+                FlowQueue { queues: &mut self.queues, bucket: flow.bucket, min_bytes_in: self.min_bytes_in };
+            match controller.dequeue(&self.law, &mut flow_queue, now, sink) {
                 Some(packet) => {
-                    self.rounds.sent(turn, packet.bytes);
+                    self.scheduler.charge(flow, packet.bytes);
                     return Some(packet);
                 }
-                None => self.rounds.found_empty(turn),
+                None => self.scheduler.found_empty(flow),
             }
         }
     }
@@ -224,7 +225,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
         (self.law, self.min_bytes_in, self.limit) = (fresh.law, fresh.min_bytes_in, fresh.limit);
         (self.memory_limit, self.drop_batch) = (fresh.memory_limit, fresh.drop_batch);
         self.overflow_counts = fresh.overflow_counts;
-        self.rounds.retune(&fresh.rounds);
+        self.scheduler.retune(&fresh.scheduler);
         while self.is_too_full() {
             let Some(packet) = self.dequeue(now, sink) else { break };
             sink.dropped(&packet, DropReason::Overflow);
@@ -234,12 +235,12 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     fn marks(params: &Params) -> bool {
@@ -260,7 +261,7 @@ impl<B: Copy> Discipline<B> for FqCoDel<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        visit("new_queues", self.rounds.new_buckets() as f64);
-        visit("old_queues", self.rounds.old_buckets() as f64);
+        visit("new_queues", self.scheduler.new_flows() as f64);
+        visit("old_queues", self.scheduler.old_flows() as f64);
     }
 }

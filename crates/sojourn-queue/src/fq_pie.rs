@@ -10,9 +10,9 @@
 #[cfg(test)]
 mod tests;
 
-use crate::flows::{self, End, Lanes, Longest, Rounds, Subset};
+use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest, Subset};
 use crate::hash::FlowHash;
-use crate::pie::law::{self, Controller, Law, Verdict};
+use crate::pie::law::{self, PieController, PieLaw, Verdict};
 use crate::{Backlog, Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
@@ -91,15 +91,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[derive(Debug)]
 pub struct FqPie<B> {
     classifier: FlowHash,
-    lanes: Lanes<B>,
+    queues: FlowQueues<B>,
     /// Where a full buffer drops from the longest queue.
     longest: Option<Longest<(u64, Reverse<usize>)>>,
     drop_batch: u32,
-    rounds: Rounds,
-    controllers: Vec<Controller>,
+    scheduler: FlowScheduler,
+    controllers: Vec<PieController>,
     /// Those that an update may change.
     unsettled: Subset,
-    law: Law,
+    law: PieLaw,
     limit: Limit,
     memory_limit: Option<Limit>,
     next_update: Time,
@@ -116,13 +116,13 @@ impl<B: Copy> FqPie<B> {
             let rule = "timestamp or departure-rate: a flow's queue has a share of the link's rate that nobody knows";
             return Err(ParameterError::new("estimator", rule));
         }
-        let law = Law::new(params, link)?;
+        let law = PieLaw::new(params, link)?;
         Ok(FqPie {
             classifier: flows::classifier(params, "flows", &mut random),
-            lanes: Lanes::default(),
+            queues: FlowQueues::default(),
             longest: (params.choice("overflow") == "longest").then(Longest::default),
             drop_batch: params.integer("drop_batch") as u32,
-            rounds: Rounds::new(params, link.packet_bytes),
+            scheduler: FlowScheduler::new(params, link.packet_bytes),
             controllers: Vec::new(),
             unsettled: Subset::default(),
             law,
@@ -141,8 +141,8 @@ impl<B: Copy> FqPie<B> {
 
 /// What waits in `bucket`.
 #[inline]
-fn backlog<B: Copy>(lanes: &Lanes<B>, bucket: usize) -> Backlog {
-    Backlog { packets: lanes.packets_of(bucket), bytes: lanes.bytes_of(bucket) }
+fn backlog<B: Copy>(queues: &FlowQueues<B>, bucket: usize) -> Backlog {
+    Backlog { packets: queues.packets_of(bucket), bytes: queues.bytes_of(bucket) }
 }
 
 impl<B: Copy> Discipline<B> for FqPie<B> {
@@ -151,11 +151,11 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         packet.enqueued = now;
         let bucket = self.classifier.bucket(&packet);
         if bucket >= self.controllers.len() {
-            self.controllers.resize(bucket + 1, Controller::default());
+            self.controllers.resize(bucket + 1, PieController::default());
         }
         self.unsettled.insert(bucket);
-        let full = self.exceeds(self.lanes.packets() + 1, self.lanes.bytes() + u64::from(packet.bytes));
-        let backlog = backlog(&self.lanes, bucket);
+        let full = self.exceeds(self.queues.packets() + 1, self.queues.bytes() + u64::from(packet.bytes));
+        let backlog = backlog(&self.queues, bucket);
         let controller = &mut self.controllers[bucket];
         if full && self.longest.is_none() {
             controller.overflow();
@@ -169,12 +169,12 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
             }
             Verdict::Pass => {}
         }
-        self.lanes.push(bucket, packet);
-        self.rounds.join(bucket);
+        self.queues.push(bucket, packet);
+        self.scheduler.activate(bucket);
         if let Some(mut longest) = self.longest.take() {
             longest.grew(bucket);
-            while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
-                let dropped = flows::drop_from_longest(&mut self.lanes, &mut longest, self.drop_batch, sink);
+            while self.exceeds(self.queues.packets(), self.queues.bytes()) {
+                let dropped = flows::drop_from_longest(&mut self.queues, &mut longest, self.drop_batch, sink);
                 self.unsettled.insert(dropped.expect("what exceeds a limit is not empty").0);
             }
             self.longest = Some(longest);
@@ -184,15 +184,15 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
-            let turn = self.rounds.turn()?;
-            let Some(packet) = self.lanes.pop(turn.bucket, End::Head) else {
-                self.rounds.found_empty(turn);
+            let flow = self.scheduler.next()?;
+            let Some(packet) = self.queues.pop(flow.bucket, End::Head) else {
+                self.scheduler.found_empty(flow);
                 continue;
             };
-            self.rounds.sent(turn, packet.bytes);
-            self.unsettled.insert(turn.bucket);
-            let backlog = backlog(&self.lanes, turn.bucket);
-            self.controllers[turn.bucket].departure(&self.law, &packet, backlog, now);
+            self.scheduler.charge(flow, packet.bytes);
+            self.unsettled.insert(flow.bucket);
+            let backlog = backlog(&self.queues, flow.bucket);
+            self.controllers[flow.bucket].departure(&self.law, &packet, backlog, now);
             return Some(packet);
         }
     }
@@ -204,8 +204,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         }
         (self.law, self.limit, self.memory_limit) = (fresh.law, fresh.limit, fresh.memory_limit);
         self.drop_batch = fresh.drop_batch;
-        self.rounds.retune(&fresh.rounds);
-        while self.exceeds(self.lanes.packets(), self.lanes.bytes()) {
+        self.scheduler.retune(&fresh.scheduler);
+        while self.exceeds(self.queues.packets(), self.queues.bytes()) {
             let Some(packet) = self.dequeue(now, sink) else { break };
             sink.dropped(&packet, DropReason::Overflow);
         }
@@ -214,12 +214,12 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     fn timer(&self) -> Option<Time> {
@@ -230,7 +230,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
         self.unsettled.retain(|bucket| {
             let controller = &mut self.controllers[bucket];
             let before = *controller;
-            controller.update(&self.law, backlog(&self.lanes, bucket));
+            controller.update(&self.law, backlog(&self.queues, bucket));
             *controller != before
         });
         self.next_update += self.law.update();
@@ -250,8 +250,8 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        visit("new_queues", self.rounds.new_buckets() as f64);
-        visit("old_queues", self.rounds.old_buckets() as f64);
-        visit("max_drop_probability", self.controllers.iter().map(Controller::probability).fold(0.0, f64::max));
+        visit("new_queues", self.scheduler.new_flows() as f64);
+        visit("old_queues", self.scheduler.old_flows() as f64);
+        visit("max_drop_probability", self.controllers.iter().map(PieController::probability).fold(0.0, f64::max));
     }
 }

@@ -20,7 +20,7 @@ mod table;
 mod tests;
 
 use crate::fifo::limit;
-use crate::flows::{self, EmptyNew, PERFECT, Rounds};
+use crate::flows::{self, EmptyNew, FlowScheduler, PERFECT};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
 use filter::Filter;
 use sojourn_core::registry::{
@@ -33,7 +33,7 @@ const NAMES: [&str; 2] = ["heavy", "light"];
 const HEAVY: usize = 0;
 const LIGHT: usize = 1;
 
-const MOST_TIME: Span = Span::from_secs(1000);
+const MAX_TIME: Span = Span::from_secs(1000);
 
 /// What `hhf` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -66,13 +66,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "reset_timeout",
-            kind: Kind::Span { min: Span::from_micros(1), max: MOST_TIME },
+            kind: Kind::Span { min: Span::from_micros(1), max: MAX_TIME },
             default: Value::Span(Span::from_millis(40)),
             description: "time after which the counters begin anew",
         },
         Parameter {
             name: "evict_timeout",
-            kind: Kind::Span { min: Span::from_micros(1), max: MOST_TIME },
+            kind: Kind::Span { min: Span::from_micros(1), max: MAX_TIME },
             default: Value::Span(Span::from_secs(1)),
             description: "silence after which a flow is no longer heavy",
         },
@@ -117,7 +117,7 @@ pub struct Hhf<B> {
     queues: [Fifo<B>; 2],
     limit: Limit,
     /// Counts what a queue sends in units of a byte over its weight, so that both have the same quantum.
-    rounds: Rounds,
+    scheduler: FlowScheduler,
     prices: [u32; 2],
     hash: FlowHash,
     table: Table,
@@ -139,7 +139,7 @@ impl<B: Copy> Hhf<B> {
         Ok(Hhf {
             queues: Default::default(),
             limit: Limit::of(params, "limit", link)?,
-            rounds: Rounds::with((quantum * weight) as i64, EmptyNew::WaitUnlessAlone),
+            scheduler: FlowScheduler::with((quantum * weight) as i64, EmptyNew::WaitUnlessAlone),
             prices: [weight as u32, 1],
             hash: FlowHash::new(&mut random, u32::MAX, params.boolean("perfect")),
             table: Table::new(params.span("evict_timeout"), params.integer("hh_limit") as usize),
@@ -181,9 +181,9 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
         packet.class = class as u8;
         self.queues[class].push(packet);
         if class == HEAVY {
-            self.rounds.join_old(HEAVY);
+            self.scheduler.activate_old(HEAVY);
         } else {
-            self.rounds.join(LIGHT);
+            self.scheduler.activate(LIGHT);
         }
         while self.limit.is_exceeded(self.packets(), self.bytes()) {
             self.drop_oldest(sink);
@@ -193,13 +193,13 @@ impl<B: Copy> Discipline<B> for Hhf<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         loop {
-            let turn = self.rounds.turn()?;
-            let class = turn.bucket;
+            let flow = self.scheduler.next()?;
+            let class = flow.bucket;
             let Some(packet) = self.queues[class].pop() else {
-                self.rounds.found_empty(turn);
+                self.scheduler.found_empty(flow);
                 continue;
             };
-            self.rounds.sent(turn, packet.bytes * self.prices[class]);
+            self.scheduler.charge(flow, packet.bytes * self.prices[class]);
             return Some(packet);
         }
     }

@@ -49,7 +49,7 @@ pub mod wfq;
 pub mod wred;
 pub mod wrr;
 
-pub use body::{Acknowledgement, Body, MOST_RANGES};
+pub use body::{Acknowledgement, Body, MAX_RANGES};
 pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
 pub(crate) use fifo::{Fifo, Limit};
 pub(crate) use hash::FlowHash;

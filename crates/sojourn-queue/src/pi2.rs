@@ -11,7 +11,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Controller, Dice, Law, Sum};
+use law::{Dice, Pi2Controller, Pi2Law, Sum};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
@@ -60,7 +60,7 @@ pub struct Pi2<B> {
     queue: Fifo<B>,
     limit: Limit,
     spared: u64,
-    controller: Controller,
+    controller: Pi2Controller,
     dice: Dice,
     classic: Sum,
     scalable: Sum,
@@ -77,7 +77,7 @@ impl<B: Copy> Pi2<B> {
             queue: Fifo::default(),
             limit: Limit::of(params, "limit", link)?,
             spared: SPARED_PACKETS * u64::from(link.packet_bytes),
-            controller: Controller::new(Law::new(params, false)?, link.since),
+            controller: Pi2Controller::new(Pi2Law::new(params, false)?, link.since),
             dice: Dice::new(params, random),
             classic: Sum::default(),
             scalable: Sum::default(),

@@ -14,7 +14,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Backlog, Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
-use law::{Controller, Law, Verdict};
+use law::{PieController, PieLaw, Verdict};
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,
 };
@@ -99,8 +99,8 @@ pub struct Pie<B> {
     queue: Fifo<B>,
     limit: Limit,
     active_above: f64,
-    law: Law,
-    controller: Controller,
+    law: PieLaw,
+    controller: PieController,
     next_update: Time,
     random: Stream,
 }
@@ -124,13 +124,13 @@ impl<B: Copy> Pie<B> {
             );
             return Err(ParameterError::new("estimator", rule));
         }
-        let law = Law::new(params, link)?;
+        let law = PieLaw::new(params, link)?;
         Ok(Pie {
             queue: Fifo::default(),
             limit,
             active_above: params.number("active_above"),
             law,
-            controller: Controller::default(),
+            controller: PieController::default(),
             next_update: link.since + law.update(),
             random,
         })

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, Dscp, LinkProperties, droptail};
 use sojourn_core::Stream;
 use sojourn_core::registry::{
@@ -48,7 +48,7 @@ static CLASS: Descriptor = Descriptor { name: "class", ..Descriptor::PLAIN };
 
 /// Queues of which the first goes first.
 #[derive(Debug)]
-pub struct Prio<B>(Classful<B, FirstFirst>);
+pub struct Prio<B>(Classful<B, StrictPriority>);
 
 impl<B: Body> Prio<B> {
     /// Empty queues with the given parameters.
@@ -58,7 +58,7 @@ impl<B: Body> Prio<B> {
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let bands = if params.classes.is_empty() { bands(params.choice("bands")) } else { Vec::new() };
         let classes = if params.classes.is_empty() { &bands } else { &params.classes };
-        Ok(Prio(Classful::new(params, classes, FirstFirst, link, random)?))
+        Ok(Prio(Classful::new(params, classes, StrictPriority, link, random)?))
     }
 }
 
@@ -66,11 +66,11 @@ impl_by_classes!(Prio);
 
 /// Strict priority.
 #[derive(Debug)]
-struct FirstFirst;
+struct StrictPriority;
 
-impl Turns for FirstFirst {
+impl ClassScheduler for StrictPriority {
     #[inline]
-    fn next(&mut self, candidates: Set) -> usize {
+    fn next(&mut self, candidates: ClassSet) -> usize {
         candidates.first()
     }
 }

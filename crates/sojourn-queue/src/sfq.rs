@@ -15,7 +15,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{self, Circle, End, Lanes, Links, Longest};
+use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
@@ -24,17 +24,17 @@ use sojourn_core::{Span, Stream, Time};
 #[derive(Debug)]
 pub struct Sfq<B> {
     hash: FlowHash,
-    lanes: Lanes<B>,
-    round: Circle,
+    queues: FlowQueues<B>,
+    active: ActiveList,
     links: Links,
     flows: Vec<Flow>,
     /// Buckets by their packets; among equals the one that changed last.
     longest: Longest<(usize, u64)>,
     changes: u64,
-    turn: Turn,
+    quantum: Quantum,
     limit: usize,
     depth: usize,
-    most_flows: usize,
+    max_flows: usize,
     overflow: Overflow,
     end: End,
     perturbation: Option<Perturbation<B>>,
@@ -49,11 +49,11 @@ struct Flow {
     changed: u64,
 }
 
-/// What a bucket may send before the next has its turn.
+/// What a bucket may send in a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Turn {
-    Packet,
-    /// Whatever it has credit for, and this much more credit in the next turn.
+enum Quantum {
+    OnePacket,
+    /// As long as it has credit, of which each round adds this much.
     Bytes(i64),
 }
 
@@ -90,16 +90,16 @@ impl<B: Copy> Sfq<B> {
         };
         Ok(Sfq {
             hash,
-            lanes: Lanes::default(),
-            round: Circle::default(),
+            queues: FlowQueues::default(),
+            active: ActiveList::default(),
             links: Links::default(),
             flows: Vec::new(),
             longest: Longest::default(),
             changes: 0,
-            turn: turn(params, link)?,
+            quantum: quantum(params, link)?,
             limit: limit(params, link, overflow)?,
-            depth: most(params, "depth"),
-            most_flows: most(params, "flows"),
+            depth: optional_max(params, "depth"),
+            max_flows: optional_max(params, "flows"),
             overflow,
             end: End::new(params.choice("drop")),
             perturbation: Perturbation::new(params, link, random)?,
@@ -111,16 +111,16 @@ impl<B: Copy> Sfq<B> {
     #[inline]
     fn is_refused(&self, bucket: usize) -> bool {
         let Overflow::Refuse { buckets } = self.overflow else { return false };
-        let used = self.lanes.packets_of(bucket);
-        let left = self.limit - self.lanes.packets();
+        let used = self.queues.packets_of(bucket);
+        let left = self.limit - self.queues.packets();
         used >= left / 2 || (left < buckets && used > self.limit / buckets)
     }
 
     /// Steps 1 and 2, for arrivals and for packets that a new hash moves.
     #[inline]
     fn admit<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
-        let used = self.lanes.packets_of(bucket);
-        if used == 0 && self.round.members() >= self.most_flows {
+        let used = self.queues.packets_of(bucket);
+        if used == 0 && self.active.len() >= self.max_flows {
             return sink.dropped(&packet, DropReason::Overflow);
         }
         if used >= self.depth {
@@ -130,12 +130,12 @@ impl<B: Copy> Sfq<B> {
             }
             return;
         }
-        self.lanes.push(bucket, packet);
+        self.queues.push(bucket, packet);
         self.note_change(bucket);
         self.longest.grew(bucket);
         if used == 0 {
-            self.round.join(bucket, &mut self.links);
-            if let Turn::Bytes(quantum) = self.turn {
+            self.active.push_back(bucket, &mut self.links);
+            if let Quantum::Bytes(quantum) = self.quantum {
                 self.flows[bucket].credit = quantum;
             }
         }
@@ -153,15 +153,15 @@ impl<B: Copy> Sfq<B> {
 
     /// The oldest packet of `bucket` makes room for `packet`.
     fn replace_oldest<S: Sink<B>>(&mut self, bucket: usize, packet: Packet<B>, sink: &mut S) {
-        if let Some(oldest) = self.lanes.pop(bucket, End::Head) {
+        if let Some(oldest) = self.queues.pop(bucket, End::Head) {
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        self.lanes.push(bucket, packet);
+        self.queues.push(bucket, packet);
     }
 
     /// Drops a packet of `bucket`, which stays in the round.
     fn evict<S: Sink<B>>(&mut self, bucket: usize, sink: &mut S) {
-        if let Some(victim) = self.lanes.pop(bucket, self.end) {
+        if let Some(victim) = self.queues.pop(bucket, self.end) {
             sink.dropped(&victim, DropReason::Overflow);
         }
         self.note_change(bucket);
@@ -169,17 +169,17 @@ impl<B: Copy> Sfq<B> {
 
     /// Step 3: drops a packet of the longest bucket or, if all hold one packet, of the next in the round.
     fn evict_longest<S: Sink<B>>(&mut self, sink: &mut S) {
-        let (lanes, flows) = (&self.lanes, &self.flows);
-        let longest = self.longest.find(|bucket| match lanes.packets_of(bucket) {
+        let (queues, flows) = (&self.queues, &self.flows);
+        let longest = self.longest.find(|bucket| match queues.packets_of(bucket) {
             0 => None,
             packets => Some((packets, flows[bucket].changed)),
         });
         match longest {
-            Some(bucket) if self.lanes.packets_of(bucket) > 1 => self.evict(bucket, sink),
+            Some(bucket) if self.queues.packets_of(bucket) > 1 => self.evict(bucket, sink),
             _ => {
-                let Some(bucket) = self.round.head() else { return };
+                let Some(bucket) = self.active.head() else { return };
                 self.evict(bucket, sink);
-                self.round.leave(bucket, &mut self.links);
+                self.active.remove(bucket, &mut self.links);
             }
         }
     }
@@ -187,12 +187,12 @@ impl<B: Copy> Sfq<B> {
     /// The bucket whose turn it is.
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        let mut bucket = self.round.head()?;
-        if let Turn::Bytes(quantum) = self.turn {
+        let mut bucket = self.active.head()?;
+        if let Quantum::Bytes(quantum) = self.quantum {
             while self.flows[bucket].credit <= 0 {
                 self.flows[bucket].credit += quantum;
-                self.round.advance(&self.links);
-                bucket = self.round.head()?;
+                self.active.rotate(&self.links);
+                bucket = self.active.head()?;
             }
         }
         Some(bucket)
@@ -208,7 +208,7 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
             return sink.dropped(&packet, DropReason::Overflow);
         }
         self.admit(bucket, packet, sink);
-        if self.lanes.packets() > self.limit {
+        if self.queues.packets() > self.limit {
             self.evict_longest(sink);
         }
     }
@@ -216,14 +216,14 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         let bucket = self.next()?;
-        let packet = self.lanes.pop(bucket, End::Head)?;
+        let packet = self.queues.pop(bucket, End::Head)?;
         self.note_change(bucket);
-        if self.lanes.packets_of(bucket) == 0 {
-            self.round.leave(bucket, &mut self.links);
+        if self.queues.packets_of(bucket) == 0 {
+            self.active.remove(bucket, &mut self.links);
         } else {
-            match self.turn {
-                Turn::Packet => self.round.advance(&self.links),
-                Turn::Bytes(_) => self.flows[bucket].credit -= i64::from(packet.bytes),
+            match self.quantum {
+                Quantum::OnePacket => self.active.rotate(&self.links),
+                Quantum::Bytes(_) => self.flows[bucket].credit -= i64::from(packet.bytes),
             }
         }
         Some(packet)
@@ -231,12 +231,12 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     fn timer(&self) -> Option<Time> {
@@ -248,12 +248,12 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
         let Some(mut perturbation) = self.perturbation.take() else { return };
         perturbation.next = now + perturbation.period;
         self.hash.perturb(&mut perturbation.random);
-        while let Some(bucket) = self.round.head() {
-            while let Some(packet) = self.lanes.pop(bucket, End::Head) {
+        while let Some(bucket) = self.active.head() {
+            while let Some(packet) = self.queues.pop(bucket, End::Head) {
                 perturbation.moving.push(packet);
             }
             self.note_change(bucket);
-            self.round.leave(bucket, &mut self.links);
+            self.active.remove(bucket, &mut self.links);
         }
         for packet in perturbation.moving.drain(..) {
             self.admit(self.hash.bucket(&packet), packet, sink);
@@ -268,8 +268,8 @@ impl<B: Copy> Discipline<B> for Sfq<B> {
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
-        visit("active_buckets", self.round.members() as f64);
-        visit("longest_bucket_packets", self.lanes.most_packets() as f64);
+        visit("active_buckets", self.active.len() as f64);
+        visit("longest_bucket_packets", self.queues.max_packets() as f64);
     }
 }
 
@@ -302,21 +302,21 @@ fn limit(params: &Params, link: &LinkProperties, overflow: Overflow) -> Result<u
     Ok(packets as usize)
 }
 
-fn turn(params: &Params, link: &LinkProperties) -> Result<Turn, ParameterError> {
+fn quantum(params: &Params, link: &LinkProperties) -> Result<Quantum, ParameterError> {
     match (params.choice("turn"), params.get("quantum")) {
-        ("packet", Value::Auto) => Ok(Turn::Packet),
+        ("packet", Value::Auto) => Ok(Quantum::OnePacket),
         ("packet", _) => {
             Err(ParameterError::new("quantum", "auto where turn is packet: turns are not counted in bytes"))
         }
-        (_, Value::Integer(bytes)) => Ok(Turn::Bytes(bytes as i64)),
-        _ => Ok(Turn::Bytes(i64::from(link.packet_bytes))),
+        (_, Value::Integer(bytes)) => Ok(Quantum::Bytes(bytes as i64)),
+        _ => Ok(Quantum::Bytes(i64::from(link.packet_bytes))),
     }
 }
 
 /// A number that may be left out.
-fn most(params: &Params, name: &str) -> usize {
+fn optional_max(params: &Params, name: &str) -> usize {
     match params.get(name) {
-        Value::Integer(most) => most as usize,
+        Value::Integer(max) => max as usize,
         _ => usize::MAX,
     }
 }

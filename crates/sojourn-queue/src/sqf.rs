@@ -14,7 +14,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::flows::{self, End, Lanes, Longest, Ranking};
+use crate::flows::{self, End, FlowQueues, Longest, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
@@ -24,7 +24,7 @@ use std::cmp::Reverse;
 #[derive(Debug)]
 pub struct Sqf<B> {
     hash: FlowHash,
-    lanes: Lanes<B>,
+    queues: FlowQueues<B>,
     /// When each bucket was served last, or became busy, as a number that grows.
     served: Vec<u64>,
     services: u64,
@@ -43,7 +43,7 @@ impl<B: Copy> Sqf<B> {
         let hash = flows::classifier(params, "buckets", &mut random);
         Ok(Sqf {
             hash,
-            lanes: Lanes::default(),
+            queues: FlowQueues::default(),
             served: Vec::new(),
             services: 0,
             shortest: Ranking::default(),
@@ -66,7 +66,7 @@ impl<B: Copy> Sqf<B> {
     /// `bucket` has a packet more or less.
     #[inline]
     fn rank(&mut self, bucket: usize) {
-        match self.lanes.bytes_of(bucket) {
+        match self.queues.bytes_of(bucket) {
             0 => self.shortest.remove(bucket),
             bytes => self.shortest.set(bucket, Reverse((bytes, self.served[bucket]))),
         }
@@ -74,12 +74,12 @@ impl<B: Copy> Sqf<B> {
 
     /// Drops a packet of the queue with the most bytes.
     fn drop_of_longest<S: Sink<B>>(&mut self, sink: &mut S) -> Option<()> {
-        let (lanes, served) = (&self.lanes, &self.served);
-        let longest = self.longest.find(|bucket| match lanes.bytes_of(bucket) {
+        let (queues, served) = (&self.queues, &self.served);
+        let longest = self.longest.find(|bucket| match queues.bytes_of(bucket) {
             0 => None,
             bytes => Some((bytes, Reverse(served[bucket]))),
         })?;
-        sink.dropped(&self.lanes.pop(longest, self.end)?, DropReason::Overflow);
+        sink.dropped(&self.queues.pop(longest, self.end)?, DropReason::Overflow);
         self.rank(longest);
         Some(())
     }
@@ -90,20 +90,21 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         let bucket = self.hash.bucket(&packet);
-        if self.lanes.packets_of(bucket) == 0 {
+        if self.queues.packets_of(bucket) == 0 {
             self.note_service(bucket);
         }
-        self.lanes.push(bucket, packet);
+        self.queues.push(bucket, packet);
         self.rank(bucket);
         self.longest.grew(bucket);
-        while self.limit.is_exceeded(self.lanes.packets(), self.lanes.bytes()) && self.drop_of_longest(sink).is_some() {
+        while self.limit.is_exceeded(self.queues.packets(), self.queues.bytes()) && self.drop_of_longest(sink).is_some()
+        {
         }
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         let (shortest, _) = self.shortest.first()?;
-        let packet = self.lanes.pop(shortest, End::Head);
+        let packet = self.queues.pop(shortest, End::Head);
         self.note_service(shortest);
         self.rank(shortest);
         packet
@@ -111,12 +112,12 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
 
     #[inline]
     fn packets(&self) -> usize {
-        self.lanes.packets()
+        self.queues.packets()
     }
 
     #[inline]
     fn bytes(&self) -> u64 {
-        self.lanes.bytes()
+        self.queues.bytes()
     }
 
     fn advice(params: &Params, _link: &LinkProperties) -> Vec<Advice> {
@@ -125,6 +126,6 @@ impl<B: Copy> Discipline<B> for Sqf<B> {
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
         visit("shortest_bucket_bytes", self.shortest.first().map_or(0, |(_, Reverse((bytes, _)))| bytes) as f64);
-        visit("longest_bucket_bytes", self.lanes.most_bytes() as f64);
+        visit("longest_bucket_bytes", self.queues.max_bytes() as f64);
     }
 }

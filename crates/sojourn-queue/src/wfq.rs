@@ -13,7 +13,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
@@ -44,7 +44,7 @@ static CLASS: Descriptor = Descriptor {
 
 /// Queues that share the link by their weights.
 #[derive(Debug)]
-pub struct Wfq<B>(Classful<B, StartTimes>);
+pub struct Wfq<B>(Classful<B, StartTimeFair>);
 
 impl<B: Body> Wfq<B> {
     /// Empty queues with the given parameters.
@@ -52,8 +52,8 @@ impl<B: Body> Wfq<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let turns = StartTimes::new(classful::weights(params));
-        Ok(Wfq(Classful::new(params, &params.classes, turns, link, random)?))
+        let scheduler = StartTimeFair::new(classful::weights(params));
+        Ok(Wfq(Classful::new(params, &params.classes, scheduler, link, random)?))
     }
 }
 
@@ -64,7 +64,7 @@ const UNITS: u128 = 1 << 32;
 
 /// Virtual times. With 128 bits they do not overflow in any run.
 #[derive(Debug)]
-struct StartTimes {
+struct StartTimeFair {
     weights: Vec<u64>,
     /// The start of each class's next packet; where it has none, the end of its last.
     starts: Vec<u128>,
@@ -76,17 +76,17 @@ struct StartTimes {
     waiting: usize,
 }
 
-impl StartTimes {
-    fn new(weights: impl Iterator<Item = u64>) -> StartTimes {
+impl StartTimeFair {
+    fn new(weights: impl Iterator<Item = u64>) -> StartTimeFair {
         let weights: Vec<_> = weights.collect();
-        StartTimes { starts: vec![0; weights.len()], weights, clock: 0, latest_end: 0, waiting: 0 }
+        StartTimeFair { starts: vec![0; weights.len()], weights, clock: 0, latest_end: 0, waiting: 0 }
     }
 }
 
-impl Turns for StartTimes {
+impl ClassScheduler for StartTimeFair {
     /// Classes are few, so a look at each of them is quicker than a heap.
     #[inline]
-    fn next(&mut self, candidates: Set) -> usize {
+    fn next(&mut self, candidates: ClassSet) -> usize {
         candidates.iter().min_by_key(|&class| self.starts[class]).expect("there is a candidate")
     }
 
@@ -97,21 +97,21 @@ impl Turns for StartTimes {
         self.latest_end = self.latest_end.max(self.starts[class]);
     }
 
-    /// Who does not use a turn cannot save it up.
+    /// A class that sends nothing cannot save its turn.
     #[inline]
-    fn passed(&mut self, class: usize) {
+    fn gave_nothing(&mut self, class: usize) {
         self.starts[class] = self.starts[class].max(self.clock);
     }
 
     #[inline]
-    fn joined(&mut self, class: usize) {
+    fn backlogged(&mut self, class: usize) {
         self.waiting += 1;
         self.starts[class] = self.starts[class].max(self.clock);
     }
 
     /// When nobody has packets any more, all that was owed is forgotten.
     #[inline]
-    fn left(&mut self, _class: usize) {
+    fn emptied(&mut self, _class: usize) {
         self.waiting -= 1;
         if self.waiting == 0 {
             self.clock = self.latest_end;

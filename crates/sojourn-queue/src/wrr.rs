@@ -1,13 +1,13 @@
-//! Weighted round robin: a class's turn is so many packets.
+//! Weighted round robin: a class may send so many packets in each round.
 //!
-//! Classes take turns in the order of the file. A class sends up to `weight` packets and is then behind all others; one
-//! that runs empty loses the rest of its turn. Packets are counted, not bytes: the class with larger packets gets more of
+//! Classes are served in the order of the file. A class sends up to `weight` packets and is then behind all others; one
+//! that runs empty loses the rest of its share of the round. Packets are counted, not bytes: the class with larger packets gets more of
 //! the link, and whoever wants shares of bytes takes `dwrr` or `wfq`.
 
 #[cfg(test)]
 mod tests;
 
-use crate::classful::{self, Classful, Set, Turns, impl_by_classes};
+use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
@@ -32,9 +32,9 @@ static CLASS: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Queues that take turns of so many packets.
+/// Queues that share the link by weighted round robin.
 #[derive(Debug)]
-pub struct Wrr<B>(Classful<B, PacketTurns>);
+pub struct Wrr<B>(Classful<B, WeightedRoundRobin>);
 
 impl<B: Body> Wrr<B> {
     /// Empty queues with the given parameters.
@@ -42,41 +42,41 @@ impl<B: Body> Wrr<B> {
     /// # Errors
     /// Classes or limits that contradict each other.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
-        let turns = PacketTurns::new(classful::weights(params));
-        Ok(Wrr(Classful::new(params, &params.classes, turns, link, random)?))
+        let scheduler = WeightedRoundRobin::new(classful::weights(params));
+        Ok(Wrr(Classful::new(params, &params.classes, scheduler, link, random)?))
     }
 }
 
 impl_by_classes!(Wrr);
 
-/// Turns of so many packets.
+/// Rounds in which each class may send its weight in packets.
 #[derive(Debug)]
-struct PacketTurns {
+struct WeightedRoundRobin {
     weights: Vec<u64>,
-    /// The class whose turn it is.
+    /// The class that is being served.
     current: usize,
     /// Packets that it may still send.
     remaining: u64,
 }
 
-impl PacketTurns {
-    fn new(weights: impl Iterator<Item = u64>) -> PacketTurns {
+impl WeightedRoundRobin {
+    fn new(weights: impl Iterator<Item = u64>) -> WeightedRoundRobin {
         let weights: Vec<_> = weights.collect();
-        PacketTurns { current: weights.len().saturating_sub(1), weights, remaining: 0 }
+        WeightedRoundRobin { current: weights.len().saturating_sub(1), weights, remaining: 0 }
     }
 
     #[inline]
-    fn end_turn_of(&mut self, class: usize) {
+    fn end_service_of(&mut self, class: usize) {
         if class == self.current {
             self.remaining = 0;
         }
     }
 }
 
-impl Turns for PacketTurns {
-    /// A class that may not be asked has nothing remaining.
+impl ClassScheduler for WeightedRoundRobin {
+    /// A class that is no candidate has nothing remaining.
     #[inline]
-    fn next(&mut self, candidates: Set) -> usize {
+    fn next(&mut self, candidates: ClassSet) -> usize {
         if self.remaining == 0 {
             self.current = candidates.after(self.current);
             self.remaining = self.weights[self.current];
@@ -90,12 +90,12 @@ impl Turns for PacketTurns {
     }
 
     #[inline]
-    fn passed(&mut self, class: usize) {
-        self.end_turn_of(class);
+    fn gave_nothing(&mut self, class: usize) {
+        self.end_service_of(class);
     }
 
     #[inline]
-    fn left(&mut self, class: usize) {
-        self.end_turn_of(class);
+    fn emptied(&mut self, class: usize) {
+        self.end_service_of(class);
     }
 }

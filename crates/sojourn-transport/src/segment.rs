@@ -1,7 +1,7 @@
 //! What sender and receiver exchange.
 
 use sojourn_core::Time;
-use sojourn_queue::{Acknowledgement, Body, MOST_RANGES};
+use sojourn_queue::{Acknowledgement, Body, MAX_RANGES};
 
 /// A half-open range of segment numbers that the receiver holds (RFC 2018).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Block {
 }
 
 /// Most SACK blocks that fit beside the timestamp option (RFC 2018 section 3).
-pub const MAX_BLOCKS: usize = MOST_RANGES;
+pub const MAX_BLOCKS: usize = MAX_RANGES;
 
 /// What a packet is to the transport.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ impl Body for Segment {
     /// An acknowledgement's own measurement of the one-way delay goes with it: the later one brings its own.
     fn acknowledgement(&self) -> Option<Acknowledgement> {
         (self.kind == SegmentKind::Ack).then(|| {
-            let mut ranges = [(0, 0); MOST_RANGES];
+            let mut ranges = [(0, 0); MAX_RANGES];
             for (range, block) in ranges.iter_mut().zip(self.sack_blocks()) {
                 *range = (block.start, block.end);
             }

@@ -38,21 +38,21 @@ fn losses_raise_the_probability_once_in_a_freeze_time() {
         [(500, 0.01), (510, 0.01), (599, 0.01), (600, 0.02), (699, 0.02), (750, 0.03), (849, 0.03)]
     {
         blue.enqueue(packet(1500, 9), at(millis), &mut sink);
-        assert_close(blue.controller.probability, probability);
+        assert_close(blue.marking.p, probability);
     }
     assert!(sink.drops.iter().all(|&(_, reason)| reason == DropReason::Overflow));
     assert_eq!(sink.drops.len(), 7);
     for millis in (1000..30_000).step_by(100) {
         blue.enqueue(packet(1500, 9), at(millis), &mut sink);
     }
-    assert_eq!(blue.controller.probability, 1.0);
+    assert_eq!(blue.marking.p, 1.0);
 }
 
 #[test]
 fn silence_lowers_the_probability_once_in_a_freeze_time() {
     let mut blue = blue(&[number("increase", 0.5), number("decrease", 0.1)]);
-    blue.controller.probability = 0.9;
-    blue.controller.frozen_until = at(110);
+    blue.marking.p = 0.9;
+    blue.marking.frozen_until = at(110);
     blue.idle_since = None;
     let mut sink = Recorder::default();
     assert!(blue.dequeue(at(100), &mut sink).is_none());
@@ -61,7 +61,7 @@ fn silence_lowers_the_probability_once_in_a_freeze_time() {
     let mut after = |millis| {
         blue.enqueue(packet(1500, 0), at(millis), &mut sink);
         while blue.dequeue(at(millis), &mut sink).is_some() {}
-        blue.controller.probability
+        blue.marking.p
     };
     // Changes at 110, 210, 310 and 410 ms.
     assert_close(after(149), 0.8);
@@ -79,27 +79,27 @@ fn an_idle_start_freezes_too() {
     let mut blue = blue(&[packets("limit", 1.0)]);
     let mut sink = Recorder::default();
     (0..2).for_each(|number| blue.enqueue(packet(1500, number), at(250), &mut sink));
-    assert_eq!((sink.drops.len(), blue.controller.probability), (1, 0.0));
+    assert_eq!((sink.drops.len(), blue.marking.p), (1, 0.0));
     blue.enqueue(packet(1500, 2), at(300), &mut sink);
-    assert_close(blue.controller.probability, 0.0025);
+    assert_close(blue.marking.p, 0.0025);
 }
 
 #[test]
 fn a_busy_link_keeps_its_probability() {
     let mut blue = blue(&[]);
-    blue.controller.probability = 0.5;
+    blue.marking.p = 0.5;
     let mut sink = Recorder::default();
     while blue.packets() == 0 {
         blue.enqueue(packet(1500, 0), at(0), &mut sink);
     }
-    let probability = blue.controller.probability;
+    let probability = blue.marking.p;
     for millis in 1..1000 {
         blue.enqueue(packet(1500, 0), at(millis), &mut sink);
         if blue.packets() > 1 {
             blue.dequeue(at(millis), &mut sink);
         }
     }
-    assert_eq!(blue.controller.probability, probability);
+    assert_eq!(blue.marking.p, probability);
 }
 
 #[test]
@@ -108,16 +108,16 @@ fn a_queue_above_the_level_counts_as_a_loss() {
     blue.idle_since = None;
     let mut sink = Recorder::default();
     (0..5).for_each(|number| blue.enqueue(packet(1500, number), at(1000), &mut sink));
-    assert_eq!(blue.controller.probability, 0.0);
+    assert_eq!(blue.marking.p, 0.0);
     blue.enqueue(packet(1500, 5), at(1000), &mut sink);
-    assert_close(blue.controller.probability, 0.1);
+    assert_close(blue.marking.p, 0.1);
 }
 
 #[test]
 fn the_probability_is_that_of_drops_or_marks() {
     let fates = |ecn: bool, field| {
         let mut blue = blue(&[("ecn", Value::Boolean(ecn)), limit(Amount::Packets(20_000.0))]);
-        blue.controller.probability = 0.3;
+        blue.marking.p = 0.3;
         blue.idle_since = None;
         let mut sink = Recorder::default();
         for number in 0..10_000 {
@@ -160,7 +160,7 @@ fn the_probability_finds_the_overload() {
         if millis % 2 == 0 && blue.dequeue(at(u64::from(millis)), &mut sink).is_none() {
             kept_idle += 1;
         }
-        sum += if millis >= 100_000 { blue.controller.probability } else { 0.0 };
+        sum += if millis >= 100_000 { blue.marking.p } else { 0.0 };
     }
     let mean = sum / 100_000.0;
     assert!((0.45..0.55).contains(&mean), "{mean}, idle {kept_idle}");

@@ -2,7 +2,7 @@
 
 use super::acks::Filter;
 use super::plan::Plan;
-use crate::cobalt::law::Law;
+use crate::cobalt::law::CobaltLaw;
 use crate::fifo::LIMIT_KIND;
 use crate::framing::{self, Cells, Framing};
 use crate::{Limit, LinkProperties, flows};
@@ -185,8 +185,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// Most full packets that may wait without a memlimit, and least bytes that it is with a rate.
-const MOST_PACKETS: u64 = 10_240;
-const LEAST_BYTES: u64 = 4 << 20;
+const MAX_PACKETS: u64 = 10_240;
+const MIN_BYTES: u64 = 4 << 20;
 /// How often bandwidth times rtt may wait.
 const WINDOWS: u64 = 4;
 /// `target` is this part of `rtt`.
@@ -219,7 +219,7 @@ pub(super) fn bandwidth(params: &Params) -> Option<Rate> {
 pub(super) fn times(params: &Params) -> Result<(Span, Span), ParameterError> {
     let interval = params.span("rtt");
     match params.get("target") {
-        Value::Span(target) => Law::check(target, interval, "rtt").map(|()| (target, interval)),
+        Value::Span(target) => CobaltLaw::check(target, interval, "rtt").map(|()| (target, interval)),
         _ => Ok(((interval / TARGET_PART).max(Span::from_micros(1)), interval)),
     }
 }
@@ -229,14 +229,14 @@ pub(super) fn limit(params: &Params, link: &LinkProperties) -> Result<Limit, Par
     if !params.is_auto("memlimit") {
         return Limit::of(params, "memlimit", link);
     }
-    let most = MOST_PACKETS * u64::from(link.packet_bytes);
-    let of_rate = |rate: Rate| ((rate.bytes_in(params.span("rtt")) * WINDOWS as f64) as u64).max(LEAST_BYTES);
+    let most = MAX_PACKETS * u64::from(link.packet_bytes);
+    let of_rate = |rate: Rate| ((rate.bytes_in(params.span("rtt")) * WINDOWS as f64) as u64).max(MIN_BYTES);
     Ok(Limit::Bytes(bandwidth(params).map_or(most, |rate| of_rate(rate).min(most))))
 }
 
 /// How flows are told apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Queues {
+pub(super) enum Isolation {
     /// All are one.
     One,
     /// By the hosts at these ends: sending, receiving.
@@ -248,20 +248,20 @@ pub(super) enum Queues {
 }
 
 /// What has a queue of its own, and at which ends hosts share fairly: sending, receiving.
-pub(super) fn isolation(params: &Params) -> Result<(Queues, [bool; 2]), ParameterError> {
-    let (queues, fair) = match params.choice("isolation") {
-        "flowblind" => (Queues::One, [false, false]),
-        "srchost" => (Queues::Hosts([true, false]), [false, false]),
-        "dsthost" => (Queues::Hosts([false, true]), [false, false]),
-        "hosts" => (Queues::Hosts([true, true]), [false, false]),
-        "flows" => (Queues::Flows, [false, false]),
-        "dual-srchost" => (Queues::Flows, [true, false]),
-        "dual-dsthost" => (Queues::Flows, [false, true]),
-        _ => (Queues::Flows, [true, true]),
+pub(super) fn isolation(params: &Params) -> Result<(Isolation, [bool; 2]), ParameterError> {
+    let (isolation, fair) = match params.choice("isolation") {
+        "flowblind" => (Isolation::One, [false, false]),
+        "srchost" => (Isolation::Hosts([true, false]), [false, false]),
+        "dsthost" => (Isolation::Hosts([false, true]), [false, false]),
+        "hosts" => (Isolation::Hosts([true, true]), [false, false]),
+        "flows" => (Isolation::Flows, [false, false]),
+        "dual-srchost" => (Isolation::Flows, [true, false]),
+        "dual-dsthost" => (Isolation::Flows, [false, true]),
+        _ => (Isolation::Flows, [true, true]),
     };
-    match queues {
-        _ if !params.boolean("perfect") => Ok((queues, fair)),
-        Queues::Flows => Ok((Queues::Perfect, fair)),
+    match isolation {
+        _ if !params.boolean("perfect") => Ok((isolation, fair)),
+        Isolation::Flows => Ok((Isolation::Perfect, fair)),
         _ => Err(ParameterError::new(
             "perfect",
             "false where isolation puts several flows into one queue: perfect gives every flow its own",

@@ -6,14 +6,14 @@
 
 use super::shaper::Schedule;
 use super::ways::Hosts;
-use crate::cobalt::law::{Controller, Law};
+use crate::cobalt::law::{CobaltController, CobaltLaw};
 use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Bounds of a flow's quantum in bytes, and the part of a second in which it is sent at the tin's rate.
 const QUANTUM: (u64, u64) = (300, 1514);
 const QUANTA_PER_SECOND: u64 = 4096;
 /// The least rate that is reckoned with, in bytes per second.
-const LEAST_RATE: u64 = 64;
+const MIN_RATE: u64 = 64;
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;
@@ -36,7 +36,7 @@ enum Standing {
 /// A queue's state but for its packets.
 #[derive(Clone, Debug)]
 pub(super) struct Flow {
-    pub(super) controller: Controller,
+    pub(super) controller: CobaltController,
     deficit: i32,
     standing: Standing,
     next: u32,
@@ -48,7 +48,7 @@ pub(super) struct Flow {
 impl Default for Flow {
     fn default() -> Flow {
         Flow {
-            controller: Controller::default(),
+            controller: CobaltController::default(),
             deficit: 0,
             standing: Standing::Idle,
             next: NONE,
@@ -104,7 +104,7 @@ pub(super) struct Census {
 #[derive(Debug)]
 pub(super) struct Tin {
     /// COBALT with the target and interval of this tin's rate.
-    pub(super) law: Law,
+    pub(super) law: CobaltLaw,
     /// Time of a full packet at this tin's rate.
     pub(super) packet_time: Span,
     pub(super) schedule: Schedule,
@@ -141,12 +141,12 @@ pub(super) struct Setting {
 impl Tin {
     /// An empty tin (`cake_set_rate`).
     pub(super) fn new(setting: &Setting) -> Tin {
-        let rate = setting.rate.and_then(|rate| Rate::from_bits_per_second(rate.max(LEAST_RATE) * 8));
+        let rate = setting.rate.and_then(|rate| Rate::from_bits_per_second(rate.max(MIN_RATE) * 8));
         let packet_time = rate.map_or(Span::ZERO, |rate| rate.transmission(u64::from(setting.full_packet)));
         let flow_quantum =
             setting.rate.map_or(QUANTUM.1, |rate| (rate / QUANTA_PER_SECOND).clamp(QUANTUM.0, QUANTUM.1));
         Tin {
-            law: Law::of_cake(setting.target, setting.interval, packet_time),
+            law: CobaltLaw::of_cake(setting.target, setting.interval, packet_time),
             packet_time,
             schedule: Schedule::new(rate),
             quantum: setting.quantum,

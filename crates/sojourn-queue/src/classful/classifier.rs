@@ -1,6 +1,6 @@
 //! Which class a packet belongs to: a table by code point and one by flow, made once.
 
-use super::MOST_CLASSES;
+use super::MAX_CLASSES;
 use crate::{Dscp, Packet};
 use sojourn_core::registry::{Class, ParameterError};
 
@@ -90,8 +90,8 @@ fn rest(classes: &[Class]) -> Result<u8, ParameterError> {
             "at least one class; exactly one has neither dscp, precedence nor groups and takes what no other takes";
         return Err(ParameterError::new("class", rule));
     }
-    if classes.len() > MOST_CLASSES {
-        return Err(ParameterError::new("class", format!("at most {MOST_CLASSES} classes")));
+    if classes.len() > MAX_CLASSES {
+        return Err(ParameterError::new("class", format!("at most {MAX_CLASSES} classes")));
     }
     let mut all = classes.iter().enumerate().filter(|(_, class)| class.members.is_rest());
     let Some((rest, class)) = all.next() else {

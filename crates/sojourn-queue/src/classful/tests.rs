@@ -1,6 +1,6 @@
 //! Classes: which packets, what is refused, and the laws with queues in queues.
 
-use super::{Classful, MOST_CLASSES, Set, Turns};
+use super::{ClassScheduler, ClassSet, Classful, MAX_CLASSES};
 use crate::laws::{lead, mixed_lives};
 use crate::testing::{Recorder, build, class, dscp, held, limit, link, packet_with, probe};
 use crate::{Discipline, DropReason, Packet, Queue, Sink};
@@ -107,8 +107,8 @@ fn classes_that_contradict_each_other_are_refused() {
         classes.push(("rest", rest(), ten()));
         refused(classes)
     };
-    assert_eq!(many(MOST_CLASSES as u8), "fine");
-    assert_eq!(many(MOST_CLASSES as u8 + 1), "class: at most 16 classes");
+    assert_eq!(many(MAX_CLASSES as u8), "fine");
+    assert_eq!(many(MAX_CLASSES as u8 + 1), "class: at most 16 classes");
 }
 
 #[test]
@@ -248,21 +248,21 @@ fn a_class_that_drops_all_it_has_makes_way() {
 #[derive(Debug, Default)]
 struct Told(Vec<String>);
 
-impl Turns for Told {
-    fn next(&mut self, candidates: Set) -> usize {
+impl ClassScheduler for Told {
+    fn next(&mut self, candidates: ClassSet) -> usize {
         self.0.push(format!("next of {:?}", candidates.iter().collect::<Vec<_>>()));
         candidates.first()
     }
     fn sent(&mut self, class: usize, bytes: u32) {
         self.0.push(format!("{class} sent {bytes}"));
     }
-    fn passed(&mut self, class: usize) {
+    fn gave_nothing(&mut self, class: usize) {
         self.0.push(format!("{class} passed"));
     }
-    fn joined(&mut self, class: usize) {
+    fn backlogged(&mut self, class: usize) {
         self.0.push(format!("{class} joined"));
     }
-    fn left(&mut self, class: usize) {
+    fn emptied(&mut self, class: usize) {
         self.0.push(format!("{class} left"));
     }
 }
@@ -278,7 +278,7 @@ fn whose_turn_it_is_is_told_of_all_that_happens() {
     queue.dequeue(at(10_001), &mut sink);
     queue.dequeue(at(10_002), &mut sink);
     let told = ["0 joined", "1 joined", "next of [0, 1]", "0 passed", "0 left", "next of [1]", "1 sent 700", "1 left"];
-    assert_eq!(queue.turns.0, told);
+    assert_eq!(queue.scheduler.0, told);
 }
 
 #[test]

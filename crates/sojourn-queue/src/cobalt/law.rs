@@ -36,7 +36,7 @@ const fn newton(root: u32, count: u32) -> u32 {
 
 /// What does not change: shared by all queues of a discipline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Law {
+pub(crate) struct CobaltLaw {
     pub(crate) target: Span,
     pub(crate) interval: Span,
     /// Delay that is no congestion whatever the target.
@@ -58,12 +58,12 @@ enum FirstSignal {
     Interval,
 }
 
-impl Law {
+impl CobaltLaw {
     /// The law that `params` describe on `link`.
-    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<Law, ParameterError> {
+    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<CobaltLaw, ParameterError> {
         let (target, interval) = (params.span("target"), params.span("interval"));
-        Law::check(target, interval, "interval")?;
-        let law = Law {
+        CobaltLaw::check(target, interval, "interval")?;
+        let law = CobaltLaw {
             target,
             interval,
             guard: Span::ZERO,
@@ -86,8 +86,8 @@ impl Law {
     }
 
     /// The law of a queue of CAKE that sends a full packet in `packet`, which is zero where it has no rate of its own.
-    pub(crate) fn of_cake(target: Span, interval: Span, packet: Span) -> Law {
-        let law = Law {
+    pub(crate) fn of_cake(target: Span, interval: Span, packet: Span) -> CobaltLaw {
+        let law = CobaltLaw {
             target,
             interval,
             guard: Span::ZERO,
@@ -112,21 +112,21 @@ impl Law {
     }
 
     /// The law where a full packet takes as long as `packet`.
-    fn stretched(self, packet: Span) -> Law {
+    fn stretched(self, packet: Span) -> CobaltLaw {
         let target = self.target.max(packet * TARGET_HALF_PACKETS / 2);
         let interval = (self.interval + target.saturating_sub(self.target)).max(target * 2);
-        Law { target, interval, guard: packet * GUARD_PACKETS, ..self }
+        CobaltLaw { target, interval, guard: packet * GUARD_PACKETS, ..self }
     }
 
     /// The law with no delay of up to `delay` counted either.
-    pub(crate) fn sparing(self, delay: Span) -> Law {
-        Law { guard: self.guard.max(delay), ..self }
+    pub(crate) fn sparing(self, delay: Span) -> CobaltLaw {
+        CobaltLaw { guard: self.guard.max(delay), ..self }
     }
 }
 
 /// The state of one queue's controller.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Controller {
+pub(crate) struct CobaltController {
     count: u32,
     dropping: bool,
     /// When the next signal is due or, without one, when the count falls by one.
@@ -151,9 +151,9 @@ pub(crate) enum Verdict {
     },
 }
 
-impl Controller {
+impl CobaltController {
     /// A packet had to be dropped for want of room (`cobalt_queue_full`).
-    pub(crate) fn overflow(&mut self, law: &Law, now: Time) {
+    pub(crate) fn overflow(&mut self, law: &CobaltLaw, now: Time) {
         self.raise_blue(law, now);
         self.dropping = true;
         self.next = now;
@@ -161,7 +161,7 @@ impl Controller {
     }
 
     /// The queue was asked and is empty (`cobalt_queue_empty`).
-    pub(crate) fn empty(&mut self, law: &Law, now: Time) {
+    pub(crate) fn empty(&mut self, law: &CobaltLaw, now: Time) {
         if self.p > 0.0 && now.since(self.blue_moved) > law.target {
             self.p = (self.p - law.decrement).max(0.0);
             self.blue_moved = now;
@@ -174,7 +174,7 @@ impl Controller {
 
     /// A packet is at the head of the queue (`cobalt_should_drop`).
     #[inline]
-    pub(crate) fn judge<B>(&mut self, law: &Law, packet: &Packet<B>, now: Time, random: &mut Stream) -> Verdict {
+    pub(crate) fn judge<B>(&mut self, law: &CobaltLaw, packet: &Packet<B>, now: Time, random: &mut Stream) -> Verdict {
         let sojourn = now.since(packet.enqueued);
         let due = self.count > 0 && now >= self.next;
         // As it was before a dropping state that begins here moves it (Linux, ns-3).
@@ -220,21 +220,21 @@ impl Controller {
         verdict
     }
 
-    fn raise_blue(&mut self, law: &Law, now: Time) {
+    fn raise_blue(&mut self, law: &CobaltLaw, now: Time) {
         if now.since(self.blue_moved) > law.target {
             self.p = (self.p + law.increment).min(1.0);
             self.blue_moved = now;
         }
     }
 
-    fn forget_one(&mut self, law: &Law) {
+    fn forget_one(&mut self, law: &CobaltLaw) {
         self.count -= 1;
         self.step();
         self.next = self.after(law, self.next);
     }
 
     /// The control law: `from` plus interval/sqrt(count), and a whole interval for a count of 0.
-    fn after(&self, law: &Law, from: Time) -> Time {
+    fn after(&self, law: &CobaltLaw, from: Time) -> Time {
         let root = match (self.inverse_root, law.first_signal) {
             (0, FirstSignal::Interval) => u32::MAX,
             (root, _) => root,

@@ -1,6 +1,6 @@
 //! COBALT against the kernel's source, step by step, and the laws.
 
-use super::law::{Controller, Law, Verdict};
+use super::law::{CobaltController, CobaltLaw, Verdict};
 use super::{Cobalt, DESCRIPTOR};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, packet, params, probe};
@@ -9,12 +9,12 @@ use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
 
-fn law(preset: &str, kilobits: u64, changes: &[(&str, Value)]) -> Law {
-    Law::new(&params(&DESCRIPTOR, preset, changes), &link(kilobits)).unwrap()
+fn law(preset: &str, kilobits: u64, changes: &[(&str, Value)]) -> CobaltLaw {
+    CobaltLaw::new(&params(&DESCRIPTOR, preset, changes), &link(kilobits)).unwrap()
 }
 
 /// CAKE's law on a fast link, but for its haste with the first signal.
-fn patient() -> Law {
+fn patient() -> CobaltLaw {
     law("cake", 100_000, &[("first_signal", Value::Choice("interval"))])
 }
 
@@ -51,7 +51,13 @@ fn slow_links_stretch_target_and_interval() {
 
 /// Asks every 10 us with a packet that has waited for 10 ms, after one that has not; milliseconds of the signals after
 /// the first.
-fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: Ecn) -> (Vec<f64>, Vec<Verdict>) {
+fn signals(
+    controller: &mut CobaltController,
+    law: &CobaltLaw,
+    from: u64,
+    micros: u64,
+    ecn: Ecn,
+) -> (Vec<f64>, Vec<Verdict>) {
     let mut random = Stream::new(1, "cobalt");
     let (mut times, mut verdicts) = (Vec::new(), Vec::new());
     controller.judge(law, &waited(at(from - 10), 100, ecn), at(from - 10), &mut random);
@@ -72,22 +78,23 @@ fn signals(controller: &mut Controller, law: &Law, from: u64, micros: u64, ecn: 
 #[test]
 fn a_standing_queue_is_signalled_to_by_the_control_law() {
     let law = patient();
-    let (times, verdicts) = signals(&mut Controller::default(), &law, 20_000, 500_000, Ecn::NotEct);
+    let (times, verdicts) = signals(&mut CobaltController::default(), &law, 20_000, 500_000, Ecn::NotEct);
     let expected = [0.0, 70.67, 128.41, 178.41, 223.13, 263.95, 301.75, 337.1, 370.44];
     assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Drop { marked: false }));
     for (found, expected) in times.iter().zip(expected) {
         assert!((found - expected).abs() < 0.016, "{found} for {expected}");
     }
     assert!(times.len() >= expected.len());
-    let (_, marks) = signals(&mut Controller::default(), &law, 20_000, 300_000, Ecn::Ect0);
+    let (_, marks) = signals(&mut CobaltController::default(), &law, 20_000, 300_000, Ecn::Ect0);
     assert!(marks.iter().all(|verdict| *verdict == Verdict::Mark));
-    let (_, drops) = signals(&mut Controller::default(), &self::law("ns3", 100_000, &[]), 20_000, 300_000, Ecn::Ect0);
+    let (_, drops) =
+        signals(&mut CobaltController::default(), &self::law("ns3", 100_000, &[]), 20_000, 300_000, Ecn::Ect0);
     assert!(drops.iter().all(|verdict| *verdict == Verdict::Drop { marked: false }), "ecn is off");
 }
 
 /// In milliseconds from when the delay is above target, if packets come every 10 us.
-fn first_signal(law: &Law) -> f64 {
-    let mut controller = Controller::default();
+fn first_signal(law: &CobaltLaw) -> f64 {
+    let mut controller = CobaltController::default();
     let mut random = Stream::new(1, "cobalt");
     let mut judge =
         |micros, delay| controller.judge(law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
@@ -108,7 +115,7 @@ fn a_new_queue_is_hasty_in_linux() {
 #[test]
 fn an_old_queue_waits_for_an_interval() {
     let law = law("cake", 100_000, &[]);
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     signals(&mut controller, &law, 20_000, 10_000, Ecn::NotEct);
     let mut random = Stream::new(1, "cobalt");
     let mut judge =
@@ -125,7 +132,7 @@ fn an_old_queue_waits_for_an_interval() {
 fn after_a_pause_the_first_signal_does_not_wait() {
     let law = patient();
     for (pause, verdict) in [(90_000, Verdict::Pass), (110_000, Verdict::Drop { marked: false })] {
-        let mut controller = Controller::default();
+        let mut controller = CobaltController::default();
         let mut random = Stream::new(1, "cobalt");
         let mut judge =
             |micros, delay| controller.judge(&law, &waited(at(micros), delay, Ecn::NotEct), at(micros), &mut random);
@@ -139,7 +146,7 @@ fn after_a_pause_the_first_signal_does_not_wait() {
 #[test]
 fn roots_are_close() {
     let law = patient();
-    let (times, _) = signals(&mut Controller::default(), &law, 20_000, 2_000_000, Ecn::NotEct);
+    let (times, _) = signals(&mut CobaltController::default(), &law, 20_000, 2_000_000, Ecn::NotEct);
     for (number, gap) in times.windows(2).map(|pair| pair[1] - pair[0]).enumerate() {
         let expected = 100.0 / f64::from(number as u32 + 2).sqrt();
         assert!((gap - expected).abs() < 0.02 + 0.001 * expected, "{gap} for {expected}");
@@ -151,7 +158,7 @@ fn no_delay_of_four_packets_counts_on_a_slow_link() {
     // 12 ms a packet: target is 18 ms, but up to 48 ms are no congestion.
     let law = law("cake", 1_000, &[]);
     for (delay, dropping) in [(48_000, false), (48_001, true)] {
-        let mut controller = Controller::default();
+        let mut controller = CobaltController::default();
         controller.judge(&law, &waited(at(100_000), delay, Ecn::NotEct), at(100_000), &mut Stream::new(1, "cobalt"));
         assert_eq!(controller.is_dropping(), dropping);
     }
@@ -161,7 +168,7 @@ fn no_delay_of_four_packets_counts_on_a_slow_link() {
 #[test]
 fn the_count_fades_as_it_grew() {
     let law = patient();
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     let (times, _) = signals(&mut controller, &law, 20_000, 101_000 + 71_000, Ecn::NotEct);
     assert_eq!((times.len(), controller.count()), (2, 3));
     // The last was due at 190.67 ms; the next ones at 248.40, then with count 2 at 319.07, with count 1 at 419.07.
@@ -177,7 +184,7 @@ fn the_count_fades_as_it_grew() {
 #[test]
 fn a_long_pause_is_caught_up_with_at_once() {
     let law = law("cake", 100_000, &[]);
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     signals(&mut controller, &law, 20_000, 400_000, Ecn::NotEct);
     assert!(controller.count() > 5);
     controller.judge(&law, &waited(at(9_000_000), 100, Ecn::NotEct), at(9_000_000), &mut Stream::new(1, "cobalt"));
@@ -187,7 +194,7 @@ fn a_long_pause_is_caught_up_with_at_once() {
 #[test]
 fn an_empty_queue_forgets_one_at_a_time() {
     let law = patient();
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     signals(&mut controller, &law, 20_000, 172_000, Ecn::NotEct);
     assert_eq!(controller.count(), 3);
     controller.empty(&law, at(248_000));
@@ -202,7 +209,7 @@ fn an_empty_queue_forgets_one_at_a_time() {
 #[test]
 fn blue_moves_with_overflows_and_silence() {
     let law = law("cake", 100_000, &[]);
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     for (micros, steps) in [(5_000, 0.0), (5_001, 1.0), (10_001, 1.0), (10_002, 2.0)] {
         controller.overflow(&law, at(micros));
         assert_eq!(controller.blue(), steps / 256.0, "{micros}");
@@ -225,7 +232,7 @@ fn blue_moves_with_overflows_and_silence() {
 #[test]
 fn blue_drops_what_codel_would_mark() {
     let law = law("cake", 100_000, &[("increment", Value::Number(1.0))]);
-    let mut controller = Controller::default();
+    let mut controller = CobaltController::default();
     controller.overflow(&law, at(10_000));
     let mut random = Stream::new(1, "cobalt");
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1] {
@@ -254,7 +261,7 @@ fn a_last_packet_that_blue_would_drop_keeps_the_mark() {
 #[test]
 fn in_ns3_a_very_long_delay_raises_blue() {
     for (preset, delay, raised) in [("ns3", 400_000, false), ("ns3", 400_001, true), ("cake", 900_000, false)] {
-        let mut controller = Controller::default();
+        let mut controller = CobaltController::default();
         let packet = waited(at(1_000_000), delay, Ecn::NotEct);
         controller.judge(&law(preset, 100_000, &[]), &packet, at(1_000_000), &mut Stream::new(1, "cobalt"));
         assert_eq!(controller.blue() > 0.0, raised, "{preset} {delay}");

@@ -28,7 +28,7 @@ impl<B> Source<B> for Fifo<B> {
 
 /// What does not change: shared by all queues of a discipline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Law {
+pub(crate) struct CoDelLaw {
     target: Span,
     interval: Span,
     min_bytes: u64,
@@ -141,9 +141,9 @@ pub(crate) fn marks(params: &Params) -> bool {
     params.boolean("ecn") || !params.is_auto("ce_threshold")
 }
 
-impl Law {
+impl CoDelLaw {
     /// The law that `params`, of a descriptor that lists the constants above, describe.
-    pub(crate) fn new(params: &Params, full_packet: u32) -> Result<Law, ParameterError> {
+    pub(crate) fn new(params: &Params, full_packet: u32) -> Result<CoDelLaw, ParameterError> {
         let (target, interval) = (params.span("target"), params.span("interval"));
         if target >= interval {
             let rule = format!(
@@ -153,7 +153,7 @@ impl Law {
             return Err(ParameterError::new("target", rule));
         }
         let clock = if params.choice("clock") == "ticks" { Clock::Ticks } else { Clock::Nanoseconds };
-        Ok(Law {
+        Ok(CoDelLaw {
             target: clock.span(target),
             interval: clock.span(interval),
             clock,
@@ -210,7 +210,7 @@ impl Clock {
 
 /// The state of one queue's controller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Controller {
+pub(crate) struct CoDelController {
     /// When the sojourn time will have been above target for an interval; `None` while it is below.
     first_above: Option<Time>,
     /// When the next signal is due, in the dropping state.
@@ -224,9 +224,9 @@ pub(crate) struct Controller {
     inverse_root: u16,
 }
 
-impl Default for Controller {
+impl Default for CoDelController {
     fn default() -> Self {
-        Controller {
+        CoDelController {
             first_above: None,
             next: Time::ZERO,
             count: 0,
@@ -237,12 +237,12 @@ impl Default for Controller {
     }
 }
 
-impl Controller {
+impl CoDelController {
     /// The next packet to send, after those that had to be dropped (RFC 8289 section 5.5, `deque`).
     #[inline]
     pub(crate) fn dequeue<B: Copy, S: Sink<B>>(
         &mut self,
-        law: &Law,
+        law: &CoDelLaw,
         source: &mut impl Source<B>,
         now: Time,
         sink: &mut S,
@@ -309,7 +309,7 @@ impl Controller {
 
     /// Takes a packet and tells whether the queue has been above target for an interval (`dodequeue`).
     #[inline]
-    fn take<B>(&mut self, law: &Law, source: &mut impl Source<B>, now: Time) -> (Option<Packet<B>>, bool) {
+    fn take<B>(&mut self, law: &CoDelLaw, source: &mut impl Source<B>, now: Time) -> (Option<Packet<B>>, bool) {
         let taken = source.take();
         let below = match &taken {
             None => true,
@@ -324,7 +324,7 @@ impl Controller {
     }
 
     /// Enters the dropping state, at the rate that controlled the queue last if that is not long ago.
-    fn enter(&mut self, law: &Law, now: Time) {
+    fn enter(&mut self, law: &CoDelLaw, now: Time) {
         self.dropping = true;
         let delta = self.count - self.last_count;
         if delta > 1 && now.since(self.next) < law.interval * MEMORY_INTERVALS {
@@ -339,7 +339,7 @@ impl Controller {
     }
 
     /// The control law: `from` plus interval/sqrt(count).
-    fn after(&self, law: &Law, from: Time) -> Time {
+    fn after(&self, law: &CoDelLaw, from: Time) -> Time {
         let interval = law.interval.as_nanos();
         let gap = match law.root {
             Root::Exact => (interval as f64 / f64::from(self.count).sqrt() + 0.5) as u64,
@@ -358,7 +358,7 @@ impl Controller {
     }
 }
 
-impl Law {
+impl CoDelLaw {
     /// How long `packet` has waited, where the clock shows `now`.
     #[inline]
     fn delay<B>(&self, packet: &Packet<B>, now: Time) -> Span {

@@ -1,7 +1,7 @@
 //! CoDel against the numbers and the pseudocode of RFC 8289, the fixed point of the kernel, and the laws.
 
 use super::DESCRIPTOR;
-use super::law::Controller;
+use super::law::CoDelController;
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, packet, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
@@ -343,7 +343,7 @@ fn a_fresh_start_forgets_the_root() {
 
 #[test]
 fn overflows_count_only_where_they_are_told() {
-    let mut controller = Controller::default();
+    let mut controller = CoDelController::default();
     controller.count_overflow(5);
     assert_eq!(controller.count(), 5);
     // The full buffer of plain CoDel does not touch the control law.

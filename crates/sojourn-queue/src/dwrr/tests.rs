@@ -1,7 +1,7 @@
-//! Turns of bytes.
+//! Rounds of bytes.
 
-use super::{ByteTurns, DESCRIPTOR, Dwrr};
-use crate::classful::{Set, Turns};
+use super::{ChargeAfterwards, DESCRIPTOR, Dwrr};
+use crate::classful::{ClassScheduler, ClassSet};
 use crate::testing::shares::{scheduler, serve, sizes};
 use crate::testing::{Recorder, build, held, link, packet_with, params, probe};
 use crate::{Discipline, Queue};
@@ -15,27 +15,27 @@ fn dwrr(weights: &[u64], quantum: u64) -> Queue<u32> {
     build(&scheduler(&DESCRIPTOR, weights, &changes), &link(10_000)).unwrap()
 }
 
-fn all(classes: usize) -> Set {
-    let mut set = Set::default();
+fn all(classes: usize) -> ClassSet {
+    let mut set = ClassSet::default();
     (0..classes).for_each(|class| set.insert(class));
     set
 }
 
 /// Lets each class send packets of its size for ever; returns who sends, and the counter it has then.
-fn turns(turns: &mut ByteTurns, sizes: &[u32], times: usize) -> Vec<(usize, i64)> {
+fn serve_by(scheduler: &mut ChargeAfterwards, sizes: &[u32], times: usize) -> Vec<(usize, i64)> {
     let mut order = Vec::new();
     for _ in 0..times {
-        let class = turns.next(all(sizes.len()));
-        turns.sent(class, sizes[class]);
-        order.push((class, turns.deficits[class]));
+        let class = scheduler.next(all(sizes.len()));
+        scheduler.sent(class, sizes[class]);
+        order.push((class, scheduler.deficits[class]));
     }
     order
 }
 
 #[test]
 fn what_was_sent_too_much_is_lacking_in_the_next_turn() {
-    let mut queue = ByteTurns::new([1000, 2000].into_iter());
-    let order = turns(&mut queue, &[600, 1500], 8);
+    let mut queue = ChargeAfterwards::new([1000, 2000].into_iter());
+    let order = serve_by(&mut queue, &[600, 1500], 8);
     assert_eq!(
         order,
         [(0, 400), (0, -200), (1, 500), (1, -1000), (0, 200), (0, -400), (1, -500), (0, 0)],
@@ -47,27 +47,27 @@ fn what_was_sent_too_much_is_lacking_in_the_next_turn() {
 
 #[test]
 fn a_class_that_runs_empty_starts_from_zero() {
-    let mut queue = ByteTurns::new([1000, 1000].into_iter());
-    turns(&mut queue, &[100, 100], 1);
+    let mut queue = ChargeAfterwards::new([1000, 1000].into_iter());
+    serve_by(&mut queue, &[100, 100], 1);
     assert_eq!(queue.deficits, [900, 0]);
-    queue.left(0);
+    queue.emptied(0);
     assert_eq!(queue.deficits, [0, 0]);
     assert_eq!(queue.next(all(2)), 1, "and its turn is over");
     queue.sent(1, 1500);
-    queue.left(1);
+    queue.emptied(1);
     assert_eq!(queue.deficits[1], 0, "debts are forgotten as well");
 }
 
 #[test]
 fn a_class_that_gives_nothing_saves_nothing_up() {
-    let mut queue = ByteTurns::new([1000, 1000].into_iter());
+    let mut queue = ChargeAfterwards::new([1000, 1000].into_iter());
     for _ in 0..5 {
         let class = queue.next(all(2));
-        queue.passed(class);
+        queue.gave_nothing(class);
     }
     assert_eq!(queue.deficits, [0, 0]);
-    assert_eq!(turns(&mut queue, &[1500, 1500], 1), [(1, -500)]);
-    queue.passed(1);
+    assert_eq!(serve_by(&mut queue, &[1500, 1500], 1), [(1, -500)]);
+    queue.gave_nothing(1);
     assert_eq!(queue.deficits[1], -500, "and is forgiven nothing");
 }
 

@@ -1,4 +1,4 @@
-//! Who is first among many whose keys change: a binary heap that knows where each bucket is.
+//! The bucket with the greatest key: a binary heap whose keys may change, with an index of where each bucket is.
 
 use super::Subset;
 
@@ -87,12 +87,12 @@ impl<K: Ord + Copy> Ranking<K> {
     }
 }
 
-/// The bucket with the greatest key, where it is seldom asked for, as who pays for an overflow.
+/// The bucket with the greatest key, computed only when it is needed: for the longest queue at an overflow.
 ///
-/// What is known of a bucket's key is an upper bound: growth is noted and ranked at the next question, shrinking is
-/// found out when the bucket comes to the top. However often a bucket grows between two questions, it is ranked once,
-/// and each discovery was paid for by what made the key smaller. So a question costs the logarithm, amortised, and a
-/// buffer that never overflows pays next to nothing.
+/// The heap holds upper bounds of the keys. Growth is noted and ranked at the next search; shrinking is noticed when the
+/// bucket reaches the top. A bucket that grows often between two searches is ranked once, and each correction is paid for
+/// by the departure that made the key smaller. So a search costs amortised logarithmic time, and a buffer that never
+/// overflows costs next to nothing.
 #[derive(Debug)]
 pub(crate) struct Longest<K> {
     bounds: Ranking<K>,
@@ -185,7 +185,7 @@ mod tests {
 
     /// However many buckets have shrunk unseen: looking at them is paid for by the packets that left them.
     #[test]
-    fn questions_cost_no_more_than_what_came_and_left() {
+    fn searches_cost_no_more_than_arrivals_and_departures() {
         let buckets = 10_000;
         let mut longest = Longest::default();
         let mut backlogs: Vec<usize> = (0..buckets).map(|bucket| 10 + bucket % 7).collect();

@@ -1,6 +1,6 @@
 //! FQ-PIE: what it takes from FQ-CoDel and from PIE, and the laws.
 
-use super::{Controller, DESCRIPTOR, FqPie, backlog};
+use super::{DESCRIPTOR, FqPie, PieController, backlog};
 use crate::laws::{Event, lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
@@ -76,7 +76,7 @@ fn a_refused_arrival_starts_the_accumulation_over() {
     }
     queue.controllers.iter_mut().for_each(|controller| controller.accumulate(0.5));
     queue.enqueue(packet_of(1, 1500, 2, Ecn::NotEct), Time::ZERO, &mut sink);
-    assert_eq!(queue.controllers.iter().map(Controller::accumulated).collect::<Vec<_>>(), [0.5, 0.0]);
+    assert_eq!(queue.controllers.iter().map(PieController::accumulated).collect::<Vec<_>>(), [0.5, 0.0]);
 }
 
 /// ns-3: flow 0 has 60 % of the bytes and loses from its head half of what it has, as FQ-CoDel does it.
@@ -162,7 +162,7 @@ proptest! {
             while queue.next_update <= now {
                 let mut all = queue.controllers.clone();
                 for (bucket, controller) in all.iter_mut().enumerate() {
-                    controller.update(&queue.law, backlog(&queue.lanes, bucket));
+                    controller.update(&queue.law, backlog(&queue.queues, bucket));
                 }
                 queue.on_timer(queue.next_update, &mut sink);
                 prop_assert_eq!(&queue.controllers, &all);

@@ -48,12 +48,12 @@ impl Filter {
         let places = places(flow);
         let counted = |counter: Counter| if counter.round == round { counter.bytes } else { 0 };
         let sums = self.arrays.iter().zip(places).map(|(array, place)| counted(array[place]) + u64::from(bytes));
-        let least = sums.min().unwrap_or(0);
-        if least > self.admit_bytes {
+        let min = sums.min().unwrap_or(0);
+        if min > self.admit_bytes {
             return true;
         }
         for (array, place) in self.arrays.iter_mut().zip(places) {
-            array[place] = Counter { round, bytes: counted(array[place]).max(least) };
+            array[place] = Counter { round, bytes: counted(array[place]).max(min) };
         }
         false
     }

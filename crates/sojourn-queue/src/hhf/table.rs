@@ -10,7 +10,7 @@ const CHAINS: usize = 1024;
 pub(super) struct Table {
     chains: Vec<Vec<Heavy>>,
     flows: usize,
-    most: usize,
+    max_flows: usize,
     evict_timeout: Span,
 }
 
@@ -21,8 +21,8 @@ struct Heavy {
 }
 
 impl Table {
-    pub(super) fn new(evict_timeout: Span, most: usize) -> Table {
-        Table { chains: vec![Vec::new(); CHAINS], flows: 0, most, evict_timeout }
+    pub(super) fn new(evict_timeout: Span, max_flows: usize) -> Table {
+        Table { chains: vec![Vec::new(); CHAINS], flows: 0, max_flows, evict_timeout }
     }
 
     /// Flows that have a place, those included that are silent and have not lost it yet.
@@ -62,7 +62,7 @@ impl Table {
             *silent = heavy;
             return true;
         }
-        if self.flows >= self.most {
+        if self.flows >= self.max_flows {
             return false;
         }
         chain.push(heavy);

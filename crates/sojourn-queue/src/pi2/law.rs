@@ -55,52 +55,52 @@ pub(crate) const SPREAD: Parameter = Parameter {
 
 /// What does not change.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Law {
+pub(crate) struct Pi2Law {
     target: f64,
     update: Span,
     alpha: f64,
     beta: f64,
     coupling: f64,
     /// Largest p'.
-    most: f64,
+    max_p: f64,
 }
 
-impl Law {
+impl Pi2Law {
     /// The law that `params` of a descriptor that lists the constants above describe. `capped` says whether p' ends where
     /// all scalable packets are marked, instead of at 1.
-    pub(crate) fn new(params: &Params, capped: bool) -> Result<Law, ParameterError> {
+    pub(crate) fn new(params: &Params, capped: bool) -> Result<Pi2Law, ParameterError> {
         let alpha = params.number("alpha");
         if alpha == 0.0 {
             let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
             return Err(ParameterError::new("alpha", rule));
         }
-        Ok(Law {
+        Ok(Pi2Law {
             target: params.span("target").as_secs_f64(),
             update: params.span("update"),
             alpha,
             beta: params.number("beta"),
             coupling: params.number("coupling"),
-            most: if capped { 1.0 / params.number("coupling") } else { 1.0 },
+            max_p: if capped { 1.0 / params.number("coupling") } else { 1.0 },
         })
     }
 }
 
 /// The base probability p', and when it is computed next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Controller {
-    law: Law,
+pub(crate) struct Pi2Controller {
+    law: Pi2Law,
     base: f64,
     last_delay: f64,
     next_update: Time,
 }
 
-impl Controller {
+impl Pi2Controller {
     /// A controller that begins at `since`.
-    pub(crate) fn new(law: Law, since: Time) -> Controller {
-        Controller { law, base: 0.0, last_delay: 0.0, next_update: since + law.update }
+    pub(crate) fn new(law: Pi2Law, since: Time) -> Pi2Controller {
+        Pi2Controller { law, base: 0.0, last_delay: 0.0, next_update: since + law.update }
     }
 
-    /// When [`update`](Controller::update) is due.
+    /// When [`update`](Pi2Controller::update) is due.
     pub(crate) fn timer(&self) -> Time {
         self.next_update
     }
@@ -109,7 +109,7 @@ impl Controller {
     pub(crate) fn update(&mut self, delay: Span) {
         let delay = delay.as_secs_f64();
         let step = self.law.alpha * (delay - self.law.target) + self.law.beta * (delay - self.last_delay);
-        self.base = (self.base + step).clamp(0.0, self.law.most);
+        self.base = (self.base + step).clamp(0.0, self.law.max_p);
         self.last_delay = delay;
         self.next_update += self.law.update;
     }

@@ -1,7 +1,7 @@
 //! PI2: the controller's arithmetic, the square, the coupling, and the laws.
 
 use super::DESCRIPTOR;
-use super::law::{Controller, Dice, Law, Sum};
+use super::law::{Dice, Pi2Controller, Pi2Law, Sum};
 use crate::laws::{lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
@@ -19,7 +19,7 @@ fn at(millis: u64) -> Time {
 
 #[test]
 fn the_controller_adds_what_the_rfc_says() {
-    let mut controller = Controller::new(Law::new(&params(&DESCRIPTOR, "rfc", &[]), false).unwrap(), Time::ZERO);
+    let mut controller = Pi2Controller::new(Pi2Law::new(&params(&DESCRIPTOR, "rfc", &[]), false).unwrap(), Time::ZERO);
     // Delays in ms and p' after each: 0.16 x (delay - 15 ms) + 3.2 x (delay - last).
     let mut expected = 0.0;
     for (delay, last) in [(25u64, 0u64), (25, 25), (40, 25), (10, 40), (60, 10)] {
@@ -44,7 +44,7 @@ fn the_controller_adds_what_the_rfc_says() {
 /// p_C is 25 % where p_CL is 100 %.
 #[test]
 fn the_square_meets_the_coupling_at_a_quarter() {
-    let mut controller = Controller::new(Law::new(&params(&DESCRIPTOR, "rfc", &[]), true).unwrap(), Time::ZERO);
+    let mut controller = Pi2Controller::new(Pi2Law::new(&params(&DESCRIPTOR, "rfc", &[]), true).unwrap(), Time::ZERO);
     for _ in 0..20 {
         controller.update(Span::from_secs(2));
     }

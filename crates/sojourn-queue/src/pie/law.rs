@@ -22,11 +22,11 @@ const PROB_LOW: f64 = 0.85;
 /// De-randomised: accumulated probability from which the next packet is dropped.
 const PROB_HIGH: f64 = 8.5;
 /// The smallest packet that RFC 8034 reckons with, which bounds its probability (MIN_PKTSIZE).
-const DOCSIS_LEAST_PACKET: f64 = 64.0;
+const DOCSIS_MIN_PACKET: f64 = 64.0;
 
 /// What does not change: shared by all queues of a discipline.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Law {
+pub(crate) struct PieLaw {
     /// Delays and their thresholds are in seconds.
     target: f64,
     update: Span,
@@ -99,16 +99,16 @@ enum GuardDelay {
     Latest,
 }
 
-impl Law {
+impl PieLaw {
     /// The law that `params` of a descriptor that lists the constants of this module describe.
-    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<Law, ParameterError> {
+    pub(crate) fn new(params: &Params, link: &LinkProperties) -> Result<PieLaw, ParameterError> {
         let (alpha, beta) = (params.number("alpha"), params.number("beta"));
         if alpha == 0.0 {
             let rule = "above 0: it alone draws the delay to the target; beta only resists changes";
             return Err(ParameterError::new("alpha", rule));
         }
         let target = params.span("target").as_secs_f64();
-        Ok(Law {
+        Ok(PieLaw {
             target,
             update: params.span("update"),
             alpha,
@@ -200,17 +200,17 @@ impl Law {
     }
 
     /// The largest probability: 1, or more where it is scaled down for small packets.
-    fn most(&self) -> f64 {
+    fn max_p(&self) -> f64 {
         match self.tuning {
             Tuning::Rfc8033 => 1.0,
-            Tuning::Rfc8034 => PROB_LOW * self.mean_packet / DOCSIS_LEAST_PACKET,
+            Tuning::Rfc8034 => PROB_LOW * self.mean_packet / DOCSIS_MIN_PACKET,
         }
     }
 }
 
 /// The state of one queue's controller.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Controller {
+pub(crate) struct PieController {
     p: f64,
     /// What the latest departure had waited, with timestamps.
     latest: Span,
@@ -238,7 +238,7 @@ enum Phase {
 
 impl Phase {
     /// The whole allowance.
-    fn protected(law: &Law) -> Phase {
+    fn protected(law: &PieLaw) -> Phase {
         if law.burst.is_zero() { Phase::Active } else { Phase::Protected(law.burst) }
     }
 }
@@ -251,9 +251,9 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-impl Default for Controller {
+impl Default for PieController {
     fn default() -> Self {
-        Controller {
+        PieController {
             p: 0.0,
             latest: Span::ZERO,
             updated: 0.0,
@@ -266,12 +266,12 @@ impl Default for Controller {
     }
 }
 
-impl Controller {
+impl PieController {
     /// A packet arrives that there is room for. `wakes` says whether enough waits for the controller to become active.
     #[inline]
     pub(crate) fn arrival<B>(
         &mut self,
-        law: &Law,
+        law: &PieLaw,
         packet: &Packet<B>,
         backlog: Backlog,
         wakes: bool,
@@ -293,7 +293,7 @@ impl Controller {
 
     /// The delay of the latest departure, where departures have one; else that of the latest update.
     #[inline]
-    fn latest(&self, law: &Law) -> f64 {
+    fn latest(&self, law: &PieLaw) -> f64 {
         match law.estimator {
             Estimator::Timestamp => self.latest.as_secs_f64(),
             Estimator::DepartureRate | Estimator::LinkRate(_) => self.updated,
@@ -302,7 +302,7 @@ impl Controller {
 
     /// The random decision (`drop_early`).
     #[inline]
-    fn is_hit(&mut self, law: &Law, bytes: u32, backlog: Backlog, random: &mut Stream) -> bool {
+    fn is_hit(&mut self, law: &PieLaw, bytes: u32, backlog: Backlog, random: &mut Stream) -> bool {
         let delay = match law.guard_delay {
             GuardDelay::Updated => self.updated,
             GuardDelay::Latest => self.latest(law),
@@ -332,7 +332,7 @@ impl Controller {
 
     /// A packet leaves; `backlog` remains.
     #[inline]
-    pub(crate) fn departure<B>(&mut self, law: &Law, packet: &Packet<B>, backlog: Backlog, now: Time) {
+    pub(crate) fn departure<B>(&mut self, law: &PieLaw, packet: &Packet<B>, backlog: Backlog, now: Time) {
         match law.estimator {
             Estimator::Timestamp => {
                 self.latest = if backlog.bytes == 0 { Span::ZERO } else { now.since(packet.enqueued) };
@@ -348,7 +348,7 @@ impl Controller {
     }
 
     /// The periodic update (`calculate_drop_prob`); `backlog` waits.
-    pub(crate) fn update(&mut self, law: &Law, backlog: Backlog) {
+    pub(crate) fn update(&mut self, law: &PieLaw, backlog: Backlog) {
         let (delay, known) = match law.estimator {
             Estimator::Timestamp => (self.latest(law), true),
             Estimator::DepartureRate => match self.rate.bytes_per_second() {
@@ -372,7 +372,7 @@ impl Controller {
     }
 
     /// The next probability.
-    fn step(&self, law: &Law, delay: f64, old: f64, backlog: Backlog) -> f64 {
+    fn step(&self, law: &PieLaw, delay: f64, old: f64, backlog: Backlog) -> f64 {
         let mut step = (law.alpha * (delay - law.target) + law.beta * (delay - old)) * law.scale(self.p);
         if law.cap && self.p >= CAPPED_FROM {
             step = step.min(CAPPED_STEP);
@@ -385,7 +385,7 @@ impl Controller {
         if idle && (law.decay_with_backlog || backlog.bytes == 0) {
             p *= law.decay;
         }
-        p.clamp(0.0, law.most())
+        p.clamp(0.0, law.max_p())
     }
 
     #[inline]
@@ -397,7 +397,7 @@ impl Controller {
     }
 
     /// Restores the burst allowance when there has been no congestion for long enough.
-    fn settle(&mut self, law: &Law, calm: bool) {
+    fn settle(&mut self, law: &PieLaw, calm: bool) {
         if law.burst_begins == BurstBegins::Drop {
             self.settle_by_drops(law, calm);
         } else if law.quiet.is_zero() {
@@ -420,7 +420,7 @@ impl Controller {
     }
 
     /// The same with RFC 8034's three states.
-    fn settle_by_drops(&mut self, law: &Law, calm: bool) {
+    fn settle_by_drops(&mut self, law: &PieLaw, calm: bool) {
         if calm && self.phase == Phase::Active {
             self.phase = Phase::Ready;
             self.quiet_for = Span::ZERO;
@@ -455,7 +455,7 @@ impl Controller {
     }
 
     /// The burst allowance that is left.
-    pub(crate) fn burst(&self, law: &Law) -> Span {
+    pub(crate) fn burst(&self, law: &PieLaw) -> Span {
         match self.phase {
             Phase::Waiting | Phase::Ready => law.burst,
             Phase::Protected(left) => left,

@@ -12,7 +12,7 @@ const BAND: f64 = 0.4;
 const LARGEST_STEP: f64 = 0.25;
 /// Largest step up and largest step down that are recommended (ns-3 `SetAredAlpha`, `SetAredBeta`).
 const ALPHA: f64 = 0.01;
-const LEAST_BETA: f64 = 0.83;
+const MIN_BETA: f64 = 0.83;
 /// The automatic lower bound on slow links.
 const BOTTOM: f64 = 0.01;
 
@@ -89,8 +89,7 @@ impl Adaptation {
                 format!("above {ALPHA}, {text}; usual is {ALPHA} or a quarter of max_p if that is less"),
             )
         });
-        let down =
-            (beta < LEAST_BETA).then(|| Advice::new("beta", format!("below {LEAST_BETA}, {text}; usual is 0.9")));
+        let down = (beta < MIN_BETA).then(|| Advice::new("beta", format!("below {MIN_BETA}, {text}; usual is 0.9")));
         up.into_iter().chain(down).collect()
     }
 

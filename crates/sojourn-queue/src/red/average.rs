@@ -177,7 +177,7 @@ pub(crate) struct Table {
 /// Cells of the table (RED_STAB_SIZE).
 const CELLS: u64 = 256;
 /// Most halvings that a cell can hold.
-const MOST_HALVINGS: f64 = 31.0;
+const MAX_HALVINGS: f64 = 31.0;
 /// Scheduler ticks per microsecond: `/proc/net/psched` says 1000/64.
 const TICKS_PER_MICROSECOND: f64 = 15.625;
 
@@ -188,7 +188,7 @@ impl Table {
         let micros = (1e6 * mean_packet / bytes_per_second).floor();
         let ticks = (micros * TICKS_PER_MICROSECOND).floor();
         let slope = -libm::log1p(-weight) / ticks;
-        let longest = MOST_HALVINGS / slope;
+        let longest = MAX_HALVINGS / slope;
         let cell_log = (0..32).find(|&log| longest / ((1u64 << log) as f64) < 512.0)?;
         Some(Table { cell_log, slope })
     }
@@ -198,9 +198,9 @@ impl Table {
         let micros = (idle.as_nanos() / 1000).min((CELLS - 1) << self.cell_log);
         let cell = micros >> self.cell_log;
         let halvings = if cell == CELLS - 1 {
-            MOST_HALVINGS
+            MAX_HALVINGS
         } else {
-            (((cell << self.cell_log) as f64) * self.slope).floor().min(MOST_HALVINGS)
+            (((cell << self.cell_log) as f64) * self.slope).floor().min(MAX_HALVINGS)
         };
         if halvings > 0.0 {
             return average.halved(halvings as u32);

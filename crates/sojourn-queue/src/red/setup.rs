@@ -10,9 +10,9 @@ use sojourn_core::{Amount, Rate};
 /// ns-2 `initialize_params`: thresholds in typical packets.
 mod ns2 {
     /// Smallest automatic min threshold, in packets.
-    pub(super) const LEAST_MIN: f64 = 5.0;
+    pub(super) const MIN_THRESHOLD: f64 = 5.0;
     /// Shortest round-trip time that the weight is made for, in seconds.
-    pub(super) const LEAST_RTT: f64 = 0.1;
+    pub(super) const MIN_RTT: f64 = 0.1;
     /// Round-trip time over the link's delay and one transmission time.
     pub(super) const RTT_PER_LINK_DELAY: f64 = 3.0;
     /// Time constant of the average, in round-trip times.
@@ -24,7 +24,7 @@ const MAX_OVER_MIN: f64 = 3.0;
 /// tc: the hard limit over the automatic max threshold.
 const LIMIT_OVER_MAX: f64 = 4.0;
 /// tc: most halvings of the weight that are tried.
-const MOST_HALVINGS: i32 = 32;
+const MAX_HALVINGS: i32 = 32;
 
 /// Everything computed that the discipline is made of.
 pub(crate) struct Setup {
@@ -123,7 +123,7 @@ impl Context<'_> {
     /// ns-2 `initialize_params` and section 4 of Adaptive RED.
     fn thresholds_from_delay(&self, min: Option<f64>) -> (f64, f64) {
         let target = self.params.span("target_delay").as_secs_f64() * self.packets_per_second(self.link.rate);
-        let auto = self.in_unit((target / 2.0).max(ns2::LEAST_MIN) * self.mean_packet);
+        let auto = self.in_unit((target / 2.0).max(ns2::MIN_THRESHOLD) * self.mean_packet);
         (auto, min.unwrap_or(auto) * MAX_OVER_MIN)
     }
 
@@ -148,7 +148,7 @@ impl Context<'_> {
         if !self.is_whole() {
             return Ok(Average::new(weight, ageing));
         }
-        (0..MOST_HALVINGS).find(|&log| libm::exp2(f64::from(-log)) == weight).map_or_else(
+        (0..MAX_HALVINGS).find(|&log| libm::exp2(f64::from(-log)) == weight).map_or_else(
             || {
                 let rule = "a power of 1/2, as Linux has it (1, 0.5, 0.25 to 2^-31), or arithmetic real";
                 Err(ParameterError::new("weight", rule))
@@ -165,7 +165,7 @@ impl Context<'_> {
             (_, "second") => one_minus_exp(1.0 / packets),
             _ => {
                 let rtt = ns2::RTT_PER_LINK_DELAY * (self.link.delay.as_secs_f64() + 1.0 / packets);
-                one_minus_exp(1.0 / (ns2::RTTS_REMEMBERED * rtt.max(ns2::LEAST_RTT) * packets))
+                one_minus_exp(1.0 / (ns2::RTTS_REMEMBERED * rtt.max(ns2::MIN_RTT) * packets))
             }
         })
     }
@@ -185,7 +185,7 @@ impl Context<'_> {
             let rule = format!("at least {} packets, or the average never reaches min within a burst", min.ceil());
             return Err(ParameterError::new("burst", rule));
         }
-        (1..MOST_HALVINGS)
+        (1..MAX_HALVINGS)
             .map(|halvings| libm::exp2(f64::from(-halvings)))
             .find(|weight| needed <= (1.0 - libm::pow(1.0 - weight, burst)) / weight)
             .ok_or_else(|| ParameterError::new("burst", "a burst that a weight of at least 2^-31 lets pass"))

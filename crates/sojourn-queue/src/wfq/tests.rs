@@ -1,8 +1,8 @@
 //! Shares against the ideal.
 
-use super::{DESCRIPTOR, StartTimes, UNITS};
+use super::{DESCRIPTOR, StartTimeFair, UNITS};
 use crate::Queue;
-use crate::classful::{Set, Turns};
+use crate::classful::{ClassScheduler, ClassSet};
 use crate::testing::shares::{scheduler, serve, sizes};
 use crate::testing::{build, link};
 use proptest::prelude::*;
@@ -11,23 +11,23 @@ fn wfq(weights: &[u64]) -> Queue<u32> {
     build(&scheduler(&DESCRIPTOR, weights, &[]), &link(10_000)).unwrap()
 }
 
-fn all(classes: usize) -> Set {
-    let mut set = Set::default();
+fn all(classes: usize) -> ClassSet {
+    let mut set = ClassSet::default();
     (0..classes).for_each(|class| set.insert(class));
     set
 }
 
 /// Start times in bytes of a class of weight 1.
-fn starts(turns: &StartTimes) -> Vec<u64> {
+fn starts(turns: &StartTimeFair) -> Vec<u64> {
     turns.starts.iter().map(|start| (start / UNITS) as u64).collect()
 }
 
 #[test]
 fn the_smallest_start_goes_first() {
-    let mut turns = StartTimes::new([1, 2, 1].into_iter());
-    (0..3).for_each(|class| turns.joined(class));
+    let mut turns = StartTimeFair::new([1, 2, 1].into_iter());
+    (0..3).for_each(|class| turns.backlogged(class));
     let sizes = [1000, 1500, 300];
-    let send = |turns: &mut StartTimes| {
+    let send = |turns: &mut StartTimeFair| {
         let class = turns.next(all(3));
         turns.sent(class, sizes[class]);
         class
@@ -41,41 +41,41 @@ fn the_smallest_start_goes_first() {
 
 #[test]
 fn who_comes_later_starts_now() {
-    let mut turns = StartTimes::new([1, 1, 1].into_iter());
-    turns.joined(0);
+    let mut turns = StartTimeFair::new([1, 1, 1].into_iter());
+    turns.backlogged(0);
     (0..10).for_each(|_| turns.sent(0, 1000));
-    turns.joined(1);
+    turns.backlogged(1);
     assert_eq!(starts(&turns), [10_000, 9000, 0], "not at zero: nothing is made up for");
     turns.sent(1, 500);
-    turns.left(1);
-    turns.joined(1);
+    turns.emptied(1);
+    turns.backlogged(1);
     assert_eq!(starts(&turns), [10_000, 9500, 0], "nor can it start anew by pausing");
     // Who gave nothing is as one who comes later.
     turns.sent(1, 700);
-    turns.passed(2);
+    turns.gave_nothing(2);
     assert_eq!(starts(&turns), [10_000, 10_200, 9500]);
 }
 
 #[test]
 fn debts_end_with_the_busy_period() {
-    let mut turns = StartTimes::new([1, 1].into_iter());
-    turns.joined(0);
+    let mut turns = StartTimeFair::new([1, 1].into_iter());
+    turns.backlogged(0);
     turns.sent(0, 9000);
-    turns.joined(1);
+    turns.backlogged(1);
     turns.sent(1, 10);
-    turns.left(1);
-    turns.left(0);
-    (0..2).for_each(|class| turns.joined(class));
+    turns.emptied(1);
+    turns.emptied(0);
+    (0..2).for_each(|class| turns.backlogged(class));
     assert_eq!(starts(&turns), [9000, 9000]);
 }
 
 #[test]
 fn a_small_weight_does_not_wait_for_its_own_packet() {
     // A voice packet of weight 1 beside bulk of weight 9 that waits already: second at the latest.
-    let mut turns = StartTimes::new([9, 1].into_iter());
-    turns.joined(0);
+    let mut turns = StartTimeFair::new([9, 1].into_iter());
+    turns.backlogged(0);
     (0..100).for_each(|_| turns.sent(0, 1500));
-    turns.joined(1);
+    turns.backlogged(1);
     assert_eq!(turns.next(all(2)), 1);
 }
 

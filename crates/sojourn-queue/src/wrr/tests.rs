@@ -1,7 +1,7 @@
-//! Turns of packets.
+//! Rounds of packets.
 
-use super::{DESCRIPTOR, PacketTurns};
-use crate::classful::{Set, Turns};
+use super::{DESCRIPTOR, WeightedRoundRobin};
+use crate::classful::{ClassScheduler, ClassSet};
 use crate::testing::shares::{Shares, scheduler, serve};
 use crate::testing::{Recorder, build, link, packet_with};
 use crate::{Discipline, Queue};
@@ -31,24 +31,24 @@ fn a_turn_is_as_many_packets_as_the_weight_says() {
 
 #[test]
 fn a_class_that_runs_empty_loses_the_rest_of_its_turn() {
-    let mut turns = PacketTurns::new([5, 1].into_iter());
-    let mut both = Set::default();
+    let mut turns = WeightedRoundRobin::new([5, 1].into_iter());
+    let mut both = ClassSet::default();
     both.insert(0);
     both.insert(1);
     assert_eq!(turns.next(both), 0);
     turns.sent(0, 1000);
-    turns.left(0);
-    turns.joined(0);
+    turns.emptied(0);
+    turns.backlogged(0);
     assert_eq!(turns.next(both), 1, "though it has a packet again, and four to go");
     turns.sent(1, 1000);
-    turns.left(1);
+    turns.emptied(1);
     // The others' leaving does not end its turn.
     assert_eq!(turns.next(both), 0);
     turns.sent(0, 1000);
-    turns.left(1);
+    turns.emptied(1);
     assert_eq!(turns.next(both), 0);
     // A class that gives nothing has had its turn.
-    turns.passed(0);
+    turns.gave_nothing(0);
     assert_eq!(turns.next(both), 1);
 }
 

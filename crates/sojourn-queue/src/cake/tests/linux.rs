@@ -4,7 +4,7 @@
 use super::*;
 use crate::Host;
 use crate::cake::plan::Plan;
-use crate::cobalt::law::{Controller, Law, Verdict};
+use crate::cobalt::law::{CobaltController, CobaltLaw, Verdict};
 use proptest::prelude::*;
 use sojourn_core::{Serializer, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ struct Flow {
     queue: VecDeque<Packet<u32>>,
     set: Set,
     deficit: i64,
-    state: Controller,
+    state: CobaltController,
     hosts: (Host, Host),
 }
 
@@ -31,7 +31,7 @@ struct Tin {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     decaying: VecDeque<u32>,
-    law: Law,
+    law: CobaltLaw,
     packet: Span,
     pace: Option<Serializer>,
     next: Time,
@@ -94,7 +94,7 @@ impl Linux {
                 new: VecDeque::new(),
                 old: VecDeque::new(),
                 decaying: VecDeque::new(),
-                law: Law::of_cake(Span::from_micros(500), Span::from_millis(10), packet),
+                law: CobaltLaw::of_cake(Span::from_micros(500), Span::from_millis(10), packet),
                 packet,
                 pace: rate.map(pace),
                 next: Time::ZERO,
@@ -153,7 +153,8 @@ impl Linux {
         }
         let hosts = (packet.key.source, packet.key.destination);
         let tin = &mut self.tins[index];
-        let idle = || Flow { queue: VecDeque::new(), set: Set::None, deficit: 0, state: Controller::default(), hosts };
+        let idle =
+            || Flow { queue: VecDeque::new(), set: Set::None, deficit: 0, state: CobaltController::default(), hosts };
         let flow = tin.flows.entry(packet.flow).or_insert_with(idle);
         flow.queue.push_back(packet);
         match flow.set {

@@ -5,25 +5,25 @@ use crate::pie::DESCRIPTOR;
 use crate::testing::{link, packet, params};
 use proptest::prelude::*;
 
-fn law(preset: &str, changes: &[(&str, Value)]) -> Law {
-    Law::new(&params(&DESCRIPTOR, preset, changes), &link(10_000)).unwrap()
+fn law(preset: &str, changes: &[(&str, Value)]) -> PieLaw {
+    PieLaw::new(&params(&DESCRIPTOR, preset, changes), &link(10_000)).unwrap()
 }
 
 /// A controller at probability `p` whose last update found `old` milliseconds and whose latest packet waited `delay`.
-fn controller(p: f64, delay: f64, old: f64) -> Controller {
-    Controller {
+fn controller(p: f64, delay: f64, old: f64) -> PieController {
+    PieController {
         p,
         latest: Span::from_secs_f64(delay / 1000.0),
         updated: old / 1000.0,
         phase: Phase::Active,
-        ..Controller::default()
+        ..PieController::default()
     }
 }
 
 const LONG: Backlog = Backlog { packets: 100, bytes: 150_000 };
 const NOTHING: Backlog = Backlog { packets: 0, bytes: 0 };
 
-fn updated(law: &Law, p: f64, delay: f64, old: f64) -> f64 {
+fn updated(law: &PieLaw, p: f64, delay: f64, old: f64) -> f64 {
     let mut controller = controller(p, delay, old);
     controller.update(law, LONG);
     controller.p
@@ -118,7 +118,7 @@ fn bursts_are_protected_for_so_long() {
     let mut random = Stream::new(1, "pie");
     for (preset, updates) in [("rfc", 10), ("ns3", 10)] {
         let law = law(preset, &[("estimator", Value::Choice("timestamp"))]);
-        let mut controller = Controller::default();
+        let mut controller = PieController::default();
         controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
         assert_eq!(controller.burst(&law), law.burst);
         let mut protected = 0;
@@ -137,8 +137,8 @@ fn bursts_are_protected_for_so_long() {
 #[test]
 fn in_docsis_a_drop_begins_the_protection() {
     let law = law("docsis", &[("estimator", Value::Choice("timestamp"))]);
-    let (mut random, mut controller) = (Stream::new(1, "pie"), Controller::default());
-    let long = |controller: &mut Controller| {
+    let (mut random, mut controller) = (Stream::new(1, "pie"), PieController::default());
+    let long = |controller: &mut PieController| {
         controller.latest = Span::from_secs_f64(0.05);
         controller.update(&law, LONG);
     };
@@ -146,7 +146,7 @@ fn in_docsis_a_drop_begins_the_protection() {
     (0..100).for_each(|_| long(&mut controller));
     assert!(controller.p > 0.5, "{}", controller.p);
     let mut arrives =
-        |controller: &mut Controller, wakes| controller.arrival(&law, &packet(1500, 0), LONG, wakes, &mut random);
+        |controller: &mut PieController, wakes| controller.arrival(&law, &packet(1500, 0), LONG, wakes, &mut random);
     assert!((0..100).all(|_| arrives(&mut controller, false) == Verdict::Pass));
     assert_eq!(controller.phase, Phase::Waiting);
     assert!((0..100).any(|_| arrives(&mut controller, true) == Verdict::Drop));
@@ -160,7 +160,7 @@ fn in_docsis_a_drop_begins_the_protection() {
     }
     assert_eq!(controller.phase, Phase::Active);
     // A quiet moment, and the next drop is protected again; more than a second of them in a row, and it sleeps.
-    let quiet = |controller: &mut Controller| {
+    let quiet = |controller: &mut PieController| {
         (controller.p, controller.latest, controller.updated) = (0.0, Span::ZERO, 0.0);
         controller.update(&law, NOTHING);
     };
@@ -191,7 +191,7 @@ fn packets_left_alone_count_in_docsis() {
 fn in_linux_departures_use_up_the_allowance() {
     let law = law("linux", &[]);
     let mut random = Stream::new(1, "pie");
-    let mut controller = Controller::default();
+    let mut controller = PieController::default();
     controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
     controller.latest = Span::from_secs_f64(0.1);
     controller.update(&law, LONG);
@@ -276,7 +276,7 @@ fn nothing_is_dropped_while_little_waits() {
 }
 
 /// Arrivals between drops at a fixed probability.
-fn gaps(law: &Law, p: f64, bytes: u32) -> Vec<u32> {
+fn gaps(law: &PieLaw, p: f64, bytes: u32) -> Vec<u32> {
     let mut random = Stream::new(5, "pie");
     let mut controller = controller(p, 20.0, 20.0);
     let (mut gaps, mut gap) = (Vec::new(), 0);
@@ -373,7 +373,7 @@ fn the_latest_delay_is_that_of_an_update_where_departures_have_none() {
 fn idle_time_uses_up_no_allowance_in_linux() {
     let law = law("linux", &[]);
     let mut random = Stream::new(1, "pie");
-    let mut controller = Controller::default();
+    let mut controller = PieController::default();
     controller.departure(&law, &packet(1500, 0), NOTHING, Time::ZERO);
     controller.update(&law, NOTHING);
     controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);

@@ -1,17 +1,17 @@
-//! Who is in turn: circles of buckets, one of which is at the head.
+//! The list of active buckets of round robin schedulers (Shreedhar and Varghese's ActiveList), linked through the buckets.
 
-/// A circle of buckets that can be joined at the end and left anywhere, all in constant time.
+/// A circular list of buckets: added at the end, removed anywhere, all in constant time.
 ///
-/// A circle keeps no more than its head. The neighbours stand in [`Links`], which circles share that have no member in
-/// common: new and old buckets, or sparse, bulk and decaying ones.
+/// A list stores its head only. The neighbours stand in [`Links`], which lists share that never hold the same bucket: those
+/// of new and old flows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Circle {
-    /// Anything where there are no members.
+pub(crate) struct ActiveList {
+    /// Anything while the list is empty.
     head: u32,
-    members: u32,
+    len: u32,
 }
 
-/// By bucket, its neighbours in the circle that it is in; anything for those that are in none.
+/// By bucket, its neighbours in the list that it is in; anything for those that are in none.
 #[derive(Debug, Default)]
 pub(crate) struct Links(Vec<Link>);
 
@@ -21,22 +21,22 @@ struct Link {
     previous: u32,
 }
 
-impl Circle {
-    /// Who is next.
+impl ActiveList {
+    /// The bucket that is served next.
     #[inline]
     pub(crate) fn head(self) -> Option<usize> {
-        (self.members > 0).then_some(self.head as usize)
+        (self.len > 0).then_some(self.head as usize)
     }
 
-    /// How many are in the circle.
+    /// How many buckets are in the list.
     #[inline]
-    pub(crate) fn members(self) -> usize {
-        self.members as usize
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
     }
 
-    /// `bucket`, which is in no circle, becomes the last of this one.
+    /// Adds `bucket`, which is in no list, at the end.
     #[inline]
-    pub(crate) fn join(&mut self, bucket: usize, Links(links): &mut Links) {
+    pub(crate) fn push_back(&mut self, bucket: usize, Links(links): &mut Links) {
         if bucket >= links.len() {
             links.resize(bucket + 1, Link::default());
         }
@@ -46,25 +46,25 @@ impl Circle {
         links[head as usize].previous = joining;
         links[bucket] = Link { next: head, previous: last };
         self.head = head;
-        self.members += 1;
+        self.len += 1;
     }
 
-    /// `bucket`, which is a member, leaves; if it was next, its follower is.
+    /// Removes `bucket`, which is in the list; if it was the head, the next bucket becomes it.
     #[inline]
-    pub(crate) fn leave(&mut self, bucket: usize, Links(links): &mut Links) {
+    pub(crate) fn remove(&mut self, bucket: usize, Links(links): &mut Links) {
         let Link { next, previous } = links[bucket];
         links[previous as usize].next = next;
         links[next as usize].previous = previous;
-        self.members -= 1;
+        self.len -= 1;
         if self.head == bucket as u32 {
             self.head = next;
         }
     }
 
-    /// The turn passes on: who was next is the last of the circle.
+    /// Moves the head to the end.
     #[inline]
-    pub(crate) fn advance(&mut self, Links(links): &Links) {
-        if self.members > 0 {
+    pub(crate) fn rotate(&mut self, Links(links): &Links) {
+        if self.len > 0 {
             self.head = links[self.head as usize].next;
         }
     }
@@ -78,32 +78,32 @@ mod tests {
 
     proptest! {
         #[test]
-        fn circles_are_lists_that_turn(steps in prop::collection::vec((0u8..3, 0usize..2, 0usize..8), 1..300)) {
+        fn active_lists_are_queues_that_rotate(steps in prop::collection::vec((0u8..3, 0usize..2, 0usize..8), 1..300)) {
             let mut links = Links::default();
-            let (mut circles, mut lists) = ([Circle::default(); 2], [VecDeque::new(), VecDeque::new()]);
+            let (mut actives, mut lists) = ([ActiveList::default(); 2], [VecDeque::new(), VecDeque::new()]);
             for (step, which, bucket) in steps {
                 let free = !lists.iter().any(|list| list.contains(&bucket));
-                let (circle, list) = (&mut circles[which], &mut lists[which]);
+                let (active, list) = (&mut actives[which], &mut lists[which]);
                 match step {
                     0 if free => {
-                        circle.join(bucket, &mut links);
+                        active.push_back(bucket, &mut links);
                         list.push_back(bucket);
                     }
                     1 if list.contains(&bucket) => {
-                        circle.leave(bucket, &mut links);
+                        active.remove(bucket, &mut links);
                         list.retain(|&member| member != bucket);
                     }
                     2 => {
-                        circle.advance(&links);
+                        active.rotate(&links);
                         if !list.is_empty() {
                             list.rotate_left(1);
                         }
                     }
                     _ => (),
                 }
-                for (circle, list) in circles.iter().zip(&lists) {
-                    prop_assert_eq!(circle.head(), list.front().copied());
-                    prop_assert_eq!(circle.members(), list.len());
+                for (active, list) in actives.iter().zip(&lists) {
+                    prop_assert_eq!(active.head(), list.front().copied());
+                    prop_assert_eq!(active.len(), list.len());
                 }
             }
         }

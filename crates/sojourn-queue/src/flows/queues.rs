@@ -1,4 +1,4 @@
-//! Where packets wait.
+//! The queues of flows, one for each bucket, in one pool of packets.
 
 use crate::Packet;
 
@@ -7,8 +7,8 @@ const NONE: u32 = u32::MAX;
 
 /// A first-in first-out queue for each bucket: chains through one pool of packets.
 #[derive(Debug)]
-pub(crate) struct Lanes<B> {
-    lanes: Vec<Lane>,
+pub(crate) struct FlowQueues<B> {
+    queues: Vec<Chain>,
     pool: Vec<Slot<B>>,
     /// First of the chain of free slots.
     free: u32,
@@ -18,14 +18,14 @@ pub(crate) struct Lanes<B> {
 
 /// A chain of `packets` slots; anything may stand in `head` and `tail` of an empty one.
 #[derive(Clone, Copy, Debug)]
-struct Lane {
+struct Chain {
     head: u32,
     tail: u32,
     packets: u32,
     bytes: u64,
 }
 
-/// A packet and its neighbours in its lane; those of the outermost slots mean nothing.
+/// A packet and its neighbours in its chain; at the ends of a chain the outer neighbour means nothing.
 #[derive(Clone, Copy, Debug)]
 struct Slot<B> {
     packet: Packet<B>,
@@ -33,8 +33,8 @@ struct Slot<B> {
     previous: u32,
 }
 
-impl Lane {
-    const EMPTY: Lane = Lane { head: NONE, tail: NONE, packets: 0, bytes: 0 };
+impl Chain {
+    const EMPTY: Chain = Chain { head: NONE, tail: NONE, packets: 0, bytes: 0 };
 }
 
 /// An end of a queue.
@@ -56,13 +56,13 @@ impl End {
     }
 }
 
-impl<B> Default for Lanes<B> {
+impl<B> Default for FlowQueues<B> {
     fn default() -> Self {
-        Lanes { lanes: Vec::new(), pool: Vec::new(), free: NONE, packets: 0, bytes: 0 }
+        FlowQueues { queues: Vec::new(), pool: Vec::new(), free: NONE, packets: 0, bytes: 0 }
     }
 }
 
-impl<B: Copy> Lanes<B> {
+impl<B: Copy> FlowQueues<B> {
     /// Packets waiting, in all buckets.
     #[inline]
     pub(crate) fn packets(&self) -> usize {
@@ -78,48 +78,48 @@ impl<B: Copy> Lanes<B> {
     /// Packets waiting in `bucket`, which may be one that no packet came to yet.
     #[inline]
     pub(crate) fn packets_of(&self, bucket: usize) -> usize {
-        self.lanes.get(bucket).map_or(0, |lane| lane.packets as usize)
+        self.queues.get(bucket).map_or(0, |chain| chain.packets as usize)
     }
 
     /// Bytes waiting in `bucket`.
     #[inline]
     pub(crate) fn bytes_of(&self, bucket: usize) -> u64 {
-        self.lanes.get(bucket).map_or(0, |lane| lane.bytes)
+        self.queues.get(bucket).map_or(0, |chain| chain.bytes)
     }
 
     /// Packets in the bucket with the most: a search, for probes.
-    pub(crate) fn most_packets(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.packets as usize).max().unwrap_or(0)
+    pub(crate) fn max_packets(&self) -> usize {
+        self.queues.iter().map(|chain| chain.packets as usize).max().unwrap_or(0)
     }
 
     /// Bytes in the bucket with the most: a search, for probes.
-    pub(crate) fn most_bytes(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.bytes).max().unwrap_or(0)
+    pub(crate) fn max_bytes(&self) -> u64 {
+        self.queues.iter().map(|chain| chain.bytes).max().unwrap_or(0)
     }
 
     /// The packet at the head of `bucket`.
     #[inline]
     pub(crate) fn head(&self, bucket: usize) -> Option<&Packet<B>> {
-        let lane = self.lanes.get(bucket).filter(|lane| lane.packets > 0)?;
-        Some(&self.pool[lane.head as usize].packet)
+        let chain = self.queues.get(bucket).filter(|chain| chain.packets > 0)?;
+        Some(&self.pool[chain.head as usize].packet)
     }
 
     /// Adds a packet at the tail of `bucket`.
     #[inline]
     pub(crate) fn push(&mut self, bucket: usize, packet: Packet<B>) {
-        if bucket >= self.lanes.len() {
-            self.lanes.resize(bucket + 1, Lane::EMPTY);
+        if bucket >= self.queues.len() {
+            self.queues.resize(bucket + 1, Chain::EMPTY);
         }
-        let slot = self.allocate(packet, self.lanes[bucket].tail);
-        let lane = &mut self.lanes[bucket];
-        if lane.packets == 0 {
-            lane.head = slot;
+        let slot = self.allocate(packet, self.queues[bucket].tail);
+        let chain = &mut self.queues[bucket];
+        if chain.packets == 0 {
+            chain.head = slot;
         } else {
-            self.pool[lane.tail as usize].next = slot;
+            self.pool[chain.tail as usize].next = slot;
         }
-        lane.tail = slot;
-        lane.packets += 1;
-        lane.bytes += u64::from(packet.bytes);
+        chain.tail = slot;
+        chain.packets += 1;
+        chain.bytes += u64::from(packet.bytes);
         self.packets += 1;
         self.bytes += u64::from(packet.bytes);
     }
@@ -127,21 +127,21 @@ impl<B: Copy> Lanes<B> {
     /// Takes the packet at this end of `bucket`.
     #[inline]
     pub(crate) fn pop(&mut self, bucket: usize, end: End) -> Option<Packet<B>> {
-        let lane = self.lanes.get_mut(bucket).filter(|lane| lane.packets > 0)?;
+        let chain = self.queues.get_mut(bucket).filter(|chain| chain.packets > 0)?;
         let taken = match end {
-            End::Head => lane.head,
-            End::Tail => lane.tail,
+            End::Head => chain.head,
+            End::Tail => chain.tail,
         };
         let slot = &mut self.pool[taken as usize];
         match end {
-            End::Head => lane.head = slot.next,
-            End::Tail => lane.tail = slot.previous,
+            End::Head => chain.head = slot.next,
+            End::Tail => chain.tail = slot.previous,
         }
         slot.next = self.free;
         self.free = taken;
         let bytes = u64::from(slot.packet.bytes);
-        lane.packets -= 1;
-        lane.bytes -= bytes;
+        chain.packets -= 1;
+        chain.bytes -= bytes;
         self.packets -= 1;
         self.bytes -= bytes;
         Some(slot.packet)
@@ -149,9 +149,9 @@ impl<B: Copy> Lanes<B> {
 
     /// The packets of `bucket` from its head on, each with its place in the pool.
     pub(crate) fn chain(&self, bucket: usize) -> impl Iterator<Item = (u32, &Packet<B>)> {
-        let lane = self.lanes.get(bucket).copied().unwrap_or(Lane::EMPTY);
-        let mut place = lane.head;
-        (0..lane.packets).map(move |_| {
+        let chain = self.queues.get(bucket).copied().unwrap_or(Chain::EMPTY);
+        let mut place = chain.head;
+        (0..chain.packets).map(move |_| {
             let at = place;
             let slot = &self.pool[at as usize];
             place = slot.next;
@@ -161,11 +161,11 @@ impl<B: Copy> Lanes<B> {
 
     /// Takes the packet of `bucket` at `place` in the pool.
     pub(crate) fn take(&mut self, bucket: usize, place: u32) -> Option<Packet<B>> {
-        let lane = self.lanes[bucket];
-        if place == lane.head {
+        let chain = self.queues[bucket];
+        if place == chain.head {
             return self.pop(bucket, End::Head);
         }
-        if place == lane.tail {
+        if place == chain.tail {
             return self.pop(bucket, End::Tail);
         }
         let Slot { packet, next, previous } = self.pool[place as usize];
@@ -173,8 +173,8 @@ impl<B: Copy> Lanes<B> {
         self.pool[next as usize].previous = previous;
         self.pool[place as usize].next = self.free;
         self.free = place;
-        self.lanes[bucket].packets -= 1;
-        self.lanes[bucket].bytes -= u64::from(packet.bytes);
+        self.queues[bucket].packets -= 1;
+        self.queues[bucket].bytes -= u64::from(packet.bytes);
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
         Some(packet)
@@ -203,12 +203,12 @@ mod tests {
 
     #[test]
     fn the_pool_is_as_large_as_the_most_that_waited() {
-        let mut lanes = Lanes::default();
+        let mut queues = FlowQueues::default();
         for round in 0..1000u32 {
-            (0..10).for_each(|bucket| lanes.push(bucket, packet(100 + round, bucket as u32)));
-            (0..10).for_each(|bucket| assert_eq!(lanes.pop(bucket, End::Head).unwrap().body, bucket as u32));
+            (0..10).for_each(|bucket| queues.push(bucket, packet(100 + round, bucket as u32)));
+            (0..10).for_each(|bucket| assert_eq!(queues.pop(bucket, End::Head).unwrap().body, bucket as u32));
         }
-        assert_eq!(lanes.pool.len(), 10);
+        assert_eq!(queues.pool.len(), 10);
     }
 
     /// What is done to a bucket.
@@ -234,36 +234,36 @@ mod tests {
         #[test]
         fn each_is_a_queue(steps in steps()) {
             let mut model: BTreeMap<usize, VecDeque<(u32, u32)>> = BTreeMap::new();
-            let mut lanes = Lanes::default();
+            let mut queues = FlowQueues::default();
             for (number, (bucket, step)) in (0..).zip(steps) {
                 let queue = model.entry(bucket).or_default();
                 match step {
                     Step::Push(bytes) => {
                         queue.push_back((bytes, number));
-                        lanes.push(bucket, packet(bytes, number));
+                        queues.push(bucket, packet(bytes, number));
                     }
                     Step::Pop(end) => {
-                        let taken = lanes.pop(bucket, end).map(|packet| (packet.bytes, packet.body));
+                        let taken = queues.pop(bucket, end).map(|packet| (packet.bytes, packet.body));
                         prop_assert_eq!(taken, if end == End::Head { queue.pop_front() } else { queue.pop_back() });
                     }
                     Step::Take(index) => {
-                        let place = lanes.chain(bucket).map(|(place, _)| place).nth(index);
-                        let taken = place.and_then(|place| lanes.take(bucket, place));
+                        let place = queues.chain(bucket).map(|(place, _)| place).nth(index);
+                        let taken = place.and_then(|place| queues.take(bucket, place));
                         prop_assert_eq!(taken.map(|packet| (packet.bytes, packet.body)), queue.remove(index));
                     }
                 }
-                let chain = lanes.chain(bucket).map(|(_, packet)| (packet.bytes, packet.body));
+                let chain = queues.chain(bucket).map(|(_, packet)| (packet.bytes, packet.body));
                 prop_assert!(chain.eq(queue.iter().copied()));
                 let bytes_of = |queue: &VecDeque<(u32, u32)>| queue.iter().map(|(bytes, _)| u64::from(*bytes)).sum::<u64>();
                 for (&bucket, queue) in &model {
-                    prop_assert_eq!(lanes.packets_of(bucket), queue.len());
-                    prop_assert_eq!(lanes.bytes_of(bucket), bytes_of(queue));
-                    prop_assert_eq!(lanes.head(bucket).map(|packet| packet.body), queue.front().map(|&(_, number)| number));
+                    prop_assert_eq!(queues.packets_of(bucket), queue.len());
+                    prop_assert_eq!(queues.bytes_of(bucket), bytes_of(queue));
+                    prop_assert_eq!(queues.head(bucket).map(|packet| packet.body), queue.front().map(|&(_, number)| number));
                 }
-                prop_assert_eq!(lanes.packets(), model.values().map(VecDeque::len).sum::<usize>());
-                prop_assert_eq!(lanes.bytes(), model.values().map(bytes_of).sum::<u64>());
-                prop_assert_eq!(lanes.most_packets(), model.values().map(VecDeque::len).max().unwrap());
-                prop_assert_eq!(lanes.most_bytes(), model.values().map(bytes_of).max().unwrap());
+                prop_assert_eq!(queues.packets(), model.values().map(VecDeque::len).sum::<usize>());
+                prop_assert_eq!(queues.bytes(), model.values().map(bytes_of).sum::<u64>());
+                prop_assert_eq!(queues.max_packets(), model.values().map(VecDeque::len).max().unwrap());
+                prop_assert_eq!(queues.max_bytes(), model.values().map(bytes_of).max().unwrap());
             }
         }
     }
