@@ -12,6 +12,7 @@
 
 pub(crate) mod adaptive;
 pub(crate) mod advice;
+pub(crate) mod ageing;
 pub(crate) mod average;
 pub(crate) mod descriptor;
 pub(crate) mod setup;

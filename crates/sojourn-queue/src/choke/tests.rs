@@ -2,7 +2,8 @@
 //! discipline.
 
 use super::{Choke, DESCRIPTOR};
-use crate::red::average::{Ageing, Average};
+use crate::red::ageing::Ageing;
+use crate::red::average::Average;
 use crate::testing::flows::{Fate, FlowStep, flow_lives, live_flows, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn};

@@ -1,6 +1,7 @@
 //! Parameters in the units of the algorithm, and the rules that compute what was left to them.
 
-use super::average::{Ageing, Average, Table};
+use super::ageing::{Ageing, Table};
+use super::average::Average;
 use super::spread::{BySize, Rule, Spread};
 use super::{Entry, Ramp, Unit};
 use crate::{Limit, LinkProperties};
@@ -213,7 +214,7 @@ impl Context<'_> {
             "uniform" => Rule::Uniform,
             "wait" => Rule::Wait,
             "threshold" => Rule::Threshold,
-            _ => Rule::None,
+            _ => Rule::Independent,
         };
         let by_size = match self.params.choice("by_size") {
             "before-spread" => BySize::Before,

@@ -1,4 +1,5 @@
-//! From the probability that the average asks for to the one a packet meets: spreading drops evenly.
+//! From the probability of the average (p_b) to that of a packet (p_a): drops are spread evenly (Floyd and Jacobson 1993,
+//! section VII).
 
 use sojourn_core::Stream;
 
@@ -12,7 +13,7 @@ pub(crate) enum Rule {
     /// Linux: once count p reaches a number drawn in advance.
     Threshold,
     /// p for each packet on its own.
-    None,
+    Independent,
 }
 
 /// Whether large packets are more likely to be dropped.
@@ -120,7 +121,7 @@ impl Spread {
             Rule::Wait if expected < 1.0 => 0.0,
             Rule::Wait if expected < 2.0 => p / (2.0 - expected),
             Rule::Uniform | Rule::Wait => 1.0,
-            Rule::None | Rule::Threshold => p,
+            Rule::Independent | Rule::Threshold => p,
         };
         let scaled = if self.by_size == BySize::After && spread < 1.0 { spread * scale } else { spread };
         scaled.min(1.0)
@@ -235,7 +236,7 @@ mod tests {
 
     #[test]
     fn independent_drops_are_geometric() {
-        let gaps = gaps(Rule::None, BySize::No, 0.02, 500, 50_000);
+        let gaps = gaps(Rule::Independent, BySize::No, 0.02, 500, 50_000);
         assert!((mean(&gaps) - 50.0).abs() < 1.0, "{}", mean(&gaps));
         assert!(range(&gaps).1 > 200);
     }
@@ -260,15 +261,15 @@ mod tests {
 
     #[test]
     fn sizes_scale_the_probability() {
-        let small = mean(&gaps(Rule::None, BySize::Before, 0.02, 250, 50_000));
-        let large = mean(&gaps(Rule::None, BySize::Before, 0.02, 1000, 50_000));
+        let small = mean(&gaps(Rule::Independent, BySize::Before, 0.02, 250, 50_000));
+        let large = mean(&gaps(Rule::Independent, BySize::Before, 0.02, 1000, 50_000));
         assert!((small / large - 4.0).abs() < 0.15, "{small} {large}");
     }
 
     #[test]
     fn certainty_is_certain_and_zero_never() {
         let mut random = Stream::new(1, "edge");
-        for rule in [Rule::Uniform, Rule::None] {
+        for rule in [Rule::Uniform, Rule::Independent] {
             let mut spread = Spread::new(rule, BySize::No, 500);
             for _ in 0..100 {
                 assert!(!spread.test(0.0, 1500, &mut random));

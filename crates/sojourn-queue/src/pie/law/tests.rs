@@ -1,5 +1,6 @@
 //! The controller's formulas against RFC 8033 and, in its own fixed point, the kernel.
 
+use super::burst::Phase;
 use super::*;
 use crate::pie::DESCRIPTOR;
 use crate::testing::{link, packet, params};
@@ -13,9 +14,9 @@ fn law(preset: &str, changes: &[(&str, Value)]) -> PieLaw {
 fn controller(p: f64, delay: f64, old: f64) -> PieController {
     PieController {
         p,
-        latest: Span::from_secs_f64(delay / 1000.0),
+        delay: Delay { latest: Span::from_secs_f64(delay / 1000.0), ..Delay::default() },
         updated: old / 1000.0,
-        phase: Phase::Active,
+        burst: Burst { phase: Phase::Active, ..Burst::default() },
         ..PieController::default()
     }
 }
@@ -120,12 +121,12 @@ fn bursts_are_protected_for_so_long() {
         let law = law(preset, &[("estimator", Value::Choice("timestamp"))]);
         let mut controller = PieController::default();
         controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
-        assert_eq!(controller.burst(&law), law.burst);
+        assert_eq!(controller.burst(&law), law.burst.allowance);
         let mut protected = 0;
-        while controller.phase != Phase::Active {
-            controller.latest = Span::from_secs_f64(0.1);
+        while controller.burst.phase != Phase::Active {
+            controller.delay.latest = Span::from_secs_f64(0.1);
             controller.update(&law, LONG);
-            assert!(!law.hold || controller.p == 0.0, "held");
+            assert!(!law.burst.hold || controller.p == 0.0, "held");
             protected += 1;
         }
         assert_eq!(protected, updates, "{preset}");
@@ -139,7 +140,7 @@ fn in_docsis_a_drop_begins_the_protection() {
     let law = law("docsis", &[("estimator", Value::Choice("timestamp"))]);
     let (mut random, mut controller) = (Stream::new(1, "pie"), PieController::default());
     let long = |controller: &mut PieController| {
-        controller.latest = Span::from_secs_f64(0.05);
+        controller.delay.latest = Span::from_secs_f64(0.05);
         controller.update(&law, LONG);
     };
     // The probability is computed from the start.
@@ -148,30 +149,30 @@ fn in_docsis_a_drop_begins_the_protection() {
     let mut arrives =
         |controller: &mut PieController, wakes| controller.arrival(&law, &packet(1500, 0), LONG, wakes, &mut random);
     assert!((0..100).all(|_| arrives(&mut controller, false) == Verdict::Pass));
-    assert_eq!(controller.phase, Phase::Waiting);
+    assert_eq!(controller.burst.phase, Phase::Waiting);
     assert!((0..100).any(|_| arrives(&mut controller, true) == Verdict::Drop));
-    assert_eq!(controller.phase, Phase::Protected(law.burst));
+    assert_eq!(controller.burst.phase, Phase::Protected(law.burst.allowance));
     // 142 ms at 16 ms: nine updates, during which it is 0.
     for _ in 0..9 {
-        assert!(matches!(controller.phase, Phase::Protected(_)));
+        assert!(matches!(controller.burst.phase, Phase::Protected(_)));
         assert!((0..100).all(|_| arrives(&mut controller, true) == Verdict::Pass));
         long(&mut controller);
         assert_eq!(controller.p, 0.0);
     }
-    assert_eq!(controller.phase, Phase::Active);
+    assert_eq!(controller.burst.phase, Phase::Active);
     // A quiet moment, and the next drop is protected again; more than a second of them in a row, and it sleeps.
     let quiet = |controller: &mut PieController| {
-        (controller.p, controller.latest, controller.updated) = (0.0, Span::ZERO, 0.0);
+        (controller.p, controller.delay.latest, controller.updated) = (0.0, Span::ZERO, 0.0);
         controller.update(&law, NOTHING);
     };
     quiet(&mut controller);
-    assert_eq!(controller.phase, Phase::Ready);
+    assert_eq!(controller.burst.phase, Phase::Ready);
     (0..62).for_each(|_| quiet(&mut controller));
     long(&mut controller);
     (0..62).for_each(|_| quiet(&mut controller));
-    assert_eq!(controller.phase, Phase::Ready);
+    assert_eq!(controller.burst.phase, Phase::Ready);
     quiet(&mut controller);
-    assert_eq!(controller.phase, Phase::Waiting);
+    assert_eq!(controller.burst.phase, Phase::Waiting);
 }
 
 /// RFC 8034 adds up before it asks whether to leave the packet alone, RFC 8033 and Linux after it.
@@ -193,7 +194,7 @@ fn in_linux_departures_use_up_the_allowance() {
     let mut random = Stream::new(1, "pie");
     let mut controller = PieController::default();
     controller.arrival(&law, &packet(1500, 0), LONG, true, &mut random);
-    controller.latest = Span::from_secs_f64(0.1);
+    controller.delay.latest = Span::from_secs_f64(0.1);
     controller.update(&law, LONG);
     let at = |ms| Time::ZERO + Span::from_millis(ms);
     controller.departure(&law, &packet(1500, 0), LONG, at(100));
@@ -202,7 +203,7 @@ fn in_linux_departures_use_up_the_allowance() {
     controller.departure(&law, &packet(1500, 0), LONG, at(149));
     assert_eq!(controller.burst(&law), Span::from_millis(101));
     controller.departure(&law, &packet(1500, 0), LONG, at(250));
-    assert_eq!(controller.phase, Phase::Active);
+    assert_eq!(controller.burst.phase, Phase::Active);
 }
 
 /// When it is calm again the allowance comes back: at once, or after a while.
@@ -212,16 +213,22 @@ fn the_allowance_is_restored() {
         let law = law(preset, &[("estimator", Value::Choice("timestamp"))]);
         let mut calm = controller(0.0, 0.0, 0.0);
         let mut updates = 0;
-        while calm.phase != Phase::Waiting {
+        while calm.burst.phase != Phase::Waiting {
             calm.update(&law, NOTHING);
             updates += 1;
         }
         assert_eq!(updates, expected, "{preset}");
         // None of the three conditions may fail.
-        for (p, delay, old) in [(0.3, 0.0, 0.0), (0.0, law.target * 500.0, 0.0), (0.0, 0.0, law.target * 500.0)] {
+        for (p, delay, old) in
+            [(0.3, 0.0, 0.0), (0.0, law.probability.target * 500.0, 0.0), (0.0, 0.0, law.probability.target * 500.0)]
+        {
             let mut busy = controller(p, delay, old);
             busy.update(&law, NOTHING);
-            assert_eq!((busy.phase, busy.quiet_for), (Phase::Active, Span::ZERO), "{preset} {p} {delay} {old}");
+            assert_eq!(
+                (busy.burst.phase, busy.burst.quiet_for),
+                (Phase::Active, Span::ZERO),
+                "{preset} {p} {delay} {old}"
+            );
         }
     }
 }
@@ -233,15 +240,15 @@ fn quiet_times_have_to_be_without_a_break() {
     for _ in 0..100 {
         controller.update(&law, NOTHING);
     }
-    controller.latest = Span::from_secs_f64(0.1);
+    controller.delay.latest = Span::from_secs_f64(0.1);
     controller.update(&law, LONG);
     controller.p = 0.0;
     for _ in 0..100 {
-        controller.latest = Span::ZERO;
+        controller.delay.latest = Span::ZERO;
         controller.p = 0.0;
         controller.update(&law, NOTHING);
     }
-    assert_eq!(controller.phase, Phase::Active);
+    assert_eq!(controller.burst.phase, Phase::Active);
 }
 
 #[test]
@@ -349,14 +356,14 @@ fn without_a_rate_nothing_is_known() {
     let law = law("rfc", &[("estimator", Value::Choice("departure-rate"))]);
     let mut unknown = controller(0.0, 0.0, 0.0);
     unknown.update(&law, NOTHING);
-    assert_eq!(unknown.phase, Phase::Active);
+    assert_eq!(unknown.burst.phase, Phase::Active);
     // Once it is known calm is believed, and the rate measured anew.
     for step in 0..30u64 {
         unknown.departure(&law, &packet(1500, 0), LONG, Time::ZERO + Span::from_micros(1200 * step));
     }
     unknown.update(&law, NOTHING);
-    assert_eq!(unknown.phase, Phase::Waiting);
-    assert_eq!(unknown.rate.bytes_per_second(), None);
+    assert_eq!(unknown.burst.phase, Phase::Waiting);
+    assert_eq!(unknown.delay.rate.bytes_per_second(), None);
 }
 
 #[test]
@@ -431,7 +438,7 @@ fn delays_come_from_where_they_should() {
     let law = law("rfc", &[]);
     let mut controller = controller(0.0, 50.0, 50.0);
     controller.departure(&law, &packet(1500, 0), NOTHING, Time::ZERO + Span::from_secs(1));
-    assert_eq!(controller.latest, Span::ZERO);
+    assert_eq!(controller.delay.latest, Span::ZERO);
 }
 
 /// `pie_calculate_probability` with timestamps, in the kernel's integers: ticks of 64 ns and 2^56 - 1 for certainty.

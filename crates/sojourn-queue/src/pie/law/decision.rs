@@ -1,0 +1,119 @@
+//! The random decision for an arrival (RFC 8033 section 4.1 `drop_early`).
+
+use super::probability::Tuning;
+use crate::{Backlog, Packet};
+use sojourn_core::Stream;
+use sojourn_core::registry::Params;
+
+/// Below this probability and half of target nothing is dropped (RFC 8033 section 4.1).
+const LOW_PROBABILITY: f64 = 0.2;
+/// De-randomised: accumulated probability below which nothing is dropped (RFC 8033 section 5.4, PROB_LOW).
+/// RFC 8034: the highest probability that a packet meets, as well.
+pub(super) const PROB_LOW: f64 = 0.85;
+/// De-randomised: accumulated probability from which the next packet is dropped.
+const PROB_HIGH: f64 = 8.5;
+
+/// How the probability decides about an arrival.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DecisionLaw {
+    /// Delay below which a low probability drops nothing: half of target, in seconds.
+    pub(super) low_delay: f64,
+    pub(super) low_delay_of: LowDelayOf,
+    guard: Guard,
+    mean_packet: f64,
+    tuning: Tuning,
+    by_size: bool,
+    derandomize: bool,
+    ecn: bool,
+    mark_p: f64,
+}
+
+/// The backlog that is left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Guard {
+    /// At most the bytes of two packets (RFC 8033).
+    AtMostTwo,
+    /// Less than these (Linux).
+    BelowTwo,
+    /// At most two packets of any size (ns-3).
+    TwoPackets,
+}
+
+/// The delay that has to be low for packets to be left alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LowDelayOf {
+    /// That of the latest update (RFC 8033).
+    Update,
+    /// That of the latest departure (Linux).
+    Departure,
+}
+
+/// An arrival that is to be decided about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) bytes: u32,
+    /// The delay that [`LowDelayOf`] names, in seconds.
+    pub(super) delay: f64,
+    /// What waits already.
+    pub(super) backlog: Backlog,
+}
+
+impl DecisionLaw {
+    pub(super) fn new(params: &Params, target: f64, mean_packet: f64) -> DecisionLaw {
+        DecisionLaw {
+            low_delay: target / 2.0,
+            low_delay_of: match params.choice("guard_delay") {
+                "latest" => LowDelayOf::Departure,
+                _ => LowDelayOf::Update,
+            },
+            guard: match params.choice("guard") {
+                "below" => Guard::BelowTwo,
+                "packets" => Guard::TwoPackets,
+                _ => Guard::AtMostTwo,
+            },
+            mean_packet,
+            tuning: Tuning::new(params),
+            by_size: params.boolean("by_size"),
+            derandomize: params.boolean("derandomize"),
+            ecn: params.boolean("ecn"),
+            mark_p: params.number("mark_p"),
+        }
+    }
+
+    /// Whether a packet that is hit at probability `p` is marked instead of dropped.
+    #[inline]
+    pub(super) fn marks<B>(&self, packet: &Packet<B>, p: f64) -> bool {
+        self.ecn && packet.ecn.is_capable() && p <= self.mark_p
+    }
+
+    /// Whether so little waits that nothing is dropped.
+    #[inline]
+    fn is_guarded(&self, backlog: Backlog) -> bool {
+        match self.guard {
+            Guard::AtMostTwo => backlog.bytes as f64 <= 2.0 * self.mean_packet,
+            Guard::BelowTwo => (backlog.bytes as f64) < 2.0 * self.mean_packet,
+            Guard::TwoPackets => backlog.packets <= 2,
+        }
+    }
+
+    /// Whether `arrival` is dropped or marked at probability `p`. `accumulated` is what the probabilities have added up to
+    /// since the last hit, where decisions are de-randomised.
+    #[inline]
+    pub(super) fn is_hit(&self, p: f64, accumulated: &mut f64, arrival: Arrival, random: &mut Stream) -> bool {
+        let spared = (arrival.delay < self.low_delay && p < LOW_PROBABILITY) || self.is_guarded(arrival.backlog);
+        if spared && self.tuning == Tuning::Rfc8033 {
+            return false;
+        }
+        let mut p = if self.by_size { p * f64::from(arrival.bytes) / self.mean_packet } else { p };
+        if self.tuning == Tuning::Rfc8034 {
+            p = p.min(PROB_LOW);
+        }
+        if self.derandomize {
+            *accumulated = if p == 0.0 { 0.0 } else { *accumulated + p };
+        }
+        if spared || (self.derandomize && *accumulated < PROB_LOW) {
+            return false;
+        }
+        (self.derandomize && *accumulated >= PROB_HIGH) || random.chance(p)
+    }
+}
