@@ -5,8 +5,8 @@ use crate::tape::Tape;
 use sojourn_core::{Rate, Span, Stream, Time};
 use sojourn_queue::replay::{Arrival, End, Opportunity, Service, replay as run};
 use sojourn_queue::{
-    Acknowledgement, Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, MAX_RANGES,
-    Packet, Protocol, Queue, Sink,
+    Acknowledgement, Body, DESCRIPTORS, Discipline, DropReason, Dscp, Ecn, FlowKey, LinkProperties, MAX_RANGES, Packet,
+    Protocol, Queue, Sink,
 };
 
 /// Steps of the clock between timers, beyond which a life is cut short: some controllers tick every microsecond.
