@@ -5,7 +5,7 @@
 //! a fault of the table.
 
 use crate::script::{Round, Script, params};
-use crate::{AppLimited, Control, DESCRIPTORS, EcnUse, Repair, Signal, Unused};
+use crate::{AppLimited, Control, DESCRIPTORS, Repair, Signal, Unused};
 use sojourn_core::Span;
 use sojourn_core::registry::Params;
 
@@ -626,17 +626,17 @@ fn timeouts() {
 
 /// Who answers a loss besides a mark of the same window of data: the transport asks this only.
 #[test]
-fn who_counts_marks() {
-    let counting: Vec<&str> = DESCRIPTORS
+fn who_answers_both() {
+    let both: Vec<&str> = DESCRIPTORS
         .iter()
         .filter(|descriptor| {
             descriptor
                 .presets
                 .iter()
-                .any(|preset| Script::new(&params(descriptor, preset.name, &[])).control.ecn() != EcnUse::Optional)
+                .any(|preset| Script::new(&params(descriptor, preset.name, &[])).control.answers_both())
         })
         .map(|descriptor| descriptor.name)
         .collect();
-    // RFC 8257 section 3.5 and Linux dctcp_state; Linux prague_state, with its credit.
-    assert_eq!(counting, ["dctcp", "prague"]);
+    // Linux dctcp_state, ns-3; Linux prague_state, with its credit.
+    assert_eq!(both, ["dctcp", "prague"]);
 }

@@ -103,6 +103,11 @@ pub trait Control {
         EcnUse::Optional
     }
 
+    /// Whether a loss counts besides a mark of the same window of data (against RFC 3168 section 6.1.2).
+    fn answers_both(&self) -> bool {
+        self.ecn() != EcnUse::Optional
+    }
+
     /// What a careful user would not do with these parameters, although it is legal.
     fn advice(_params: &Params) -> Vec<Advice>
     where

@@ -237,6 +237,10 @@ impl Control for Custom {
         self.inside.ecn()
     }
 
+    fn answers_both(&self) -> bool {
+        self.inside.answers_both()
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         if !self.failed {
             self.inside.probe(visit);

@@ -2,7 +2,9 @@
 //!
 //! Sections 3.3 to 3.5, in their order: segments acknowledged with an echo are counted against all; after each window of
 //! data the estimate alpha moves by g towards their part; a mark leaves 1 - alpha/2 of the window, at most once for a
-//! window of data, which the transport sees to; a loss is answered as by Reno.
+//! window of data, which the transport sees to; a loss is answered as by Reno. Section 3.5 allows one reduction for a window of
+//! data across all signals, as RFC 3168 section 6.1.2 does: a loss beside a mark that has reduced it has no second answer.
+//! Linux gives it all the same.
 //!
 //! Alpha means something only where the receiver echoes each mark (`ecn_feedback = "accurate"` of the transport) and the
 //! queue marks at a step, such as RED with one threshold on the length of the moment.
@@ -53,9 +55,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "loss",
-            kind: Kind::Choice(&["halves", "alpha"]),
-            default: Value::Choice("halves"),
-            description: "what a loss does: halve (section 3.5), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
+            kind: Kind::Choice(&["once", "halves", "alpha"]),
+            default: Value::Choice("once"),
+            description: "what a loss does: halve where no mark has reduced this window of data (once, section 3.5) or always (halves, Linux), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
         },
     ],
     presets: &[
@@ -66,6 +68,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             values: &[
                 ("slow_start_limit", Value::Auto),
                 ("halve", Value::Choice("window")),
+                ("loss", Value::Choice("halves")),
                 ("alpha_steps", Value::Integer(1024)),
                 ("hold", Value::Choice("round-trip")),
                 ("arithmetic", Value::Choice("whole")),
@@ -107,13 +110,22 @@ pub struct Dctcp {
     settings: Settings,
 }
 
+/// What a loss does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum OnLoss {
+    /// Halves, unless a mark has reduced this window of data.
+    Once,
+    Halves,
+    Alpha,
+}
+
 /// What does not change.
 #[derive(Clone, Debug)]
 struct Settings {
     gain: f64,
     alpha_steps: Option<f64>,
     hold_round_trip: bool,
-    loss_halves: bool,
+    on_loss: OnLoss,
     halve: Halve,
 }
 
@@ -136,7 +148,11 @@ impl Dctcp {
                 gain: params.number("gain"),
                 alpha_steps: (!params.is_auto("alpha_steps")).then(|| params.integer("alpha_steps") as f64),
                 hold_round_trip: params.choice("hold") == "round-trip",
-                loss_halves: params.choice("loss") == "halves",
+                on_loss: match params.choice("loss") {
+                    "once" => OnLoss::Once,
+                    "halves" => OnLoss::Halves,
+                    _ => OnLoss::Alpha,
+                },
                 halve: Halve::new(params),
             },
         })
@@ -189,7 +205,7 @@ impl Control for Dctcp {
 
     fn on_congestion(&mut self, event: &Congestion) {
         let outstanding = self.settings.halve.of(event, self.reno.window);
-        let reduced = if event.signal == Signal::Ecn || !self.settings.loss_halves {
+        let reduced = if event.signal == Signal::Ecn || self.settings.on_loss == OnLoss::Alpha {
             self.left()
         } else {
             (outstanding / 2.0).max(LEAST_WINDOW)
@@ -220,6 +236,10 @@ impl Control for Dctcp {
 
     fn ecn(&self) -> EcnUse {
         EcnUse::Exact
+    }
+
+    fn answers_both(&self) -> bool {
+        self.settings.on_loss != OnLoss::Once
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -231,6 +231,12 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.ecn(),
                 }
             }
+            fn answers_both(&self) -> bool {
+                match self {
+                    $(AnyControl::$name(control) => control.answers_both()),+,
+                    AnyControl::Custom(control) => control.answers_both(),
+                }
+            }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self {
                     $(AnyControl::$name(control) => control.probe(visit)),+,

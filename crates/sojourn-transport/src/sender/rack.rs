@@ -93,6 +93,12 @@ impl Rack {
         self.duplicate |= self.seen;
     }
 
+    /// Whether needless retransmissions have widened the reordering window, or are about to.
+    #[cfg(test)]
+    pub(super) fn widened(&self) -> bool {
+        self.steps > 1 || self.duplicate
+    }
+
     /// What was taken back is judged again.
     pub(super) fn judge_again(&mut self) {
         self.advanced = true;

@@ -5,7 +5,7 @@ use super::probe::Pending;
 use super::{Sender, State};
 use crate::scoreboard::{DUP_THRESH, Late};
 use crate::segment::Segment;
-use sojourn_congestion::{Congestion, Control, EcnUse, Recovered, Repair, Signal};
+use sojourn_congestion::{Congestion, Control, Recovered, Repair, Signal};
 use sojourn_core::{Span, Time};
 
 impl Sender {
@@ -61,6 +61,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn respond_by_time(&mut self, segment: &Segment, heard: &Heard, now: Time) {
         let Heard { acknowledged, first, ref delivered, duplicates } = *heard;
+        self.send_lost_first();
         if segment.ece {
             self.undo.on_marked();
         }
@@ -183,6 +184,7 @@ impl Sender {
             self.reduce(Signal::Loss, flight, self.board.pipe(), now);
         }
         self.state = State::Recovery;
+        self.send_lost_first();
         self.recover = Some(answered.unwrap_or(self.board.next()));
         self.rescued = false;
         self.restarted_timer = false;
@@ -215,9 +217,9 @@ impl Sender {
             self.forbid_undo(Signal::Ecn);
             let before = self.control.window();
             self.reduce(Signal::Ecn, self.flight_size() + acknowledged, self.board.pipe(), now);
-            // Controls that count marks answer a loss besides (RFC 8257 section 3.5; Prague has a credit for it), and those
-            // that make nothing of a mark have answered nothing (BBR).
-            let answered = self.control.ecn() == EcnUse::Optional && self.control.window() < before;
+            // Some answer a loss besides (DCTCP in Linux; Prague has a credit for it), and those that make nothing of a mark
+            // have answered nothing (BBR).
+            let answered = !self.control.answers_both() && self.control.window() < before;
             self.marked_until = answered.then_some(self.board.next());
         }
     }
@@ -268,6 +270,7 @@ impl Sender {
         if now < self.retransmission_at {
             return;
         }
+        self.send_lost_first();
         match self.pending {
             Pending::Retransmission => self.on_retransmission_timer(now),
             Pending::Probe => self.on_probe_timer(now),

@@ -69,10 +69,9 @@ impl Sender {
         }
         loop {
             let sent = self.poll_window(now);
-            if sent.is_some() || !self.sends_new_first() {
+            if sent.is_some() || self.sends_lost() || !self.end_new_first() {
                 return sent;
             }
-            self.end_new_first();
         }
     }
 
@@ -105,7 +104,7 @@ impl Sender {
     /// RFC 6675 `NextSeg`: a lost segment, else a new one, else a guess; and whether it was sent before.
     #[inline]
     fn choose(&mut self, now: Time) -> Option<(u32, bool)> {
-        if !self.sends_new_first()
+        if self.sends_lost()
             && let Some(number) = self.board.next_lost()
         {
             self.send_again(number, now);

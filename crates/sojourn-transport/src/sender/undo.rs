@@ -36,11 +36,22 @@ pub(super) struct Undo {
     reported: u64,
     /// F-RTO: whether the timeout may be needless, and one past the highest segment sent at step 1 or 2b.
     suspected: Option<u32>,
-    /// F-RTO step 2b: new data goes before what is lost.
-    new_first: bool,
+    /// What goes next upon the last acknowledgement.
+    next: Next,
     /// How often something was taken back.
     #[cfg(test)]
     pub(super) taken_back: u32,
+}
+
+/// What goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// What is lost, then new data.
+    Lost,
+    /// New data before what is lost (F-RTO step 2b).
+    NewFirst,
+    /// New data alone: what is held for lost may only be late (`tcp_try_undo_partial`).
+    NewOnly,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +76,7 @@ impl Undo {
             first_again: None,
             reported: 0,
             suspected: None,
-            new_first: false,
+            next: Next::Lost,
             #[cfg(test)]
             taken_back: 0,
         }
@@ -107,7 +118,7 @@ impl Sender {
                 // RFC 5682 section 2.1 step 1: no repair was under way, or the timer goes off for the same segment again.
                 let fresh = self.state == State::Open || again;
                 self.undo.suspected = fresh.then_some(self.board.next());
-                self.undo.new_first = false;
+                self.send_lost_first();
             }
         }
     }
@@ -202,11 +213,12 @@ impl Sender {
     }
 
     /// A repair is under way, and `first` was unacknowledged before this acknowledgement of more; whether nothing is to be
-    /// judged or sent again upon it (`tcp_try_undo_partial`).
+    /// judged or sent again upon it (`tcp_try_undo_partial`), because retransmissions under way keep the repair open.
     pub(super) fn undo_partly(&mut self, segment: &Segment, first: u32, now: Time) -> bool {
         let Some(before) = self.undo.before.filter(|_| self.undoes() && self.is_late(segment)) else { return false };
         self.note_reordering(first);
         if self.board.retransmitted() > 0 {
+            self.undo.next = Next::NewOnly;
             return true;
         }
         self.undo_to(before, true, now);
@@ -238,7 +250,6 @@ impl Sender {
         delivered: &Delivered,
         now: Time,
     ) -> bool {
-        self.undo.new_first = false;
         if !self.undoes() {
             return false;
         }
@@ -261,11 +272,10 @@ impl Sender {
                 self.undo.suspected = None;
             }
         } else if acknowledged > 0 && !repaired {
-            // Step 2b: try new data.
-            self.undo.suspected = Some(self.board.next());
-            self.recover = Some(self.board.next());
-            self.undo.new_first = self.has_new();
-            if !self.undo.new_first {
+            // Step 2b: try new data. Nothing new was sent since the timer went off, so that `recover` is right already.
+            if self.has_new() {
+                self.undo.next = Next::NewFirst;
+            } else {
                 self.undo.suspected = None;
             }
         }
@@ -280,18 +290,29 @@ impl Sender {
         true
     }
 
-    /// Whether only new data may be sent upon the last acknowledgement.
+    /// Whether what is lost may be sent.
     #[inline]
-    pub(super) fn sends_new_first(&self) -> bool {
-        self.state == State::Loss && self.undo.new_first
+    pub(super) fn sends_lost(&self) -> bool {
+        self.undo.next == Next::Lost
     }
 
-    /// The new data of F-RTO step 2b has been sent, or none could be.
+    /// An input that allows what is lost to be sent.
+    #[inline]
+    pub(super) fn send_lost_first(&mut self) {
+        self.undo.next = Next::Lost;
+    }
+
+    /// The new data of F-RTO step 2b has been sent, or none could be; whether what is lost may be sent now.
     #[inline(never)]
-    pub(super) fn end_new_first(&mut self) {
-        if std::mem::take(&mut self.undo.new_first) && self.undo.suspected.is_some_and(|end| self.board.next() <= end) {
+    pub(super) fn end_new_first(&mut self) -> bool {
+        if self.undo.next != Next::NewFirst {
+            return false;
+        }
+        self.send_lost_first();
+        if self.undo.suspected.is_some_and(|end| self.board.next() <= end) {
             self.undo.suspected = None;
         }
+        true
     }
 
     /// A block that reports what came twice (RFC 2883 section 4): below the cumulative acknowledgement, or within the next
@@ -306,11 +327,14 @@ impl Sender {
             return 0;
         }
         let count = block.end - block.start;
-        self.undo.reported += u64::from(count);
-        if count > self.receive_window || self.undo.reported > self.counts.retransmissions {
+        if count > self.receive_window {
             return 0;
         }
-        let of_probe = self.probe.end == Some(block.end);
+        self.undo.reported += u64::from(count);
+        if self.undo.reported > self.counts.retransmissions {
+            return 0;
+        }
+        let of_probe = count == 1 && self.probe.end == Some(block.end);
         if let Some(rack) = &mut self.rack
             && !of_probe
         {

@@ -2,7 +2,7 @@
 //! window, needless timeouts. What controls do on their own, and who says so, is in `audit.rs` of `sojourn-congestion`.
 
 use super::network::{Network, network_with};
-use sojourn_congestion::{Control, DESCRIPTORS, EcnUse, Signal};
+use sojourn_congestion::{Control, DESCRIPTORS, Signal};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Amount, Time};
 use std::collections::BTreeSet;
@@ -67,7 +67,7 @@ fn a_mark_and_a_loss_of_a_window() {
                 return;
             }
             let [(Signal::Ecn, answered), ..] = &told[..] else { panic!("{whose}: {told:?}\n{table}") };
-            let once = *answered && path.sender.control.ecn() == EcnUse::Optional;
+            let once = *answered && !path.sender.control.answers_both();
             assert_eq!(
                 [count(Signal::Ecn), count(Signal::Loss)],
                 [1, usize::from(!once)],
@@ -79,7 +79,7 @@ fn a_mark_and_a_loss_of_a_window() {
         });
     }
     let names = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" ");
-    // DCTCP: RFC 8257 section 3.5. Prague: its loss credit. BBR: makes nothing of a mark.
+    // DCTCP: but for `rfc`. Prague: its loss credit. BBR: makes nothing of a mark.
     assert_eq!(names(both), "bbr bbr3 dctcp prague");
     let missed: BTreeSet<String> = DESCRIPTORS.iter().map(|descriptor| descriptor.name.to_owned()).collect();
     // scout seldom has so much in flight.

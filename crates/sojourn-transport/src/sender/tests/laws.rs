@@ -1,7 +1,7 @@
 //! What holds at every step of every test, whatever the path does.
 
 use crate::sender::Sender;
-use sojourn_congestion::{Control, EcnUse};
+use sojourn_congestion::Control;
 
 /// What was seen of a sender.
 #[derive(Debug, Default)]
@@ -32,9 +32,7 @@ impl Laws {
         }
         if sender.told[told..].iter().any(|(_, lowered)| *lowered) {
             let again = sender.board.lost_end();
-            // Controls that count marks answer a loss besides (RFC 8257 section 3.5).
-            let once =
-                self.reduced.is_none_or(|end| first >= end || again > end) || sender.control.ecn() != EcnUse::Optional;
+            let once = self.reduced.is_none_or(|end| first >= end || again > end) || sender.control.answers_both();
             assert!(once, "two reductions in a window: {:?}, SND.UNA is {first}\n{table}", self.reduced);
             self.reduced = Some(next);
         }

@@ -1,7 +1,8 @@
 //! RFC 9937: proportional rate reduction.
 
-use super::network::{Network, first, network, preset};
-use sojourn_core::registry::Value;
+use super::network::{Network, first, network, network_with, preset};
+use sojourn_congestion::{Control, Signal};
+use sojourn_core::registry::{Params, Value};
 
 /// The path of the examples in section 8: 20 segments outstanding at a window of 20, of which a loss leaves 10.
 fn proportional(changes: &[(&str, Value)]) -> Network {
@@ -127,4 +128,17 @@ fn a_model_has_rules_of_its_own() {
         path.table()
     });
     assert_eq!(windows[0], windows[1]);
+}
+
+/// A control that follows a model of the path bounds its window in repairs by itself: nothing beside it leads the window.
+#[test]
+fn a_model_leads_its_own_window() {
+    for (control, led) in [("newreno", true), ("bbr", false), ("bbr3", false)] {
+        let params = Params::new(sojourn_congestion::find(control).unwrap(), None);
+        let mut path = network_with(&params, "linux", &[]);
+        path.send_forever().run(500);
+        let before = 2.0 * path.sender.control.window();
+        path.sender.start_reduction(Signal::Loss, before);
+        assert_eq!(path.sender.reduction.is_some(), led, "{control}");
+    }
 }

@@ -357,3 +357,90 @@ fn a_mark_after_the_repair_keeps_its_reduction() {
         assert_eq!(path.sender.undo.taken_back, taken_back, "{}", path.table());
     }
 }
+
+/// `tcp_try_undo_partial`: 2 to 8 are late, and some of them have been sent again as the first copies arrive. While others of
+/// these retransmissions are under way, new data goes and nothing more is sent again.
+#[test]
+fn late_segments_let_new_data_go_beside_retransmissions() {
+    let mut path = linux(20, &[]);
+    path.holds = Box::new(|number, nth| if nth == 0 && (2..9).contains(&number) { 20 } else { 0 });
+    path.send_segments(40).run(130);
+    assert_table(
+        &path.table(),
+        "
+        0 start: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 | 20.00
+        101 ack 1: 20 21 | 21.00
+        102 ack 2: 22 23 | 22.00
+        110 ack 2 9-9: 24 | 22.00
+        111 ack 2 9-10: 25 | 22.00
+        112 ack 2 9-11: 2again | 12.00 recovery
+        113 ack 2 9-12: | 12.00 recovery
+        114 ack 2 9-13: | 12.00 recovery
+        115 ack 2 9-14: | 12.00 recovery
+        116 ack 2 9-15: 3again | 12.00 recovery
+        117 ack 2 9-16: 4again | 12.00 recovery
+        118 ack 2 9-17: 5again | 12.00 recovery
+        119 ack 2 9-18: 6again | 12.00 recovery
+        120 ack 2 9-19: 7again | 12.00 recovery
+        123 ack 3 9-19: 26 | 12.00 recovery
+        124 ack 4 9-19: 27 | 12.00 recovery
+        125 ack 5 9-19: 28 | 12.00 recovery
+        126 ack 6 9-19: 29 | 12.00 recovery
+        127 ack 7 9-19: 30 | 12.00 recovery
+        128 ack 8 9-19: 31 32 33 34 35 36 37 38 39 | 22.00
+        129 ack 20: | 23.00
+    ",
+    );
+}
+
+/// RFC 3522: a repair that ends with what was only late is taken back by that acknowledgement, without any report.
+#[test]
+fn a_repair_that_ends_with_an_old_stamp_is_taken_back() {
+    let mut path = linux(10, &[("dsack", Value::Boolean(false))]);
+    path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
+    path.send_segments(10).run(100_000);
+    path.assert_complete(10);
+    assert_eq!((path.sender.undo.taken_back, path.window()), (1, 12.0), "{}", path.table());
+}
+
+/// RFC 3168: a mark that is echoed with the acknowledgement that would take the repair back keeps what the loss lowered.
+#[test]
+fn a_mark_at_the_end_of_a_repair_keeps_its_reduction() {
+    for (marked, window) in [(false, 12.0), (true, 4.0)] {
+        let mut path = linux(10, &[("ecn", Value::Boolean(true))]);
+        path.holds = Box::new(|number, nth| if nth == 0 && number == 2 { 60 } else { 0 });
+        path.marks = Box::new(move |number, nth| marked && (number, nth) == (2, 0));
+        path.send_segments(10).run(170);
+        assert_eq!(path.window(), window, "{}", path.table());
+    }
+}
+
+/// `tcp_dsack_seen`: a report of more than the receiver ever let be outstanding is nothing that was sent; it does not count
+/// against the true one that follows.
+#[test]
+fn a_report_larger_than_the_receive_window_is_ignored() {
+    let mut path = repairing(&[2]);
+    give(&mut path, 10, &[]);
+    give(&mut path, 10, &[(0, 11)]);
+    assert_eq!(path.sender.undo.taken_back, 0, "{}", path.table());
+    give(&mut path, 10, &[(2, 3)]);
+    assert_eq!(path.sender.undo.taken_back, 1, "{}", path.table());
+}
+
+/// RFC 8985 section 6.2 step 4: the report of a probe does not widen the reordering window, because the probe's timer found no
+/// reordering; that of a repair does, once reordering was seen.
+#[test]
+fn the_report_of_a_probe_leaves_the_reordering_window() {
+    for (late, wider) in [((19, 600), false), ((4, 90), true)] {
+        let mut path = linux(10, &[("tail_probe", Value::Boolean(true))]);
+        path.holds = Box::new(move |number, nth| match (number, nth) {
+            (2, 0) => 2,
+            (number, 0) if number == late.0 => late.1,
+            _ => 0,
+        });
+        path.send_segments(20).run(100_000);
+        path.assert_complete(20);
+        assert_eq!(path.sender.counts.retransmissions, 1, "{}", path.table());
+        assert_eq!(path.sender.rack.as_ref().unwrap().widened(), wider, "{}", path.table());
+    }
+}
