@@ -22,11 +22,6 @@ export class Engine {
     return this.#json("sojourn_catalogue");
   }
 
-  /** The JSON Schema of the scenario file. */
-  schema() {
-    return this.#json("sojourn_schema");
-  }
-
   /** The text of a ready scenario; null for any other name. */
   ready(name) {
     return this.call("sojourn_ready", ...this.#text(name)) ? this.answer() : null;

@@ -166,7 +166,7 @@ class Lab {
     const queue = document.createElement("div");
     section.append(title, pickers, problems, place, queue);
     at("sides").append(section);
-    return { section, title, pickers, problems, queue, charts: new Charts(place), text: this.#makeText(where, index) };
+    return { section, title, pickers, problems, queue, charts: new Charts(place, where, (timeS) => this.views.forEach((view) => view.charts.point(timeS))), text: this.#makeText(where, index) };
   }
 
   #makeText(where, index) {

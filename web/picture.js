@@ -1,59 +1,31 @@
-// Both sides as one picture: SVG from the numbers, and PNG from the SVG.
+// Both sides as one picture: SVG from the charts, and PNG from the SVG.
 
-import { DASHES, color } from "./charts.js";
+import { panels } from "./charts.js";
+import { label, plot, sample } from "./plot.js";
 
-const WIDTH = 480;
-const PANEL_HEIGHT = 150;
-const LEFT = 60;
-const TOP = 60;
+const WIDTH = 600;
+const HEIGHT = 180;
+const HEAD = 40;
+const TITLE = 30;
+const KEY_WIDTH = 130;
 
 /** An SVG of both sides with their titles; `limits` are the shared scales. */
 export function svgOf(titles, curves, limits, ground, text) {
-  const panels = curves.flatMap((curve, side) => {
-    const x = LEFT + side * (WIDTH + 2 * LEFT);
-    return [
-      label(x, 25, titles[side], 18),
-      panel(x, TOP, "Queue delay in ms", limits.delayMs, limits.endS, curve.times, [[curve.delays, color(3), []]], text),
-      panel(x, TOP + PANEL_HEIGHT + TOP, "Throughput in Mbit/s", limits.rateMbps, limits.endS, curve.times,
-        curve.rates.map((rate, index) => [rate, color(index), DASHES[index % DASHES.length]]), text),
-      ...curve.names.map((name, index) => keyOf(x + index * 110, 2 * (TOP + PANEL_HEIGHT) + 45, name, index)),
-    ];
+  const sides = curves.map((curve, side) => {
+    const charts = panels(curve, limits);
+    const parts = charts.map((panel, index) => (
+      `<g transform="translate(0 ${HEAD + index * (TITLE + HEIGHT)})">${label(10, 20, `${panel.title} in ${panel.unit}`, text)}`
+      + `<g transform="translate(0 ${TITLE})">${plot({ ...panel, text, width: WIDTH, height: HEIGHT })}</g></g>`
+    ));
+    const below = HEAD + charts.length * (TITLE + HEIGHT) + 20;
+    const keys = charts.at(-1).lines.map((line, index) => (
+      sample(44 + index * KEY_WIDTH, below - 4, line) + label(78 + index * KEY_WIDTH, below, line.name, text)
+    ));
+    return `<g transform="translate(${side * WIDTH})">${label(10, 26, titles[side], text, "start", 18)}${parts.join("")}${keys.join("")}</g>`;
   });
-  const [width, height] = [2 * (WIDTH + 2 * LEFT), 2 * (TOP + PANEL_HEIGHT) + 60];
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="12" fill="${text}">`
-    + `<rect width="100%" height="100%" fill="${ground}"/>${panels.join("")}</svg>`;
-}
-
-function label(x, y, text, size = 12, anchor = "start") {
-  const safe = String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-  return `<text x="${x}" y="${y}" font-size="${size}" text-anchor="${anchor}">${safe}</text>`;
-}
-
-function panel(x, y, title, most, endS, times, lines, stroke) {
-  const px = (time) => (x + (time / endS) * WIDTH).toFixed(1);
-  const py = (value) => (y + PANEL_HEIGHT * (1 - value / most)).toFixed(1);
-  const paths = lines.map(([values, ink, dash]) => {
-    let pen = "M";
-    let path = "";
-    values.forEach((value, index) => {
-      if (value === null) {
-        pen = "M";
-        return;
-      }
-      path += `${pen}${px(times[index])} ${py(value)}`;
-      pen = "L";
-    });
-    return `<path d="${path}" fill="none" stroke="${ink}" stroke-width="1.5" stroke-dasharray="${dash.join(" ")}"/>`;
-  });
-  const ticks = [0, most / 2, most].map((value) => label(x - 6, Number(py(value)) + 4, Number(value.toPrecision(2)), 12, "end"));
-  const seconds = [0, endS / 2, endS].map((value) => label(px(value), y + PANEL_HEIGHT + 16, `${Number(value.toPrecision(3))} s`, 12, "middle"));
-  const frame = `<path d="M${x} ${y}V${y + PANEL_HEIGHT}H${x + WIDTH}" fill="none" stroke="${stroke}"/>`;
-  return [label(x, y - 8, title), frame, ...ticks, ...seconds, ...paths].join("");
-}
-
-function keyOf(x, y, name, index) {
-  const dash = DASHES[index % DASHES.length].join(" ");
-  return `<line x1="${x}" x2="${x + 26}" y1="${y - 4}" y2="${y - 4}" stroke="${color(index)}" stroke-width="2" stroke-dasharray="${dash}"/>${label(x + 30, y, name)}`;
+  const height = HEAD + panels(curves[0], limits).length * (TITLE + HEIGHT) + 35;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${2 * WIDTH}" height="${height}" font-family="sans-serif">`
+    + `<rect width="100%" height="100%" fill="${ground}"/>${sides.join("")}</svg>`;
 }
 
 /** The PNG of an SVG, at twice its size. */

@@ -29,9 +29,8 @@ TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".wasm": "application/wasm",
-    ".LICENSE": "text/plain; charset=utf-8",
 }
-# The chart library sets styles from its script, which this policy allows. There is no inline style or script.
+# There is no inline style or script.
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src data:; "
@@ -48,6 +47,7 @@ MODULES = (
     "quantity.js",
     "engine.js",
     "curves.js",
+    "plot.js",
     "charts.js",
     "client.js",
     "forms.js",
@@ -68,9 +68,7 @@ def page() -> dict[str, bytes]:
     folder = files("sojourn") / "page"
     if not _is_built():
         raise input_error("the laboratory's page was not built; run `make web`, which needs Rust's WebAssembly target")
-    own = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
-    vendored = {f"vendor/{entry.name}": entry.read_bytes() for entry in (folder / "vendor").iterdir()}
-    return own | vendored
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
 
 
 def _is_built() -> bool:
@@ -93,25 +91,29 @@ def one_file(scenario: Scenario | None = None) -> str:
     """Return the page as one HTML file that needs no server; it opens with the scenario, if there is one."""
     parts = page()
     text = parts["index.html"].decode()
-    style = "\n".join(parts[name].decode() for name in ("vendor/uPlot.min.css", "style.css"))
     engine = base64.b64encode(gzip.compress(parts["engine.wasm"], mtime=0)).decode()
     begin = f"if (!location.hash) location.hash = {json.dumps(fragment(scenario))};\n" if scenario else ""
     inside = (
-        f"<script>{parts['vendor/uPlot.iife.min.js'].decode()}</script>\n"
         f'<script type="application/gzip" id="engine-data">{engine}</script>\n'
         f'<script type="application/json" id="worker-code">{_inert(json.dumps(_joined(parts, WORKER)))}</script>\n'
         f'<script type="module">\n{begin}{_joined(parts, MODULES)}</script>'
     )
-    licence = parts["vendor/uPlot.LICENSE"].decode()
-    text = re.sub(r'<link rel="stylesheet".*\n<link rel="stylesheet".*', lambda _: f"<style>\n{style}\n</style>", text)
-    text = re.sub(r'<script src=.*\n<script type="module" src=.*', lambda _: inside, text)
-    return text.replace("<head>", f"<head>\n<!-- uPlot:\n{licence}-->", 1)
+    style = f"<style>\n{parts['style.css'].decode()}</style>"
+    text = re.sub(r'<link rel="stylesheet".*', lambda _: style, text)
+    return re.sub(r'<script type="module" src=.*', lambda _: inside, text)
 
 
 def _joined(parts: Mapping[str, bytes], names: tuple[str, ...]) -> str:
-    """Return modules as one: imports go, since all names are in one scope."""
-    text = "\n".join(parts[name].decode() for name in names)
-    return re.sub(r"(?m)^export ", "", re.sub(r"(?m)^import .*\n", "", text))
+    """Return modules as one text: each in a scope of its own, of which it gives what it exports."""
+    return "\n".join(_scope(name, parts[name].decode()) for name in names)
+
+
+def _scope(name: str, text: str) -> str:
+    given = ", ".join(re.findall(r"(?m)^export (?:async )?(?:const|class|function) (\w+)", text))
+    inside = re.sub(
+        r"(?m)^export ", "", re.sub(r'(?m)^import (\{.*\}) from "\./(\w+)\.js";', r"const \1 = \2_js;", text)
+    )
+    return f"const {name.replace('.', '_')} = (() => {{\n{inside}\nreturn {{ {given} }};\n}})();"
 
 
 def _inert(text: str) -> str:

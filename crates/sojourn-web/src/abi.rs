@@ -72,12 +72,6 @@ pub extern "C" fn sojourn_catalogue() {
     answer(sojourn_scenario::catalogue().to_string());
 }
 
-/// Answers with the JSON Schema of the scenario file.
-#[unsafe(no_mangle)]
-pub extern "C" fn sojourn_schema() {
-    answer(sojourn_scenario::schema().to_string());
-}
-
 /// Answers with the names of the columns, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_columns() {
