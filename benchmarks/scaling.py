@@ -7,6 +7,10 @@ from benchmarks import child
 from benchmarks.common import say
 
 FLOWS = (10, 100, 1_000, 10_000)
+# So many, each with its own RTT, for a short time and once: simulated seconds, and those in which they start.
+MOST_FLOWS, MOST_S, MOST_START_S = 100_000, 12.0, 2.0
+# A group has at most 60,000 flows.
+PER_GROUP = 50_000
 RATE_PER_FLOW_BPS = 400_000
 BUFFER_PER_FLOW = 40
 PACKET_BITS = 1500 * 8
@@ -18,21 +22,20 @@ RTT_MS = 50.0
 # Scatters the RTTs over the flows.
 PRIME = 7919
 LARGE = (
-    {"flows": 1_000, "groups": 1, "rate_bps": 100_000_000_000, "duration_s": 1.0, "start_s": 0.1},
-    # A group has at most 60,000.
-    {"flows": 100_000, "groups": 2, "rate_bps": 10_000_000_000, "duration_s": 10.0, "start_s": 5.0},
+    {"flows": 1_000, "rate_bps": 100_000_000_000, "duration_s": 1.0, "start_s": 0.1},
+    {"flows": 100_000, "rate_bps": 10_000_000_000, "duration_s": 10.0, "start_s": 5.0},
 )
 
 
-def scenario(flows: int, *, own_rtt: bool, duration_s: float) -> dict[str, Any]:
+def scenario(
+    flows: int, *, own_rtt: bool, duration_s: float, start_s: float = START_WITHIN_S
+) -> dict[str, Any]:
     """Return a bottleneck that gives each NewReno flow the same rate and the same share of the buffer.
 
     With `own_rtt` each flow has an RTT of its own, evenly spread around the common one.
     """
-    rtt: str | list[str] = f"{RTT_MS:g} ms"
-    if own_rtt:
-        places = (index * PRIME % flows for index in range(flows))
-        rtt = [f"{RTT_MS * (0.5 + (place + 0.5) / flows):.6f} ms" for place in places]
+    places = (index * PRIME % flows for index in range(flows))
+    rtts = [f"{RTT_MS * (0.5 + (place + 0.5) / flows):.6f} ms" for place in places]
     return {
         "name": f"{flows}-flows",
         "duration": f"{duration_s:g} s",
@@ -42,13 +45,14 @@ def scenario(flows: int, *, own_rtt: bool, duration_s: float) -> dict[str, Any]:
         },
         "group": [
             {
-                "name": "tcp",
+                "name": f"tcp-{first}",
                 "control": "newreno",
                 "transport": "ns2",
-                "flows": flows,
-                "rtt": rtt,
-                "start": {"uniform": ["0 s", f"{START_WITHIN_S:g} s"]},
+                "flows": min(flows - first, PER_GROUP),
+                "rtt": rtts[first : first + PER_GROUP] if own_rtt else f"{RTT_MS:g} ms",
+                "start": {"uniform": ["0 s", f"{start_s:g} s"]},
             }
+            for first in range(0, flows, PER_GROUP)
         ],
     }
 
@@ -63,7 +67,10 @@ def cost_per_packet(repeats: int) -> list[dict[str, Any]]:
             packets_per_s = flows * RATE_PER_FLOW_BPS / PACKET_BITS
             duration_s = max(SHORTEST_S, LEAST_PACKETS / packets_per_s)
             taken[flows, own_rtt].append(child.engine(scenario(flows, own_rtt=own_rtt, duration_s=duration_s)))
-    return [_row(flows, own_rtt, taken[flows, own_rtt]) for flows, own_rtt in cases]
+    rows = [_row(flows, own_rtt, taken[flows, own_rtt]) for flows, own_rtt in cases]
+    say(f"{MOST_FLOWS:,} flows, each with its own RTT, for {MOST_S:g} s")
+    order = scenario(MOST_FLOWS, own_rtt=True, duration_s=MOST_S, start_s=MOST_START_S)
+    return [*rows, _row(MOST_FLOWS, True, [child.engine(order)])]
 
 
 def large() -> list[dict[str, Any]]:
@@ -71,13 +78,11 @@ def large() -> list[dict[str, Any]]:
     rows = []
     for case in LARGE:
         say(f"{case['flows']:,.0f} flows on {case['rate_bps'] / 1e9:g} Gbit/s")
-        groups = int(case["groups"])
-        order = scenario(int(case["flows"]) // groups, own_rtt=False, duration_s=case["duration_s"])
+        times = {"duration_s": case["duration_s"], "start_s": case["start_s"]}
+        order = scenario(int(case["flows"]), own_rtt=False, **times)
         buffer = round(case["rate_bps"] * RTT_MS / 1000 / PACKET_BITS)
         order["bottleneck"]["rate"] = f"{case['rate_bps']:.0f} bit/s"
         order["bottleneck"]["queue"]["limit"] = f"{buffer} packets"
-        group = {**order["group"][0], "start": {"uniform": ["0 s", f"{case['start_s']:g} s"]}}
-        order["group"] = [{**group, "name": f"tcp-{number}"} for number in range(groups)]
         rows.append({**case, **child.engine(order)})
     return rows
 
@@ -104,7 +109,8 @@ def memory_of_an_idle_flow() -> dict[str, Any]:
     for flows in (10, IDLE_FLOWS):
         idle = scenario(flows, own_rtt=False, duration_s=1.0)
         # They start in the last microsecond, before a buffer in which their first packets find no room.
-        idle["group"][0]["start"] = "0.999999 s"
+        for group in idle["group"]:
+            group["start"] = "0.999999 s"
         idle["bottleneck"]["queue"]["limit"] = "2 packets"
         peaks.append(child.engine(idle)["peak_bytes"])
     few, many = peaks

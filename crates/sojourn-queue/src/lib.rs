@@ -107,19 +107,44 @@ macro_rules! disciplines {
             }
         }
 
-        impl<B: Body> Discipline<B> for Queue<B> {
-            #[inline]
-            fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+        /// What a plain queue does is done where the packet is, without a call; these are for all others.
+        impl<B: Body> Queue<B> {
+            #[inline(never)]
+            fn enqueue_managed<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self {
                     $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
                     Queue::Custom(queue) => queue.enqueue(packet, now, sink),
                 }
             }
-            #[inline]
-            fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+            #[inline(never)]
+            fn dequeue_managed<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
                 match self {
                     $(Queue::$name(queue) => queue.dequeue(now, sink)),+,
                     Queue::Custom(queue) => queue.dequeue(now, sink),
+                }
+            }
+            #[inline(never)]
+            fn backlog_managed(&self) -> Backlog {
+                match self {
+                    $(Queue::$name(queue) => queue.backlog()),+,
+                    Queue::Custom(queue) => queue.backlog(),
+                }
+            }
+        }
+
+        impl<B: Body> Discipline<B> for Queue<B> {
+            #[inline]
+            fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+                match self {
+                    Queue::DropTail(queue) => queue.enqueue(packet, now, sink),
+                    queue => queue.enqueue_managed(packet, now, sink),
+                }
+            }
+            #[inline]
+            fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+                match self {
+                    Queue::DropTail(queue) => queue.dequeue(now, sink),
+                    queue => queue.dequeue_managed(now, sink),
                 }
             }
             #[inline]
@@ -146,8 +171,8 @@ macro_rules! disciplines {
             #[inline]
             fn backlog(&self) -> Backlog {
                 match self {
-                    $(Queue::$name(queue) => queue.backlog()),+,
-                    Queue::Custom(queue) => queue.backlog(),
+                    Queue::DropTail(queue) => queue.backlog(),
+                    queue => queue.backlog_managed(),
                 }
             }
             #[inline]

@@ -233,7 +233,7 @@ impl Flow {
     }
 
     /// The receiver gets a data packet at `at`.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn receive(&mut self, packet: &Packet, at: Time) -> Arrival {
         let arrival = self.receiver().on_data(&packet.body, packet.ecn == Ecn::Ce, at);
         self.counts.on_delay(at.since(packet.body.stamp));
@@ -244,7 +244,7 @@ impl Flow {
     }
 
     /// The receiver gets a packet at `at` that it answers at once, on a way on which nothing can delay the answer.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn answer(&mut self, packet: &Packet, at: Time) -> Arrival {
         self.counts.left += 1;
         self.counts.entered += 1;

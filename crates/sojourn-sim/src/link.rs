@@ -229,7 +229,7 @@ impl Link {
     }
 
     /// A packet arrives at the queue.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
         if let Some(log) = &mut self.log {
@@ -268,7 +268,7 @@ impl Link {
     }
 
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
         if let Some(grants) = &mut self.grants {
@@ -345,7 +345,7 @@ impl Link {
     }
 
     /// The packet on the wire has been sent.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn finish(&mut self) {
         self.on_wire = None;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
@@ -355,7 +355,7 @@ impl Link {
     }
 
     /// Whether `packet`, just sent, is lost: to noise, or at random.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn loses(&mut self, packet: &Packet, flows: &mut [Flow]) -> bool {
         let at_random = self.loss.as_mut().is_some_and(|(probability, random)| random.chance(*probability));
         let lost = at_random || self.spoilt;

@@ -1,4 +1,6 @@
 //! The simulated world of one run: the event loop, and the way of a packet through links and lines.
+//!
+//! Functions on the usual way of a packet become one piece of code, but not in the browser's page, which is compiled for size.
 
 mod applications;
 mod ends;
@@ -127,7 +129,7 @@ impl World {
     }
 
     /// Serves a link that may lag as it should have been up to `until`, that instant included.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn catch_up(&mut self, index: usize, until: Time) {
         while let Some(at) = self.links[index].lag.as_ref().and_then(|lag| lag.due(until)) {
             self.on_sent(index, at);
@@ -135,7 +137,7 @@ impl World {
     }
 
     /// A link has sent a packet, or its discipline wants to be asked again.
-    #[inline]
+    #[inline(never)]
     fn on_sent(&mut self, index: usize, at: Time) {
         self.events += 1;
         let link = &mut self.links[index];
@@ -146,7 +148,7 @@ impl World {
         self.leave_link(index, &packet, at);
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn serve(&mut self, index: usize, at: Time) {
         let link = &mut self.links[index];
         if link.shared.is_some() {
@@ -240,7 +242,7 @@ impl World {
     }
 
     /// A packet has been sent by a link: loss, the link's own delay, and on.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn leave_link(&mut self, index: usize, packet: &Packet, at: Time) {
         if self.links[index].loses(packet, &mut self.flows) {
             return;
@@ -257,7 +259,7 @@ impl World {
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn go_on(&mut self, index: usize, packet: &Packet, at: Time) {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, packet) {
             return;

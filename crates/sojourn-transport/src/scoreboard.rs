@@ -162,6 +162,18 @@ impl Scoreboard {
         }
     }
 
+    /// Removes the first segment where all below `number` is that one alone, others are outstanding, and no more has
+    /// happened to any of them than that they were sent; when it was sent.
+    #[inline]
+    pub fn acknowledge_first(&mut self, number: u32) -> Option<Time> {
+        if number != self.first + 1 || !self.is_calm() || self.records.len() < 2 || self.records[0].ambiguous {
+            return None;
+        }
+        let sent = self.records.pop_front()?.sent;
+        self.first = number;
+        Some(sent)
+    }
+
     /// Removes all below `number`, which must not lie beyond [`next`](Scoreboard::next).
     #[inline]
     pub fn acknowledge(&mut self, number: u32, delivered: &mut Delivered) {

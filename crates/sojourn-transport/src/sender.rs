@@ -18,6 +18,7 @@ mod short;
 mod tests;
 mod undo;
 mod usage;
+mod usual;
 
 pub use idle::AfterIdle;
 pub use reduction::Reducing;
@@ -106,6 +107,8 @@ pub struct Sender {
     rtt: RttEstimator,
     rate: Option<Box<RateSampler>>,
     state: State,
+    /// Whether it can have [usual](usual) acknowledgements.
+    has_usual: bool,
     /// One past the last segment the application has to send.
     end: u32,
     /// One past the highest segment sent when the present or last repair began.
@@ -192,6 +195,7 @@ impl Sender {
             board,
             rtt: RttEstimator::new(options.rto),
             rate: wants_rate.then(Box::default),
+            has_usual: usual::has_usual(options, wants_rate),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: None,

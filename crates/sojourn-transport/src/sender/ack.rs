@@ -23,6 +23,15 @@ impl Sender {
     /// An acknowledgement arrived. Returns the round-trip sample that it gave the estimator, if any.
     #[inline]
     pub fn on_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
+        if let Some(usual) = self.take_usual(segment) {
+            return self.on_usual_ack(segment, &usual, now);
+        }
+        self.on_any_ack(segment, now)
+    }
+
+    /// The same, whatever it says.
+    #[inline(never)]
+    fn on_any_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         if segment.number > self.board.next() {
             return None;
         }
@@ -68,27 +77,12 @@ impl Sender {
             }
             // Only a stepwise reduction starts from it.
             let before = self.stepwise().then(|| self.control.window());
-            self.control.on_ack(&Ack {
-                now,
-                newly_acked,
-                delivered: new,
-                flight,
-                window_limited: self.uses_window(),
-                in_recovery,
-                orderly: self.state == State::Open
-                    && self.reduction.is_none()
-                    && self.board.is_calm()
-                    && !(segment.ece && self.ecn),
-                rtt: newest,
-                smoothed_rtt: self.rtt.smoothed(),
-                min_rtt: self.rtt.min(),
-                max_rtt: self.rtt.max(),
-                one_way_delay_nanos: Some(segment.delay_nanos),
-                sent: delivered.sent,
-                echoed: segment.stamp,
-                marked: segment.ece,
-                rate,
-            });
+            let orderly = self.state == State::Open
+                && self.reduction.is_none()
+                && self.board.is_calm()
+                && !(segment.ece && self.ecn);
+            let measured = self.measured(segment, delivered.sent, newest, now);
+            self.control.on_ack(&Ack { newly_acked, delivered: new, flight, in_recovery, orderly, rate, ..measured });
             yielded = before.filter(|before| self.control.window() < *before && self.control.reduced());
         }
         if self.is_waiting() {
@@ -106,6 +100,29 @@ impl Sender {
             self.start_reduction(Signal::Ecn, before);
         }
         sample
+    }
+
+    /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(super) fn measured(&self, segment: &Segment, sent: Time, newest: Option<Span>, now: Time) -> Ack {
+        Ack {
+            now,
+            newly_acked: 1,
+            delivered: 1,
+            flight: 0.0,
+            window_limited: self.uses_window(),
+            in_recovery: false,
+            orderly: true,
+            rtt: newest,
+            smoothed_rtt: self.rtt.smoothed(),
+            min_rtt: self.rtt.min(),
+            max_rtt: self.rtt.max(),
+            one_way_delay_nanos: Some(segment.delay_nanos),
+            sent,
+            echoed: segment.stamp,
+            marked: segment.ece,
+            rate: None,
+        }
     }
 
     /// Enters what `segment` covers into the scoreboard.
@@ -224,22 +241,32 @@ impl Sender {
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
     /// which did not wait at the receiver, and the extremes are of these.
     #[inline(always)]
-    fn sample_rtt(&mut self, segment: &Segment, acknowledged: u32, newest: Option<Span>, now: Time) -> Option<Span> {
+    pub(super) fn sample_rtt(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u32,
+        newest: Option<Span>,
+        now: Time,
+    ) -> Option<Span> {
         if let Some(rtt) = newest {
             self.rtt.observe(rtt);
         }
         let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
-        let sample = if self.timestamps { rtt } else { self.take_timed(segment.number, now) };
+        let is_timed = self.timed.is_some_and(|(number, _)| number < segment.number);
+        let sample = match (self.timestamps, is_timed) {
+            (true, _) => rtt,
+            (false, true) => self.take_timed(now),
+            (false, false) => None,
+        };
         if let Some(sample) = sample {
             self.rtt.sample(sample, self.board.first(), self.board.next());
         }
         rtt
     }
 
-    /// The round trip of the one segment that is being timed, where all below `acknowledged` is acknowledged.
+    /// The round trip of the one segment that was being timed and is acknowledged.
     #[inline(never)]
-    fn take_timed(&mut self, acknowledged: u32, now: Time) -> Option<Span> {
-        let (_, since) = self.timed.take_if(|(number, _)| *number < acknowledged)?;
-        Some(now.since(since))
+    fn take_timed(&mut self, now: Time) -> Option<Span> {
+        self.timed.take().map(|(_, since)| now.since(since))
     }
 }

@@ -59,13 +59,8 @@ impl Sender {
     /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
     #[inline]
     fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
-        if let Some(number) = self.urgent.take() {
-            self.send_again(number, now);
-            return Some((number, true));
-        }
-        if let Some(number) = self.urgent_rescue.take() {
-            self.rescue(number, now);
-            return Some((number, true));
+        if self.urgent.is_some() || self.urgent_rescue.is_some() {
+            return self.send_urgent(now);
         }
         loop {
             let sent = self.poll_window(now);
@@ -73,6 +68,18 @@ impl Sender {
                 return sent;
             }
         }
+    }
+
+    /// Sends what must go whatever the window says.
+    #[inline(never)]
+    fn send_urgent(&mut self, now: Time) -> Option<(u32, bool)> {
+        if let Some(number) = self.urgent.take() {
+            self.send_again(number, now);
+            return Some((number, true));
+        }
+        let number = self.urgent_rescue.take()?;
+        self.rescue(number, now);
+        Some((number, true))
     }
 
     #[inline]

@@ -1,0 +1,55 @@
+//! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
+//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again.
+
+use super::{Sender, State};
+use crate::options::{Detection, Options};
+use crate::segment::Segment;
+use sojourn_congestion::{Ack, Control};
+use sojourn_core::{Span, Time};
+
+/// What the usual acknowledgement finds.
+pub(super) struct Usual {
+    /// Segments in flight before it.
+    flight: u32,
+    /// When the segment that it covers was sent.
+    sent: Time,
+}
+
+/// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no rate samples, no window that
+/// follows what is delivered.
+pub(super) fn has_usual(options: &Options, wants_rate: bool) -> bool {
+    options.detection != Detection::Time
+        && !wants_rate
+        && options.reducing == super::Reducing::AtOnce
+        && !options.conserves
+}
+
+impl Sender {
+    /// Enters `segment` into the scoreboard where it is the usual one.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(super) fn take_usual(&mut self, segment: &Segment) -> Option<Usual> {
+        let calm = self.has_usual && self.state == State::Open && (self.duplicates | self.uncredited) == 0;
+        if !calm || segment.blocks > 0 || segment.ece {
+            return None;
+        }
+        let flight = self.board.outstanding();
+        let sent = self.board.acknowledge_first(segment.number)?;
+        Some(Usual { flight, sent })
+    }
+
+    /// What follows from the usual acknowledgement, which [`on_ack`](Sender::on_ack) explains step by step.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(super) fn on_usual_ack(&mut self, segment: &Segment, usual: &Usual, now: Time) -> Option<Span> {
+        debug_assert!(self.reduction.is_none() && self.recover.is_none_or(|recover| self.board.lost_end() <= recover));
+        let newest = Some(now.since(usual.sent));
+        let sample = self.sample_rtt(segment, 1, newest, now);
+        self.timed_out_at = None;
+        self.urgent = None;
+        self.limited_sent = 0;
+        self.retransmission_at = self.timer(now);
+        self.idle.on_acknowledged(now);
+        let measured = self.measured(segment, usual.sent, newest, now);
+        self.control.on_ack(&Ack { flight: f64::from(usual.flight), ..measured });
+        sample
+    }
+}
