@@ -27,9 +27,7 @@ LARGE = (
 )
 
 
-def scenario(
-    flows: int, *, own_rtt: bool, duration_s: float, start_s: float = START_WITHIN_S
-) -> dict[str, Any]:
+def scenario(flows: int, *, own_rtt: bool, duration_s: float, start_s: float = START_WITHIN_S) -> dict[str, Any]:
     """Return a bottleneck that gives each NewReno flow the same rate and the same share of the buffer.
 
     With `own_rtt` each flow has an RTT of its own, evenly spread around the common one.

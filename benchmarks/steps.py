@@ -57,6 +57,20 @@ STEPS = (
         "1,752",
         "what the repairs cost flows without them is gone",
     ),
+    (
+        "What came since: hosts, changes during a run, noise, media",
+        "1,768",
+        "less than one instruction in a hundred",
+    ),
+    (
+        (
+            "An acknowledgement of the next segment, while nothing is under suspicion, is dealt with without asking what "
+            "else it may say. DropTail works where the packet is, without a call. Serving a link, and handing on what it "
+            "has sent, is one function."
+        ),
+        "1,480",
+        "most for the acknowledgement, whose function has 193 instructions after 392",
+    ),
 )
 
 
