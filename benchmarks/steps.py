@@ -64,9 +64,9 @@ STEPS = (
     ),
     (
         (
-            "An acknowledgement of the next segment, while nothing is under suspicion, is dealt with without asking what "
-            "else it may say. DropTail works where the packet is, without a call. Serving a link, and handing on what it "
-            "has sent, is one function."
+            "An acknowledgement of the next segment, while nothing is under suspicion, is dealt with without asking "
+            "what else it may say. DropTail works where the packet is, without a call. Serving a link, and handing on "
+            "what it has sent, is one function."
         ),
         "1,480",
         "most for the acknowledgement, whose function has 193 instructions after 392",
