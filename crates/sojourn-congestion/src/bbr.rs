@@ -328,4 +328,13 @@ impl Control for Bbr {
         visit("bandwidth_segments_per_s", self.estimate());
         visit("pacing_gain", self.gains().0);
     }
+
+    fn retune(&mut self, fresh: &Bbr) {
+        self.settings = fresh.settings.clone();
+        self.least_rtt.retune(&fresh.least_rtt);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

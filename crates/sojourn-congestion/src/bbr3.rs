@@ -367,4 +367,14 @@ impl Control for Bbr3 {
         visit("inflight_longterm_segments", bound(self.bounds.long_term));
         visit("inflight_shortterm_segments", bound(self.bounds.short_term));
     }
+
+    fn retune(&mut self, fresh: &Bbr3) {
+        self.settings = fresh.settings.clone();
+        self.least_rtt.retune(&fresh.least_rtt);
+        self.recent_rtt.retune(&fresh.recent_rtt);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

@@ -421,4 +421,12 @@ impl Control for Cdg {
         visit("shadow_window", self.shadow);
         visit("backoffs", self.answered as f64);
     }
+
+    fn retune(&mut self, fresh: &Cdg) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic", "samples", "tick"])
+    }
 }

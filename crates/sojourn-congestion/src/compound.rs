@@ -208,4 +208,13 @@ impl Control for Compound {
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("delay_window_segments", self.delay_window);
     }
+
+    fn retune(&mut self, fresh: &Compound) {
+        self.growth = fresh.growth.clone();
+        (self.alpha, self.k, self.gamma, self.zeta) = (fresh.alpha, fresh.k, fresh.gamma, fresh.zeta);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

@@ -108,6 +108,24 @@ pub trait Control {
         self.ecn() != EcnUse::Optional
     }
 
+    /// Takes the parameters of `fresh`, a control of the same kind that has been told of nothing yet. It keeps its window and
+    /// what it has measured, as connections do when the parameter of a kernel's module is written. Nothing happens before the
+    /// next acknowledgement or loss.
+    fn retune(&mut self, _fresh: &Self)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// The parameters that [`retune`](Control::retune) leaves as they are: they matter only at the start of a connection, or give
+    /// what it remembers its shape. `None` for all.
+    fn fixed() -> Option<&'static [&'static str]>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// What a careful user would not do with these parameters, although it is legal.
     fn advice(_params: &Params) -> Vec<Advice>
     where

@@ -495,4 +495,12 @@ impl Control for Cubic {
         visit("w_est_segments", of(|epoch| epoch.estimate));
         visit("k_s", of(|epoch| epoch.k));
     }
+
+    fn retune(&mut self, fresh: &Cubic) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic", "tick", "hystart"])
+    }
 }

@@ -245,4 +245,13 @@ impl Control for Dctcp {
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         visit("alpha", self.alpha);
     }
+
+    fn retune(&mut self, fresh: &Dctcp) {
+        self.growth = fresh.growth.clone();
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic", "initial_alpha", "alpha_steps"])
+    }
 }

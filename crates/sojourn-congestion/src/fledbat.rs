@@ -176,4 +176,13 @@ impl Control for FairLedbat {
         visit("base_delay_ms", millis(self.base.nanos()));
         visit("queueing_delay_ms", millis(self.queueing_nanos));
     }
+
+    fn retune(&mut self, fresh: &FairLedbat) {
+        (self.target_nanos, self.min_window) = (fresh.target_nanos, fresh.min_window);
+        (self.alpha, self.zeta) = (fresh.alpha, fresh.zeta);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["base_history", "filter"])
+    }
 }

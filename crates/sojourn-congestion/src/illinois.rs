@@ -235,4 +235,14 @@ impl Control for Illinois {
         visit("alpha_segments", self.alpha);
         visit("beta", self.beta);
     }
+
+    fn retune(&mut self, fresh: &Illinois) {
+        let (most, (low, high)) = (self.settings.alpha.1, fresh.settings.alpha);
+        self.alpha = if self.alpha == most { high } else { self.alpha.clamp(low, high) };
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic"])
+    }
 }

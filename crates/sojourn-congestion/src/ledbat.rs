@@ -293,4 +293,23 @@ impl Control for Ledbat {
         visit("queueing_delay_ms", millis(self.queueing_nanos));
         visit("off_target", self.queueing_nanos.map_or(f64::NAN, |queueing| self.off_target(queueing)));
     }
+
+    fn retune(&mut self, fresh: &Ledbat) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[
+            "initial_window",
+            "arithmetic",
+            "slow_start",
+            "base_history",
+            "base_period",
+            "base_rollover",
+            "silent_periods",
+            "filter",
+            "filter_within_rtt",
+            "tick",
+        ])
+    }
 }

@@ -278,4 +278,12 @@ impl Control for LedbatPlusPlus {
         visit("queueing_delay_ms", millis(self.queueing_nanos));
         visit("gain", self.gain());
     }
+
+    fn retune(&mut self, fresh: &LedbatPlusPlus) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["base_history", "filter"])
+    }
 }

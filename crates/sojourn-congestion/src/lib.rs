@@ -96,6 +96,20 @@ macro_rules! controls {
         }
 
         impl AnyControl {
+            /// The parameters of the control `descriptor` that a running connection can take from [`retune`](Control::retune).
+            pub fn tunable(descriptor: &Descriptor) -> impl Iterator<Item = &'static str> {
+                let fixed = AnyControl::fixed_of(descriptor);
+                let all = fixed.map(|fixed| descriptor.parameters.iter().filter(|one| !fixed.contains(&one.name)));
+                all.into_iter().flatten().map(|parameter| parameter.name)
+            }
+
+            fn fixed_of(descriptor: &Descriptor) -> Option<&'static [&'static str]> {
+                $(if std::ptr::eq(descriptor, &$module::DESCRIPTOR) {
+                    return <$module::$name as Control>::fixed();
+                })+
+                None
+            }
+
             /// What a careful user would not do with `params`, although it is legal.
             pub fn advice(params: &Params) -> Vec<Advice> {
                 $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
@@ -199,6 +213,12 @@ macro_rules! controls {
                 match self {
                     $(AnyControl::$name(control) => control.pacing_rate()),+,
                     AnyControl::Custom(control) => control.pacing_rate(),
+                }
+            }
+            fn retune(&mut self, fresh: &AnyControl) {
+                match (self, fresh) {
+                    $((AnyControl::$name(control), AnyControl::$name(fresh)) => control.retune(fresh)),+,
+                    _ => {}
                 }
             }
             fn reduced(&self) -> bool {

@@ -249,4 +249,12 @@ impl Control for Libutp {
         visit("queueing_delay_ms", millis(self.queueing_nanos));
         visit("window_bytes", self.window);
     }
+
+    fn retune(&mut self, fresh: &Libutp) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["send_buffer_bytes", "slow_start", "base_history", "filter", "drift_penalty"])
+    }
 }

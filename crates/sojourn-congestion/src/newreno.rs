@@ -286,4 +286,13 @@ impl Control for NewReno {
     fn advice(params: &Params) -> Vec<Advice> {
         advice::abe(params).into_iter().collect()
     }
+
+    fn retune(&mut self, fresh: &NewReno) {
+        self.growth = fresh.growth.clone();
+        (self.halve, self.mark_leaves) = (fresh.halve, fresh.mark_leaves);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic", "initial_threshold", "hystart"])
+    }
 }

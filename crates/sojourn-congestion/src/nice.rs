@@ -153,4 +153,13 @@ impl Control for Nice {
         self.vegas.show(visit);
         visit("congested_acks", self.congested);
     }
+
+    fn retune(&mut self, fresh: &Nice) {
+        self.vegas.retune(&fresh.vegas);
+        (self.threshold, self.fraction, self.min_window) = (fresh.threshold, fresh.fraction, fresh.min_window);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

@@ -91,6 +91,11 @@ impl LeastRtt {
         LeastRtt { window, value: None, seconds: f64::NAN, stamp: Time::ZERO }
     }
 
+    /// Takes the window of `fresh`.
+    pub(crate) fn retune(&mut self, fresh: &LeastRtt) {
+        self.window = fresh.window;
+    }
+
     /// The value, once there was a sample.
     #[inline]
     pub(crate) fn get(&self) -> Option<Span> {

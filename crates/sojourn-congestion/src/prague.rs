@@ -281,4 +281,12 @@ impl Control for Prague {
         visit("alpha", self.alpha);
         visit("fractional_window", self.window);
     }
+
+    fn retune(&mut self, fresh: &Prague) {
+        self.settings = fresh.settings;
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

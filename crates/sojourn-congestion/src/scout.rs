@@ -345,4 +345,13 @@ impl Control for Scout {
         visit("going", f64::from(u8::from(turn.is_some())));
         visit("score", turn.map_or(f64::NAN, |turn| turn.score));
     }
+
+    fn retune(&mut self, fresh: &Scout) {
+        self.settings = fresh.settings;
+        self.path.retune(&fresh.path);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
 }

@@ -196,4 +196,22 @@ impl Control for TcpLp {
         visit("threshold_ms", millis(self.delays.threshold()));
         visit("last_indication_s", self.indicated.map_or(f64::NAN, Time::as_secs_f64));
     }
+
+    fn retune(&mut self, fresh: &TcpLp) {
+        self.settings = fresh.settings.clone();
+        self.delays.retune(&fresh.delays);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&[
+            "arithmetic",
+            "smoothing",
+            "indicates_from",
+            "greatest",
+            "tick",
+            "remote_clock",
+            "clock_offset",
+            "registers",
+        ])
+    }
 }

@@ -361,4 +361,12 @@ impl Control for Vegas {
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.show(visit);
     }
+
+    fn retune(&mut self, fresh: &Vegas) {
+        self.settings = fresh.settings.clone();
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic"])
+    }
 }

@@ -181,4 +181,15 @@ impl Control for Veno {
         visit("backlog_segments", self.backlog);
         visit("base_rtt_ms", if self.base < Span::MAX { self.base.as_millis_f64() } else { f64::NAN });
     }
+
+    fn retune(&mut self, fresh: &Veno) {
+        (self.beta, self.grain, self.chance_leaves) = (fresh.beta, fresh.grain, fresh.chance_leaves);
+        self.grows_as_reno = fresh.grows_as_reno;
+        self.reduces_flight = fresh.reduces_flight;
+        self.forgets_base = fresh.forgets_base;
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic"])
+    }
 }

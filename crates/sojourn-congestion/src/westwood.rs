@@ -168,4 +168,13 @@ impl Control for Westwood {
         visit("bandwidth_segments_per_s", self.bandwidth.segments_per_second());
         visit("pipe_segments", self.pipe());
     }
+
+    fn retune(&mut self, fresh: &Westwood) {
+        self.growth = fresh.growth.clone();
+        (self.after_repair, self.forgets_rtt) = (fresh.after_repair, fresh.forgets_rtt);
+    }
+
+    fn fixed() -> Option<&'static [&'static str]> {
+        Some(&["arithmetic", "sampling", "min_interval", "filter", "tick"])
+    }
 }

@@ -37,7 +37,12 @@ pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Sce
 fn change(change: &Resolved, scenario: &Fields) -> Change {
     let link =
         |one: &ResolvedLink| LinkChange { which: one.which, keys: one.keys.clone(), link: link(&one.fields, scenario) };
-    Change { name: change.name.clone(), at: change.at, links: change.links.iter().map(link).collect() }
+    Change {
+        name: change.name.clone(),
+        at: change.at,
+        links: change.links.iter().map(link).collect(),
+        groups: change.groups.clone(),
+    }
 }
 
 fn span(fields: &Fields, key: &str) -> Span {

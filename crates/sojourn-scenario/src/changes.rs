@@ -1,4 +1,4 @@
-//! Changes while a run goes on, each as the complete links that are in force from then on.
+//! Changes while a run goes on, each as the complete links and controls that are in force from then on.
 
 use crate::check::{Checker, entry_origin, join, printable};
 use crate::diagnostic::{Fault, nearest};
@@ -6,17 +6,18 @@ use crate::fields::{Fields, Item};
 use crate::format::{Form, Part, SCENARIO, Section};
 use crate::node::{Data, Node, Origin, Table};
 use crate::stations::has_air;
-use crate::{Which, overrides, rules};
+use crate::{GroupChange, Which, overrides, rules};
 use sojourn_core::Span;
 
 /// Most changes of a scenario.
 const MOST: usize = 1000;
 
-/// A change whose links are complete.
+/// A change whose links and controls are complete.
 pub(crate) struct Resolved {
     pub name: Option<String>,
     pub at: Span,
     pub links: Vec<ResolvedLink>,
+    pub groups: Vec<GroupChange>,
 }
 
 /// A link as it is after a change.
@@ -53,12 +54,12 @@ pub(crate) fn resolve(checker: &mut Checker<'_, '_>, mut root: Node, base: &Fiel
         let name = fields.text("name").map(str::to_owned);
         let path = join("change", &name.clone().unwrap_or_else(|| index.to_string()));
         at_a_time_of_the_run(checker, base, fields, times[index], &path);
-        let links = present.change(checker, nodes[index].as_table(), &path);
+        let (links, groups) = present.change(checker, nodes[index].as_table(), &path);
         if !checker.reporter.problems.is_empty() {
             // The next one would only repeat what is wrong.
             return Vec::new();
         }
-        changes.push(Resolved { name, at: times[index], links });
+        changes.push(Resolved { name, at: times[index], links, groups });
     }
     changes
 }
@@ -77,8 +78,13 @@ struct Present {
 }
 
 impl Present {
-    fn change(&mut self, checker: &mut Checker<'_, '_>, change: Option<&Table>, path: &str) -> Vec<ResolvedLink> {
-        let mut links = Vec::new();
+    fn change(
+        &mut self,
+        checker: &mut Checker<'_, '_>,
+        change: Option<&Table>,
+        path: &str,
+    ) -> (Vec<ResolvedLink>, Vec<GroupChange>) {
+        let (mut links, mut groups) = (Vec::new(), Vec::new());
         // What happens at one instant must not depend on the order in which a file says it.
         for (key, part) in parts() {
             let Some(entry) = change.and_then(|table| table.entry(key)) else { continue };
@@ -89,10 +95,14 @@ impl Present {
             }
             let Data::List(nodes) = &entry.value.data else { continue };
             for node in nodes {
-                links.extend(self.hop(checker, part, node, &path));
+                if key == "group" {
+                    groups.extend(self.group(checker, part, node, &path));
+                } else {
+                    links.extend(self.hop(checker, part, node, &path));
+                }
             }
         }
-        links
+        (links, groups)
     }
 
     /// A change of the bottleneck or the return link.
@@ -129,25 +139,61 @@ impl Present {
         node: &Node,
         path: &str,
     ) -> Option<ResolvedLink> {
+        let Element { index, path, keys, fields } = self.element(checker, part, "hop", node, path)?;
+        rules::changed(&fields, &path, &self.fields, checker.reporter);
+        Some(ResolvedLink { which: Which::Hop(index), keys, fields })
+    }
+
+    fn group(
+        &mut self,
+        checker: &mut Checker<'_, '_>,
+        part: &'static Part,
+        node: &Node,
+        path: &str,
+    ) -> Option<GroupChange> {
+        let before = self.fields.tables("group").to_vec();
+        let Element { index, path, fields, .. } = self.element(checker, part, "group", node, path)?;
+        rules::retuned(&before[index], &fields, &path, checker.reporter);
+        let control = fields.chosen("control")?.params.clone();
+        Some(GroupChange { group: index, control })
+    }
+
+    /// Makes the change `node` of one of the tables `list`, which it addresses by its name.
+    fn element(
+        &mut self,
+        checker: &mut Checker<'_, '_>,
+        part: &'static Part,
+        list: &str,
+        node: &Node,
+        path: &str,
+    ) -> Option<Element> {
         let table = node.as_table()?;
         let name = table.get("name")?;
-        let mut hops = self.fields.tables("hop").to_vec();
-        let names: Vec<_> = hops.iter().map(|hop| hop.text("name").unwrap_or_default()).collect();
+        let mut all = self.fields.tables(list).to_vec();
+        let names: Vec<_> = all.iter().map(|one| one.text("name").unwrap_or_default()).collect();
         let Some(index) = name.as_text().and_then(|name| names.iter().position(|known| *known == name)) else {
             let meant = name.as_text().and_then(|name| nearest(name, names.iter().copied())).map(str::to_owned);
-            let found = Fault::near(format!("{}, which is no hop", name.shown()), meant);
-            let allowed = if names.is_empty() { "no hop, there is none".to_owned() } else { names.join(", ") };
+            let found = Fault::near(format!("{}, which is no {list}", name.shown()), meant);
+            let allowed = if names.is_empty() { format!("no {list}, there is none") } else { names.join(", ") };
             checker.reporter.error(name.origin, &join(path, "name"), found, allowed);
             return None;
         };
         let path = join(path, &printable(names[index]));
-        let Data::List(nodes) = &mut child(&mut self.root, "hop")?.data else { return None };
+        let Data::List(nodes) = &mut child(&mut self.root, list)?.data else { return None };
         let (keys, fields) = merged(checker, part.of, &mut nodes[index], table, &path);
-        hops[index] = fields.clone();
-        self.fields.set("hop", Item::Tables(hops), node.origin);
-        rules::changed(&fields, &path, &self.fields, checker.reporter);
-        Some(ResolvedLink { which: Which::Hop(index), keys, fields })
+        all[index] = fields.clone();
+        self.fields.set(list, Item::Tables(all), node.origin);
+        Some(Element { index, path, keys, fields })
     }
+}
+
+/// One of a list of tables, changed.
+struct Element {
+    index: usize,
+    path: String,
+    /// What the change names of it.
+    keys: Vec<&'static str>,
+    fields: Fields,
 }
 
 /// The keys of a change that are parts of links, and what they are parts of.

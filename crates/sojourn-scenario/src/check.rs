@@ -336,7 +336,12 @@ impl Checker<'_, '_> {
             let path = if part.listed { join(path, &index.to_string()) } else { path.to_owned() };
             if part.listed && table.get("name").is_none() {
                 let key = join(&path, "name");
-                self.reporter.error(node.origin, &key, Fault::new("nothing"), "the name of a link (required)");
+                self.reporter.error(
+                    node.origin,
+                    &key,
+                    Fault::new("nothing"),
+                    format!("the name of a {} (required)", part.of.name),
+                );
             }
             let exclusive = part.of.exclusive();
             if let [_, second, ..] = exclusive.iter().filter_map(|key| table.entry(key)).collect::<Vec<_>>()[..] {

@@ -5,8 +5,8 @@ use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
 use crate::{
-    Change, Direction, Group, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes, Station, Traffic,
-    Which,
+    Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes,
+    Station, Traffic, Which,
 };
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
@@ -37,12 +37,15 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
     }
     fields.put("group", Item::Tables(scenario.groups.iter().map(|one| group(one, &scenario.stations)).collect()));
     if !scenario.changes.is_empty() {
-        fields.put("change", Item::Tables(scenario.changes.iter().map(|one| change(one, &scenario.hops)).collect()));
+        fields.put(
+            "change",
+            Item::Tables(scenario.changes.iter().map(|one| change(one, &scenario.hops, &scenario.groups)).collect()),
+        );
     }
     fields
 }
 
-fn change(change: &Change, hops: &[Hop]) -> Fields {
+fn change(change: &Change, hops: &[Hop], groups: &[Group]) -> Fields {
     let mut fields = new_table(&SCENARIO, "change");
     if let Some(name) = &change.name {
         fields.put("name", Item::Text(name.clone()));
@@ -70,6 +73,15 @@ fn change(change: &Change, hops: &[Hop]) -> Fields {
     }
     if !of_hops.is_empty() {
         fields.put("hop", Item::Tables(of_hops));
+    }
+    let of_group = |one: &GroupChange| {
+        let mut part = new_table(fields.section, "group");
+        part.put("name", Item::Text(groups[one.group].name.clone()));
+        part.put("control", params(&one.control));
+        part
+    };
+    if !change.groups.is_empty() {
+        fields.put("group", Item::Tables(change.groups.iter().map(of_group).collect()));
     }
     fields
 }

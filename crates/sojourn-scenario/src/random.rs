@@ -259,9 +259,9 @@ impl Writer<'_> {
 
     fn part(&mut self, part: &'static Part) -> Written {
         let exclusive = part.of.exclusive();
-        let one = exclusive[self.below(exclusive.len())];
+        let one = (!exclusive.is_empty()).then(|| exclusive[self.below(exclusive.len())]);
         let mut entries = Entries::new();
-        for key in part.all_keys().filter(|key| !exclusive.contains(&key.name) || key.name == one) {
+        for key in part.all_keys().filter(|key| !exclusive.contains(&key.name) || Some(key.name) == one) {
             if key.name == "name" || self.random.chance(0.25) {
                 entries.push((key.name, self.value(key)));
             }
@@ -275,6 +275,7 @@ impl Writer<'_> {
         let has = |name: &str| entries.iter().any(|(key, _)| *key == name);
         let (has_reverse, has_access) = (has("reverse"), has("access"));
         let hop = entries.iter().find(|(key, _)| *key == "hop").and_then(|(_, hops)| hops.first_name());
+        let group = entries.iter().find(|(key, _)| *key == "group").and_then(|(_, groups)| groups.first_control());
         if self.shared.is_some() {
             return entries.retain(|(key, _)| *key != "change");
         }
@@ -285,8 +286,13 @@ impl Writer<'_> {
                 change.retain(|(key, _)| match *key {
                     "reverse" => has_reverse && !has_access,
                     "hop" => hop.is_some(),
+                    "group" => false,
                     _ => true,
                 });
+                // A control takes parameters of its kind: those that it has, whatever these are.
+                if let Some(group) = group.clone().filter(|_| self.random.chance(0.5)) {
+                    change.push(("group", Written::List(vec![Written::Section(group)])));
+                }
                 if let (Some((_, Written::List(parts))), Some(name)) =
                     (change.iter_mut().find(|(key, _)| *key == "hop"), &hop)
                     && let Some(Written::Section(part)) = parts.first_mut()
@@ -430,6 +436,17 @@ impl Written {
         entries.iter().find_map(|(key, written)| match written {
             Written::Text(name) if *key == "name" => Some(name.clone()),
             _ => None,
+        })
+    }
+
+    /// Name and control of the first of a list that has one.
+    fn first_control(&self) -> Option<Entries> {
+        let Written::List(list) = self else { return None };
+        list.iter().find_map(|group| {
+            let Written::Section(entries) = group else { return None };
+            let kept = entries.iter().filter(|(key, _)| ["name", "control"].contains(key));
+            let kept: Entries = kept.cloned().collect();
+            (kept.len() == 2).then_some(kept)
         })
     }
 

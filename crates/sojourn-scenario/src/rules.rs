@@ -36,6 +36,11 @@ pub(crate) fn changed(link: &Fields, path: &str, scenario: &Fields, reporter: &m
     size::check(scenario, reporter);
 }
 
+/// Checks the group at `path` that a change has made of `before`.
+pub(crate) fn retuned(before: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    groups::retuned(before, group, path, reporter);
+}
+
 /// The dotted key of the table `fields` in the list `list`.
 fn element_path(list: &str, index: usize, fields: &Fields) -> String {
     match fields.text("name") {

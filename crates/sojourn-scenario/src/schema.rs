@@ -95,9 +95,11 @@ fn part(part: &'static Part, definitions: &mut Definitions) -> Value {
     let mut table = json!({
         "type": "object",
         "properties": properties,
-        "not": { "required": part.of.exclusive() },
         "additionalProperties": false,
     });
+    if !part.of.exclusive().is_empty() {
+        table["not"] = json!({ "required": part.of.exclusive() });
+    }
     if !part.listed {
         return table;
     }

@@ -50,6 +50,18 @@ pub struct Change {
     pub at: Span,
     /// The links concerned.
     pub links: Vec<LinkChange>,
+    /// The groups concerned.
+    pub groups: Vec<GroupChange>,
+}
+
+/// A group that changes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GroupChange {
+    /// Its place among the groups.
+    pub group: usize,
+    /// Its congestion control from then on, of the kind that it has.
+    pub control: Params,
 }
 
 /// A link that changes.

@@ -442,6 +442,11 @@ impl Dialer {
         }
     }
 
+    /// Connections from now on have the control `control`.
+    pub fn retune(&mut self, control: &Params) {
+        self.control = Some(control.clone());
+    }
+
     /// Both ends of connection `number` of the flow `index`.
     pub fn dial(&self, index: u32, number: u64) -> (Sender, Receiver) {
         let options = &self.options;

@@ -1,9 +1,10 @@
 //! What changes while a run goes on.
 
 use crate::build::{named_links, queue, service};
+use crate::flow::Endpoints;
 use crate::world::World;
 use sojourn_core::{Stream, Time};
-use sojourn_scenario::{Change, LinkChange, Scenario, Which};
+use sojourn_scenario::{Change, GroupChange, LinkChange, Scenario, Which};
 
 /// The place of a link among those of a world.
 fn place(scenario: &Scenario, which: Which) -> usize {
@@ -50,6 +51,21 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
             let fresh = queue(name, &link.link, scenario.largest_packet_bytes(), random("queue"), world.now);
             world.links[place].change_queue(fresh, &mut world.flows, world.now);
             world.after_change(place);
+        }
+    }
+    for group in &scenario.changes[index].groups {
+        retune(group, world);
+    }
+}
+
+/// The flows of a group, also those that have not begun, and its later connections take the parameters of another control.
+fn retune(change: &GroupChange, world: &mut World) {
+    let dialer = &mut world.groups[change.group].dialer;
+    dialer.retune(&change.control);
+    for flow in world.flows.iter_mut().filter(|flow| flow.group == change.group) {
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+            let (fresh, _) = dialer.dial(flow.index, 0);
+            sender.retune(fresh.control());
         }
     }
 }

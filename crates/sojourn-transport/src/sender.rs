@@ -282,6 +282,11 @@ impl Sender {
         &self.control
     }
 
+    /// Its control takes the parameters of `fresh`, which is of the same kind ([`Control::retune`]).
+    pub fn retune(&mut self, fresh: &AnyControl) {
+        self.control.retune(fresh);
+    }
+
     /// The round-trip estimator.
     #[inline]
     pub fn rtt(&self) -> &RttEstimator {

@@ -59,6 +59,12 @@ impl PathKnowledge {
         }
     }
 
+    /// Takes the target of `fresh`; what losses at short queues took of the delay aimed at stays taken.
+    pub(super) fn retune(&mut self, fresh: &PathKnowledge) {
+        self.delay = if self.delay < self.target { self.delay.min(fresh.target) } else { fresh.target };
+        self.target = fresh.target;
+    }
+
     /// Payload bytes of a small segment.
     pub(super) fn small_bytes(&self) -> u32 {
         self.small

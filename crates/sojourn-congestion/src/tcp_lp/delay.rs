@@ -62,6 +62,11 @@ impl Delays {
         Delays { arithmetic, remote: estimate_clock.then(RemoteClock::default), seen: None }
     }
 
+    /// Takes the threshold of `fresh`.
+    pub(super) fn retune(&mut self, fresh: &Delays) {
+        self.arithmetic.percent = fresh.arithmetic.percent;
+    }
+
     /// A segment sent at `sent` took `delay_nanos`.
     #[inline]
     pub(super) fn sample(&mut self, sent: Time, delay_nanos: i64) {

@@ -1,5 +1,6 @@
 //! What changes while a run goes on.
 
+use super::group::GROUP;
 use super::link::{BOTTLENECK, HOP, REVERSE};
 use super::{Form, Key, LONGEST, Part, Presence, Section};
 use sojourn_core::Span;
@@ -11,15 +12,17 @@ const OF_LINK: &[&str] = &["rate", "trace", "loss", "queue"];
 static OF_BOTTLENECK: Part = Part { of: &BOTTLENECK, keys: OF_LINK, listed: false };
 static OF_REVERSE: Part = Part { of: &REVERSE, keys: OF_LINK, listed: false };
 static OF_HOP: Part = Part { of: &HOP, keys: OF_LINK, listed: true };
+static OF_GROUP: Part = Part { of: &GROUP, keys: &["control"], listed: true };
 
 pub(super) static CHANGE: Section = Section {
     name: "change",
-    description: "From this time on links are different; what a change does not name stays as it is. The packet on the wire is \
+    description: "From this time on links or controls are different; what a change does not name stays as it is. The packet on the wire is \
                   sent as it began, and a recorded link begins its recording. A `queue` without `kind` keeps the other \
                   parameters of the present one. A queue of the same kind is changed as by `tc qdisc change`: `droptail`, `codel`, \
                   `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other queue is replaced as by `tc qdisc replace`, and the packets that wait in \
                   the old one are dropped. What a queue has worked out from the link's rate (`auto`, a limit in time) it works out \
-                  again only where the change names the queue. Flows join and leave by `start` and `stop` of their group.",
+                  again only where the change names the queue. A control of the same kind takes parameters and keeps its window and what it has \
+                  measured, as where those of a Linux module are written; they count from the next acknowledgement or loss on. Flows join and leave by `start` and `stop` of their group.",
     own: &[
         Key {
             name: "name",
@@ -55,6 +58,13 @@ pub(super) static CHANGE: Section = Section {
             presence: Presence::Optional("all stay as they are"),
             description: "what changes of other links, by their names",
             example: "[{ name = \"gateway\", queue = { limit = \"50 packets\" } }]",
+        },
+        Key {
+            name: "group",
+            form: Form::Part(&OF_GROUP),
+            presence: Presence::Optional("all stay as they are"),
+            description: "what changes of groups, by their names",
+            example: "[{ name = \"ledbat\", control = { target = \"25 ms\" } }]",
         },
     ],
     base: None,

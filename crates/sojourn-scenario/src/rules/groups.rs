@@ -166,6 +166,32 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
+/// A control takes parameters while it runs, where they are not about its start or the shape of what it remembers.
+pub(super) fn retuned(before: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    algorithms(group, path, reporter);
+    let (Some(old), Some(new)) = (before.chosen("control"), group.chosen("control")) else { return };
+    let (path, origin) = (join(path, "control"), group.origin_of("control"));
+    let (kind, asked) = (old.params.descriptor(), new.params.descriptor());
+    if !std::ptr::eq(kind, asked) {
+        let found = Fault::new(format!("{} in place of {}, which its flows run with", asked.name, kind.name));
+        let allowed = format!("parameters of {}; or another group that starts at this time", kind.name);
+        return reporter.error(origin, &path, found, allowed);
+    }
+    let tunable: Vec<_> = AnyControl::tunable(kind).collect();
+    for (parameter, value) in new.params.iter() {
+        let now = old.params.get(parameter.name);
+        if value != now && !tunable.contains(&parameter.name) {
+            let found = Fault::new(format!("{value} in place of {now}, which running flows cannot take"));
+            let allowed = match &tunable[..] {
+                [] => format!("no change: {} takes its parameters at the start of a connection only", kind.name),
+                names => format!("changes of {}", names.join(", ")),
+            };
+            let origin = new.origin(parameter.name).unwrap_or(origin);
+            reporter.error(origin, &join(&path, parameter.name), found, allowed);
+        }
+    }
+}
+
 fn build(control: &Params, options: &Options) -> Result<AnyControl, ParameterError> {
     AnyControl::build(control, &options.path(), Stream::new(0, "check"))
 }

@@ -16,6 +16,7 @@ mod links;
 mod padding;
 mod probing;
 mod random;
+mod retune;
 mod session;
 mod traffic;
 mod web;
