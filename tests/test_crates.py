@@ -49,6 +49,23 @@ def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command
     assert (again.code, "it exists" in again.err) == (2, True)
 
 
+BARE = "thumbv7em-none-eabihf"
+FOR_DEVICES = ["core", "congestion"]
+
+
+def test_algorithms_need_no_operating_system():
+    place = subprocess.run(
+        ["rustc", "--print", "target-libdir", "--target", BARE], capture_output=True, text=True, check=False
+    )
+    if place.returncode or not Path(place.stdout.strip()).is_dir():
+        pytest.skip(f"no library for {BARE} here: rustup target add {BARE}")
+    packages = [word for name in FOR_DEVICES for word in ("-p", f"sojourn-{name}")]
+    called = ["cargo", "check", "--quiet", "--locked", "--target", BARE, "--no-default-features", *packages]
+    done = subprocess.run(called, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stderr
+
+
 @pytest.mark.parametrize("words", [("test",), ("run", "--", "ledbat")], ids=["its-tests", "as-a-user-runs-it"])
 def test_a_control_drives_a_connection_of_another_stack(words):
     common = ["--quiet", "--locked", "--target-dir", ROOT / "target" / "examples"]

@@ -12,6 +12,9 @@ mod startup;
 mod tests;
 mod window;
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};

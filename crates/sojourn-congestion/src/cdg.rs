@@ -203,7 +203,7 @@ impl Cdg {
         self.hystart.train = None;
         self.hystart.samples = 0;
         let Some(round) = self.round.take() else { return false };
-        if std::mem::take(&mut self.easing) {
+        if core::mem::take(&mut self.easing) {
             self.gradients.skip(round);
             return false;
         }
@@ -354,7 +354,7 @@ impl Control for Cdg {
             self.repaired = self.settings.skips_repairs;
             return;
         }
-        if std::mem::take(&mut self.repaired) {
+        if core::mem::take(&mut self.repaired) {
             self.leave_repair(ack.now);
         }
         if self.settings.trains || self.settings.delays {

@@ -18,6 +18,8 @@ use crate::control::{Ack, Congestion, Control, Path, Recovered, Repair, Signal, 
 use crate::newreno::{self, Growth};
 use crate::reno::LEAST_THRESHOLD;
 use crate::rounds::Rounds;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream};
 

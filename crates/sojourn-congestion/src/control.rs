@@ -1,5 +1,9 @@
 //! The trait that every control implements, and what the transport tells it.
 
+use alloc::string::String;
+use alloc::vec::Vec;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Advice, Params};
 use sojourn_core::{Rate, Span, Time};
 

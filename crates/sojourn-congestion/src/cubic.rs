@@ -17,7 +17,12 @@ mod jiffies;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start, Undo};

@@ -16,6 +16,8 @@ use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal};
 use crate::newreno::{self, Growth, Halve};
 use crate::reno::{self, Reno};
 use crate::rounds::Rounds;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Stream, Time};
 

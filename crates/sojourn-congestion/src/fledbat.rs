@@ -21,6 +21,7 @@ mod tests;
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Span, Stream, Time};
 

@@ -4,6 +4,12 @@
 //! if it likes, a pacing rate. It knows neither sequence numbers nor sockets: the transport detects
 //! losses and decides what to retransmit, the control decides how much may be in flight. One file per
 //! control; [`controls!`](self) below is the one line that registers it.
+//!
+//! Without the default feature `std` it needs `alloc` only; then there are no controls from outside.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -27,6 +33,7 @@ pub mod bbr3;
 pub mod cdg;
 pub mod compound;
 pub mod cubic;
+#[cfg(feature = "std")]
 pub mod custom;
 pub mod dctcp;
 pub mod fledbat;
@@ -43,6 +50,8 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 pub use control::{
     Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Recovered, Repair, Signal, Start, Undo,
     Unused,
@@ -76,6 +85,7 @@ macro_rules! controls {
         pub enum AnyControl {
             $($name(held!($module::$name $(, $boxed)?))),+,
             /// One that was [added](custom::add) from outside.
+            #[cfg(feature = "std")]
             Custom(Box<custom::Custom>),
         }
 
@@ -85,13 +95,14 @@ macro_rules! controls {
             /// # Errors
             /// A combination of parameters that the control cannot work with.
             pub fn build(params: &Params, path: &Path, random: Stream) -> Result<AnyControl, ParameterError> {
-                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(AnyControl::$name($module::$name::new(params, path, random)?.into()));
                 })+
-                match custom::Custom::build(params, path, random) {
-                    Some(control) => control.map(|control| AnyControl::Custom(Box::new(control))),
-                    None => panic!("{} is not a registered control", params.descriptor().name),
+                #[cfg(feature = "std")]
+                if let Some(control) = custom::Custom::build(params, path, random) {
+                    return control.map(|control| AnyControl::Custom(Box::new(control)));
                 }
+                panic!("{} is not a registered control", params.descriptor().name)
             }
         }
 
@@ -112,7 +123,7 @@ macro_rules! controls {
 
             /// What a careful user would not do with `params`, although it is legal.
             pub fn advice(params: &Params) -> Vec<Advice> {
-                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name as Control>::advice(params);
                 })+
                 Vec::new()
@@ -124,66 +135,77 @@ macro_rules! controls {
             fn on_ack(&mut self, ack: &Ack) {
                 match self {
                     $(AnyControl::$name(control) => control.on_ack(ack)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_ack(ack),
                 }
             }
             fn on_congestion(&mut self, event: &Congestion) {
                 match self {
                     $(AnyControl::$name(control) => control.on_congestion(event)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_congestion(event),
                 }
             }
             fn on_connected(&mut self, now: Time, rtt: Span) {
                 match self {
                     $(AnyControl::$name(control) => control.on_connected(now, rtt)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_connected(now, rtt),
                 }
             }
             fn on_lost(&mut self, lost: &Lost) {
                 match self {
                     $(AnyControl::$name(control) => control.on_lost(lost)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_lost(lost),
                 }
             }
             fn on_recovered(&mut self, recovered: &Recovered) {
                 match self {
                     $(AnyControl::$name(control) => control.on_recovered(recovered)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_recovered(recovered),
                 }
             }
             fn on_undo(&mut self, undo: &Undo) {
                 match self {
                     $(AnyControl::$name(control) => control.on_undo(undo)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_undo(undo),
                 }
             }
             fn on_start(&mut self, start: &Start) {
                 match self {
                     $(AnyControl::$name(control) => control.on_start(start)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_start(start),
                 }
             }
             fn on_app_limited(&mut self, limited: &AppLimited) {
                 match self {
                     $(AnyControl::$name(control) => control.on_app_limited(limited)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_app_limited(limited),
                 }
             }
             fn on_syn_lost(&mut self) {
                 match self {
                     $(AnyControl::$name(control) => control.on_syn_lost()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_syn_lost(),
                 }
             }
             fn set_window(&mut self, window: f64, threshold: f64) {
                 match self {
                     $(AnyControl::$name(control) => control.set_window(window, threshold)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.set_window(window, threshold),
                 }
             }
             fn on_closed(&mut self, now: Time) {
                 match self {
                     $(AnyControl::$name(control) => control.on_closed(now)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_closed(now),
                 }
             }
@@ -191,6 +213,7 @@ macro_rules! controls {
             fn window(&self) -> f64 {
                 match self {
                     $(AnyControl::$name(control) => control.window()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.window(),
                 }
             }
@@ -198,6 +221,7 @@ macro_rules! controls {
             fn waits_for_timeout(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.waits_for_timeout()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.waits_for_timeout(),
                 }
             }
@@ -205,6 +229,7 @@ macro_rules! controls {
             fn slow_start_threshold(&self) -> f64 {
                 match self {
                     $(AnyControl::$name(control) => control.slow_start_threshold()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.slow_start_threshold(),
                 }
             }
@@ -212,6 +237,7 @@ macro_rules! controls {
             fn pacing_rate(&self) -> Option<Rate> {
                 match self {
                     $(AnyControl::$name(control) => control.pacing_rate()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.pacing_rate(),
                 }
             }
@@ -224,30 +250,35 @@ macro_rules! controls {
             fn reduced(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.reduced()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.reduced(),
                 }
             }
             fn wants_rate_samples(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.wants_rate_samples()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.wants_rate_samples(),
                 }
             }
             fn sends_short_segments(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.sends_short_segments()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.sends_short_segments(),
                 }
             }
             fn segment_bytes(&self) -> Option<u32> {
                 match self {
                     $(AnyControl::$name(control) => control.segment_bytes()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.segment_bytes(),
                 }
             }
             fn ecn(&self) -> EcnUse {
                 match self {
                     $(AnyControl::$name(control) => control.ecn()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.ecn(),
                 }
             }
@@ -260,6 +291,7 @@ macro_rules! controls {
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self {
                     $(AnyControl::$name(control) => control.probe(visit)),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.probe(visit),
                 }
             }
@@ -291,7 +323,10 @@ controls! {
 
 /// The control called `name`, built in or added.
 pub fn find(name: &str) -> Option<&'static Descriptor> {
-    custom::ADDED.find(name)
+    #[cfg(feature = "std")]
+    return custom::ADDED.find(name);
+    #[cfg(not(feature = "std"))]
+    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
 }
 
 #[cfg(test)]

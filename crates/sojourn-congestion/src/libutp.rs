@@ -21,7 +21,10 @@ mod drift;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, AppLimited, Congestion, Control, Path, Signal, Start};

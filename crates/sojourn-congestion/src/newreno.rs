@@ -10,6 +10,7 @@ use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::hystart::{self, SlowStart};
 use crate::reno::{self, Reno};
+use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 

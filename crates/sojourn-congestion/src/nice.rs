@@ -12,6 +12,7 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::advice;

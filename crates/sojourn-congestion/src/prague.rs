@@ -18,6 +18,7 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, EcnUse, Path, Signal};

@@ -5,6 +5,8 @@
 //! (`snd_cwnd_cnt` of Linux), and what slow start leaves of an acknowledgement is counted too.
 
 use crate::control::{Recovered, Signal};
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Kind, Parameter, Params, Value};
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).

@@ -13,6 +13,7 @@ mod tests;
 mod train;
 mod turn;
 
+use alloc::boxed::Box;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
@@ -266,7 +267,7 @@ impl Control for Scout {
                 train.on_ack(ack, rtt);
                 self.window = f64::from(train.left()).max(0.5);
                 if train.left() == 0 {
-                    let State::Train(train) = std::mem::replace(&mut self.state, State::Knock) else { return };
+                    let State::Train(train) = core::mem::replace(&mut self.state, State::Knock) else { return };
                     self.judge_train(&train);
                 }
             }

@@ -18,7 +18,10 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Recovered};

@@ -16,6 +16,8 @@ mod tests;
 
 pub(crate) use descriptor::BASE_RTT;
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use crate::reno::Reno;
@@ -155,7 +157,7 @@ impl Vegas {
     /// Linux: whether delay decides on the window. In disorder and repairs it grows as Reno's, and a round begins when they
     /// are over (`tcp_vegas_state`). What arrives out of order decides nothing.
     fn judges(&mut self, ack: &Ack) -> bool {
-        let resumes = ack.orderly && std::mem::replace(&mut self.suspended, !ack.orderly);
+        let resumes = ack.orderly && core::mem::replace(&mut self.suspended, !ack.orderly);
         self.suspended = !ack.orderly;
         if resumes {
             self.forget_round();
@@ -196,7 +198,7 @@ impl Vegas {
     /// Steps 2 and 3, at the end of a round.
     pub(crate) fn step(&mut self, ack: &Ack) {
         let present = Sent { window: self.reno.window, flight: ack.flight };
-        let before = std::mem::replace(&mut self.before, present);
+        let before = core::mem::replace(&mut self.before, present);
         match self.stretch() {
             Some(stretch) if self.settings.lags => self.decide(stretch, before.window, before.flight, ack),
             Some(stretch) => {

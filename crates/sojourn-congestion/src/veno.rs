@@ -19,6 +19,8 @@ mod descriptor;
 mod tests;
 
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Start};
 use crate::reno::Reno;

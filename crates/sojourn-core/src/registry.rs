@@ -6,10 +6,13 @@
 
 mod linux;
 
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
 pub use linux::{Auto, Form, Linux, Says, Setting, Unit};
 
 use crate::{Amount, Rate, Span};
-use std::ops::Range;
+use core::ops::Range;
 
 /// What an algorithm is, where it comes from and what can be set.
 #[derive(Debug)]
@@ -159,7 +162,7 @@ pub struct Params {
 /// The same values of the same algorithm; of two plug-ins with one name each is its own.
 impl PartialEq for Params {
     fn eq(&self, other: &Params) -> bool {
-        std::ptr::eq(self.descriptor, other.descriptor)
+        core::ptr::eq(self.descriptor, other.descriptor)
             && (&self.values, &self.child, &self.classes) == (&other.values, &other.child, &other.classes)
     }
 }
@@ -425,8 +428,8 @@ impl Params {
 }
 
 /// As a scenario file writes it, without quotes.
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Display for Value {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Value::Span(span) => span.fmt(f),
             Value::Rate(rate) => rate.fmt(f),

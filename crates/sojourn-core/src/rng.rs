@@ -1,5 +1,7 @@
 //! Named random streams.
 
+#[cfg(not(feature = "std"))]
+use crate::Float as _;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -48,7 +50,7 @@ impl Stream {
     /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958, cosine branch).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.uniform())).sqrt();
-        radius * libm::cos(std::f64::consts::TAU * self.uniform())
+        radius * libm::cos(core::f64::consts::TAU * self.uniform())
     }
 
     /// True with probability `probability`.

@@ -1,7 +1,8 @@
 //! Time, rates and amounts as integers.
 
-use std::fmt;
-use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
+use alloc::format;
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 

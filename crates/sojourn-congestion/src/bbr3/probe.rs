@@ -1,6 +1,8 @@
 //! Probing for bandwidth: the cycle of DOWN, CRUISE, REFILL and UP.
 
 use super::{Bbr3, Seen, State};
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::{Span, Time};
 
 /// What may be added to the wait at random.

@@ -1,5 +1,8 @@
 //! Gradients of the least and greatest round-trip time from round to round.
 
+use alloc::boxed::Box;
+use alloc::vec;
+
 /// Least and greatest of something, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Extremes {
@@ -39,7 +42,7 @@ impl Gradients {
     /// A round with these round-trip times ended: its gradient, from the second round on.
     pub(super) fn round(&mut self, round: Extremes) -> Option<Extremes> {
         let gradient = round.minus(self.before.replace(round)?);
-        let oldest = std::mem::replace(&mut self.ring[self.next], gradient);
+        let oldest = core::mem::replace(&mut self.ring[self.next], gradient);
         self.next = (self.next + 1) % self.ring.len();
         self.filled = (self.filled + 1).min(self.ring.len());
         self.sum.least += gradient.least - oldest.least;

@@ -1,6 +1,8 @@
 //! How Linux reckons with time in CUBIC (`bictcp_update` of tcp_cubic.c): a clock of ticks, 1024ths of a second, and a growth
 //! that is kept while nothing has changed.
 
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Time};
 

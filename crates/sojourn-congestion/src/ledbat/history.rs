@@ -2,6 +2,8 @@
 //!
 //! Delays are differences of two clocks in nanoseconds: only differences between them mean anything.
 
+use alloc::boxed::Box;
+use alloc::vec;
 use sojourn_core::{Span, Time};
 
 /// Minima of the one-way delay, each over one period.
@@ -90,10 +92,10 @@ impl BaseDelay {
 
     /// Ends the current period and lets `periods - 1` silent ones follow.
     fn roll(&mut self, periods: u64) {
-        let mut ended = std::mem::replace(&mut self.current, INFINITY);
+        let mut ended = core::mem::replace(&mut self.current, INFINITY);
         for _ in 0..periods.min(self.minima.len() as u64 + 1) {
             if let Some(slot) = self.minima.get_mut(self.oldest) {
-                *slot = std::mem::replace(&mut ended, INFINITY);
+                *slot = core::mem::replace(&mut ended, INFINITY);
                 self.oldest = (self.oldest + 1) % self.minima.len();
             }
         }

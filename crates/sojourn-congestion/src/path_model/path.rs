@@ -2,6 +2,11 @@
 
 use crate::script::params;
 use crate::{Ack, AnyControl, Congestion, Control, Lost, Path, RateSample, Signal, Start, Unused};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Descriptor, Value};
 use sojourn_core::{Span, Stream, Time};
 

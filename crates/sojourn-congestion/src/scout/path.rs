@@ -1,7 +1,8 @@
 //! What scout knows of its path: base delay, capacity, noise, and the queueing delay it aims at.
 
 use super::train::Sample;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// Nanoseconds in a second, and in a millisecond.
 pub(super) const SECOND: f64 = 1e9;

@@ -1,6 +1,7 @@
 //! A train: an exact number of packets, and what became of each.
 
 use crate::control::Ack;
+use alloc::vec::Vec;
 
 /// Packets of a train of small segments.
 pub(super) const SMALL: u32 = 20;

@@ -2,8 +2,8 @@
 
 use super::path::PathKnowledge;
 use crate::control::Ack;
+use alloc::collections::VecDeque;
 use sojourn_core::Stream;
-use std::collections::VecDeque;
 
 /// Queueing delays of which the least counts for the window.
 const RECENT: usize = 4;

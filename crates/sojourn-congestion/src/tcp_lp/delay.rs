@@ -95,9 +95,9 @@ impl Delays {
     pub(super) fn level(&self) -> Option<Level> {
         let (smoothed, threshold) = (self.smoothed()?, self.threshold()?);
         Some(match smoothed.cmp(&threshold) {
-            std::cmp::Ordering::Less => Level::Below,
-            std::cmp::Ordering::Equal => Level::At,
-            std::cmp::Ordering::Greater => Level::Above,
+            core::cmp::Ordering::Less => Level::Below,
+            core::cmp::Ordering::Equal => Level::At,
+            core::cmp::Ordering::Greater => Level::Above,
         })
     }
 
@@ -138,7 +138,7 @@ impl Seen {
         self.least = self.least.min(delay);
         if delay > self.most {
             // The very highest is held back; what was highest before becomes the maximum.
-            let below = if delay > self.reserve { std::mem::replace(&mut self.reserve, delay) } else { delay };
+            let below = if delay > self.reserve { core::mem::replace(&mut self.reserve, delay) } else { delay };
             self.most = if arithmetic.second_highest { below } else { delay };
         }
         let average = self.smoothed.div_euclid(arithmetic.smoothing);

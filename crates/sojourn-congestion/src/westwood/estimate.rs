@@ -1,6 +1,8 @@
 //! The bandwidth that acknowledgements show.
 
 use crate::Ack;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Time};
 

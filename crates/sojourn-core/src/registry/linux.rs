@@ -1,6 +1,7 @@
 //! What an algorithm is in the Linux kernel.
 
 use super::{Descriptor, Value};
+use alloc::vec::Vec;
 
 /// Where Linux has an algorithm, and how it is told what to do.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,7 @@ impl Linux {
         match self {
             Linux::Absent(_) => &[],
             Linux::Kernel(forms) => forms,
-            Linux::Program(form) => std::slice::from_ref(form),
+            Linux::Program(form) => core::slice::from_ref(form),
         }
     }
 }
