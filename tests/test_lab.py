@@ -4,6 +4,7 @@ import http.client
 import importlib.util
 import json
 import shutil
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.conftest import PATIENCE_S, Command
 
 import sojourn
 from sojourn import _native, lab
+from sojourn.trial.laws import MIN_ALONE, MIN_JAIN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -90,6 +92,7 @@ def test_only_who_knows_the_path_gets_the_page(address: str) -> None:
     policy = answer(address, path).headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "unsafe-inline" not in policy
+    assert "'unsafe-eval'" not in policy
 
 
 @needs_page
@@ -99,6 +102,12 @@ def test_one_file_asks_for_nothing_else(command: Command, tmp_path: Path) -> Non
     assert '<link rel="stylesheet"' not in text
     assert "<script src=" not in text
     assert "import {" not in text
+
+
+def test_the_page_judges_laws_by_the_bounds_of_the_command_line() -> None:
+    text = (Path(__file__).parent.parent / "web" / "laws.js").read_text(encoding="utf-8")
+    assert f"MIN_ALONE = {MIN_ALONE};" in text
+    assert f"MIN_JAIN = {MIN_JAIN};" in text
 
 
 @needs_page
@@ -360,6 +369,68 @@ class TestInBrowser:
         assert inside
         assert errors == []
 
+    def test_a_control_in_javascript_runs_as_the_same_one_in_python(
+        self, page: "Page", address: str, errors: list[str]
+    ) -> None:
+        page.goto(address)
+        settle(page)
+        before = table(page)
+        page.locator("#own summary").click()
+        page.get_by_role("button", name="Try it").click()
+        use_own(page)
+        judged = page.locator("#own-laws li").all_inner_texts()
+        assert [law[0] for law in judged[:3]] == ["✓", "✓", "✓"]
+        assert table(page)[0] == before[0]
+        assert table(page)[1] != before[1]
+        # What stands in the editor is the control that `sojourn new control` writes.
+        template = (Path(sojourn.__file__).parent / "templates" / "control.template").read_text(encoding="utf-8")
+        exec(compile(template.replace("NAME", "mine"), "mine.py", "exec"), {})
+        assert_numbers_are_native(page)
+        assert errors == []
+
+    @pytest.mark.parametrize(
+        ("code", "sentence"),
+        [
+            ("class Control { constructor() { this.window = 4; } on_ack() { for (;;); } on_congestion() {} }", "ended"),
+            (
+                "class Control { constructor() { this.window = 4; } on_ack() { this.no.such; } on_congestion() {} }",
+                "such",
+            ),
+            (
+                "class Control { constructor() { this.window = -4; } on_ack() {} on_congestion() {} }",
+                "the window is -4",
+            ),
+            ("class Control { constructor() { this.window = 4; } on_ack() {} }", "no method on_congestion"),
+            ("class Control {", "Unexpected"),
+        ],
+    )
+    def test_a_control_that_cannot_be_used_is_said(self, page: "Page", address: str, code: str, sentence: str) -> None:
+        page.goto(address)
+        settle(page)
+        before = table(page)
+        page.locator("#own summary").click()
+        page.locator("#own-code").fill(code)
+        page.get_by_role("button", name="Try it").click()
+        said = page.locator("#own-said").get_by_text("What was shown stays.")
+        said.wait_for()
+        assert sentence in said.inner_text()
+        assert table(page) == before
+
+    def test_a_control_in_webassembly(self, page: "Page", address: str, errors: list[str], tmp_path: Path) -> None:
+        page.goto(address)
+        settle(page)
+        page.locator("#own summary").click()
+        module = tmp_path / "four.wasm"
+        module.write_bytes(FOUR_SEGMENTS)
+        page.locator("#own-file").set_input_files(module)
+        use_own(page)
+        # Five flows with four segments in flight each, and no more: the queue of RED stays nearly empty.
+        assert table(page)[1]["groups.tcp.goodput_mbps"] < 5 * 4 * 12e-3 / 0.05
+        module.write_bytes(b"nonsense")
+        page.locator("#own-file").set_input_files(module)
+        page.locator("#own-said").get_by_text("is no WebAssembly module").wait_for()
+        assert errors == []
+
     def test_pictures_and_files(self, page: "Page", address: str, errors: list[str], tmp_path: Path) -> None:
         page.goto(address)
         settle(page)
@@ -387,6 +458,29 @@ class TestInBrowser:
         page.get_by_label("Open a scenario on the left").set_input_files(large)
         page.locator("#notice").get_by_text("at most 1 MB").wait_for()
         assert errors == []
+
+
+def use_own(page: "Page") -> None:
+    """Wait until the control of one's own has passed its trials and runs on the right."""
+    from playwright.sync_api import expect
+
+    page.locator("#own-said").get_by_text("The control is called mine").wait_for()
+    expect(page.get_by_label("Control of tcp, right")).to_have_value("mine", timeout=200 * PATIENCE_S)
+    settle(page)
+
+
+def wasm(*sections: tuple[int, bytes]) -> bytes:
+    """Return a module of these sections, each shorter than 128 bytes."""
+    return b"\0asm\1\0\0\0" + b"".join(bytes([number, len(body)]) + body for number, body in sections)
+
+
+# (func (result f64) f64.const 4), exported as window, and two functions that do nothing.
+FOUR_SEGMENTS = wasm(
+    (1, bytes([2, 0x60, 0, 1, 0x7C, 0x60, 0, 0])),
+    (3, bytes([2, 0, 1])),
+    (7, b"\3\6window\0\0\6on_ack\0\1\15on_congestion\0\1"),
+    (10, bytes([2, 11, 0, 0x44]) + struct.pack("<d", 4.0) + bytes([0x0B, 2, 0, 0x0B])),
+)
 
 
 def assert_kicked(page: "Page", sides: int = 2) -> None:

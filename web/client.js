@@ -1,20 +1,27 @@
 // A worker with the engine: the newest request wins, and a worker that does not answer is replaced.
 
 const PATIENCE_MS = 30_000;
+// Somebody else's code may never return.
+const PATIENCE_WITH_CONTROL_MS = 10_000;
 
 export class Client {
   constructor(module, start) {
     this.module = module;
     this.start = start;
     this.id = 0;
+    this.control = null;
     this.begin();
   }
 
   begin() {
     this.worker = this.start();
-    this.worker.postMessage({ module: this.module });
+    this.worker.postMessage({ module: this.module, control: this.control });
     this.worker.onmessage = ({ data }) => {
       if (data.id !== this.id) return;
+      if (data.alive) {
+        this.wait();
+        return;
+      }
       const settle = this.settle;
       this.clear();
       // An engine that has panicked is not used again.
@@ -31,9 +38,25 @@ export class Client {
     this.id += 1;
     return new Promise((resolve) => {
       this.settle = resolve;
-      this.timer = setTimeout(() => this.giveUp(`no answer within ${PATIENCE_MS / 1000} s`), PATIENCE_MS);
+      this.wait();
       this.worker.postMessage({ id: this.id, ...question });
     });
+  }
+
+  /** Waits for a sign of life. */
+  wait() {
+    const patience = this.control ? PATIENCE_WITH_CONTROL_MS : PATIENCE_MS;
+    const sentence = `no answer within ${patience / 1000} s, so the worker was ended${this.control ? "; does your control return" : ""}`;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.giveUp(sentence), patience);
+  }
+
+  /** Takes a control of somebody's own into a new worker. */
+  use(control) {
+    this.control = control;
+    this.settle?.(null);
+    this.clear();
+    this.restart();
   }
 
   clear() {

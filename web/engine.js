@@ -1,4 +1,6 @@
-// The engine: a WebAssembly module without imports, and the text and columns that go in and out of it.
+// The engine: a WebAssembly module, and the text and columns that go in and out of it.
+
+import { Controls } from "./own.js";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -9,17 +11,25 @@ export class EngineFailure extends Error {}
 /** The engine in a compiled WebAssembly module. */
 export class Engine {
   static async of(module) {
-    return new Engine((await WebAssembly.instantiate(module, {})).exports);
+    const controls = new Controls();
+    return new Engine((await WebAssembly.instantiate(module, controls.imports())).exports, controls);
   }
 
-  constructor(exports) {
+  constructor(exports, controls) {
     this.exports = exports;
+    this.controls = controls;
     this.columnNames = this.#json("sojourn_columns");
   }
 
   /** Everything that a scenario can name. */
   catalogue() {
     return this.#json("sojourn_catalogue");
+  }
+
+  /** Lets scenarios name a control of somebody's own, `mine`; without the control itself they are checked, not run. */
+  use(control = null) {
+    if (control) this.controls.install(control);
+    this.call("sojourn_add_control");
   }
 
   /** The text of a ready scenario; null for any other name. */
@@ -29,6 +39,7 @@ export class Engine {
 
   /** What a scenario is with every default filled in, or `problems`. */
   check(request) {
+    this.controls.error = null;
     this.call("sojourn_check", ...this.#text(JSON.stringify(request)));
     return JSON.parse(this.answer());
   }
@@ -86,10 +97,12 @@ export class Run {
     return this.#columns();
   }
 
-  /** Goes to the end: the record as JSON text, and the bins that have not been taken. */
+  /** Goes to the end: the record as JSON text, and the bins that have not been taken; or a `failure`. */
   finish() {
-    this.engine.call("sojourn_finish", this.handle);
-    return { record: this.engine.answer(), columns: this.#columns() };
+    const { controls } = this.engine;
+    const done = this.engine.call("sojourn_finish", this.handle);
+    const answer = this.engine.answer();
+    return done ? { record: answer, columns: this.#columns() } : { failure: `${answer}${controls.error ? ` (${controls.error})` : ""}` };
   }
 
   close() {

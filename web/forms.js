@@ -89,7 +89,7 @@ export function drawPickers(place, side, scenario, catalogue, where, change) {
       label: `Control of ${group.name}`, key: `group.${group.name}.control`, entries: catalogue.controls, now: group.control,
     })),
   ];
-  const names = choices.map((one) => one.key).join();
+  const names = choices.map((one) => `${one.key} ${one.entries.length}`).join();
   if (place.dataset.names !== names) {
     place.dataset.names = names;
     place.replaceChildren(...choices.map((one) => makePicker(one, where)));

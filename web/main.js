@@ -3,6 +3,7 @@
 import { Charts, scales } from "./charts.js";
 import { Client } from "./client.js";
 import { curves } from "./curves.js";
+import { Editor } from "./editor.js";
 import { Engine } from "./engine.js";
 import { drawPickers, drawSliders, sliders } from "./forms.js";
 import { KICKS } from "./kick.js";
@@ -53,6 +54,7 @@ class Lab {
       base: () => ({ side: this.sides[0], scenario: this.answers[0].scenario }),
       open: (side) => this.show([this.sides[0], side]),
     });
+    this.editor = new Editor({ client: new Client(module, startWorker), use: (control) => this.#use(control) });
     this.player = new Player({
       places: this.views.map((view) => view.queue),
       load: () => this.#packets(),
@@ -63,7 +65,10 @@ class Lab {
     at("ten-seeds").onchange = () => this.run();
     at("save-svg").onclick = () => save("sojourn.svg", this.#picture());
     at("save-png").onclick = async () => save("sojourn.png", await pngOf(this.#picture()));
-    at("open-file").onchange = ({ target }) => this.#open(target.files[0], 0);
+    at("open-file").onchange = ({ target }) => {
+      this.#open(target.files[0], 0);
+      target.value = "";
+    };
     addEventListener("dragover", (event) => event.preventDefault());
     addEventListener("drop", (event) => {
       event.preventDefault();
@@ -93,6 +98,18 @@ class Lab {
 
   show(sides) {
     this.sides = sides;
+    this.run();
+  }
+
+  /** Takes over a control of somebody's own, and gives it to the first group on the right. */
+  #use(control) {
+    // Code of others runs in workers alone.
+    this.engine.use();
+    this.catalogue = this.engine.catalogue();
+    this.map.catalogue = this.catalogue;
+    [...this.clients, ...this.map.clients].forEach((client) => client.use(control));
+    const group = this.answers[1].scenario.group.find((one) => one.control);
+    if (group) this.sides[1].set(`group.${group.name}.control`, '{kind="mine"}');
     this.run();
   }
 

@@ -27,7 +27,9 @@ function nextTask() {
 
 onmessage = async ({ data }) => {
   if (data.module) {
-    engine = Engine.of(data.module);
+    engine = started(data);
+    // Whoever asks hears of it.
+    engine.catch(() => {});
     return;
   }
   newest = data.id;
@@ -38,6 +40,12 @@ onmessage = async ({ data }) => {
     postMessage({ id: data.id, failure: String(error.message ?? error) });
   }
 };
+
+async function started({ module, control }) {
+  const one = await Engine.of(module);
+  if (control) one.use(control);
+  return one;
+}
 
 async function work(present, { id, request, lean, packets, seeds = 1 }) {
   await nextTask();
@@ -69,6 +77,7 @@ async function run(present, id, wanted, durationS) {
     let looked = performance.now();
     for (let step = 1; step < STEPS; step += 1) {
       const nowS = opened.advance((durationS * step) / STEPS);
+      if (Number.isNaN(nowS)) break;
       const ms = performance.now();
       if (ms - began > LONGEST_MS) {
         return { failure: `stopped after ${LONGEST_MS / 1000} s at ${nowS.toFixed(1)} of ${durationS} simulated seconds` };
@@ -76,6 +85,7 @@ async function run(present, id, wanted, durationS) {
       if (ms - looked > LOOK_EVERY_MS) {
         await nextTask();
         if (id !== newest) return null;
+        postMessage({ id, alive: true });
         looked = performance.now();
       }
     }

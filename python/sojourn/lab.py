@@ -41,10 +41,13 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+# A control of the reader's own is code. It runs in the worker alone, which sees no page and reaches no network.
+WORKER_POLICY = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval' 'unsafe-eval'"
 # Worker and page are one file each, in this order: who is used comes before who uses it.
-WORKER = ("quantity.js", "curves.js", "engine.js", "worker.js")
+WORKER = ("quantity.js", "curves.js", "own.js", "engine.js", "worker.js")
 MODULES = (
     "quantity.js",
+    "own.js",
     "engine.js",
     "curves.js",
     "plot.js",
@@ -52,6 +55,8 @@ MODULES = (
     "client.js",
     "forms.js",
     "kick.js",
+    "laws.js",
+    "editor.js",
     "lessons.js",
     "link.js",
     "map.js",
@@ -148,7 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
         mine = self.headers.get("Host") == f"{HOST}:{self.server.server_port}"
         body = self.server.parts.get(name) if mine and path.startswith(prefix) else None
         self.send_response(HTTPStatus.OK if body is not None else HTTPStatus.NOT_FOUND)
-        for header, value in HEADERS.items():
+        policy = {"Content-Security-Policy": WORKER_POLICY} if name == "worker.js" else {}
+        for header, value in (HEADERS | policy).items():
             self.send_header(header, value)
         kind = TYPES.get("." + name.rpartition(".")[2], "text/plain") if body is not None else "text/plain"
         self.send_header("Content-Type", kind)

@@ -20,6 +20,8 @@ pub enum Base {
         /// What may be read.
         root: PathBuf,
     },
+    /// Among these texts by their names: where there is a page and no file system.
+    Given(Vec<(String, String)>),
     /// Nowhere: only what comes with Sojourn can be named.
     Nowhere,
 }
@@ -65,6 +67,12 @@ pub(crate) fn open(name: &str, base: &Base) -> Result<Trace, TraceError> {
     let path = match base {
         Base::Folder(folder) => folder.join(name),
         Base::Confined { folder, root } => confined(&folder.join(name), root, name)?,
+        Base::Given(texts) => {
+            let given = texts.iter().find(|(known, _)| known == name);
+            let unknown =
+                || TraceError::new(quote(name), "ready:NAME, or the name of a recorded link that was given here");
+            return given.ok_or_else(unknown).and_then(|(_, text)| Trace::read(name, text.as_bytes()));
+        }
         Base::Nowhere => return Err(TraceError::new(quote(name), "ready:NAME, where files cannot be read")),
     };
     let readable = "a file that can be read, relative to the scenario's folder";

@@ -72,6 +72,13 @@ pub extern "C" fn sojourn_catalogue() {
     answer(sojourn_scenario::catalogue().to_string());
 }
 
+/// Lets scenarios name the page's own control, `mine`.
+#[cfg(target_arch = "wasm32")]
+#[unsafe(no_mangle)]
+pub extern "C" fn sojourn_add_control() {
+    crate::control::add();
+}
+
 /// Answers with the names of the columns, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_columns() {
@@ -142,14 +149,17 @@ pub unsafe extern "C" fn sojourn_take(run: *mut Run) {
     unsafe { &mut *run }.take();
 }
 
-/// As [`Run::finish`], with the record as the answer; empty for a run that has been finished before.
+/// As [`Run::finish`]: 1 with the record as the answer, 0 with a sentence.
 ///
 /// # Safety
 /// `run` is open.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sojourn_finish(run: *mut Run) {
+pub unsafe extern "C" fn sojourn_finish(run: *mut Run) -> u32 {
     // SAFETY: the caller's promise.
-    answer(unsafe { &mut *run }.finish().unwrap_or_default());
+    let finished = unsafe { &mut *run }.finish();
+    let right = finished.is_ok();
+    answer(finished.unwrap_or_else(|sentence| sentence));
+    u32::from(right)
 }
 
 /// Address of the column with this index, which stays until the columns are filled anew.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sojourn_core::{Span, Time};
 use sojourn_scenario::{Base, Diagnostic, Diagnostics, Loaded, Scenario};
-use sojourn_sim::{BOTTLENECK, Monitor, PacketLog, Session, Wanted, capacity_bytes, named_links};
+use sojourn_sim::{BOTTLENECK, Monitor, PacketLog, Session, Stopped, Wanted, capacity_bytes, named_links};
 use std::sync::Arc;
 
 /// Most flows of a run in a page: a browser's tab has less memory and patience than a command line.
@@ -23,6 +23,9 @@ pub struct Request {
     /// Changes as of `sojourn run --set`: `dotted.key=value`.
     #[serde(default)]
     pub overrides: Vec<String>,
+    /// Recorded links that the page was given: their names and texts.
+    #[serde(default)]
+    pub traces: Vec<(String, String)>,
     /// Another seed than the scenario's.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -44,7 +47,8 @@ impl Request {
     }
 
     fn load(&self) -> Result<Loaded, Value> {
-        let loaded = Scenario::parse(&self.text, self.name.as_deref(), &Base::Nowhere, &self.overrides);
+        let loaded =
+            Scenario::parse(&self.text, self.name.as_deref(), &Base::Given(self.traces.clone()), &self.overrides);
         let loaded = loaded.map_err(|problems| refusal(&problems))?;
         let flows: u64 = loaded.scenario.groups.iter().map(|group| u64::from(group.flows)).sum();
         if flows > MOST_FLOWS {
@@ -87,6 +91,14 @@ fn problem(diagnostic: &Diagnostic) -> Value {
     })
 }
 
+/// Why a run goes on no more. Nobody asks the monitor to stop.
+fn reason(stopped: &Stopped) -> String {
+    match stopped {
+        Stopped::Failed(failure) => failure.to_string(),
+        Stopped::Asked => "stopped".to_owned(),
+    }
+}
+
 /// A refusal that has no place in the text.
 fn sentence(message: &str) -> Value {
     json!({ "problems": [{ "message": message, "line": null, "column": null, "key": "" }], "left_out": 0 })
@@ -99,6 +111,8 @@ pub struct Run {
     scenario: Arc<Scenario>,
     columns: [Vec<f64>; COLUMNS.len()],
     monitor: Monitor,
+    /// Why there is no session any more.
+    stopped: String,
 }
 
 impl Run {
@@ -112,15 +126,27 @@ impl Run {
         let seed = request.seed.unwrap_or(scenario.seed);
         let session =
             Session::new(Arc::clone(&scenario), seed, &Wanted { bin, packets: request.packets, ..Wanted::default() });
-        Ok(Run { session: Some(session), scenario, columns: Default::default(), monitor: Monitor::default() })
+        Ok(Run {
+            session: Some(session),
+            scenario,
+            columns: Default::default(),
+            monitor: Monitor::default(),
+            stopped: String::new(),
+        })
     }
 
-    /// Takes the run forward to `until_s`, or to its end where that is earlier; where it is then, in s.
+    /// Takes the run forward to `until_s`, or to its end where that is earlier; where it is then, in s, or NaN for a run that
+    /// goes on no more, of which [`Run::finish`] says why.
     pub fn advance(&mut self, until_s: f64) -> f64 {
         let Some(session) = &mut self.session else { return f64::NAN };
-        // Nobody stops the monitor.
-        let _ = session.advance(Time::ZERO + Span::from_secs_f64(until_s.max(0.0)), &self.monitor);
-        session.now().as_secs_f64()
+        match session.advance(Time::ZERO + Span::from_secs_f64(until_s.max(0.0)), &self.monitor) {
+            Ok(()) => session.now().as_secs_f64(),
+            Err(stopped) => {
+                self.stopped = reason(&stopped);
+                self.session = None;
+                f64::NAN
+            }
+        }
     }
 
     /// Fills the columns with the bins that have ended since the last call.
@@ -130,13 +156,17 @@ impl Run {
     }
 
     /// Takes the run to its end: the record as JSON, and in the columns the bins that have not been taken, and the packets
-    /// where they are kept. `None` for a run that has been finished before.
-    pub fn finish(&mut self) -> Option<String> {
-        let session = self.session.take()?;
-        let outcome = session.finish(&self.monitor).ok()?;
+    /// where they are kept.
+    ///
+    /// # Errors
+    /// A sentence for a run that the page's own control has stopped, or that has been finished before.
+    pub fn finish(&mut self) -> Result<String, String> {
+        let session = self.session.take().ok_or_else(|| self.stopped.clone())?;
+        "finished".clone_into(&mut self.stopped);
+        let outcome = session.finish(&self.monitor).map_err(|stopped| reason(&stopped))?;
         let packets = outcome.packets.unwrap_or_default();
         self.columns = columns(outcome.series.unwrap_or_default(), &packets, Some(&self.scenario));
-        serde_json::to_string(&outcome.record).ok()
+        serde_json::to_string(&outcome.record).map_err(|error| error.to_string())
     }
 
     /// The column with this index in [`COLUMNS`].
@@ -158,6 +188,7 @@ mod tests {
             seed: None,
             bin_s: Some(0.1),
             packets: false,
+            traces: Vec::new(),
         }
     }
 
@@ -193,8 +224,8 @@ mod tests {
     #[test]
     fn a_finished_run_stays_finished() {
         let mut run = Run::open(&request(&["duration=1 s"])).unwrap();
-        assert!(run.finish().is_some());
-        assert!(run.finish().is_none());
+        assert!(run.finish().is_ok());
+        assert_eq!(run.finish().unwrap_err(), "finished");
         assert!(run.advance(1.0).is_nan());
         run.take();
         assert_eq!(run.column(0), &[] as &[f64]);
@@ -214,6 +245,19 @@ mod tests {
         assert_eq!(left.len() as f64 - drops, record["bottleneck"]["departures"].as_f64().unwrap());
         assert!(column("packets.group").iter().all(|group| [0.0, 1.0].contains(group)));
         assert!(column("packets.waited_s").iter().zip(left).all(|(waited, left)| (0.0..=*left).contains(waited)));
+    }
+
+    #[test]
+    fn a_recorded_link_may_be_given_with_the_scenario() {
+        let named = request(&["bottleneck={trace=\"bus.up\"}", "duration=2 s"]);
+        let refused = check(&named).unwrap_err();
+        assert!(refused["problems"][0]["message"].as_str().unwrap().contains("allowed: ready:NAME"), "{refused}");
+        let given = Request { traces: vec![("bus.up".to_owned(), "0\n10\n20\n".to_owned())], ..named };
+        let record: Value = serde_json::from_str(&Run::open(&given).unwrap().finish().unwrap()).unwrap();
+
+        assert!(record["bottleneck"]["departures"].as_f64().unwrap() > 0.0);
+        let broken = Request { traces: vec![("bus.up".to_owned(), "0\nten\n".to_owned())], ..given };
+        assert!(check(&broken).unwrap_err()["problems"][0]["message"].as_str().unwrap().contains("in line 2 of"));
     }
 
     #[test]
