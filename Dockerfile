@@ -4,7 +4,7 @@ FROM rust:1.88-slim-bookworm AS build
 RUN apt-get update && apt-get install --yes --no-install-recommends python3 python3-venv gcc make && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN make wheels
+RUN make wheels TARGETS=native
 
 FROM python:3.11-slim-bookworm
 COPY --from=build /source/requirements/run.txt /source/dist/*.whl /tmp/

@@ -41,6 +41,10 @@ busy: build $(TEST)
 test-testbed: build $(TEST)
 	$(BIN)/python -m pytest -m testbed -rs $(AGAIN)
 
+# What runs on Windows and macOS: all but real kernels, real hosts and real uplinks.
+ELSEWHERE := --no-warn-unreachable --follow-imports silent \
+    --exclude '/(worlds/(linux|hosts)|pad)/' --package sojourn
+
 lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -50,6 +54,7 @@ lint: $(TEST)
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
+	for system in win32 darwin; do $(BIN)/mypy --platform $$system --cache-dir .mypy_cache/$$system $(ELSEWHERE) || exit; done
 
 # Renew the pages and snapshots that are derived from the registry and the format.
 docs: build $(TEST)
@@ -89,9 +94,16 @@ torture: build $(TEST)
 crates:
 	scripts/crates
 
-# Wheels for this platform and, with zig, for other Linux systems, in dist/.
-wheels: $(RUN)
+# Wheels in dist/, linked by zig for Linux with glibc and with musl, on x86-64 and aarch64; TARGETS="..." chooses
+# among them, TARGETS=native is for this machine only.
+WHEELS := $(VENV)/.wheels-installed
+wheels: $(RUN) $(WHEELS)
+	scripts/web --if-possible
 	scripts/wheels
+
+$(WHEELS): requirements/wheels.txt | $(BIN)/python
+	$(BIN)/python -m pip install --require-hashes -r $<
+	touch $@
 
 # The documentation as a site with navigation and search, in build/site; the generator is in requirements/site.txt.
 SITE := $(VENV)/.site-installed
@@ -129,7 +141,7 @@ tools:
 
 # Renew the pinned requirements (needs pip-tools).
 lock:
-	cd requirements && for list in run test site; do \
+	cd requirements && for list in run test site wheels; do \
 	    CUSTOM_COMPILE_COMMAND="make lock" pip-compile --quiet --upgrade --generate-hashes --strip-extras \
 	        --allow-unsafe --no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 	        --output-file $$list.txt $$list.in || exit; done

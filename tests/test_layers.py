@@ -17,7 +17,7 @@ FLOORS = (
     ("registry", "faults"),
     ("plugins", "ready"),
     ("reading",),
-    ("spelling", "resolved", "padding"),
+    ("spelling", "system", "resolved", "padding"),
     ("data", "tables", "progress"),
     ("worlds.world", "worlds.options"),
     ("worlds.sim", "worlds.fluid"),

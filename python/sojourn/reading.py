@@ -44,6 +44,11 @@ _MAX_FOOTER_BYTES = 1 << 26
 _CELL_BYTES = 16
 _SPARE_BYTES = 3 << 30
 _READING = threading.Lock()
+if sys.platform == "win32":
+    _OPEN_FLAGS = os.O_RDONLY | os.O_BINARY | os.O_NOINHERIT
+else:
+    # Without O_NONBLOCK, opening a pipe waits for someone to write to it.
+    _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 STDIN = "-"
 Overrides = Mapping[str, Any] | Sequence[str]
@@ -247,8 +252,7 @@ def check_regular(path: Path, what: str) -> os.stat_result:
 def _opened(path: Path, what: str) -> Iterator[int]:
     name = str(path)
     try:
-        # Without O_NONBLOCK, opening a pipe waits for someone to write to it.
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+        handle = os.open(path, _OPEN_FLAGS)
     except FileNotFoundError:
         raise input_error("no such file", file=name, found=name, allowed=f"{what} file") from None
     except (OSError, ValueError) as error:
@@ -441,19 +445,28 @@ def _parquet_table(
     return table, rows * len(wanted)
 
 
+def _used_bytes() -> int | None:
+    """Return the address space that this process has, where the system says so (Linux)."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
 @contextlib.contextmanager
 def _bounded_memory(cells: int = 0) -> Iterator[None]:
     """Bound what this process may take while a file is unpacked: one damaged byte may ask for all there is.
 
     The bound is of the whole process, so files are read one at a time. Where there is no such bound, nothing is done.
     """
-    try:
-        import resource
-
-        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):
+    used = _used_bytes()
+    if used is None or sys.platform == "win32":
         yield
         return
+    import resource
+
     with _READING:
         soft, hard = resource.getrlimit(resource.RLIMIT_AS)
         bound = used + _SPARE_BYTES + _CELL_BYTES * cells

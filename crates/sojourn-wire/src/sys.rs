@@ -1,4 +1,6 @@
 //! The C library's calls that no safe crate offers, each behind a safe function.
+//!
+//! `as _` stands where glibc and musl have lengths and flags of different types.
 
 use crate::poll::Interest;
 use sojourn_core::Span;
@@ -260,7 +262,7 @@ impl Batch {
                 header.msg_hdr.msg_iov = &raw mut pieces[slot];
                 header.msg_hdr.msg_iovlen = 1;
                 header.msg_hdr.msg_control = self.control[slot].0.as_mut_ptr().cast();
-                header.msg_hdr.msg_controllen = CONTROL_BYTES;
+                header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
                 header
             })
             .collect();
@@ -271,7 +273,7 @@ impl Batch {
                 socket.as_raw_fd(),
                 headers.as_mut_ptr(),
                 slots as u32,
-                libc::MSG_DONTWAIT | libc::MSG_TRUNC,
+                (libc::MSG_DONTWAIT | libc::MSG_TRUNC) as _,
                 std::ptr::null_mut(),
             )
         };
@@ -349,17 +351,18 @@ pub fn send_all(socket: &impl AsRawFd, datagrams: &[(Vec<u8>, u8)]) -> Result<us
         header.msg_hdr.msg_control = controls[slot].0.as_mut_ptr().cast();
         // SAFETY: the control buffer is aligned and larger than one message with an integer; the macros stay in it.
         unsafe {
-            header.msg_hdr.msg_controllen = libc::CMSG_SPACE(size_of::<i32>() as u32) as usize;
+            header.msg_hdr.msg_controllen = libc::CMSG_SPACE(size_of::<i32>() as u32) as _;
             let message = libc::CMSG_FIRSTHDR(&raw const header.msg_hdr);
             (*message).cmsg_level = libc::IPPROTO_IP;
             (*message).cmsg_type = libc::IP_TOS;
-            (*message).cmsg_len = libc::CMSG_LEN(size_of::<i32>() as u32) as usize;
+            (*message).cmsg_len = libc::CMSG_LEN(size_of::<i32>() as u32) as _;
             libc::CMSG_DATA(message).cast::<i32>().write_unaligned(i32::from(*tos));
         }
         headers.push(header);
     }
     // SAFETY: the kernel only reads what the headers point at, all of which outlives the call.
-    let count =
-        unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), headers.len() as u32, libc::MSG_DONTWAIT) };
+    let count = unsafe {
+        libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), headers.len() as u32, libc::MSG_DONTWAIT as _)
+    };
     if count < 0 { Err(Error::last_os_error()) } else { Ok(count as usize) }
 }

@@ -9,6 +9,7 @@ import click
 from sojourn import _native
 from sojourn.cli.examples import ExampleCommand
 from sojourn.reading import input_error
+from sojourn.system import need_linux
 
 _MOST_FLOWS = 256
 
@@ -51,6 +52,7 @@ def agent(
     connection and no others. Anywhere but on loopback a peer must know the secret, from --secret-file or from
     SOJOURN_SECRET in the environment. Ctrl-C ends it and all flows.
     """
+    need_linux("an agent")
     from sojourn.worlds.hosts.admission import Limits
     from sojourn.worlds.hosts.agent import Settings, listening, serve
     from sojourn.worlds.hosts.secret import shared_secret

@@ -12,6 +12,7 @@ import click
 from sojourn.cli.examples import ExampleCommand
 from sojourn.cli.targets import check_file, check_picture
 from sojourn.reading import input_error
+from sojourn.system import need_linux
 
 if TYPE_CHECKING:
     from sojourn.pad.network import Network
@@ -68,8 +69,7 @@ def pad(  # noqa: PLR0913 (the command's options)
     HOST is any host beyond the uplink that answers pings; padding dies just behind the bottleneck and does not get
     there. Nothing is padded while the delay is short, and padding that does not help is given up. IPv4 only.
     """
-    if sys.platform != "linux":
-        raise input_error(f"padding of a real uplink needs Linux; found {sys.platform}", found=sys.platform)
+    need_linux("padding of a real uplink")
     from sojourn.pad.network import Sockets
     from sojourn.pad.route import way_to
     from sojourn.pad.settings import (
@@ -124,8 +124,9 @@ def _run(network: "Network", settings: "Settings") -> "tuple[Record, int]":
     from sojourn.pad.session import Session
 
     session = Session(network, settings)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if sys.platform != "win32":
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
         with live(settings.limits.duration_s) as show:
             return session.run(show), 0

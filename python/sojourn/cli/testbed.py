@@ -1,6 +1,7 @@
 """The commands of `testbed`."""
 
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from sojourn.cli.examples import ExampleCommand, ExampleGroup, json_option
 from sojourn.cli.render import print_json
 from sojourn.processors import usable_processors
 from sojourn.progress import progress
+from sojourn.system import need_linux
 
 if TYPE_CHECKING:
     from sojourn.worlds.linux.doctor import Diagnosis, Finding
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 )
 def testbed() -> None:
     """Real Linux kernels for `--backend linux`: what is there, and how to have one."""
+    need_linux("a testbed of real kernels")
 
 
 @testbed.command(
@@ -140,7 +143,7 @@ def clean() -> None:
         click.echo(f"{remove(folder) / 1e6:.1f} MB removed from {folder}")
     for place in remove_orphans():
         click.echo(f"{place}, which a killed run had left, removed")
-    if os.geteuid() != 0:
+    if sys.platform == "win32" or os.geteuid() != 0:
         return
     # Where there is no tc, nobody has shaped anything.
     with suppress(CommandError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.data.rows import SERIES
+from sojourn.system import need_linux
 from sojourn.worlds.options import option
 from sojourn.worlds.world import Progress, Wanted, World
 
@@ -74,6 +75,7 @@ class Hosts(World[HostsOptions]):
     ) -> "Sequence[Run]":
         """Run one after the other: there is one path."""
         del jobs
+        need_linux("the world 'hosts'")
         from sojourn.worlds.hosts import world
 
         given = world.given(options.peer, options.secret_file, options.shape)

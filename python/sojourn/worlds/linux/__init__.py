@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.data.rows import PACKETS, SERIES
+from sojourn.system import need_linux
 from sojourn.worlds import sim
 from sojourn.worlds.options import option
 from sojourn.worlds.world import Progress, Wanted, World
@@ -66,6 +67,7 @@ class Linux(World[LinuxOptions]):
         progress: Progress | None,
     ) -> "Sequence[Run]":
         """Run a kernel for each seed, as many side by side as there are processors and memory for."""
+        need_linux("the world 'linux'")
         from sojourn.worlds.linux import world
 
         how = world.How(options.kernel, options.shaper)

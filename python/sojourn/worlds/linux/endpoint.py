@@ -51,7 +51,7 @@ class DriverError(Exception):
 def _wire(text: str) -> str:
     """Run a plan's own endpoints; the engine has them on Linux only."""
     if not hasattr(_native, "wire"):
-        raise TestbedError(f"endpoints on real sockets need Linux; found {sys.platform}. The simulator runs here too")
+        raise TestbedError(f"endpoints on real sockets need Linux; found {sys.platform}")
     return _native.wire(text)
 
 
