@@ -50,7 +50,7 @@ def test_a_crate_made_outside_the_tree_runs_with_the_engine_inside(kind, command
 
 
 BARE = "thumbv7em-none-eabihf"
-FOR_DEVICES = ["core", "congestion"]
+FOR_DEVICES = ["core", "congestion", "queue"]
 
 
 def test_algorithms_need_no_operating_system():

@@ -115,7 +115,7 @@ macro_rules! controls {
             }
 
             fn fixed_of(descriptor: &Descriptor) -> Option<&'static [&'static str]> {
-                $(if std::ptr::eq(descriptor, &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(descriptor, &$module::DESCRIPTOR) {
                     return <$module::$name as Control>::fixed();
                 })+
                 None
@@ -285,6 +285,7 @@ macro_rules! controls {
             fn answers_both(&self) -> bool {
                 match self {
                     $(AnyControl::$name(control) => control.answers_both()),+,
+                    #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.answers_both(),
                 }
             }

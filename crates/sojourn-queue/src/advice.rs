@@ -6,6 +6,7 @@
 mod tests;
 
 use crate::LinkProperties;
+use alloc::format;
 use sojourn_core::registry::{Advice, Params, Value};
 use sojourn_core::{Amount, Span};
 

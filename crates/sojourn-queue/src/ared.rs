@@ -13,6 +13,7 @@ mod tests;
 use crate::red::adaptive::Adaptation;
 use crate::red::{Red, descriptor};
 use crate::{Discipline, LinkProperties, Packet, Sink};
+use alloc::vec::Vec;
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Value, joined,
 };

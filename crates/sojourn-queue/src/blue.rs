@@ -13,6 +13,9 @@ mod tests;
 
 use crate::fifo::{LIMIT_KIND, limit};
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 

@@ -19,6 +19,9 @@ mod tests;
 mod tin;
 mod ways;
 
+use alloc::borrow::ToOwned as _;
+use alloc::string::String;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::cobalt::law::Verdict;
@@ -27,12 +30,12 @@ use crate::framing::Framing;
 use crate::hash::FlowHash;
 use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Limit, LinkProperties, Packet, Sink};
 use acks::Filter;
+use core::cmp::Reverse;
 use descriptor::Isolation;
 use plan::Plan;
 use shaper::Shaper;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
-use std::cmp::Reverse;
 use tin::{Setting, Tin};
 use ways::{Holder, PLACES, Ways};
 
@@ -81,7 +84,7 @@ impl<B: Body> Cake<B> {
         let tins: Vec<Tin> = plan.quanta().into_iter().enumerate().map(tin).collect();
         Ok(Cake {
             plan,
-            tin_of: std::array::from_fn(|number| Dscp::from_number(number as u64).map_or(0, |dscp| plan.tin_of(dscp))),
+            tin_of: core::array::from_fn(|number| Dscp::from_number(number as u64).map_or(0, |dscp| plan.tin_of(dscp))),
             wash: params.boolean("wash"),
             isolation,
             hash: FlowHash::new(&mut random, PLACES, false),
@@ -342,7 +345,7 @@ impl<B: Body> Discipline<B> for Cake<B> {
     /// arrival on.
     fn retune<S: Sink<B>>(&mut self, fresh: Self, _now: Time, _sink: &mut S) -> Option<Self> {
         let fair = |tins: &[Tin]| tins[0].hosts.each_ref().map(Option::is_some);
-        let same = std::ptr::eq(self.plan, fresh.plan) && self.isolation == fresh.isolation;
+        let same = core::ptr::eq(self.plan, fresh.plan) && self.isolation == fresh.isolation;
         if !same || fair(&self.tins) != fair(&fresh.tins) {
             return Some(fresh);
         }

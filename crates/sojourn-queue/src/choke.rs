@@ -14,6 +14,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+use alloc::format;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::red::average::Average;

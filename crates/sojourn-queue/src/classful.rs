@@ -14,10 +14,13 @@ mod tests;
 
 use crate::fifo::LIMIT_KIND;
 use crate::{Body, Discipline, DropReason, Limit, LinkProperties, Packet, Queue, Sink};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use classifier::Classifier;
+use core::fmt::Debug;
 use sojourn_core::registry::{Class, Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
-use std::fmt::Debug;
 
 /// The largest number of classes of a discipline, as in Linux (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
 pub(crate) const MAX_CLASSES: usize = 16;
@@ -101,7 +104,7 @@ impl ClassSet {
     #[inline]
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         let mut rest = self;
-        std::iter::from_fn(move || {
+        core::iter::from_fn(move || {
             let first = (!rest.is_empty()).then(|| rest.first())?;
             rest.remove(first);
             Some(first)
@@ -389,7 +392,7 @@ macro_rules! impl_by_classes {
                 self.0.on_timer(now, sink);
             }
 
-            fn classes(&self) -> Vec<String> {
+            fn classes(&self) -> alloc::vec::Vec<alloc::string::String> {
                 self.0.classes()
             }
 

@@ -15,6 +15,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
 use law::{CobaltController, CobaltLaw, Verdict};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};

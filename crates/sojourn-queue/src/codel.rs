@@ -14,6 +14,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
 use law::{CoDelController, CoDelLaw};
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,

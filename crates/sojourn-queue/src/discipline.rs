@@ -1,6 +1,8 @@
 //! The trait that every discipline implements.
 
 use crate::Packet;
+use alloc::string::String;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Params};
 use sojourn_core::{Rate, Span, Time};
 

@@ -9,6 +9,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };

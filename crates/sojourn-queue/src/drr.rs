@@ -13,13 +13,14 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use core::cmp::Reverse;
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
-use std::cmp::Reverse;
 
 /// Queues of hashed flows that take turns of equally many bytes.
 #[derive(Debug)]

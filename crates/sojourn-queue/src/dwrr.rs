@@ -20,6 +20,7 @@ use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes}
 use crate::{Body, LinkProperties};
 use afterwards::ChargeAfterwards;
 use ahead::ChargeAhead;
+use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{
     Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,

@@ -10,6 +10,10 @@ mod tests;
 
 use crate::classful::{self, outline};
 use crate::{Body, Discipline, Ecn, LinkProperties, Packet, Queue, Sink};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 

@@ -1,9 +1,10 @@
 //! The first-in first-out store that most disciplines are built on.
 
 use crate::{DropReason, LinkProperties, Packet, Sink};
+use alloc::collections::VecDeque;
+use alloc::format;
 use sojourn_core::Amount;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
-use std::collections::VecDeque;
 
 /// Packets in order of arrival, with their bytes counted.
 #[derive(Debug)]

@@ -28,9 +28,9 @@ pub(crate) use subset::Subset;
 use crate::fifo::{LIMIT_KIND, limit};
 use crate::hash::FlowHash;
 use crate::{DropReason, Limit, LinkProperties, Sink};
+use core::cmp::Reverse;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Amount, Stream};
-use std::cmp::Reverse;
 
 /// The largest number of buckets that Linux allows (65,536), for disciplines that hash.
 const MAX_BUCKETS: u64 = 65_536;

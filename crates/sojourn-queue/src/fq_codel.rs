@@ -14,11 +14,12 @@ use crate::codel::law::{self, CoDelController, CoDelLaw, Source};
 use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest};
 use crate::hash::FlowHash;
 use crate::{Discipline, DropReason, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };
 use sojourn_core::{Amount, Stream, Time};
-use std::cmp::Reverse;
 
 /// What `fq_codel` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {

@@ -14,12 +14,13 @@ use crate::flows::{self, End, FlowQueues, FlowScheduler, Longest, Subset};
 use crate::hash::FlowHash;
 use crate::pie::law::{self, PieController, PieLaw, Verdict};
 use crate::{Backlog, Discipline, DropReason, Ecn, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
     joined,
 };
 use sojourn_core::{Amount, Stream, Time};
-use std::cmp::Reverse;
 
 const OWN: &[Parameter] = &[
     flows::limit_of_all(Amount::Packets(10_240.0)),

@@ -22,6 +22,10 @@ mod tests;
 use crate::fifo::limit;
 use crate::flows::{self, EmptyNew, FlowScheduler, PERFECT};
 use crate::{Discipline, DropReason, Fifo, FlowHash, Limit, LinkProperties, Packet, Sink};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 use filter::Filter;
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,

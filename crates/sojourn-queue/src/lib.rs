@@ -3,6 +3,12 @@
 //! A discipline takes packets and the time, and gives packets back: it knows neither the simulator nor
 //! sockets, so the same code can stand behind a simulated link and behind real packets. One file per
 //! discipline; [`disciplines!`](self) below is the one line that registers it.
+//!
+//! Without the default feature `std` it needs `alloc` only; then there are no disciplines from outside.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
@@ -27,6 +33,7 @@ pub mod cake;
 pub mod choke;
 pub mod cobalt;
 pub mod codel;
+#[cfg(feature = "std")]
 pub mod custom;
 pub mod droptail;
 pub mod drr;
@@ -49,6 +56,8 @@ pub mod wfq;
 pub mod wred;
 pub mod wrr;
 
+use alloc::string::String;
+use alloc::vec::Vec;
 pub use body::{Acknowledgement, Body, MAX_RANGES};
 pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
 pub(crate) use fifo::{Fifo, Limit};
@@ -70,7 +79,8 @@ macro_rules! disciplines {
         pub enum Queue<B> {
             $($name($module::$name<B>)),+,
             /// One that was [added](custom::add) from outside.
-            Custom(Box<custom::Custom<B>>),
+            #[cfg(feature = "std")]
+            Custom(alloc::boxed::Box<custom::Custom<B>>),
         }
 
         impl<B: Body> Queue<B> {
@@ -79,20 +89,21 @@ macro_rules! disciplines {
             /// # Errors
             /// A combination of parameters that the discipline cannot work with.
             pub fn build(params: &Params, link: &LinkProperties, random: Stream) -> Result<Queue<B>, ParameterError> {
-                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(Queue::$name($module::$name::new(params, link, random)?));
                 })+
-                match custom::Custom::build(params, link, random) {
-                    Some(queue) => queue.map(|queue| Queue::Custom(Box::new(queue))),
-                    None => panic!("{} is not a registered discipline", params.descriptor().name),
+                #[cfg(feature = "std")]
+                if let Some(queue) = custom::Custom::build(params, link, random) {
+                    return queue.map(|queue| Queue::Custom(alloc::boxed::Box::new(queue)));
                 }
+                panic!("{} is not a registered discipline", params.descriptor().name)
             }
         }
 
         impl<B: Body> Queue<B> {
             /// What a careful user would not do with `params` on `link`, although it is legal.
             pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::advice(params, link);
                 })+
                 Vec::new()
@@ -100,10 +111,13 @@ macro_rules! disciplines {
 
             /// Whether the discipline may mark packets with `params`.
             pub fn marks(params: &Params) -> bool {
-                $(if std::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::marks(params);
                 })+
-                <custom::Custom<B> as Discipline<B>>::marks(params)
+                #[cfg(feature = "std")]
+                return <custom::Custom<B> as Discipline<B>>::marks(params);
+                #[cfg(not(feature = "std"))]
+                false
             }
         }
 
@@ -113,6 +127,7 @@ macro_rules! disciplines {
             fn enqueue_managed<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self {
                     $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.enqueue(packet, now, sink),
                 }
             }
@@ -120,6 +135,7 @@ macro_rules! disciplines {
             fn dequeue_managed<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
                 match self {
                     $(Queue::$name(queue) => queue.dequeue(now, sink)),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.dequeue(now, sink),
                 }
             }
@@ -127,6 +143,7 @@ macro_rules! disciplines {
             fn backlog_managed(&self) -> Backlog {
                 match self {
                     $(Queue::$name(queue) => queue.backlog()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.backlog(),
                 }
             }
@@ -151,6 +168,7 @@ macro_rules! disciplines {
             fn next_bytes(&self) -> Option<u32> {
                 match self {
                     $(Queue::$name(queue) => queue.next_bytes()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.next_bytes(),
                 }
             }
@@ -158,6 +176,7 @@ macro_rules! disciplines {
             fn packets(&self) -> usize {
                 match self {
                     $(Queue::$name(queue) => queue.packets()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.packets(),
                 }
             }
@@ -165,6 +184,7 @@ macro_rules! disciplines {
             fn bytes(&self) -> u64 {
                 match self {
                     $(Queue::$name(queue) => queue.bytes()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.bytes(),
                 }
             }
@@ -179,18 +199,21 @@ macro_rules! disciplines {
             fn ready_at(&self, now: Time) -> Option<Time> {
                 match self {
                     $(Queue::$name(queue) => queue.ready_at(now)),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.ready_at(now),
                 }
             }
             fn timer(&self) -> Option<Time> {
                 match self {
                     $(Queue::$name(queue) => queue.timer()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.timer(),
                 }
             }
             fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
                 match self {
                     $(Queue::$name(queue) => queue.on_timer(now, sink)),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.on_timer(now, sink),
                 }
             }
@@ -203,12 +226,14 @@ macro_rules! disciplines {
             fn classes(&self) -> Vec<String> {
                 match self {
                     $(Queue::$name(queue) => queue.classes()),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.classes(),
                 }
             }
             fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 match self {
                     $(Queue::$name(queue) => queue.probe(visit)),+,
+                    #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.probe(visit),
                 }
             }
@@ -245,7 +270,10 @@ disciplines! {
 
 /// The discipline called `name`, built in or added.
 pub fn find(name: &str) -> Option<&'static Descriptor> {
-    custom::ADDED.find(name)
+    #[cfg(feature = "std")]
+    return custom::ADDED.find(name);
+    #[cfg(not(feature = "std"))]
+    DESCRIPTORS.iter().copied().find(|descriptor| descriptor.name == name)
 }
 
 #[cfg(test)]

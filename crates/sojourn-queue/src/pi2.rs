@@ -11,6 +11,7 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::vec::Vec;
 use law::{Dice, Pi2Controller, Pi2Law, Sum};
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};

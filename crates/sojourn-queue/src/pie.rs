@@ -14,6 +14,8 @@ mod tests;
 
 use crate::fifo::limit;
 use crate::{Backlog, Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use alloc::format;
+use alloc::vec::Vec;
 use law::{PieController, PieLaw, Verdict};
 use sojourn_core::registry::{
     Advice, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value, joined,

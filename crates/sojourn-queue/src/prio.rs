@@ -10,6 +10,9 @@ mod tests;
 
 use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, Dscp, LinkProperties, droptail};
+use alloc::borrow::ToOwned as _;
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{
     Class, Descriptor, Holds, Kind, Linux, Members, Parameter, ParameterError, Params, Preset, Value,

@@ -20,7 +20,10 @@ pub(crate) mod spread;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
 use adaptive::Adaptation;

@@ -9,6 +9,8 @@
 mod tests;
 
 use crate::{Body, Discipline, DropReason, Dscp, Ecn, FlowKey, Packet, Protocol, Queue, Sink};
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_core::{Rate, Serializer, Time};
 
 /// A packet of a recording.

@@ -18,13 +18,15 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::format;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use alloc::collections::VecDeque;
 use bins::{Bins, CERTAIN, Places, Steps};
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
-use std::collections::VecDeque;
 
 /// A first-in first-out queue behind a filter of bins.
 #[derive(Debug)]

@@ -13,6 +13,7 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{self, ActiveList, End, FlowQueues, Links, Longest};

@@ -12,13 +12,14 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::flows::{self, End, FlowQueues, Longest, Ranking};
 use crate::{Discipline, DropReason, FlowHash, Limit, LinkProperties, Packet, Sink, advice};
+use core::cmp::Reverse;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Stream, Time};
-use std::cmp::Reverse;
 
 /// Queues of hashed flows, the shortest of which is served.
 #[derive(Debug)]

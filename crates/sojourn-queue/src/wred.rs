@@ -15,6 +15,9 @@ mod descriptor;
 #[cfg(test)]
 mod tests;
 
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::red::average::Average;
@@ -22,9 +25,9 @@ use crate::red::setup::setup;
 use crate::red::spread::Spread;
 use crate::red::{self, Action, Marking, Ramp, Unit};
 use crate::{Discipline, DropReason, Dscp, Ecn, Fifo, Limit, LinkProperties, Packet, Sink};
+use core::ops::Range;
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
-use std::ops::Range;
 
 /// The precedences, from the last to be dropped to the first; RFC 2597 has three.
 const NAMES: [&str; LEVELS] = ["green", "yellow", "red"];
@@ -112,7 +115,7 @@ impl<B: Copy> Wred<B> {
             limit_of_level: params.choice("limit_of") == "precedence",
             full_is_sampled: params.boolean("full_is_sampled"),
             marking: Marking::new(&red_params(params, 0)),
-            level_of: std::array::from_fn(|number| level_of(number as u8).unwrap_or(others) as u8),
+            level_of: core::array::from_fn(|number| level_of(number as u8).unwrap_or(others) as u8),
             random,
         })
     }

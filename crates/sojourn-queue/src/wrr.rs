@@ -9,6 +9,7 @@ mod tests;
 
 use crate::classful::{self, ClassScheduler, ClassSet, Classful, impl_by_classes};
 use crate::{Body, LinkProperties};
+use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{Descriptor, Holds, Linux, Parameter, ParameterError, Params};
 

@@ -6,6 +6,8 @@ use crate::cobalt::law::CobaltLaw;
 use crate::fifo::LIMIT_KIND;
 use crate::framing::{self, Cells, Framing};
 use crate::{Limit, LinkProperties, flows};
+use alloc::format;
+use alloc::vec::Vec;
 use sojourn_core::registry::{
     Advice, Auto, Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };

@@ -3,6 +3,7 @@
 //! rates.
 
 use crate::Dscp;
+use alloc::vec::Vec;
 
 /// The tins of a way to treat differentiated services.
 #[derive(Debug)]
@@ -186,6 +187,6 @@ impl Plan {
     }
 
     fn shrinking(&self, first: u64) -> Vec<u64> {
-        std::iter::successors(Some(first), |part| Some(part * 7 / 8)).take(self.tins.len()).collect()
+        core::iter::successors(Some(first), |part| Some(part * 7 / 8)).take(self.tins.len()).collect()
     }
 }

@@ -7,6 +7,7 @@
 use super::shaper::Schedule;
 use super::ways::Hosts;
 use crate::cobalt::law::{CobaltController, CobaltLaw};
+use alloc::vec::Vec;
 use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Bounds of a flow's quantum in bytes, and the part of a second in which it is sent at the tin's rate.
@@ -241,7 +242,7 @@ impl Tin {
         random: &mut Stream,
     ) -> Option<u32> {
         loop {
-            let heads = if std::mem::take(look_at_decaying) {
+            let heads = if core::mem::take(look_at_decaying) {
                 [self.decaying.head, self.sparse.head, self.bulk.head]
             } else {
                 [self.sparse.head, self.bulk.head, self.decaying.head]

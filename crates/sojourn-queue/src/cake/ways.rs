@@ -5,6 +5,8 @@
 //! the table is nearly full, where a plain hash has them from a few dozen flows on.
 
 use crate::Host;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Queues in a set.
 const WAYS: u32 = 8;

@@ -1,6 +1,7 @@
 //! A queue that gives any of its packets at random and can lose it, in constant time.
 
 use crate::Packet;
+use alloc::vec::Vec;
 
 /// Packets in order of arrival, side by side in memory in no order at all.
 ///
@@ -56,7 +57,7 @@ impl<B: Copy> Store<B> {
         self.bytes += u64::from(packet.bytes);
         let number = self.entries.len();
         self.entries.push(Entry { packet, next: NONE, previous: self.tail });
-        let previous = std::mem::replace(&mut self.tail, number);
+        let previous = core::mem::replace(&mut self.tail, number);
         *self.link_to_next(previous) = number;
     }
 

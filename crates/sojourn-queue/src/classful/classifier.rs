@@ -2,6 +2,9 @@
 
 use super::MAX_CLASSES;
 use crate::{Dscp, Packet};
+use alloc::format;
+use alloc::string::ToString as _;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Class, ParameterError};
 
 /// Code points: six bits.

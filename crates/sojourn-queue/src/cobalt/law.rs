@@ -1,6 +1,7 @@
 //! COBALT's controller for one queue: a simplified CoDel and BLUE (Linux `sch_cake.c`), whatever holds the packets.
 
 use crate::{LinkProperties, Packet};
+use alloc::format;
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 

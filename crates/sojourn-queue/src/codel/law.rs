@@ -1,6 +1,9 @@
 //! CoDel's estimator and control loop for one queue (RFC 8289 sections 4 and 5), whatever holds the packets.
 
 use crate::{DropReason, Ecn, Fifo, Packet, Sink};
+use alloc::format;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
 use sojourn_core::{Span, Time};
 

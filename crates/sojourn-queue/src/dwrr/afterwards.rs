@@ -1,6 +1,8 @@
 //! Deficit round robin as in RFC 8290: a class is charged once its packet has left.
 
 use crate::classful::{ClassScheduler, ClassSet};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Classes in the order of the file. A class sends while its counter is above zero; each packet is then taken off it.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! Deficit round robin as in Linux (`drr_dequeue`, `ets_qdisc_dequeue`): the deficit has to cover the next packet.
 
 use crate::classful::{ClassScheduler, ClassSet};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Classes in a list that each joins at the end when it gets a packet, with a quantum in its counter. The first sends
 /// while the counter covers its next packet; then it gets a quantum more and goes to the end.

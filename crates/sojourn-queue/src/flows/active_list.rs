@@ -1,5 +1,7 @@
 //! The list of active buckets of round robin schedulers (Shreedhar and Varghese's ActiveList), linked through the buckets.
 
+use alloc::vec::Vec;
+
 /// A circular list of buckets: added at the end, removed anywhere, all in constant time.
 ///
 /// A list stores its head only. The neighbours stand in [`Links`], which lists share that never hold the same bucket: those

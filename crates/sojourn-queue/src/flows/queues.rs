@@ -1,6 +1,7 @@
 //! The queues of flows, one for each bucket, in one pool of packets.
 
 use crate::Packet;
+use alloc::vec::Vec;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -187,7 +188,7 @@ impl<B: Copy> FlowQueues<B> {
             self.pool.push(Slot { packet, next: NONE, previous });
             return self.pool.len() as u32 - 1;
         };
-        let place = std::mem::replace(&mut self.free, slot.next);
+        let place = core::mem::replace(&mut self.free, slot.next);
         slot.packet = packet;
         slot.previous = previous;
         place

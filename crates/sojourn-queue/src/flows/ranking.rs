@@ -1,6 +1,7 @@
 //! The bucket with the greatest key: a binary heap whose keys may change, with an index of where each bucket is.
 
 use super::Subset;
+use alloc::vec::Vec;
 
 /// Buckets with keys, the greatest key on top; changes cost the logarithm of the number of members.
 ///

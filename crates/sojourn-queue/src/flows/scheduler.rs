@@ -1,6 +1,7 @@
 //! Deficit round robin with a list of new flows before that of old flows (RFC 8290 section 4).
 
 use super::{ActiveList, Links};
+use alloc::vec::Vec;
 use sojourn_core::registry::{Params, Value};
 
 /// The lists of new and of old flows, and the deficit of each.

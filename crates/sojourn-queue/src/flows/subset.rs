@@ -1,5 +1,7 @@
 //! Some of the buckets.
 
+use alloc::vec::Vec;
+
 /// Buckets that something is to be done about: noted in constant time, gone through in the time of their number.
 #[derive(Debug, Default)]
 pub(crate) struct Subset {

@@ -1,5 +1,7 @@
 //! The multi-stage filter: which flows send much, in a fixed number of counters.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_core::{Span, Time};
 
 /// Counter arrays (HHF_ARRAYS_CNT).

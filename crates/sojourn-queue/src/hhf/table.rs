@@ -1,5 +1,7 @@
 //! The flows that were caught.
 
+use alloc::vec;
+use alloc::vec::Vec;
 use sojourn_core::{Span, Time};
 
 /// Chains (HH_FLOWS_CNT). A chain holds two flows where the table has its 2048.

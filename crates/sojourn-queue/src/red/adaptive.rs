@@ -3,6 +3,8 @@
 
 use super::Ramp;
 use crate::LinkProperties;
+use alloc::format;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Time};
 

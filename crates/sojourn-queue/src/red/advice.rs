@@ -3,6 +3,8 @@
 use super::Unit;
 use super::setup::Setup;
 use crate::{Limit, LinkProperties, advice};
+use alloc::format;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Params};
 
 /// `tc` warns from this weight down that a burst is too large (Wlog 10).

@@ -1,6 +1,8 @@
 //! What idle time does to RED's average: as in ns-2, as in Floyd and Jacobson, or as in Linux.
 
 use super::average::Number;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::Span;
 
 /// What idle time does to the average. Rates are in typical packets per second.

@@ -5,6 +5,9 @@ use super::average::Average;
 use super::spread::{BySize, Rule, Spread};
 use super::{Entry, Ramp, Unit};
 use crate::{Limit, LinkProperties};
+use alloc::format;
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Amount, Rate};
 

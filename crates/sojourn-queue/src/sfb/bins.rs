@@ -1,6 +1,7 @@
 //! The bins: levels of counters and probabilities, on each of which a flow has one.
 
 use crate::{FlowHash, Packet};
+use alloc::boxed::Box;
 use sojourn_core::Stream;
 
 /// Levels of the filter (SFB_LEVELS).
