@@ -3,6 +3,7 @@
 import http.client
 import importlib.util
 import json
+import re
 import shutil
 import struct
 import threading
@@ -134,7 +135,8 @@ def errors() -> list[str]:
 
 @pytest.fixture
 def page(browser: "Browser", errors: list[str]) -> Iterator["Page"]:
-    page = browser.new_page()
+    # Nothing moves by itself.
+    page = browser.new_page(reduced_motion="reduce")
     page.set_default_timeout(200 * PATIENCE_S)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type in {"error", "warning"} else None)
@@ -306,6 +308,8 @@ class TestInBrowser:
         assert errors == []
 
     def test_packets_are_played_and_stepped_through(self, page: "Page", address: str, errors: list[str]) -> None:
+        from playwright.sync_api import expect
+
         page.goto(address)
         settle(page)
         said = page.locator("#time-said")
@@ -324,7 +328,7 @@ class TestInBrowser:
         page.locator("#speed-of-play").select_option("4")
         page.get_by_role("button", name="Play", exact=True).click()
         page.get_by_role("button", name="Pause").wait_for()
-        page.wait_for_timeout(500)
+        expect(said).to_have_text(re.compile(r"^(3[1-9]|[45]\d|60)\."), timeout=200 * PATIENCE_S)
         page.get_by_role("button", name="Pause").click()
         page.get_by_role("button", name="Play", exact=True).wait_for()
         assert float(said.inner_text().split()[1]) > 30.5
@@ -448,16 +452,70 @@ class TestInBrowser:
             sojourn.Scenario.load("sudden-changes", {"duration": "25 s", "group.newcomer.start": "22 s"}).to_toml(),
             encoding="utf-8",
         )
-        page.get_by_label("Open a scenario on the left").set_input_files(file)
+        page.get_by_label("Open a scenario, record").set_input_files(file)
         page.get_by_role("columnheader", name="Left: droptail").wait_for()
         page.wait_for_timeout(300)
         settle(page)
         assert_kicked(page, sides=1)
-        large = tmp_path / "large.toml"
-        large.write_bytes(b"#" * 2_000_000)
-        page.get_by_label("Open a scenario on the left").set_input_files(large)
-        page.locator("#notice").get_by_text("at most 1 MB").wait_for()
         assert errors == []
+
+    def test_a_record_and_a_recorded_link_are_opened(
+        self, page: "Page", address: str, errors: list[str], command: Command, tmp_path: Path
+    ) -> None:
+        page.goto(address)
+        from playwright.sync_api import expect
+
+        settle(page)
+        page.locator("#files summary").click()
+        file, chooser = tmp_path / "record.json", page.get_by_label("Open a scenario, record")
+        run = command("run", "controlled-delay", "--set", "duration=5 s", "--runs", 1, "--json")
+        file.write_text(run.out, encoding="utf-8")
+        chooser.set_input_files(file)
+        page.get_by_role("columnheader", name="Left: codel").wait_for()
+        settle(page)
+        record = json.loads(run.out)["runs"][0]
+        left = table(page)[0]
+        assert {key: left[key] for key in left if "bottleneck" in key} == {
+            key: of_record(record, key) for key in left if "bottleneck" in key
+        }
+        file.write_text('{"scenario": 7}', encoding="utf-8")
+        chooser.set_input_files(file)
+        page.locator("#notice").get_by_text("it holds no scenario").wait_for()
+        # A packet in 10 ms on both sides: 1.2 Mbit/s.
+        trace = tmp_path / "bus.up"
+        trace.write_text("".join(f"{time}\n" for time in range(10, 1001, 10)), encoding="utf-8")
+        chooser.set_input_files(trace)
+        expect(page.locator("#text-right")).to_have_value(re.compile('trace = "bus.up"'), timeout=200 * PATIENCE_S)
+        settle(page)
+        for index in (0, 1):
+            text = page.locator("#files textarea").nth(index).input_value()
+            (tmp_path / "scenario.toml").write_text(text, encoding="utf-8")
+            scenario = sojourn.Scenario.load(tmp_path / "scenario.toml")
+            (native,) = scenario.run(runs=1).runs
+            assert table(page)[index]["bottleneck.queue_ms.mean"] == native["bottleneck"]["queue_ms"]["mean"]
+        trace.write_bytes(b"10\nten\n")
+        chooser.set_input_files(trace)
+        settle(page, "refused")
+        assert "in line 2 of" in page.locator("#sides .problems").first.inner_text()
+        trace.write_bytes(b"1\n" * 25_000_000)
+        chooser.set_input_files(trace)
+        page.locator("#notice").get_by_text("has 50.0 MB; a file for this page has at most 5 MB").wait_for()
+        assert errors == []
+
+    def test_the_first_screen_moves_until_it_is_paused(self, browser: "Browser", address: str) -> None:
+        page = browser.new_page(reduced_motion="no-preference")
+        page.set_default_timeout(200 * PATIENCE_S)
+        page.goto(address)
+        pause = page.get_by_role("button", name="Pause", exact=True)
+        pause.wait_for()
+        assert page.locator("canvas.queue:visible").count() == 2
+        # A change goes on moving with the packets of the new run.
+        page.get_by_label("Queue, right").select_option("codel")
+        page.get_by_role("heading", name="codel (right)").wait_for()
+        pause.wait_for()
+        pause.click()
+        page.locator("#time-said").get_by_text("packets waiting").wait_for()
+        page.close()
 
 
 def use_own(page: "Page") -> None:

@@ -1,5 +1,6 @@
 // What somebody does to both sides in the middle of a run, written into their scenarios.
 
+import { toml } from "./files.js";
 import { quantity, shown } from "./quantity.js";
 
 const RECORDING = "ready:synthetic-lte";
@@ -36,9 +37,5 @@ function newcomer({ group: groups }, at) {
   let name = "newcomer";
   for (let number = 2; names.includes(name); number += 1) name = `newcomer-${number}`;
   const rtt = Array.isArray(like.rtt) ? like.rtt[0] : like.rtt;
-  return `\n[[group]]\nname = "${name}"\nrtt = "${rtt}"\nstart = "${at} s"\ncontrol = ${inline(like.control)}\ntransport = ${inline(like.transport)}\n`;
-}
-
-function inline(table) {
-  return `{ ${Object.entries(table).map(([key, value]) => `${key} = ${JSON.stringify(value)}`).join(", ")} }`;
+  return `\n[[group]]\nname = "${name}"\nrtt = "${rtt}"\nstart = "${at} s"\ncontrol = ${toml(like.control)}\ntransport = ${toml(like.transport)}\n`;
 }

@@ -5,6 +5,7 @@ import { Client } from "./client.js";
 import { curves } from "./curves.js";
 import { Editor } from "./editor.js";
 import { Engine } from "./engine.js";
+import { kindOf, scenarioOf } from "./files.js";
 import { drawPickers, drawSliders, sliders } from "./forms.js";
 import { KICKS } from "./kick.js";
 import { LESSONS } from "./lessons.js";
@@ -20,8 +21,9 @@ const FIRST = { sides: [{ name: "motivating-droptail" }, { name: "motivating-red
 const WHERE = ["left", "right"];
 const TYPING_MS = 200;
 const KEEP_LINK_MS = 400;
+const RESUME_MS = 300;
 const SEEDS = 10;
-const LARGEST_FILE = 1_000_000; // bytes
+const LARGEST_FILE = 5_000_000; // bytes
 
 const at = (id) => document.getElementById(id);
 
@@ -119,6 +121,7 @@ class Lab {
     const turn = this.turn;
     const began = performance.now();
     document.body.dataset.state = "running";
+    clearTimeout(this.resuming);
     this.player.forget();
     const seeds = at("ten-seeds").checked ? SEEDS : 1;
     const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), seeds })));
@@ -169,6 +172,8 @@ class Lab {
     const band = at("ten-seeds").checked ? ` Bands span ${SEEDS} seeds; lines and table are those of the first.` : "";
     at("speed").textContent = `Both sides took ${Math.round(ms)} ms.${band}`;
     this.map.offer(this.answers[0].scenario);
+    // The packets cost another run of both sides: not while somebody moves a slider.
+    this.resuming = setTimeout(() => this.player.resume(), RESUME_MS);
     this.#judgeLesson();
   }
 
@@ -195,7 +200,7 @@ class Lab {
     command.tabIndex = 0;
     const row = Object.assign(document.createElement("p"), { className: "row" });
     row.append(button("Save TOML", () => save(`${where}.toml`, this.answers[index].toml)));
-    row.append(button("Save record", () => save(`${where}.json`, this.answers[index].record)));
+    row.append(button("Save record", () => save(`${where}.json`, `{"scenario": ${JSON.stringify(this.answers[index].scenario)}, "runs": [${this.answers[index].record}]}`)));
     row.append(button("Save series as CSV", () => save(`${where}.csv`, table(this.answers[index].curve))));
     area.oninput = () => {
       clearTimeout(this.typing);
@@ -243,16 +248,28 @@ class Lab {
     return svgOf(titles, this.answers.map((answer) => answer.curve), this.limits, style.backgroundColor, style.color);
   }
 
-  /** Opens a scenario that somebody dropped or chose. */
+  /** Opens a file that somebody dropped or chose. */
   async #open(file, index) {
     if (!file) return;
     if (file.size > LARGEST_FILE) {
-      notice(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; a scenario for this page has at most 1 MB. What was shown stays.`);
+      notice(`${file.name} has ${(file.size / 1e6).toFixed(1)} MB; a file for this page has at most 5 MB. What was shown stays.`);
       return;
     }
+    if (file.name.endsWith(".wasm")) {
+      await this.editor.open(file);
+      return;
+    }
+    const text = await file.text();
+    const kind = kindOf(text);
     notice("");
-    this.sides[index].write(await file.text());
-    this.run();
+    try {
+      // The same link for both: what differs is what is done with it.
+      if (kind === "trace") this.sides.forEach((side, one) => side.follow(this.answers[one].scenario.bottleneck, file.name, text));
+      else this.sides[index].write(kind === "record" ? scenarioOf(text) : text);
+      this.run();
+    } catch (error) {
+      notice(`${file.name} cannot be read as a ${kind}: ${error.message}. What was shown stays.`);
+    }
   }
 
   #makeLessons() {

@@ -62,7 +62,8 @@ class Packets {
 export class Player {
   /** `load` resolves to the answers of both sides with packets; `point` shows a time in the charts. */
   constructor({ places, load, point }) {
-    Object.assign(this, { load, point, sides: null, timeS: 0, speed: 1, playing: false });
+    // The first screen moves by itself, unless motion is not wanted.
+    Object.assign(this, { load, point, sides: null, timeS: 0, speed: 1, playing: false, wanted: !still.matches });
     this.canvases = places.map((place) => {
       const canvas = document.createElement("canvas");
       canvas.className = "queue";
@@ -73,18 +74,27 @@ export class Player {
     });
     SPEEDS.forEach(([speed, label]) => byId("speed-of-play").append(new Option(label, String(speed), speed === 1, speed === 1)));
     byId("speed-of-play").onchange = () => { this.speed = Number(byId("speed-of-play").value); };
-    byId("play").onclick = () => (this.playing ? this.pause() : this.play());
+    byId("play").onclick = () => {
+      this.wanted = !this.playing;
+      if (this.wanted) this.play();
+      else this.pause();
+    };
     byId("next-packet").onclick = () => this.next();
     byId("time").max = String(TICKS);
     byId("time").oninput = () => this.ready().then((ready) => ready && this.show((Number(byId("time").value) / TICKS) * this.endS));
   }
 
-  /** Forgets the packets: the scenario has changed. */
+  /** Forgets the packets: the scenario has changed. Where they moved, the last picture stays until they move again. */
   forget() {
     this.pause();
     this.sides = null;
-    this.canvases.forEach((canvas) => { canvas.hidden = true; });
-    byId("time-said").textContent = "";
+    this.canvases.forEach((canvas) => { canvas.hidden = !this.wanted; });
+    if (!this.wanted) byId("time-said").textContent = "";
+  }
+
+  /** Goes on after a change. */
+  resume() {
+    if (this.wanted && !this.playing) this.play();
   }
 
   /** Whether the packets are there; fetches them where they are not. */
@@ -105,7 +115,7 @@ export class Player {
   }
 
   async play() {
-    if (!(await this.ready())) return;
+    if (!(await this.ready()) || this.playing) return;
     this.playing = true;
     byId("play").textContent = "Pause";
     // Nobody wants every picture read aloud.
@@ -120,8 +130,10 @@ export class Player {
         this.show(this.timeS + ((now - before) / 1000) * this.speed);
         before = now;
       }
-      if (this.timeS >= this.endS) this.pause();
-      else requestAnimationFrame(frame);
+      if (this.timeS >= this.endS) {
+        this.wanted = false;
+        this.pause();
+      } else requestAnimationFrame(frame);
     };
     requestAnimationFrame(frame);
   }
@@ -136,6 +148,7 @@ export class Player {
   /** Goes on to the next packet that leaves a queue on either side. */
   async next() {
     if (!(await this.ready())) return;
+    this.wanted = false;
     this.pause();
     const times = this.sides.map((side) => side.left[side.after(this.timeS)]).filter((time) => time !== undefined);
     if (times.length) this.show(Math.min(...times));

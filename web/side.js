@@ -1,5 +1,7 @@
 // One side of the comparison: a text, and changes of single keys, which the engine applies as `sojourn run --set` does.
 
+import { toml } from "./files.js";
+
 /** A side as a link holds it, checked; throws for anything else. */
 export function sideOf(given, engine) {
   const { name = null, changes = [] } = given ?? {};
@@ -16,7 +18,7 @@ export class Side {
     this.text = text;
     this.name = name;
     this.changes = new Map(changes);
-    this.shown = null;
+    this.traces = [];
   }
 
   /** Sets a key; what was set below it goes, since the key is replaced as a whole. */
@@ -32,15 +34,22 @@ export class Side {
     this.text = text;
     this.name = null;
     this.changes.clear();
+    this.traces = [];
   }
 
   copy() {
-    return new Side(this.text, this.name, [...this.changes]);
+    return Object.assign(new Side(this.text, this.name, [...this.changes]), { traces: this.traces });
+  }
+
+  /** Puts a recorded link in the place of the bottleneck's rate. */
+  follow({ rate, trace, ...bottleneck }, name, text) {
+    this.traces = [[name, text]];
+    this.set("bottleneck", toml({ trace: name, ...bottleneck }));
   }
 
   request() {
     const name = this.name === null ? {} : { name: this.name };
-    return { text: this.text, ...name, overrides: [...this.changes].map(([key, value]) => `${key}=${value}`) };
+    return { text: this.text, ...name, traces: this.traces, overrides: [...this.changes].map(([key, value]) => `${key}=${value}`) };
   }
 
   /** What a link holds of it: a ready scenario is named, any other is there in full. */

@@ -53,6 +53,7 @@ MODULES = (
     "plot.js",
     "charts.js",
     "client.js",
+    "files.js",
     "forms.js",
     "kick.js",
     "laws.js",
