@@ -61,11 +61,26 @@ def test_a_change_to_another_trace_is_another_scenario(changing: Path) -> None:
     assert moved == str(trace)
 
 
-@pytest.mark.parametrize("world", ["linux", "fluid"])
-def test_other_worlds_refuse_changes(changing: Path, command: Command, world: str) -> None:
-    done = command("check", str(changing), "--backend", world)
+def test_equations_have_no_changes(changing: Path, command: Command) -> None:
+    done = command("check", str(changing), "--backend", "fluid")
     assert done.code == 2, done
     assert "change" in done.err
+
+
+CALMER = '\n[[change]]\nname = "calmer"\nat = "1 s"\ngroup = [{ name = "background", control.target = "5 ms" }]\n'
+
+
+def test_a_sweep_may_vary_what_a_running_control_gets(tmp_path: Path) -> None:
+    base = tmp_path / "calmer.toml"
+    base.write_text(SMALL + CALMER, encoding="utf-8")
+    axes = {"change.calmer.group.background.control.target": ["5 ms", "90 ms"]}
+    plan = Plan.of({"base": base.name, "seeds": 1, "axes": axes}, folder=str(tmp_path))
+    dataset = Dataset.create(tmp_path / "out", plan, 1)
+    run_local(plan, dataset, 1, lambda status: None)
+    low, high = (row["queue_ms"] for row in dataset.table("links").to_pylist() if row["link"] == "bottleneck")
+    assert low < high
+    scenario = sojourn.Scenario.load(base)
+    assert sojourn.scenario(scenario.to_dict()) == scenario
 
 
 def test_the_ready_scenario_shows_what_a_change_does() -> None:

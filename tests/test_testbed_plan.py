@@ -129,6 +129,96 @@ REFUSED = {
 }
 
 
+def changed(*parts: dict[str, Any], shaper: shaping.Shaper = "htb", **keys: Any) -> list[dict[str, Any]]:
+    """What the plan says of changes of the bottleneck, one each second."""
+    changes = [{"at": f"{number} s", "bottleneck": part} for number, part in enumerate(parts, start=1)]
+    found: list[dict[str, Any]] = plan.job(scenario(change=changes, **keys), 1, shaping.How(shaper)).plan["changes"]
+    assert [one["at_s"] for one in found] == [float(number) for number in range(1, len(parts) + 1)]
+    return found
+
+
+def test_changes_become_these_commands() -> None:
+    codel = {"kind": "codel", "preset": "linux"}
+    rate, limit, other, back, loss = changed(
+        {"rate": "1 Mbit/s"},
+        {"queue": {"limit": "7 packets"}},
+        {"queue": codel},
+        {"queue": {"target": "9 ms"}, "rate": "2 Mbit/s"},
+        {"loss": 0.25},
+    )
+    assert rate["tc"] == {
+        "rtr": [
+            "class change dev rtr1 parent 1: classid 1:1 htb rate 1000000bit burst 150 cburst 150 quantum 1500",
+        ],
+        "delay": [],
+    }
+    assert limit["tc"]["rtr"] == ["qdisc change dev rtr1 parent 1:1 handle 10: pfifo limit 7"]
+    assert other["handle"] == "102:"
+    assert other["tc"]["rtr"][0].startswith(
+        "qdisc replace dev rtr1 parent 1:1 handle 102: codel limit 1000 target 5000us "
+    )
+    assert back["tc"]["rtr"][1].startswith(
+        "qdisc change dev rtr1 parent 1:1 handle 102: codel limit 1000 target 9000us "
+    )
+    assert loss["tc"]["delay"] == [
+        "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay 15000us loss random 25%"
+    ]
+    assert [one.get("handle") for one in (rate, limit, back, loss)] == [None] * 4
+
+
+def test_other_shapers_change_as_they_were_made() -> None:
+    (tbf,) = changed({"rate": "1 Mbit/s"}, shaper="tbf")
+    assert tbf["tc"]["rtr"] == [
+        "qdisc change dev rtr1 root handle 1: stab overhead -14 tbf rate 1000000bit burst 1500 limit 1000000",
+        "qdisc change dev rtr1 parent 1:1 handle 10: pfifo limit 100",
+    ]
+    (device,) = changed({"rate": "1 Mbit/s"}, shaper="device")
+    assert device["tc"]["delay"] == [
+        "qdisc replace dev delay1 root handle 1: netem limit 1000000 delay 15000us rate 1000000bit -14"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "in_place"),
+    [
+        (queue("droptail"), {"limit": "20000 B"}, False),
+        (queue("droptail"), {"drop": "head"}, False),
+        (queue("red"), {"max_p": 0.25}, False),
+        (queue("fq_codel"), {"flows": 64}, False),
+        (queue("fq_codel"), {"quantum": 300}, True),
+        (queue("cake"), {"diffserv": "diffserv4"}, False),
+        (queue("pie"), {"target": "30 ms"}, True),
+    ],
+)
+def test_the_simulator_and_linux_change_the_same_queues_in_place(
+    before: dict[str, Any], after: dict[str, Any], in_place: bool
+) -> None:
+    (found,) = changed({"queue": after}, **before)
+    assert ("handle" not in found) is in_place
+    # The simulator drops what waits in a queue that it replaces.
+    overload = {"name": "cbr", "rtt": "30 ms", "traffic": {"kind": "cbr", "rate": "20 Mbit/s"}}
+    given = scenario(**before, group=[overload], change=[{"at": "5 s", "bottleneck": {"queue": after}}])
+    rows = sojourn.scenario(given).run(runs=1, bin_s=0.01).queue.to_pylist()
+    waiting = {round(row["time_s"], 2): row["queue_packets"] for row in rows}
+    assert waiting[4.99] > 10
+    assert (waiting[5.0] > 0.5 * waiting[4.99]) is in_place
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ({"bottleneck": {"trace": "ready:synthetic-lte"}}, "change.0.bottleneck.trace"),
+        ({"bottleneck": {"queue": {"kind": "dualpi2"}}}, "change.0.bottleneck.queue.kind"),
+        ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}}, "change.0.bottleneck.queue.kind"),
+        ({"group": [{"name": "tcp", "control": {"abe": 0.8}}]}, "change.0.group"),
+    ],
+)
+def test_changes_that_linux_cannot_make_are_refused(part: dict[str, Any], key: str) -> None:
+    with pytest.raises(sojourn.InputError) as refused:
+        plan.job(scenario(change=[{"at": "1 s", **part}]), 1, HOW)
+    assert key in {item["key"] for item in refused.value.diagnostics}
+
+
 @pytest.mark.parametrize("key", REFUSED)
 def test_what_linux_cannot_have_is_refused_with_what_it_can(key: str) -> None:
     keys = REFUSED[key]

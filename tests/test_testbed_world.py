@@ -97,6 +97,38 @@ def test_both_ends_see_what_is_simulated(virtual: str) -> None:
 
 
 @pytest.mark.testbed
+def test_changes_do_to_packets_what_is_simulated(virtual: str) -> None:
+    """Trains meet another rate, a lower limit, which a FIFO does not apply to what waits, and other queues."""
+    train = {"kind": "train", "count": 60, "every": "1 s", "repeat": 4}
+    changes = [
+        {"at": "104 ms", "bottleneck": {"rate": "1 Mbit/s"}},
+        {"at": "1105 ms", "bottleneck": {"queue": {"limit": "5 packets"}}},
+        {"at": "2050 ms", "bottleneck": {"queue": {"kind": "codel", "preset": "linux"}}},
+        {"at": "3105 ms", "bottleneck": {"rate": "2 Mbit/s", "queue": {"kind": "red", "preset": "linux"}}},
+    ]
+    group = {"name": "train", "rtt": "20 ms", "traffic": train}
+    limit = link("droptail", limit="100 packets")
+    given = scenario(bottleneck=limit, duration="5 s", group=[group], change=changes)
+    seen, purged = [], []
+    for how in ({"backend": "linux", "kernel": virtual}, {}):
+        result = given.run(packets=True, **how)
+        rows = [row for row in result.packets.to_pylist() if row["event"] == "receive"]
+        seen.append(([row["seq"] for row in rows], [row["time_ns"] for row in rows]))
+        drops = {round(row["time_s"], 1): row["drops"] for row in result.queue.to_pylist()}
+        purged.append([drops[2.0], drops[3.1]])
+        # 104 ms of 2 Mbit/s, 3001 ms of 1 Mbit/s, 1895 ms of 2 Mbit/s carry 134 packets, and the kernel some pings.
+        assert 0.229 < result.runs[0].bottleneck.utilization < 0.233
+    (real, at), (simulated, when) = seen
+    assert real == simulated == [*range(120), *range(120, 125), *range(180, 189)]
+    # HTB hands a packet over when its transmission begins, one transmission before a wire does.
+    between_ms = np.subtract(when, at) / 1e6
+    assert 5 < between_ms.min() < between_ms.max() < 14
+    # What waited was dropped: of 60 packets those that had not left, and in the kernel a ping.
+    assert purged[1] == [55, 51]
+    assert np.subtract(purged[0], purged[1]).tolist() == [1, 1]
+
+
+@pytest.mark.testbed
 @pytest.mark.parametrize("kind", ["cake", "fq_codel"])
 def test_a_connection_keeps_its_queue_over_timeouts(virtual: str, kind: str) -> None:
     # Sender and router are one kernel: a router of its own never sees the hash that a sender draws anew at timeouts.

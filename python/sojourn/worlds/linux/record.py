@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sojourn.worlds.linux.observed import Observed
+from sojourn.worlds.linux.plan.changes import capacity_bits
 from sojourn.worlds.linux.plan.flows import Flow
 
 # Quantiles by the names that records have.
@@ -75,12 +76,11 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
     at = seen.crossings[link]
     entered = _within(seen, at.entered_s)
     left = _within(seen, at.left_s)
-    rate = _rate_bps(seen, link)
     drops = _growth(seen, seen.counted(link, "drops")) + _growth(seen, seen.counted(link, "lost"))
     waiting = {name: seen.counted(link, name)[1:][seen.measured_bins] for name in ("packets", "bytes")}
     arrivals = int(entered.sum())
     return {
-        "utilization": float(at.bytes[left].sum() * 8 / (rate * (seen.duration_s - seen.warmup_s))),
+        "utilization": float(at.bytes[left].sum() * 8 / _capacity_bits(seen, link)),
         **{
             f"queue_{name}": {"mean": float(values.mean()), "max": float(values.max())}
             for name, values in waiting.items()
@@ -94,11 +94,13 @@ def _link(seen: Observed, link: str) -> dict[str, Any]:
     }
 
 
-def _rate_bps(seen: Observed, link: str) -> float:
+def _capacity_bits(seen: Observed, link: str) -> float:
+    """Return what the link can send in the measured time."""
     fit = seen.job.fit
     said = fit and (fit.link if link == "bottleneck" else fit.reverse and fit.reverse[0])
+    assert fit, "a link that was crossed is in the plan"  # noqa: S101
     assert said, "a link that was crossed is in the plan"  # noqa: S101
-    return said.rate_bps
+    return capacity_bits(said.rate_bps, fit.steps, link, seen.warmup_s, seen.duration_s)
 
 
 def _probe(seen: Observed) -> dict[str, Any]:

@@ -35,9 +35,13 @@ class Reader:
 
     def __init__(self, device: str, handle: str | None) -> None:
         self._index = socket.if_nametoindex(device)
-        self._handle = None if handle is None else int(handle.rstrip(":"), 16) << 16
+        self._handle = None if handle is None else _number(handle)
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         self._socket.bind((0, 0))
+
+    def follow(self, handle: str) -> None:
+        """Read the discipline with another handle from now on, on the same device."""
+        self._handle = _number(handle)
 
     def close(self) -> None:
         """Close the socket."""
@@ -69,6 +73,10 @@ class Reader:
 
 
 _ROOT = 0xFFFFFFFF
+
+
+def _number(handle: str) -> int:
+    return int(handle.rstrip(":"), 16) << 16
 
 
 def messages(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -4,13 +4,12 @@ import json
 import os
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from sojourn.worlds.linux.inside import offload
-from sojourn.worlds.linux.inside.counters import Reader
 from sojourn.worlds.linux.inside.endpoints import EndpointError, Endpoints, endpoints
+from sojourn.worlds.linux.inside.links import NAMES, Link, links, moments
 from sojourn.worlds.linux.inside.namespace import CommandError, batch, configure, entered, namespaces
 from sojourn.worlds.linux.inside.namespace import run as run_tool
 
@@ -37,22 +36,24 @@ def run(folder: Path) -> None:
     plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     time.sleep(_FIRST_TICKS_S)
     try:
-        with namespaces(plan["namespaces"]), endpoints(folder) as running, ExitStack() as open_readers:
+        with namespaces(plan["namespaces"]), endpoints(folder) as running:
             _build(plan)
-            readers = _readers(plan, open_readers)
-            start_s = time.monotonic() + _READY_S + plan["lead_s"]
-            for name, endpoint in plan["endpoints"].items():
-                running.start(name, {**endpoint, "start_at_s": start_s})
-            watched = _watch(plan, running, readers, start_s, folder)
+            with links(plan["watched"]) as watched:
+                start_s = time.monotonic() + _READY_S + plan["lead_s"]
+                for name, endpoint in plan["endpoints"].items():
+                    running.start(name, {**endpoint, "start_at_s": start_s})
+                counted = _watch(plan, running, watched, start_s, folder)
             report = {
                 "start_at_s": start_s,
                 "kernel": os.uname().release,
-                "queues": watched,
+                "queues": counted,
                 "qdiscs": _qdiscs(plan),
                 **_joined(running.reports()),
             }
     except EndpointError as error:
         raise JobError(error.kind, str(error)) from error
+    except CommandError as error:
+        raise explained(str(error), plan["modules"]) from error
     beside = folder / "report.json.new"
     beside.write_text(json.dumps(report), encoding="utf-8")
     beside.replace(folder / "report.json")
@@ -60,19 +61,16 @@ def run(folder: Path) -> None:
 
 def _build(plan: Mapping[str, Any]) -> None:
     """Make links, addresses and queues."""
-    try:
-        batch("ip", plan["links"])
-        for name in plan["namespaces"]:
-            with entered(name):
-                configure(plan["sysctl"][name])
-                for device in plan["devices"][name]:
-                    offload.switch_off(device)
-            batch("ip", plan["ip"][name], name)
-        for name, lines in plan["tc"].items():
-            if lines:
-                batch("tc", lines, name)
-    except CommandError as error:
-        raise explained(str(error), plan["modules"]) from error
+    batch("ip", plan["links"])
+    for name in plan["namespaces"]:
+        with entered(name):
+            configure(plan["sysctl"][name])
+            for device in plan["devices"][name]:
+                offload.switch_off(device)
+        batch("ip", plan["ip"][name], name)
+    for name, lines in plan["tc"].items():
+        if lines:
+            batch("tc", lines, name)
 
 
 def is_unknown(complaint: str) -> bool:
@@ -94,42 +92,24 @@ def explained(complaint: str, modules: Sequence[str]) -> JobError:
     return JobError("failed", complaint)
 
 
-def _readers(plan: Mapping[str, Any], undo: ExitStack) -> dict[str, tuple[Reader, Reader]]:
-    """Return for each link the reader of its queue and that of what loses packets behind it."""
-    made = {}
-    for key, where in plan["watched"].items():
-        with entered(where["namespace"]):
-            queue = Reader(where["device"], where["handle"])
-        with entered("delay"):
-            lossy = Reader(where["lossy"], None)
-        undo.callback(queue.close)
-        undo.callback(lossy.close)
-        made[key] = (queue, lossy)
-    return made
-
-
 def _watch(
-    plan: Mapping[str, Any],
-    running: Endpoints,
-    readers: Mapping[str, tuple[Reader, Reader]],
-    start_s: float,
-    folder: Path,
+    plan: Mapping[str, Any], running: Endpoints, watched: Mapping[str, Link], start_s: float, folder: Path
 ) -> dict[str, dict[str, list[int]]]:
-    """Read counters while the endpoints run: at the start, and at the end of each bin."""
-    names = ("packets", "bytes", "drops", "lost")
-    rows: dict[str, dict[str, list[int]]] = {key: {name: [] for name in names} for key in readers}
+    """Read counters while the endpoints run, at the start and at the end of each bin, and make changes on the way."""
+    rows: dict[str, dict[str, list[int]]] = {key: {name: [] for name in NAMES} for key in watched}
     bins = round(plan["duration_s"] / plan["bin_s"])
-    for number in range(bins + 1):
-        _sleep_until(start_s + number * plan["bin_s"], running)
-        for key, (queue, lossy) in readers.items():
-            counted, behind = queue.read(), lossy.read()
-            if counted is not None:
-                lost = behind.drops if behind is not None else 0
-                values = (counted.queued_packets, counted.queued_bytes, counted.drops, lost)
-                for name, value in zip(names, values, strict=True):
-                    rows[key][name].append(value)
+    number = 0
+    for at_s, change in moments(bins, plan["bin_s"], plan.get("changes", [])):
+        _sleep_until(start_s + at_s, running)
+        if change is not None:
+            watched[change["link"]].change(change)
+            continue
+        for key, link in watched.items():
+            for name, value in zip(NAMES, link.read() or (), strict=False):
+                rows[key][name].append(value)
         if number % max(1, bins // 100) == 0:
             (folder / "progress").write_text(f"{number / bins:.3f}", encoding="ascii")
+        number += 1
     deadline = time.monotonic() + _GRACE_S
     while running.check():
         if time.monotonic() > deadline:

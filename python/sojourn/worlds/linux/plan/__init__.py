@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.worlds.linux.plan import shaping, topology
+from sojourn.worlds.linux.plan import changes, shaping, topology
 from sojourn.worlds.linux.plan.check import Fit, fit
 from sojourn.worlds.linux.plan.flows import Flow, flows, paths, probe, seconds
 from sojourn.worlds.linux.plan.shaping import How
@@ -46,6 +46,7 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1,
         "tc": _tc(scenario, said, how, all_flows),
         "endpoints": _endpoints(scenario, seed, all_flows, bin_s, ends=ends),
         "watched": _watched(scenario),
+        **({"changes": _changes(scenario, said, how)} if said.steps else {}),
         "modules": sorted({*said.modules, "sch_netem", "sch_tbf" if how.shaper == "tbf" else "sch_htb"}),
         "duration_s": seconds(scenario["duration"]),
         "warmup_s": seconds(scenario["warmup"]),
@@ -72,6 +73,19 @@ def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow])
             *shaping.delays("delay0", reverse, all_paths, back_wire, far=False),
         ],
     }
+
+
+def _changes(scenario: Mapping[str, Any], said: Fit, how: How) -> list[dict[str, Any]]:
+    all_paths = list(paths(scenario).values())
+    return [
+        {
+            "at_s": one.at_s,
+            "link": one.link,
+            "tc": changes.lines(one, how, all_paths),
+            **({} if one.keeps_packets else {"handle": one.after.handle}),
+        }
+        for one in said.steps
+    ]
 
 
 SENT, RECEIVED = ("snd0", "out", "sent"), ("rcv0", "in", "received")

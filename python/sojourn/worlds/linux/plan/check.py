@@ -7,8 +7,10 @@ from typing import Any
 from sojourn import _native, plugins
 from sojourn.spelling import spelled_overrides
 from sojourn.worlds.linux.plan import express
+from sojourn.worlds.linux.plan.changes import State, Step, step
+from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
-from sojourn.worlds.linux.plan.flows import paths
+from sojourn.worlds.linux.plan.flows import paths, seconds
 from sojourn.worlds.linux.plan.shaping import MOST_DELAYS
 
 _MOST_PATHS = 120
@@ -38,6 +40,8 @@ class Fit:
     """For each group the kind of its endpoints and what they are told of the control."""
     modules: Sequence[str]
     remarks: Sequence[str]
+    steps: Sequence[Step] = ()
+    """How the links change while the run goes on."""
 
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
@@ -51,31 +55,73 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
             refusals += side
         else:
             said[key] = side
+    steps: list[Step] = []
+    if not refusals:
+        states = {key: State(scenario[key], *of) for key, of in said.items()}
+        steps, refusals = _steps(scenario, states, packet_bytes)
     if refusals:
         raise refused(refusals)
     how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
-    queues = [expressed for _, expressed in said.values()]
+    queues = [expressed for _, expressed in said.values()] + [one.after.queue for one in steps]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
     modules = sorted({one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module})
     remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
-    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)))
+    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)), steps)
+
+
+def _steps(
+    scenario: Mapping[str, Any], states: dict[str, State], packet_bytes: int
+) -> tuple[list[Step], list[Refusal]]:
+    """Say the changes of a run to Linux, of links that are in these states at its start; or what does not fit."""
+    steps: list[Step] = []
+    refusals = list(_of_groups(scenario))
+    for number, (path, change) in enumerate(_changes(scenario)):
+        for key in states.keys() & change.keys():
+            part, before = change[key], states[key]
+            kept = {name: value for name, value in before.table.items() if not ("trace" in part and name == "rate")}
+            link = _link({**kept, **part}, f"{path}.{key}", packet_bytes)
+            if isinstance(link, list):
+                refusals += link
+                continue
+            made = step(seconds(change["at"]), number, key, part, before, State({**kept, **part}, *link))
+            refusals += step_refusals(made, f"{path}.{key}")
+            steps.append(made)
+            states[key] = made.after
+    return steps, refusals
 
 
 def bottleneck(scenario: Mapping[str, Any]) -> tuple[LinkFacts, Expressed]:
     """Say a resolved scenario's bottleneck alone; raises InputError."""
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     said = _link(scenario["bottleneck"], "bottleneck", packet_bytes)
-    if isinstance(said, list):
-        raise refused(said)
+    refusals = said if isinstance(said, list) else []
+    for path, _ in _changes(scenario):
+        refusals.append(Refusal(path, "a change", "a link that stays as it is", who="a shaped path between two hosts"))
+    if isinstance(said, list) or refusals:
+        raise refused(refusals)
     return said
 
 
 def check_sockets(scenario: Mapping[str, Any]) -> None:
     """Raise InputError for flows of a resolved scenario that no real socket can have."""
     refusals = [one for group in scenario["group"] for one in group_refusals(group)]
+    refusals += _of_groups(scenario)
     if refusals:
         raise refused(refusals)
+
+
+def _of_groups(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Refuse changes of controls: a kernel has one set of parameters for all connections."""
+    for path, change in _changes(scenario):
+        if "group" in change:
+            found = "other parameters of a running control"
+            yield Refusal(f"{path}.group", found, "changes of bottleneck and reverse", who="the testbed")
+
+
+def _changes(scenario: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    for number, change in enumerate(scenario.get("change", [])):
+        yield f"change.{change.get('name', number)}", change
 
 
 def refused(refusals: Sequence[Refusal]) -> _native.InputError:
@@ -113,9 +159,6 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     yield from _strangers(scenario, "", _TOP_KEYS)
     for key in ("bottleneck", "reverse"):
         yield from _strangers(scenario.get(key, {}), f"{key}.", _LINK_KEYS)
-    if "change" in scenario:
-        found = f"{len(scenario['change'])} of them"
-        yield Refusal("change", found, "links that stay as they are; the simulator can change them", who="the testbed")
     if "hop" in scenario:
         yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
     by_path = paths(scenario)

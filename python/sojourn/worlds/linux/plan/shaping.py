@@ -59,23 +59,35 @@ def bottleneck(
         # Told of an overhead, it takes the size from the IP header by itself.
         bare = " overhead 0" if "raw" in queue.words else ""
         return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}{bare}"]
-    rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
     top = root or "1:"
     outer = f"qdisc add dev {device} root handle {top} {_AS_IP}"
     if how.shaper == "tbf":
-        # A full bucket lets one packet pass; the limit is the queue's own.
-        made = [f"{outer} tbf rate {rate} burst {full} limit {_NO_LIMIT}"]
+        made = [f"{outer} {_bucket(link)}"]
     else:
-        burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
-        leaf = (
-            f"class add dev {device} parent {top} classid {top}1 htb rate {rate} burst {burst} cburst {burst} "
-            f"quantum {full}"
-        )
-        made = [f"{outer} htb default 1", leaf]
+        made = [f"{outer} htb default 1", f"class add {_class(device, top, how, link)}"]
     place = f"qdisc add dev {device} parent {top}1 handle {QUEUE_HANDLE}"
     if queue.name == "drr":
         return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]
     return [*made, f"{place} {inner}"]
+
+
+def _bucket(link: LinkFacts) -> str:
+    # A full bucket lets one packet pass; the limit is the queue's own.
+    return f"tbf rate {round(link.rate_bps)}bit burst {link.packet_bytes} limit {_NO_LIMIT}"
+
+
+def _class(device: str, top: str, how: How, link: LinkFacts) -> str:
+    rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
+    burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
+    place = f"dev {device} parent {top} classid {top}1"
+    return f"{place} htb rate {rate} burst {burst} cburst {burst} quantum {full}"
+
+
+def another_rate(device: str, how: How, link: LinkFacts) -> str:
+    """Return the line that gives the shaper of a device another rate; what waits stays."""
+    if how.shaper == "tbf":
+        return f"qdisc change dev {device} root handle 1: {_AS_IP} {_bucket(link)}"
+    return f"class change {_class(device, '1:', how, link)}"
 
 
 def _turns(device: str, queue: Expressed, flows: Sequence[Flow], *, far: bool) -> list[str]:
@@ -126,6 +138,17 @@ def delays(
             for path in members
         ]
     return lines
+
+
+def other_delays(
+    device: str, link: Mapping[str, Any], paths: Sequence[Path], wire_bps: float | None, *, far: bool
+) -> list[str]:
+    """Return the lines that change what `delays` made; packets that are on their way stay."""
+    made = delays(device, link, paths, wire_bps, far=far)
+    if not made:
+        # Nothing of it is left to do.
+        return [f"qdisc replace dev {device} root handle 1: {_NETEM}"]
+    return [line.replace("qdisc add", "qdisc replace") for line in made if f" {_NETEM}" in line]
 
 
 def _netem(delay_s: float, link: Mapping[str, Any], wire_bps: float | None) -> str:

@@ -1,0 +1,118 @@
+"""What changes of a run Linux makes while it goes on: which are possible, when, and the lines for `tc`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn.worlds.linux.plan import shaping
+from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
+from sojourn.worlds.linux.plan.flows import Path
+from sojourn.worlds.linux.plan.shaping import How
+
+_KEEP = ("pfifo", "bfifo", "pfifo_head_drop", "codel", "pie", "fq_codel", "fq_pie", "cake")
+"""What the simulator changes in place; it replaces the others, as RED of Linux drops its packets when it is changed."""
+_SHAPE = ("flows", "besteffort", "diffserv3", "diffserv4", "diffserv8", "precedence")
+"""Words of `tc` that say how many queues there are: other ones are another discipline."""
+_FIRST_HANDLE = 0x100
+
+
+@dataclass(frozen=True)
+class State:
+    """A link between two changes."""
+
+    table: Mapping[str, Any]
+    """What the scenario says of it."""
+    facts: LinkFacts
+    queue: Expressed
+    handle: str = shaping.QUEUE_HANDLE
+
+
+@dataclass(frozen=True)
+class Step:
+    """A link that becomes another one at a time of the run."""
+
+    at_s: float
+    link: str
+    named: frozenset[str]
+    """The keys that the change names."""
+    before: State
+    after: State
+
+    @property
+    def keeps_packets(self) -> bool:
+        """Whether the queue is changed in place."""
+        return self.before.handle == self.after.handle
+
+
+def step(at_s: float, number: int, link: str, part: Mapping[str, Any], before: State, after: State) -> Step:
+    """Return change `number` of a run, in which `part` of a link makes `after` of `before`."""
+    if "queue" not in part:
+        queue, handle = before.queue, before.handle
+    else:
+        queue = after.queue
+        handle = before.handle if _in_place(before.queue, queue) else f"{_FIRST_HANDLE + number:x}:"
+    return Step(at_s, link, frozenset(part), before, State(after.table, after.facts, queue, handle))
+
+
+def refusals(made: Step, key: str) -> Iterator[Refusal]:
+    """Say what of a step `tc` cannot do."""
+    before, after = made.before.queue, made.after.queue
+    if shaping.shapes_itself(before) or shaping.shapes_itself(after):
+        yield Refusal(key, "a change of a CAKE that is its own shaper", "a link behind HTB or TBF", who="the testbed")
+    elif "queue" in made.named and after.name == "drr":
+        yield Refusal(f"{key}.queue.kind", "drr", "a queue without classes of its own", who="the testbed")
+    elif made.keeps_packets and (lost := _taken_back(before, after)):
+        yield Refusal(f"{key}.queue", f"no {', '.join(lost)}", "a value: tc change keeps what it is not told")
+
+
+def _in_place(before: Expressed, after: Expressed) -> bool:
+    def shape(one: Expressed) -> list[str]:
+        return [word for name, *rest in _settings(one) if name in _SHAPE for word in (name, *rest)]
+
+    return before.name == after.name and after.name in _KEEP and shape(before) == shape(after)
+
+
+def _settings(one: Expressed) -> list[list[str]]:
+    """Return the words of a discipline, each with the values behind it."""
+    settings: list[list[str]] = []
+    for word in one.words:
+        if word[0].isalpha() or not settings:
+            settings.append([word])
+        else:
+            settings[-1].append(word)
+    return settings
+
+
+def _taken_back(before: Expressed, after: Expressed) -> list[str]:
+    """Return the settings with values that a change would have to take back."""
+    told = {name for name, *_ in _settings(after)}
+    return [name for name, *values in _settings(before) if values and name not in told]
+
+
+def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
+    """Return what `tc` is told in each namespace, at the time of the step."""
+    far = made.link == "bottleneck"
+    device = "rtr1" if far else "rtr0"
+    after, inner = made.after, " ".join([made.after.queue.name, *made.after.queue.words])
+    router = []
+    if "rate" in made.named:
+        router.append(shaping.another_rate(device, how, after.facts))
+    in_place = f"qdisc change dev {device} parent 1:1 handle {after.handle} {inner}"
+    if not made.keeps_packets:
+        router.append(f"qdisc replace dev {device} parent 1:1 handle {after.handle} {inner}")
+    elif "queue" in made.named or ("rate" in made.named and how.shaper == "tbf" and inner.startswith(("p", "b"))):
+        # A TBF that is changed gives a FIFO inside its own limit.
+        router.append(in_place)
+    behind = []
+    if "loss" in made.named or ("rate" in made.named and how.shaper == "device"):
+        wire_bps = after.facts.rate_bps if how.shaper == "device" else None
+        behind = shaping.other_delays("delay1" if far else "delay0", after.table, paths, wire_bps, far=far)
+    return {"rtr": router, "delay": behind}
+
+
+def capacity_bits(first_bps: float, steps: Sequence[Step], link: str, from_s: float, to_s: float) -> float:
+    """Return what a link can send between two times, at the rates in force."""
+    rates = [(0.0, first_bps), *((one.at_s, one.after.facts.rate_bps) for one in steps if one.link == link)]
+    ends = [*(at_s for at_s, _ in rates[1:]), max(to_s, rates[-1][0])]
+    spans = (max(0.0, min(end_s, to_s) - max(at_s, from_s)) for (at_s, _), end_s in zip(rates, ends, strict=True))
+    return sum(span_s * rate_bps for span_s, (_, rate_bps) in zip(spans, rates, strict=True))
