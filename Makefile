@@ -61,6 +61,7 @@ docs: build $(TEST)
 	SOJOURN_UPDATE=1 cargo test --package sojourn-scenario --quiet --test pages --test bad_inputs
 	SOJOURN_RECORD=1 $(BIN)/python -m pytest --quiet tests/test_cli_inspect.py
 	$(BIN)/python -m handbook
+	$(BIN)/python -m sojourn.papers --links docs/papers
 
 # Draw the figures of the pages on algorithms again.
 figures: build $(TEST)
@@ -107,7 +108,8 @@ $(WHEELS): requirements/wheels.txt | $(BIN)/python
 
 # The documentation as a site with navigation and search, in build/site; the generator is in requirements/site.txt.
 SITE := $(VENV)/.site-installed
-site: $(SITE)
+site: build $(SITE)
+	scripts/web --if-possible
 	$(BIN)/python scripts/site.py
 	$(BIN)/zensical build --strict
 

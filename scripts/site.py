@@ -1,12 +1,23 @@
-"""Lays out docs/ for the generator of the site: README as first page, links that leave docs/ led to the repository."""
+"""Lays out docs/ for the generator of the site: README as first page, links that leave docs/ led to the repository.
+
+The laboratory's page comes with it, and links to it stay in the site.
+"""
 
 import re
 import shutil
 import tomllib
 from pathlib import Path
 
+from sojourn import lab
+from sojourn.pages import laboratory
+from sojourn.papers.links import local
+
 ROOT = Path(__file__).parent.parent
 DOCS, LAID_OUT = ROOT / "docs", ROOT / "build" / "site-pages"
+_NO_LABORATORY = (
+    '<!doctype html><html lang="en"><title>Laboratory</title><p>This copy of the site was made without the laboratory: '
+    "<code>make web</code> builds it.</p></html>\n"
+)
 _LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 
 
@@ -16,9 +27,13 @@ def lay_out(target: Path = LAID_OUT) -> None:
     shutil.copytree(DOCS, target)
     for page in target.rglob("*.md"):
         source = DOCS / page.relative_to(target)
-        page.write_text(led(source.read_text(encoding="utf-8"), source.parent), encoding="utf-8")
+        text = local(source.read_text(encoding="utf-8"), "../" * (len(page.relative_to(target).parts) - 1))
+        page.write_text(led(text, source.parent), encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (target / "index.md").write_text(led(readme, ROOT, "docs/"), encoding="utf-8")
+    lab.write_beside(target / "index.md")
+    if not (target / laboratory.FILE).exists():
+        (target / laboratory.FILE).write_text(_NO_LABORATORY, encoding="utf-8")
 
 
 def led(text: str, folder: Path, inside: str = "") -> str:

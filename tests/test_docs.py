@@ -86,7 +86,7 @@ def test_every_page_and_figure_can_be_found_from_the_readme() -> None:
 def test_paragraphs_are_short(page: Path) -> None:
     """Tables, lists and code are read in another way."""
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    paragraphs = [part for part in text.split("\n\n") if not re.match(r"\s*([|*<#-]|\d+\. )|  ", part)]
+    paragraphs = [part for part in text.split("\n\n") if not re.match(r"\s*([|*<#-]|\d+\. |\[[^\]]+\]: )|  ", part)]
     assert [part[:80] for part in paragraphs if len(part) > LONGEST_PARAGRAPH] == []
 
 

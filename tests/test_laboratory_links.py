@@ -16,6 +16,7 @@ from tests.conftest import PATIENCE_S, Command
 import sojourn
 from sojourn import lab
 from sojourn.pages import laboratory
+from sojourn.papers import links as papers
 from sojourn.study.find import find_folder, named
 
 PAGE = Path(sojourn.__file__).parent / "page"
@@ -97,6 +98,30 @@ def test_without_the_laboratory_nothing_is_written(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(lab, "files", lambda _: tmp_path)
     lab.write_beside(tmp_path / "index.html")
     assert list(tmp_path.iterdir()) == []
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "papers").glob("*.md")), ids=lambda page: page.stem)
+def test_figures_of_the_documentation_open_their_scenarios_on_its_site(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    addresses = dict(re.findall(r"^\[(lab-[^\]]+)\]: (\S+)$", text, re.MULTILINE))
+    below = re.findall(r"^!\[.*\]\(\S+/(\S+)\.png\)\n\nOpen in the laboratory: (.*)\.$", text, re.MULTILINE)
+    found = {figure: re.findall(r"\[([^\]]+)\]\[([^\]]+)\]", links) for figure, links in below}
+    shown = re.findall(r"^!\[.*\]\(\S+/(\S+)\.png\)$", text, re.MULTILINE)
+    expected = {figure: of for figure, of in papers.of_study(page.stem).items() if figure in shown and of}
+    assert list(found) == [figure for figure in shown if figure in expected], "make docs renews them"
+    for figure, links in found.items():
+        assert [name for name, _ in links] == [link.text for link in expected[figure]]
+        for link, (_, name) in zip(expected[figure], links, strict=True):
+            site, _, address = addresses[name].rpartition("/")
+            assert site == papers.site()
+            # The packer of another machine may give other bytes.
+            both = [[sojourn.scenario(tomllib.loads(side)) for side in sides(one)] for one in (address, link.address)]
+            assert both[0] == both[1], "make docs renews them"
+    assert papers.without(papers.linked(page.stem, text)) == papers.without(text)
+    assert papers.site() not in papers.local(text, "../")
 
 
 @pytest.mark.filterwarnings("default")

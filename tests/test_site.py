@@ -10,6 +10,8 @@ from typing import Literal
 
 import pytest
 
+import sojourn
+
 ROOT = Path(__file__).parent.parent
 ZENSICAL = shutil.which("zensical") or shutil.which("zensical", path=ROOT / ".venv" / "bin")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -45,6 +47,17 @@ def test_links_stay_in_the_site_or_lead_to_the_repository(tmp_path: Path) -> Non
     assert "https://github.com/OWNER/sojourn/blob/main/ARCHITECTURE.md" in (pages / "index.md").read_text(
         encoding="utf-8"
     )
+
+
+def test_the_laboratory_is_in_the_site(tmp_path: Path) -> None:
+    pages = laid_out(tmp_path / "pages")
+    assert 'src="lab.html"' in (pages / "try.md").read_text(encoding="utf-8")
+    assert "](lab.html)" in (pages / "try.md").read_text(encoding="utf-8")
+    text = (pages / "lab.html").read_text(encoding="utf-8")
+    assert ("<canvas" in text or "WebAssembly" in text) is (
+        Path(sojourn.__file__).parent / "page" / "engine.wasm"
+    ).exists()
+    assert "]: ../lab.html#" in (pages / "papers" / "gong.md").read_text(encoding="utf-8")
 
 
 def test_the_navigation_names_pages_that_there_are_and_the_whole_guide() -> None:

@@ -1,10 +1,14 @@
-"""Copies a study's summary into the documentation: `python -m sojourn.papers gong RESULTS docs/papers`."""
+"""Copies a study's summary into the documentation: `python -m sojourn.papers gong RESULTS docs/papers`.
+
+`python -m sojourn.papers --links docs/papers` renews the links of its pages into the laboratory.
+"""
 
 import re
 import shutil
 import sys
 from pathlib import Path
 
+from sojourn.papers.links import linked
 from sojourn.study.short import SHORT
 
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
@@ -21,9 +25,19 @@ def publish(study: str, results: Path, docs: Path) -> Path:
         return f"![{image[1]}]({study}/{source.name})"
 
     page = docs / f"{study}.md"
-    page.write_text(_IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8")), encoding="utf-8")
+    text = _IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8"))
+    page.write_text(linked(study, text), encoding="utf-8")
     return page
 
 
+def renew_links(docs: Path) -> None:
+    """Write the links into the laboratory of all pages anew."""
+    for page in sorted(docs.glob("*.md")):
+        page.write_text(linked(page.stem, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    if sys.argv[1] == "--links":
+        renew_links(Path(sys.argv[2]))
+    else:
+        publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -16,13 +16,12 @@ static OF_GROUP: Part = Part { of: &GROUP, keys: &["control"], listed: true };
 
 pub(super) static CHANGE: Section = Section {
     name: "change",
-    description: "From this time on links or controls are different; what a change does not name stays as it is. The packet on the wire is \
-                  sent as it began, and a recorded link begins its recording. A `queue` without `kind` keeps the other \
-                  parameters of the present one. A queue of the same kind is changed as by `tc qdisc change`: `droptail`, `codel`, \
-                  `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other queue is replaced as by `tc qdisc replace`, and the packets that wait in \
-                  the old one are dropped. What a queue has worked out from the link's rate (`auto`, a limit in time) it works out \
-                  again only where the change names the queue. A control of the same kind takes parameters and keeps its window and what it has \
-                  measured, as where those of a Linux module are written; they count from the next acknowledgement or loss on. Flows join and leave by `start` and `stop` of their group.",
+    description: "From this time on links or controls are different; what a change does not name stays as it is. A `queue` without \
+                  `kind` keeps the other parameters of the present one. A queue of the same kind is changed as by `tc qdisc \
+                  change`: `droptail`, `codel`, `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other \
+                  queue is replaced as by `tc qdisc replace`, and what waits is dropped. What a queue has worked out from the \
+                  link's rate it works out again only where the change names it. A control takes parameters and keeps its window. \
+                  Flows join and leave by `start` and `stop` of their group.",
     own: &[
         Key {
             name: "name",
