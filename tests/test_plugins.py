@@ -12,6 +12,7 @@ import pytest
 
 import sojourn
 from sojourn import plugins, reading, trial
+from sojourn.registry import plug_ins_in
 
 HERE = Path(__file__).parent / "plugins"
 TWINS = [
@@ -303,6 +304,33 @@ def test_it_runs_where_it_is_allowed_or_listed(folder, command):
         f"plugins = [{json.dumps(str(folder / 'newreno.py'))}]\n"
     )
     assert command("run", "mine.toml").code == 0
+
+
+def test_only_what_runs_have_counts_as_used():
+    @sojourn.control("tcp-of-mine")
+    class Mine:
+        window = 2.0
+
+        def on_ack(self, newly_acked):
+            pass
+
+        def on_congestion(self, signal):
+            pass
+
+    def used(changes):
+        return [f"{one.kind} {one.name}" for one in plug_ins_in(changes)]
+
+    assert used({"group": [{"name": "tcp-of-mine", "control": {"kind": "newreno"}}], "level": "tcp-of-mine"}) == []
+    assert used({"bottleneck.queue": "tcp-of-mine"}) == [], "a control is no queue"
+    for tables in (
+        {"group": [{"name": "one", "control": {"kind": "tcp-of-mine"}}]},
+        {"group": [{"name": "one", "control": "tcp-of-mine"}]},
+        {"group.one.control": "tcp-of-mine"},
+        {"group.one.control": '{ kind = "tcp-of-mine" }'},
+        {"group.one.control.kind": "tcp-of-mine"},
+        {"change": [{"at": "1 s", "group.one.control": "tcp-of-mine"}]},
+    ):
+        assert used(tables) == ["congestion control tcp-of-mine"], tables
 
 
 def test_numbers_of_a_changed_plugin_are_made_again(folder):

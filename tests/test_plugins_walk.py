@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import PATIENCE_S
 
 import sojourn
+from sojourn.pages import of_dataset
 from sojourn.worlds.linux.errors import NotInstalledError
 from sojourn.worlds.linux.kernels import kernels
 
@@ -113,6 +114,7 @@ def test_both_run_in_a_sweep_of_two_processes(folder: Path) -> None:
     one, two = (sojourn.Dataset.open(folder / name) for name in ("one", "two"))
     assert one.table("runs").to_pylist() == two.table("runs").to_pylist()
     assert len(one.table("runs").to_pylist()) == 4
+    assert named(" ".join(of_dataset.page(one).notes)) == {"control.py", "discipline.py"}
 
 
 def test_both_run_in_a_study_whose_captions_say_which_code_it_was(folder: Path) -> None:

@@ -5,8 +5,8 @@ All of it is declared once, beside each algorithm in the engine; nothing is repe
 
 import functools
 import json
-import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, cast
@@ -131,23 +131,55 @@ class PlugIn:
 _HASH_SHOWN = 12
 
 
-def plug_ins_in(text: str) -> list[PlugIn]:
-    """Return the plug-ins whose names are words of a text, such as a scenario or a sweep."""
+# What a scenario calls the place of an algorithm, and what it then is.
+_PLACES = {"queue": "queue discipline", "control": "congestion control", "traffic": "traffic"}
+
+
+def plug_ins_in(tables: Any) -> list[PlugIn]:
+    """Return the plug-ins that a scenario or changes of one use: tables as read from TOML or JSON.
+
+    Only what stands where an algorithm of its kind is named counts: not the name of a group or of a level.
+    """
     known = catalogue()
-    families = {
-        "queue discipline": [(entry["name"], entry["origin"]) for entry in known["queues"]],
-        "congestion control": [(entry["name"], entry["origin"]) for entry in known["controls"]],
-        "traffic": [(entry["name"], entry["origin"]) for entry in known["traffic"]],
+    families = (("queue", known["queues"]), ("control", known["controls"]), ("traffic", known["traffic"]))
+    outside = {
+        (place, entry["name"]): PlugIn(_PLACES[place], entry["name"], origin["from"], origin["content"])
+        for place, listed in families
+        for entry in listed
+        if (origin := entry["origin"])
     }
-    return [
-        PlugIn(kind, name, origin["from"], origin["content"])
-        for kind, listed in families.items()
-        for name, origin in listed
-        if origin and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
-    ]
+    used = set(_named(tables)) if outside else set()
+    return [plug_in for named, plug_in in outside.items() if named in used]
 
 
-def sentence_of(used: Sequence[PlugIn]) -> str:
+def _named(tables: Any, holder: str = "") -> Iterator[tuple[str, str]]:
+    """Yield every algorithm that tables name, each behind its place; `holder` is the key that they stand under."""
+    if isinstance(tables, Mapping):
+        for key, value in tables.items():
+            *path, last = key.split(".")
+            place = ((path or [holder])[-1]) if last == "kind" else last
+            table = _table(value) if isinstance(value, str) else None
+            if isinstance(value, str) and table is None:
+                if place in _PLACES:
+                    yield place, value
+            else:
+                yield from _named(value if table is None else table, place)
+    elif isinstance(tables, list | tuple):
+        for one in tables:
+            yield from _named(one, holder)
+
+
+def _table(text: str) -> Any:
+    """Return the table that a change gives as text, such as `{ kind = "red" }`; None for any other text."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        return tomllib.loads(f"table = {text}")["table"]
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def sentence_of(used: Sequence[PlugIn | str]) -> str:
     """Return a sentence that names plug-ins; nothing where there are none."""
     return f"Plug-ins: {', '.join(map(str, used))}." if used else ""
 

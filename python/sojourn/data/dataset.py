@@ -118,6 +118,8 @@ class Dataset:
             "batch_seeds": plan.seeds if batch_seeds is None else batch_seeds,
             "plan": plan.fingerprint(),
         }
+        if used := plan.plug_ins():
+            asked["plug_ins"] = [str(one) for one in used]
         found = _description(path)
         replaced = ""
         if found is not None and all(found[key] == asked[key] for key in _IDENTITY):

@@ -6,6 +6,7 @@ from sojourn.data import metrics
 from sojourn.data.describe import columns
 from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
+from sojourn.registry import sentence_of
 from sojourn.report import Shown
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ def page(dataset: "Dataset", command: str = "") -> Page:
         pictures=_pictures(dataset),
         heading="What does each point measure?",
         table=shown,
-        notes=["± is half of the 95 % interval of the mean.", *(["The first ten points are shown."] if folds else [])],
+        notes=[
+            "± is half of the 95 % interval of the mean.",
+            *(["The first ten points are shown."] if folds else []),
+            *([said] if (said := sentence_of(dataset.description.get("plug_ins", []))) else []),
+        ],
         folds=[*folds, _described(dataset)],
         command=command,
         files=[File("Base scenario", dataset.base)],

@@ -1,5 +1,6 @@
 """The page of a scenario's runs."""
 
+import tomllib
 from typing import TYPE_CHECKING
 
 from sojourn import report
@@ -41,7 +42,7 @@ def page(result: "Measured", command: str = "") -> Page:
 
 
 def _plug_ins(result: "Measured") -> str:
-    return sentence_of(plug_ins_in(result.to_toml()))
+    return sentence_of(plug_ins_in(tomllib.loads(result.to_toml())))
 
 
 def _finding(result: "Measured") -> str:

@@ -32,7 +32,7 @@ from sojourn.reading import (
     toml_value,
     unknown_name,
 )
-from sojourn.registry import PlugIn, plug_ins_in
+from sojourn.registry import PlugIn, origins, plug_ins_in
 from sojourn.spelling import FILE, speaking
 from sojourn.sweeps.axis import AxisError, read_range, values
 from sojourn.worlds import registry
@@ -229,9 +229,11 @@ class Plan:
         )
 
     def plug_ins(self) -> list[PlugIn]:
-        """Return the plug-ins that the plan names anywhere."""
+        """Return the plug-ins that the runs of the plan use."""
+        if not origins():
+            return []
         changes = [axis.changes(row) for axis in self.axes for row in range(len(axis.rows))]
-        return plug_ins_in(json.dumps([self.base.text, self.base.changes, self.fixed, changes], ensure_ascii=False))
+        return plug_ins_in([json.loads(self.base.resolve(self.fixed).to_json()), *changes])
 
     def fingerprint(self) -> str:
         """Return a text that is another one for every other plan; what its files hold is a matter of provenance."""
