@@ -34,6 +34,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Integer(0),
             description: "places of a packet limit that stay empty: ns-2 refuses the arrival that would fill the last one",
         },
+        Parameter {
+            name: "room",
+            kind: Kind::Choice(&["packet", "full-packet"]),
+            default: Value::Choice("packet"),
+            description: "what has to fit into a limit in bytes or time: the arrival, or a full-size packet in its place",
+        },
     ],
     presets: &[
         Preset { name: "linux", summary: "pfifo: 1000 packets", values: &[] },
@@ -67,13 +73,15 @@ pub struct DropTail<B> {
     queue: Fifo<B>,
     limit: Limit,
     drop_head: bool,
+    /// The least room that an arrival needs, whatever its size.
+    least_room_bytes: u32,
 }
 
 impl<B: Copy> DropTail<B> {
     /// A queue with the given parameters.
     ///
     /// # Errors
-    /// A limit that holds no packet at all.
+    /// A limit that holds no packet at all, and room for a full-size packet asked of a limit in packets.
     pub fn new(params: &Params, link: &LinkProperties, _random: Stream) -> Result<Self, ParameterError> {
         let limit = match Limit::new(params.amount("limit"), link) {
             Limit::Packets(packets) => Limit::Packets(packets - params.integer("reserve")),
@@ -83,7 +91,17 @@ impl<B: Copy> DropTail<B> {
             return Err(ParameterError::new("limit", "at least 2 packets, of which `reserve` keeps one empty"));
         }
         let limit = limit.for_full_packets("limit", link)?;
-        Ok(DropTail { queue: Fifo::default(), limit, drop_head: params.choice("drop") == "head" })
+        let full_packet = params.choice("room") == "full-packet";
+        if full_packet && matches!(limit, Limit::Packets(_)) {
+            return Err(ParameterError::new("room", "`packet` with a limit in packets, which counts all sizes alike"));
+        }
+        let least_room_bytes = if full_packet { link.packet_bytes } else { 0 };
+        Ok(DropTail { queue: Fifo::default(), limit, drop_head: params.choice("drop") == "head", least_room_bytes })
+    }
+
+    #[inline]
+    fn has_room_for(&self, packet: &Packet<B>) -> bool {
+        self.limit.has_room(&self.queue, packet.bytes.max(self.least_room_bytes))
     }
 }
 
@@ -91,11 +109,11 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        while self.drop_head && !self.limit.has_room(&self.queue, packet.bytes) {
+        while self.drop_head && !self.has_room_for(&packet) {
             let Some(oldest) = self.queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);
         }
-        if self.limit.has_room(&self.queue, packet.bytes) {
+        if self.has_room_for(&packet) {
             self.queue.push(packet);
         } else {
             sink.dropped(&packet, DropReason::Overflow);
@@ -122,6 +140,7 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
             return Some(fresh);
         }
         self.limit = fresh.limit;
+        self.least_room_bytes = fresh.least_room_bytes;
         None
     }
 

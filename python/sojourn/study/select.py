@@ -142,7 +142,7 @@ def _deviation(values: Sequence[float]) -> float:
 
 def _ratio(one: Number, other: Number) -> Number:
     ratio = _over(one.mean, other.mean)
-    parts = [_over(number.sd, number.mean) for number in (one, other)]
+    parts = [_over(number.sd, number.mean) if number.sd else 0.0 for number in (one, other)]
     return Number(ratio, abs(ratio) * math.hypot(*parts), min(one.runs, other.runs))
 
 

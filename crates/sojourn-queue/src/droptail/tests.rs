@@ -42,6 +42,21 @@ fn a_byte_limit_takes_what_fits_exactly() {
 }
 
 #[test]
+fn room_for_a_full_packet_refuses_small_ones_as_well() {
+    const FULL: (&str, Value) = ("room", Value::Choice("full-packet"));
+    let bytes = limit(Amount::Bytes(3000.0));
+    // 1500 B are left for the second packet, 1499 B and less for those that follow.
+    assert_eq!(offer("default", &[bytes, FULL], &[1500, 1, 40, 1500]), (vec![0, 1], vec![2, 3]));
+    assert_eq!(offer("default", &[bytes, FULL, HEAD], &[1500, 1, 40, 1500]), (vec![1, 2, 3], vec![0]));
+}
+
+#[test]
+fn room_for_a_full_packet_means_nothing_where_packets_are_counted() {
+    let full = ("room", Value::Choice("full-packet"));
+    assert_eq!(build(&params(&DESCRIPTOR, "default", &[full]), &link(10_000)).err(), Some("room"));
+}
+
+#[test]
 fn a_time_limit_is_the_bytes_sent_in_it() {
     // 10 Mbit/s send 1250 B in a millisecond: 12 ms are 10 full-size packets.
     let time = limit(Amount::Time(Span::from_millis(12)));
