@@ -16,7 +16,7 @@ static OF_GROUP: Part = Part { of: &GROUP, keys: &["control"], listed: true };
 
 pub(super) static CHANGE: Section = Section {
     name: "change",
-    description: "From this time on links or controls are different; what a change does not name stays as it is. A `queue` without \
+    description: "What a change does not name stays as it is. A `queue` without \
                   `kind` keeps the other parameters of the present one. A queue of the same kind is changed as by `tc qdisc \
                   change`: `droptail`, `codel`, `cobalt`, `pie`, `fq_codel`, `fq_pie` and `cake` keep their packets. Any other \
                   queue is replaced as by `tc qdisc replace`, and what waits is dropped. What a queue has worked out from the \
