@@ -108,6 +108,7 @@ def test_a_class_can_be_defined_again_and_old_scenarios_keep_theirs():
     [
         (math.nan, "the window is NaN"),
         (math.inf, "the window is inf"),
+        (-math.inf, "the window is -inf"),
         (-1.0, "the window is -1"),
         ("wide", "must be real"),
     ],
@@ -185,6 +186,8 @@ def queue_that(sin):
             self.last = None
 
         def enqueue(self, packet, now_ns):
+            if sin == "raises":
+                raise KeyError(packet.bytes)
             if sin == "marks":
                 packet.mark()
             self.waiting.append(packet)
@@ -192,6 +195,8 @@ def queue_that(sin):
                 self.waiting.clear()
 
         def dequeue(self, now_ns):
+            if sin == "keeps for ever" and self.last is not None:
+                return None
             if sin == "twice" and self.last is not None:
                 return self.last
             self.last = self.waiting.popleft() if self.waiting else None
@@ -210,12 +215,28 @@ def queue_that(sin):
         ("twice", "dequeue.*it left or was dropped before"),
         ("drops and sends", "dequeue.*it left or was dropped before"),
         ("invents", "dequeue.*TypeError"),
+        ("keeps for ever", "dequeue.*no packet leaves while"),
+        ("raises", "enqueue.*KeyError"),
     ],
 )
 def test_every_sin_of_a_discipline_is_named(sin, text):
     with pytest.raises(sojourn.PluginError, match=text) as raised:
         queue_that(sin).run()
     assert "plug-in sinner" in str(raised.value)
+
+
+def test_a_run_that_a_plugin_ends_leaves_nothing(folder, command):
+    (folder / "clumsy.py").write_text(
+        "import sojourn\n\n\n@sojourn.control('clumsier')\nclass Clumsier:\n    window = 2.0\n\n"
+        "    def on_ack(self, now_ns):\n        raise KeyError(now_ns)\n\n"
+        "    def on_congestion(self, signal):\n        pass\n"
+    )
+    before = {path.name for path in folder.iterdir()}
+    words = ("run", "mine.toml", "--allow-plugins", "--plugin", "clumsy.py", "--set", "group.a.control=clumsier")
+    ended = command(*words, "--page", "run.html", "--out", "made", "--packets")
+    assert ended.code == 1
+    assert "plug-in clumsier, on_ack, at 0." in ended.err
+    assert {path.name for path in folder.iterdir()} - {"__pycache__"} == before
 
 
 def test_what_cannot_be_a_plug_in_is_refused():
@@ -387,6 +408,7 @@ def test_try_names_the_law_that_is_broken(folder, command):
     tried = command("try", "rude.py")
     assert tried.code == 1
     assert "BROKEN  The time of the start changes nothing" in tried.out
+    assert "was not held to the law of low priority" in tried.out
 
 
 def test_low_priority_is_a_law_of_those_who_claim_it(folder, command):
@@ -397,6 +419,7 @@ def test_low_priority_is_a_law_of_those_who_claim_it(folder, command):
     )
     tried = command("try", "greedy.py", "--plot", "window.png")
     assert "BROKEN  It never has more than NewReno" in tried.out
+    assert "was held to the law of low priority" in tried.out
     assert "NewReno joins at 20 s" in tried.out
     assert (folder / "window.png").stat().st_size > 1000
     claims = {control["name"] for control in sojourn.catalogue()["controls"] if control["low_priority"]}

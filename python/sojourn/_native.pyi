@@ -171,6 +171,9 @@ class Flow:
 def add_control(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
     """Add a control; `sojourn.plugins.control` is what users call."""
 
+def remove_plugin(name: str) -> None:
+    """Take all plug-ins of a name off the lists; `sojourn.plugins.unload` is what users call."""
+
 def add_discipline(about: Any, behaviour: Any, make: Callable[..., Any]) -> None:
     """Add a discipline; `sojourn.plugins.discipline` is what users call."""
 

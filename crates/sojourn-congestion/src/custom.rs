@@ -77,6 +77,11 @@ pub fn add(descriptor: &'static Descriptor, make: impl Make) -> Result<(), NameT
     ADDED.add(descriptor, Box::new(make))
 }
 
+/// Takes the control that was added under this name off the list. Whether there was one.
+pub fn remove(name: &str) -> bool {
+    ADDED.remove(name)
+}
+
 /// All controls that were added.
 pub fn descriptors() -> Vec<&'static Descriptor> {
     ADDED.descriptors()

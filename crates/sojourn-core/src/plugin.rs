@@ -20,6 +20,7 @@ pub struct Added<M: ?Sized + 'static> {
 struct Entry<M: ?Sized + 'static> {
     descriptor: &'static Descriptor,
     maker: &'static M,
+    listed: bool,
 }
 
 /// The name of a built-in algorithm was asked for.
@@ -41,9 +42,19 @@ impl<M: ?Sized> Added<M> {
         if self.built_in.iter().any(|known| known.name == descriptor.name) {
             return Err(NameTaken);
         }
-        let entry = Entry { descriptor, maker: Box::leak(maker) };
+        let entry = Entry { descriptor, maker: Box::leak(maker), listed: true };
         self.entries.write().unwrap_or_else(PoisonError::into_inner).push(entry);
         Ok(())
+    }
+
+    /// Takes what was added under a name off the list. Scenarios that were read before keep theirs. Whether there was any.
+    pub fn remove(&self, name: &str) -> bool {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        let mut found = false;
+        for entry in entries.iter_mut().filter(|entry| entry.listed && entry.descriptor.name == name) {
+            (entry.listed, found) = (false, true);
+        }
+        found
     }
 
     /// The algorithm of this name, built in or added.
@@ -54,7 +65,7 @@ impl<M: ?Sized> Added<M> {
     /// The newest algorithm of each name, in the order in which the names came.
     pub fn descriptors(&self) -> Vec<&'static Descriptor> {
         let mut newest: Vec<&'static Descriptor> = Vec::new();
-        for entry in self.entries.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        for entry in self.entries.read().unwrap_or_else(PoisonError::into_inner).iter().filter(|entry| entry.listed) {
             match newest.iter_mut().find(|known| known.name == entry.descriptor.name) {
                 Some(known) => *known = entry.descriptor,
                 None => newest.push(entry.descriptor),
@@ -137,6 +148,17 @@ mod tests {
         assert_eq!(names, ["one", "other"]);
         assert!(std::ptr::eq(added.descriptors()[0], &ONE_AGAIN));
         assert_eq!((added.maker(&ONE), added.maker(&ONE_AGAIN), added.maker(&OTHER)), (Some(&1), Some(&3), Some(&2)));
+    }
+
+    #[test]
+    fn what_was_removed_is_found_no_more_but_still_made() {
+        let added = Added::new(ALL_BUILT_IN);
+        added.add(&ONE, Box::new(1)).expect("no built-in algorithm is called so");
+        assert_eq!((added.remove("one"), added.remove("one"), added.remove("built-in")), (true, false, false));
+        assert!(added.find("one").is_none() && added.descriptors().is_empty() && added.find("built-in").is_some());
+        assert_eq!(added.maker(&ONE), Some(&1));
+        added.add(&ONE_AGAIN, Box::new(2)).expect("the name is free again");
+        assert!(added.find("one").is_some_and(|found| std::ptr::eq(found, &ONE_AGAIN)));
     }
 
     #[test]

@@ -64,6 +64,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plugins::add_control, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::add_discipline, module)?)?;
     module.add_function(wrap_pyfunction!(plugins::add_traffic, module)?)?;
+    module.add_function(wrap_pyfunction!(plugins::remove_plugin, module)?)?;
     module.add_function(wrap_pyfunction!(catalogue, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(seconds, module)?)?;

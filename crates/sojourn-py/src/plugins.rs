@@ -27,6 +27,14 @@ thread_local! {
     static CALLS: Arc<AtomicU64> = Arc::default();
 }
 
+/// Takes all plug-ins of this name off the lists; scenarios that were read before keep theirs.
+#[pyfunction]
+pub fn remove_plugin(name: &str) {
+    sojourn_congestion::custom::remove(name);
+    sojourn_queue::custom::remove(name);
+    sojourn_traffic::custom::remove(name);
+}
+
 /// Whether any queue, control or traffic of a scenario is a plug-in.
 pub fn are_used(scenario: &Scenario) -> bool {
     let links =

@@ -47,7 +47,7 @@ pub use catalogue::catalogue;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use outside::CustomTraffic;
 #[cfg(feature = "custom-traffic")]
-pub use outside::add_traffic;
+pub use outside::{add_traffic, remove_traffic};
 pub use parse::{Loaded, read_code_point, read_quantity, read_time};
 pub use ready::{Ready, ready};
 pub use reference::reference_pages;

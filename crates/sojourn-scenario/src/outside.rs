@@ -27,6 +27,12 @@ pub fn add_traffic(descriptor: &'static Descriptor) -> Result<(), NameTaken> {
     ADDED.add(descriptor, Box::new(section(descriptor)))
 }
 
+/// Takes the kind of traffic that was added under this name off the list. Whether there was one.
+/// `sojourn_traffic::custom::remove` is what takes away what it does, too.
+pub fn remove_traffic(name: &str) -> bool {
+    ADDED.remove(name)
+}
+
 fn sections() -> Vec<&'static Section> {
     ADDED.descriptors().into_iter().filter_map(|descriptor| ADDED.maker(descriptor)).collect()
 }

@@ -149,6 +149,12 @@ pub fn add(descriptor: &'static Descriptor, make: impl Make) -> Result<(), NameT
     sojourn_scenario::add_traffic(descriptor)
 }
 
+/// Takes the kind that was added under this name off the list. Whether there was one.
+pub fn remove(name: &str) -> bool {
+    // Both, whatever the first says.
+    ADDED.remove(name) | sojourn_scenario::remove_traffic(name)
+}
+
 /// An application from outside, the books of its transfers, and the check of what it wishes.
 #[derive(Debug)]
 pub(crate) struct Custom {

@@ -40,7 +40,7 @@ class Report:
         """What the trial comes to, in a sentence or two."""
         laws = len(self.laws)
         if self.broken:
-            return f"{len(self.broken)} of {laws} laws broken; mend these first."
+            return f"{len(self.broken)} of {laws} laws broken; mend these first.{self._held_to}"
         if self.kind == TRAFFIC:
             return f"all {laws} laws hold."
         shares = self.shares
@@ -50,7 +50,16 @@ class Report:
         high = max(shares, key=lambda beside: shares[beside])
         low = min(shares, key=lambda beside: shares[beside])
         least, most = (f"{100 * shares[beside]:.0f} % ({beside})" for beside in (low, high))
-        return f"{kind}, all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {least} to {most}."
+        return f"{kind}, all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {least} to {most}.{self._held_to}"
+
+    @property
+    def _held_to(self) -> str:
+        """Say of a control whether the law of low priority was among those that it was held to."""
+        if self.kind != CONTROL:
+            return ""
+        if is_low_priority(self.name):
+            return " It says that it is of low priority, and was held to the law of low priority."
+        return " It does not say that it is of low priority, and was not held to the law of low priority."
 
     def document(self) -> dict[str, Any]:
         """Return what `sojourn try --json` prints."""
