@@ -6,7 +6,7 @@ use sojourn_congestion::AnyControl;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_transport::{
-    Block, Clock, DESCRIPTOR, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender, Transmit,
+    Block, BurstLimits, Clock, DESCRIPTOR, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender, Transmit,
 };
 
 /// Segments of a transfer, and of what may be under way.
@@ -137,7 +137,13 @@ pub(crate) fn sender(bytes: &[u8]) {
     let Ok(control) = AnyControl::build(&params, &options.path(), Stream::new(1, "fuzz")) else { return };
     let mut sender = Sender::new(&options, control);
     sender.supply(1 + u64::from(tape.word()) * 5);
-    let receiver = Receiver::new(&options, Clock::default());
+    let mut receiver = Receiver::new(&options, Clock::default());
+    if tape.flag() {
+        let (most, least) = (1 + u32::from(tape.byte()), 1 + u32::from(tape.byte()));
+        let time = Span::from_micros(u64::from(tape.word()));
+        sender = sender.with_bursts(BurstLimits { most, least, time, paced: tape.flag() });
+        receiver = receiver.with_offload(time, most);
+    }
     let payload_bytes = options.payload_bytes;
     let now = Time::from_nanos(1_000_000_000);
     let (data, acks) = (Vec::new(), Vec::new());

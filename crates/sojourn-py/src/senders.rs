@@ -43,7 +43,11 @@ fn sender(scenario: &sojourn_scenario::Scenario, seed: u64) -> PyResult<Sender> 
     })?;
     let options = Options::new(&group.transport).map_err(|error| wrong(&error))?;
     let control = AnyControl::build(control, &options.path(), Stream::new(seed, "control"));
-    Ok(Sender::new(&options, control.map_err(|error| wrong(&error))?))
+    let sender = Sender::new(&options, control.map_err(|error| wrong(&error))?);
+    Ok(match group.host {
+        Some(host) => host.bursting(sender),
+        None => sender,
+    })
 }
 
 fn wrong(error: &sojourn_core::registry::ParameterError) -> PyErr {

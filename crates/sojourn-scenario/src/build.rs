@@ -144,6 +144,11 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         host: fields.table("host").map(|host| Host {
             small_queue: span(host, "small_queue"),
             small_queue_packets: host.integer("small_queue_packets").expect(CHECKED) as u32,
+            burst: host.integer("burst").expect(CHECKED) as u32,
+            burst_time: span(host, "burst_time"),
+            burst_least: host.integer("burst_least").expect(CHECKED) as u32,
+            paces_all: host.choice("pacing") == Some("fq"),
+            receive_offload: span(host, "receive_offload"),
         }),
         start: moments(fields.item("start").expect(CHECKED), flows),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),

@@ -282,6 +282,11 @@ fn group(group: &Group, stations: &[Station]) -> Fields {
         let mut table = new_kind(fields.section, "host", "linux");
         table.put("small_queue", span(host.small_queue));
         table.put("small_queue_packets", integer(u64::from(host.small_queue_packets)));
+        table.put("burst", integer(u64::from(host.burst)));
+        table.put("burst_time", span(host.burst_time));
+        table.put("burst_least", integer(u64::from(host.burst_least)));
+        table.put("pacing", word(if host.paces_all { "fq" } else { "control" }));
+        table.put("receive_offload", span(host.receive_offload));
         fields.put("host", Item::Table(table));
     }
     fields.put("clock_offset", Item::Offset(group.clock_offset_nanos));

@@ -7,7 +7,7 @@ use sojourn_core::{Rate, Span, Time};
 use sojourn_media::Setup;
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
-use sojourn_transport::Options;
+use sojourn_transport::{BurstLimits, Options, Sender};
 use std::sync::Arc;
 
 /// A resolved scenario. Its constructor has checked it: it can be run as it is.
@@ -258,7 +258,7 @@ impl Capacity {
     }
 }
 
-/// What a sending host does between a connection and its access link: TCP small queues.
+/// What a sending host does between a connection and its access link, and the receiving one with what arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Host {
@@ -266,6 +266,32 @@ pub struct Host {
     pub small_queue: Span,
     /// Packets that may wait in any case.
     pub small_queue_packets: u32,
+    /// Most segments that are handed to the network card at once.
+    pub burst: u32,
+    /// A burst is what is sent in this time at that rate.
+    pub burst_time: Span,
+    /// Segments of the shortest burst where window and data allow it.
+    pub burst_least: u32,
+    /// Whether every connection is paced, not only those whose control asks for it.
+    pub paces_all: bool,
+    /// For how long the receiver waits for more of a burst.
+    pub receive_offload: Span,
+}
+
+impl Host {
+    /// `sender` as it sends in this host.
+    #[must_use]
+    pub fn bursting(&self, sender: Sender) -> Sender {
+        if self.burst == 1 && !self.paces_all {
+            return sender;
+        }
+        sender.with_bursts(BurstLimits {
+            most: self.burst,
+            least: self.burst_least,
+            time: self.burst_time,
+            paced: self.paces_all,
+        })
+    }
 }
 
 /// Random delay of packets that have crossed a link.

@@ -421,11 +421,15 @@ impl Builder<'_> {
     }
 }
 
+/// Segments that receive offload takes as one at most: 64 KiB of 1448 B.
+const MOST_GATHERED: u32 = 45;
+
 /// Makes connections of the flows of a group that responds to congestion.
 #[derive(Debug)]
 pub struct Dialer {
     options: Options,
     control: Option<Params>,
+    host: Option<scenario::Host>,
     clock: Clock,
     group: String,
     seed: u64,
@@ -436,6 +440,7 @@ impl Dialer {
         Dialer {
             options: options.clone(),
             control: group.control.clone(),
+            host: group.host,
             clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
             group: group.name.clone(),
             seed,
@@ -462,7 +467,14 @@ impl Dialer {
         if !options.send_jitter.is_zero() {
             sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
         }
-        (sender, Receiver::new(options, self.clock))
+        let mut receiver = Receiver::new(options, self.clock);
+        if let Some(host) = self.host {
+            sender = host.bursting(sender);
+            if !host.receive_offload.is_zero() {
+                receiver = receiver.with_offload(host.receive_offload, host.burst.max(MOST_GATHERED));
+            }
+        }
+        (sender, receiver)
     }
 }
 

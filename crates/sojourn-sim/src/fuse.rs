@@ -61,6 +61,7 @@ impl Answering {
             // A transfer's end is the receiver's to see.
             && matches!(group.traffic, Traffic::Bulk { size_bytes: None } | Traffic::OnOff { .. })
             && options(group).ack_every == 1
+            && group.host.is_none_or(|host| host.receive_offload.is_zero())
     }
 }
 

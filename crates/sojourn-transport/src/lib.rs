@@ -20,4 +20,4 @@ pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
 pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
-pub use sender::{AfterIdle, Reducing, Sender, SenderCounts, Transmit, Undoing};
+pub use sender::{AfterIdle, BurstLimits, Reducing, Sender, SenderCounts, Transmit, Undoing};

@@ -4,6 +4,9 @@
 //! others, never both. When the state changes while an acknowledgement is delayed, that one is sent first, in the old
 //! state, and the new segment waits; where none is delayed the new segment is acknowledged at once. Only where segments
 //! are missing can one acknowledgement cover both: it must not be put off, and a segment leads to one at most.
+//!
+//! With receive offload (GRO of Linux) segments that arrive in order within a short time, with the same mark and the same time
+//! stamp in ms, are taken as one, and so acknowledged as one.
 
 #[cfg(test)]
 mod feedback_tests;
@@ -61,8 +64,30 @@ pub struct Receiver {
     stamp: Time,
     /// One-way delay of the latest segment, in ns.
     delay_nanos: i64,
+    offload: Option<Box<Offload>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
+}
+
+/// Segments that are being taken as one.
+#[derive(Debug)]
+struct Offload {
+    hold: Span,
+    most: u32,
+    /// How many there are.
+    count: u32,
+    stamp_millis: u64,
+    /// When they are taken.
+    until: Time,
+    /// When they must be acknowledged.
+    ack_at: Time,
+}
+
+impl Offload {
+    /// Whether `segment` may be taken with those before it.
+    fn gathers(&self, segment: &Segment) -> bool {
+        self.count > 0 && self.count < self.most && self.stamp_millis == segment.stamp.as_nanos() / 1_000_000
+    }
 }
 
 /// What an arrival leads to.
@@ -94,7 +119,16 @@ impl Receiver {
             stamp: Time::ZERO,
             delay_nanos: 0,
             echo: false,
+            offload: None,
         }
+    }
+
+    /// The same with segments taken together that arrive within `hold`, `most` of them at once.
+    #[must_use]
+    pub fn with_offload(mut self, hold: Span, most: u32) -> Receiver {
+        self.offload =
+            Some(Box::new(Offload { hold, most, count: 0, stamp_millis: 0, until: Time::NEVER, ack_at: Time::NEVER }));
+        self
     }
 
     /// When [`on_timer`](Receiver::on_timer) wants to be called.
@@ -118,7 +152,10 @@ impl Receiver {
     #[inline]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         let mark_changes = self.accurate_ecn && marked != self.echo;
-        let earlier = (mark_changes && self.pending > 0).then(|| self.acknowledge());
+        let mut earlier = (mark_changes && self.pending > 0).then(|| self.acknowledge());
+        if self.offload.is_some() && earlier.is_none() {
+            earlier = self.end_gathering(segment, marked);
+        }
         self.delay_nanos = now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + self.clock.difference_nanos(now);
         self.echo = marked || (self.echo && !segment.cwr && !self.accurate_ecn);
         let had_gap = !self.ranges.is_empty();
@@ -129,6 +166,10 @@ impl Receiver {
         self.pending += 1;
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
+        if !out_of_order && !mark_changes && self.offload.is_some() {
+            self.gather(segment, now);
+            return Arrival { is_new, ack: earlier };
+        }
         if out_of_order || (earlier.is_none() && (mark_changes || self.pending >= self.ack_every)) {
             let mut ack = self.acknowledge();
             if self.dsack && !is_new {
@@ -144,7 +185,46 @@ impl Receiver {
 
     /// The delayed acknowledgement is due.
     pub fn on_timer(&mut self, now: Time) -> Option<Segment> {
-        (self.deadline <= now).then(|| self.acknowledge())
+        if self.deadline > now || (self.offload.is_some() && !self.takes_gathered(now)) {
+            return None;
+        }
+        Some(self.acknowledge())
+    }
+
+    /// What was gathered is taken before `segment` where that does not belong to it; the acknowledgement that this leads to.
+    #[inline(never)]
+    fn end_gathering(&mut self, segment: &Segment, marked: bool) -> Option<Segment> {
+        let offload = self.offload.as_mut().filter(|offload| offload.count > 0)?;
+        if segment.number == self.next && marked == self.echo && offload.gathers(segment) {
+            return None;
+        }
+        offload.count = 0;
+        self.deadline = offload.ack_at;
+        (self.pending >= self.ack_every).then(|| self.acknowledge())
+    }
+
+    /// A segment that arrived in order waits for others.
+    #[inline(never)]
+    fn gather(&mut self, segment: &Segment, now: Time) {
+        let Some(offload) = &mut self.offload else { return };
+        if offload.count == 0 {
+            offload.stamp_millis = segment.stamp.as_nanos() / 1_000_000;
+            offload.until = now + offload.hold;
+            if self.pending == 1 {
+                offload.ack_at = at_tick(now + self.ack_delay, self.timer_tick);
+            }
+        }
+        offload.count += 1;
+        self.deadline = offload.until.min(offload.ack_at);
+    }
+
+    /// A time has come; whether what was gathered is to be acknowledged now.
+    #[inline(never)]
+    fn takes_gathered(&mut self, now: Time) -> bool {
+        let Some(offload) = &mut self.offload else { return true };
+        offload.count = 0;
+        self.deadline = offload.ack_at;
+        self.pending >= self.ack_every || offload.ack_at <= now
     }
 
     /// Stores `number`; whether it was new.
@@ -202,6 +282,10 @@ impl Receiver {
         }
         self.pending = 0;
         self.deadline = Time::NEVER;
+        if let Some(offload) = &mut self.offload {
+            offload.count = 0;
+            offload.ack_at = Time::NEVER;
+        }
         self.last_acked = self.next;
         ack
     }

@@ -7,6 +7,7 @@
 //! of them back, which is its deflation.
 
 mod ack;
+mod burst;
 mod idle;
 mod probe;
 mod rack;
@@ -20,6 +21,7 @@ mod undo;
 mod usage;
 mod usual;
 
+pub use burst::BurstLimits;
 pub use idle::AfterIdle;
 pub use reduction::Reducing;
 pub use undo::Undoing;
@@ -28,6 +30,7 @@ use crate::options::{Detection, Options};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use burst::Bursts;
 use idle::Idle;
 use probe::{Pending, Probe};
 use rack::Rack;
@@ -139,6 +142,7 @@ pub struct Sender {
     timed_out_at: Option<u32>,
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
+    bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
     window_limited: bool,
     usage: Usage,
@@ -215,6 +219,7 @@ impl Sender {
             timed_out_at: None,
             next_send_at: Time::ZERO,
             jitter: None,
+            bursts: None,
             short,
             window_limited: false,
             usage: Usage::new(options.used_for_round_trip),

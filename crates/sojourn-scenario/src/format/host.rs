@@ -8,7 +8,9 @@ pub(super) static HOST: Select = Select { kinds: &[&LINUX], added: None, short: 
 
 static LINUX: Section = Section {
     name: "linux",
-    description: "TCP small queues of Linux since 3.6: no connection has more waiting in its own host than it sends in a short time",
+    description: "TCP small queues of Linux since 3.6: no connection has more waiting in its own host than it sends in a short time. \
+                  Where asked for, segments leave in bursts, which the network card cuts (TSO), and the receiver takes \
+                  together what arrives together (GRO)",
     own: &[
         Key {
             name: "small_queue",
@@ -22,8 +24,47 @@ static LINUX: Section = Section {
             name: "small_queue_packets",
             form: Form::Value(Kind::Integer { min: 1, max: 10_000 }),
             presence: Presence::Default("2"),
-            description: "so many packets may wait in any case",
+            description: "so many packets may wait in any case, or bursts of the present length",
             example: "4",
+        },
+        Key {
+            name: "burst",
+            form: Form::Value(Kind::Integer { min: 1, max: 1000 }),
+            presence: Presence::Default("1"),
+            description: "most segments that are handed to the network card at once, half of the window at most; Linux: 45 of \
+                          1448 B, which are 64 KiB. A shorter burst waits where the next acknowledgement is due within 1 ms",
+            example: "45",
+        },
+        Key {
+            name: "burst_time",
+            form: Form::Value(Kind::Span { min: Span::ZERO, max: Span::from_secs(1) }),
+            presence: Presence::Default("977 us"),
+            description: "a burst is what is sent in this time at the rate of small_queue, or at the control's own (tcp_pacing_shift, \
+                          2^-10 s), and more where the base RTT is below 16 ms",
+            example: "500 us",
+        },
+        Key {
+            name: "burst_least",
+            form: Form::Value(Kind::Integer { min: 1, max: 1000 }),
+            presence: Presence::Default("2"),
+            description: "segments of the shortest burst where window and data allow it (tcp_min_tso_segs)",
+            example: "1",
+        },
+        Key {
+            name: "pacing",
+            form: Form::Value(Kind::Choice(&["control", "fq"])),
+            presence: Presence::Default("control"),
+            description: "what is paced, burst by burst: controls that ask for it (control), or every connection, by the \
+                          host's queue discipline fq at the rate of small_queue (fq)",
+            example: "fq",
+        },
+        Key {
+            name: "receive_offload",
+            form: Form::Value(Kind::Span { min: Span::ZERO, max: Span::from_secs(1) }),
+            presence: Presence::Default("0 s"),
+            description: "for how long the receiver waits for more of a burst, that is for segments in order that were sent in the \
+                          same millisecond, to take and acknowledge them as one; 0 s: not at all",
+            example: "50 us",
         },
     ],
     base: None,

@@ -20,6 +20,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         let path = element_path("group", index, group);
         lists(group, &path, reporter);
         hosts(group, &path, reporter);
+        bursts(group, &path, reporter);
         times(scenario.span("duration"), group, &path, reporter);
         direction(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
@@ -92,6 +93,33 @@ fn hosts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
             let allowed = format!("at most {flows}: every host has a flow");
             reporter.error(group.origin_of(key), &join(path, key), found, allowed);
         }
+    }
+}
+
+/// What a host does fits what its connections may.
+fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((host, options)) = group.table("host").zip(options(group)) else { return };
+    let (Some(burst), Some(least)) = (host.integer("burst"), host.integer("burst_least")) else { return };
+    let mut error = |key: &str, found: String, allowed: String| {
+        reporter.error(host.origin_of(key), &join(path, &format!("host.{key}")), Fault::new(found), allowed);
+    };
+    let window = u64::from(options.receive_window);
+    if burst > window {
+        let found = format!("bursts of {burst} segments with a receive_window of {window}");
+        error("burst", found, format!("at most {window}: a burst is part of a window"));
+    }
+    if burst > 1 && least > burst {
+        let found = format!("{least} segments at least with burst = {burst}");
+        error("burst_least", found, format!("at most {burst}"));
+    }
+    if host.choice("pacing") == Some("fq") && options.pacing.is_some() {
+        let found = "fq beside transport.pacing".to_owned();
+        error("pacing", found, "one of them: both set the pace of every segment".to_owned());
+    }
+    let hold = host.span("receive_offload").filter(|hold| !hold.is_zero() && *hold >= options.ack_delay);
+    if let Some(hold) = hold {
+        let found = format!("{hold} with an ack_delay of {}", options.ack_delay);
+        error("receive_offload", found, "less: it holds back no delayed acknowledgement".to_owned());
     }
 }
 

@@ -55,9 +55,25 @@ fn what_is_held_back_goes_as_soon_as_there_is_room() {
     }
 }
 
+/// The host's fq paces every connection: a window of 50 packets in 100 ms goes evenly, where it would come as a burst.
+#[test]
+fn fq_paces_every_connection() {
+    let queue = |host: &str| {
+        let group = format!(
+            "name = \"a\"\nrtt = \"100 ms\"\naccess_rate = \"1 Gbit/s\"\nhost = {{ kind = \"linux\"{host} }}\n\
+             control = \"newreno\"\ntransport = {{ receive_window = \"50 packets\" }}\n\
+             traffic = {{ kind = \"on-off\", on = \"1 s\", off = \"3 s\" }}"
+        );
+        run(&dumbbell("20 s", "rate = \"10 Mbit/s\"", &[&group]))
+    };
+    let [plain, paced] = ["", ", pacing = \"fq\""].map(|host| group(&queue(host), "a").queue_ms.p99.unwrap());
+    assert!(paced * 3.0 < plain, "{paced} {plain}");
+}
+
 /// The same bytes twice.
 #[test]
 fn it_is_deterministic() {
-    let events = || through("host = \"linux\"", "").events;
+    let host = "host = { kind = \"linux\", burst = 20, receive_offload = \"1 ms\", pacing = \"fq\" }";
+    let events = || through(host, "").events;
     assert_eq!(events(), events());
 }

@@ -209,3 +209,41 @@ fn an_acknowledgement_is_sent_at_a_tick() {
     assert!(receiver.on_data(&data(1, 0), false, at(151)).ack.is_none());
     assert_eq!(receiver.deadline(), at(270));
 }
+
+/// GRO: what arrives in order within 2 ms and was sent in the same millisecond is acknowledged once, when the time is over.
+/// Something older, out of order, or differently marked ends it at once; one segment alone waits for a delayed acknowledgement.
+#[test]
+fn offload_acknowledges_a_burst_once() {
+    let micros = |micros: u64| Time::from_nanos(micros * 1000);
+    let options = [("ack_delay", Value::Span(Span::from_millis(40)))];
+    let new = || receiver(&options, Clock::default()).with_offload(Span::from_millis(2), 45);
+
+    let mut burst = new();
+    for number in 0..5 {
+        let arrival = burst.on_data(&data(number, 0), false, micros(10_000 + u64::from(number) * 100));
+        assert!(arrival.is_new && arrival.ack.is_none());
+    }
+    assert_eq!(burst.deadline(), micros(12_000));
+    assert_eq!(burst.on_timer(micros(12_000)).map(|ack| ack.number), Some(5));
+    assert_eq!(burst.deadline(), Time::NEVER);
+
+    let mut apart = new();
+    assert!(apart.on_data(&data(0, 0), false, micros(10_000)).ack.is_none());
+    assert!(apart.on_data(&data(1, 0), false, micros(10_100)).ack.is_none());
+    assert_eq!(apart.on_data(&data(2, 1), false, micros(10_200)).ack.map(|ack| ack.number), Some(2));
+    assert!(apart.on_timer(micros(12_200)).is_none());
+    assert_eq!(apart.deadline(), micros(50_200));
+    assert_eq!(apart.on_timer(micros(50_200)).map(|ack| ack.number), Some(3));
+
+    let mut disordered = new();
+    assert!(disordered.on_data(&data(0, 0), false, micros(10_000)).ack.is_none());
+    assert_eq!(disordered.on_data(&data(2, 0), false, micros(10_100)).ack.map(|ack| ack.number), Some(1));
+    assert_eq!(disordered.on_data(&data(1, 0), false, micros(10_200)).ack.map(|ack| ack.number), Some(3));
+
+    let mut full = receiver(&options, Clock::default()).with_offload(Span::from_millis(2), 3);
+    let acks: Vec<_> = (0..7)
+        .filter_map(|number| full.on_data(&data(number, 0), false, micros(10_000)).ack)
+        .map(|ack| ack.number)
+        .collect();
+    assert_eq!(acks, [3, 6]);
+}

@@ -84,6 +84,11 @@ impl Sender {
 
     #[inline]
     fn poll_window(&mut self, now: Time) -> Option<(u32, bool)> {
+        if self.bursts.is_some()
+            && let Some(number) = self.continue_burst(now)
+        {
+            return Some((number, false));
+        }
         let window = self.window();
         let flight = self.in_flight();
         // A window below one segment still sends single segments, spaced by pacing, unless the control waits.
@@ -100,11 +105,19 @@ impl Sender {
         if now < self.next_send_at {
             return None;
         }
+        let beyond_window = self.probe.beyond_window;
+        if self.bursts.is_some() && self.defers_burst(now) {
+            return None;
+        }
         let choice = self.choose(now)?;
         if let Some(jitter) = &mut self.jitter {
             jitter.burst = Some(now);
         }
-        self.pace(now, window);
+        if self.bursts.is_some() {
+            self.begin_burst(!choice.1, beyond_window, now);
+        } else {
+            self.pace(now, window);
+        }
         Some(choice)
     }
 
@@ -173,7 +186,7 @@ impl Sender {
     }
 
     #[inline]
-    fn send_new(&mut self, number: u32, now: Time) {
+    pub(super) fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.idle.on_sent(now);
         self.board.send_new(now);
@@ -230,7 +243,7 @@ impl Sender {
 
     /// A gap after the segment that is sent now, as Linux shortens it (`tcp_update_skb_after_send`).
     #[inline(never)]
-    fn slackened(&self, gap: Span, now: Time) -> Span {
+    pub(super) fn slackened(&self, gap: Span, now: Time) -> Span {
         if self.transmissions() < UNPACED {
             return Span::ZERO;
         }
@@ -240,16 +253,20 @@ impl Sender {
     /// Sets the earliest time of the next segment.
     #[inline]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
-        let gap = if let Some(rate) = self.control.pacing_rate() {
-            let gap = rate.transmission(u64::from(self.payload_bytes));
-            if self.pacing_slack { self.slackened(gap, now) } else { gap }
+        let Some(gap) = self.gap(window) else { return };
+        let slack = self.pacing_slack && self.control.pacing_rate().is_some();
+        self.next_send_at = now + if slack { self.slackened(gap, now) } else { gap };
+    }
+
+    /// The gap after one segment, where there is to be one.
+    #[inline]
+    pub(super) fn gap(&self, window: f64) -> Option<Span> {
+        if let Some(rate) = self.control.pacing_rate() {
+            Some(rate.transmission(u64::from(self.payload_bytes)))
         } else if window < 1.0 {
-            self.rtt.smoothed().mul_f64(1.0 / window)
-        } else if let Some(gain) = self.pacing {
-            self.rtt.smoothed().mul_f64(1.0 / (gain * window))
+            Some(self.rtt.smoothed().mul_f64(1.0 / window))
         } else {
-            return;
-        };
-        self.next_send_at = now + gap;
+            self.pacing.map(|gain| self.rtt.smoothed().mul_f64(1.0 / (gain * window)))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Sender and receiver against the RFCs, over a path on which every loss and delay is written down.
 
 mod audit;
+mod burst;
 mod ecn;
 mod laws;
 mod network;

@@ -2,7 +2,7 @@
 
 use super::network::{Network, network, preset};
 use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
-use crate::sender::State;
+use crate::sender::{BurstLimits, State};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
@@ -22,6 +22,7 @@ struct Setup {
     receive_window: u64,
     pacing: bool,
     linux: Option<&'static str>,
+    bursts: Option<BurstLimits>,
     segments: u32,
     loss: f64,
     ack_loss: f64,
@@ -39,6 +40,7 @@ fn setup() -> impl Strategy<Value = Setup> {
         any::<bool>(),
         prop::bool::weighted(0.2),
         prop::sample::select(vec![None, Some("linux"), Some("linux-2.6")]),
+        prop::option::weighted(0.3, (1u32..50, 1u32..5, 0u64..20, any::<bool>())),
     );
     let sizes = (1u64..4, 1u64..30, prop_oneof![Just(10_000u64), 1u64..40], 1u32..150);
     let rates = (
@@ -55,6 +57,12 @@ fn setup() -> impl Strategy<Value = Setup> {
         limited_transmit: switches.4,
         pacing: switches.5,
         linux: switches.6,
+        bursts: switches.7.map(|(most, least, millis, paced)| BurstLimits {
+            most,
+            least,
+            time: Span::from_millis(millis),
+            paced,
+        }),
         ack_every: sizes.0,
         window: sizes.1,
         receive_window: sizes.2,
@@ -89,6 +97,10 @@ fn build(setup: &Setup) -> Network {
         ]);
         network(&options, &[])
     };
+    if let Some(limits) = setup.bursts {
+        path.sender = path.sender.with_bursts(limits);
+        path.receiver = path.receiver.with_offload(limits.time, limits.most);
+    }
     let stream = |name: &str| Stream::new(setup.seed, name);
     let (mut drops, mut acks, mut marks, mut holds) = (stream("drop"), stream("ack"), stream("mark"), stream("hold"));
     let Setup { loss, ack_loss, mark, disorder, .. } = *setup;
