@@ -26,14 +26,10 @@ small, and ends the recovery at the threshold, half of the window. With NewReno 
 SACK sender Sojourn's share is 0.46 and 0.50 where ns-2 has 0.47 and 0.50."""
 
 NS3_SENDER = """Not the discipline: fed with the same streams ([open loop](open-loop.md)) both agree. Most of what
-differed was one rule of ns-3's sender: when a repair begins it takes half of what SACK leaves in flight, not of
-FlightSize (RFC 5681, RFC 6675), which costs a window of eight two segments more. ns-3.37 with only that changed has,
-at 6 Mbit/s (two runs each), under RED utilization 0.991, 4.0 packets and 1603 drops instead of 0.967, 4.3 and 1338,
-where Sojourn with RFC 5681 has 0.984, 4.0 and 1710; under CoDel 0.991, 10.0 and 1480 instead of 0.965, 8.3 and 1266,
-where Sojourn has 0.989, 9.2 and 1542. Sojourn now has that rule for this comparison (halve = 'pipe'). What is left is
-the rest of its recovery: later versions of ns-3 correct when it begins and what is sent again in it (issues 987, 989,
-990), lost retransmissions (1349), and the arithmetic of proportional rate reduction (1282, 1350, 1351); these have
-not been told apart."""
+differed was one rule of ns-3's sender. When a repair begins it halves what SACK leaves in flight, not FlightSize
+(RFC 5681, RFC 6675). Sojourn has that rule for this comparison (halve = 'pipe'). ns-3.37 with only that rule changed
+drops 1603 packets under RED at 6 Mbit/s instead of 1338, where Sojourn with RFC 5681 drops 1710. What is left is the
+rest of ns-3's recovery, which later versions correct (issues 987, 989, 990, 1282, 1349 to 1351)."""
 NS3_WESTWOOD = """ns-3.37 counts segments twice: each duplicate acknowledgement as one, and the acknowledgement that
 ends a repair as all it covers (`TcpSocketBase::ProcessAck`), so that Westwood+ believes in more bandwidth than there
 is. With one counted there NewReno's share is 0.591 ± 0.008 instead of 0.556 under DropTail (ten runs), and with the
@@ -53,13 +49,10 @@ stays there, and one that falls below it stays below. Which one a run is in is c
 noisy: the difference is hardly more than two standard errors."""
 COBALT_LAST = """ns-3's COBALT drops the last packet of its queue as well; the packet in its device then keeps the
 link busy, which Sojourn's link, without such a device, is not."""
-NS3_SMALL = """The sender, as [under every discipline](queues.md): windows are of a few segments. ns-3's NewReno
-halves what SACK leaves in flight, and Sojourn's does so here; until it did, three checks more of Vegas and Westwood+
-failed. In ns-3.37 with only that rule changed NewReno's share beside CUBIC under RED rises from 0.43 to 0.45 and from
-0.45 to 0.49. Its recovery is the rest: classic instead of proportional rate reduction moves its shares by up to eight
-points (CUBIC under RED at 4 Mbit/s: 0.43 to 0.35). Its smoothed instead of the latest round-trip time for controls
-(issue 1043) is not: with that corrected the shares of CUBIC and Vegas change by less than two points, three runs
-each."""
+NS3_SMALL = """The sender, as [under every discipline](queues.md): windows are of a few segments. In ns-3.37 with
+only the rule of halving changed, NewReno's share beside CUBIC under RED rises from 0.43 to 0.45 and from 0.45 to 0.49.
+Classic instead of proportional rate reduction moves ns-3's shares by up to eight points. ns-3's smoothed round-trip
+time for controls (issue 1043) moves them by less than two."""
 NS3_LEDBAT = """ns-3.37's LEDBAT limits its window to what is in flight, without the allowed increase of RFC 6817, so
 that small windows hardly grow; merge request 2624 ("Fix TCP LEDBAT congestion window growth calculation", ns-3.47)
 corrects it. Next to no allowed increase (10⁻⁶ segments) in Sojourn makes 4.6 and 6.0 packets of the 5.0 and 5.7 that
@@ -73,19 +66,16 @@ PHASE = """Streams of constant rates keep their order at a full buffer for whole
 start which of them find the places that become free: the standard deviation over the runs is several points in both
 simulators."""
 NS3_DEVICE = """ns-3's device holds a packet behind the discipline, which waits there for up to 1.2 ms that the
-discipline does not count: where hardly more than a packet waits, that is all there is. From the discipline to the
-beginning of transmission (two runs each) a packet waits in ns-3 under CoDel at 100 ms, 2 + 2 flows, 0.0, 0.4, 2.2,
-5.6 and 10.4 ms, with 8 + 8 flows 1.2, 3.6, 10.4, 20.0 and 26.0 ms; at 500 ms, 2 + 2 flows, 0.0, 0.0, 1.2, 1.8 and 3.6
-ms."""
+discipline does not count. Where hardly more than one packet waits, that is all the difference there is. Measured to the
+beginning of transmission, the packet of the median waits 10.4 ms in ns-3 with 8 + 8 flows at 100 ms."""
 NS3_DEVICE_PIE = """As under CoDel, ns-3's device holds a packet for up to 1.2 ms that its discipline does not count:
 with it a packet waits in ns-3 at 100 ms, 8 + 8 flows, 2.2, 6.4, 15.8, 26.0 and 35.0 ms (two runs). What then is left,
 a wider spread in ns-3 on both sides of the same median, is ns-3's sender or open; fed with the same streams both
 disciplines agree ([open loop](open-loop.md))."""
 NS3_BBR = """Known faults of ns-3's BBR in 3.37, corrected later: its issues 735 (invalid samples of the delivery
-rate), 1013 (samples of the path while it is emptied) and 1043 (a smoothed instead of the least RTT), see [the
-algorithms](../algorithms.md). The last is not the reason: with that alone corrected the shares at 4 Mbit/s under RED,
-FQ-CoDel and at 6 Mbit/s under DropTail are 0.37, 0.46 and 0.70 (three runs each), as before. The others have not been
-told apart, and the sender is ns-3's ([under every discipline](queues.md))."""
+rate), 1013 (samples of the path while it is emptied) and 1043 (a smoothed instead of the minimum RTT), see [the
+algorithms](../algorithms.md). The last is not the reason: with that alone corrected the shares stay as they are. The
+others have not been told apart."""
 
 LEDBAT_START = """Without slow start the window grows by one segment in a round trip: at 200 ms not enough within a
 minute. Over 300 s it is 0.99 (experiments, below)."""

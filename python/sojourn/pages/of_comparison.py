@@ -1,5 +1,6 @@
 """The figure and the page of a comparison."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sojourn import compared, purposes
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from sojourn.purposes import Column
 
 _MOST_PANELS = 4
+# Columns that a caption tells; the tiles have the rest.
+_SEEN = 2
 _CAPTION = "Each dot is the mean of a variant, and each bar its 95 % interval; squares are the best of a panel."
 
 
@@ -129,8 +132,27 @@ def _arrow(comparison: Differences) -> str:
 
 def _seen(comparison: Differences) -> str:
     """Return what the reader should see in the figure: what changes from the reference to the best variant."""
-    changes = ", ".join(f"{label} {' → '.join(values)}" for label, values in _changes(comparison) if values)
-    return f"{_arrow(comparison)}: {changes}."
+    seen = [_worded(label, values) for label, values in _changes(comparison) if values][:_SEEN]
+    best = compared.best(comparison)
+    if best == comparison.reference:
+        return f"{best} is best: {' and '.join(seen)}."
+    return f"{best} instead of {comparison.reference} brings {' and '.join(seen)}."
+
+
+def _worded(label: str, values: Sequence[str]) -> str:
+    """Return a column of the comparison in words.
+
+    >>> _worded("call: one-way delay p99 [ms]", ["565.4", "17.69"])
+    'the one-way delay p99 of call from 565.4 ms to 17.69 ms'
+    >>> _worded("queue [ms]", ["472.4"])
+    'the queue 472.4 ms'
+    """
+    group, _, metric = label.rpartition(": ")
+    metric, _, unit = metric.removesuffix("]").partition(" [")
+    owner = f" of {group}" if group else ""
+    numbers = [f"{value} {unit}".rstrip() for value in values]
+    span = f"from {numbers[0]} to {numbers[1]}" if len(numbers) > 1 else numbers[0]
+    return f"the {metric}{owner} {span}"
 
 
 def _everything(comparison: Differences) -> Fold:

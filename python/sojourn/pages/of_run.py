@@ -121,9 +121,9 @@ def _seen(result: "Measured") -> str:
     """Return what the reader should see in the figure: the queue, and who has the link."""
     queue = result.runs[0].bottleneck.queue_ms
     rates = {name: group.goodput_mbps for name, group in result.runs[0].groups.items() if group.goodput_mbps}
-    carried = ", ".join(f"{result.titles[name]} {rate:.3g}" for name, rate in rates.items())
+    carried = ", ".join(f"{result.titles[name]} {rate:.3g} Mbit/s" for name, rate in rates.items())
     delay = "No packet waits" if queue.mean is None else f"Half of the packets wait more than {queue.p50:.3g} ms"
-    return f"{delay}; the link carries {carried} Mbit/s." if carried else f"{delay}."
+    return f"{delay}. Goodput: {carried}." if carried else f"{delay}."
 
 
 def _everything(result: "Measured") -> Fold:

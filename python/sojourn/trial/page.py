@@ -42,7 +42,7 @@ def _tiles(report: Report) -> list[Tile]:
     found = [Tile(f"{len(report.laws) - len(report.broken)} of {len(report.laws)}", "laws hold")]
     shares = report.shares
     if shares:
-        for which, end in (("least", min), ("most", max)):
+        for which, end in (("smallest", min), ("largest", max)):
             beside = end(shares, key=lambda name: shares[name])
             found.append(Tile(f"{100 * shares[beside]:.0f} %", f"{which} share of the goodput, 2 + 2 flows ({beside})"))
     queues = [row.queue_ms_p99 for row in report.rows if row.subject == report.name and row.queue_ms_p99 is not None]
