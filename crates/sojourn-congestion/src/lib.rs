@@ -134,7 +134,14 @@ macro_rules! controls {
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_ack(ack)),+,
+                    $(AnyControl::$name(control) => {
+                        // By itself, so that none saves registers for the others.
+                        #[inline(never)]
+                        fn on_ack(control: &mut $module::$name, ack: &Ack) {
+                            control.on_ack(ack);
+                        }
+                        on_ack(control, ack);
+                    })+
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_ack(ack),
                 }
@@ -209,7 +216,7 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.on_closed(now),
                 }
             }
-            #[inline]
+            #[cfg_attr(not(target_family = "wasm"), inline(always))]
             fn window(&self) -> f64 {
                 match self {
                     $(AnyControl::$name(control) => control.window()),+,
@@ -233,7 +240,7 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.slow_start_threshold(),
                 }
             }
-            #[inline]
+            #[cfg_attr(not(target_family = "wasm"), inline(always))]
             fn pacing_rate(&self) -> Option<Rate> {
                 match self {
                     $(AnyControl::$name(control) => control.pacing_rate()),+,

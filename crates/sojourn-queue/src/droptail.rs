@@ -106,7 +106,7 @@ impl<B: Copy> DropTail<B> {
 }
 
 impl<B: Copy> Discipline<B> for DropTail<B> {
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
         while self.drop_head && !self.has_room_for(&packet) {
@@ -120,7 +120,7 @@ impl<B: Copy> Discipline<B> for DropTail<B> {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn dequeue<S: Sink<B>>(&mut self, _now: Time, _sink: &mut S) -> Option<Packet<B>> {
         self.queue.pop()
     }

@@ -162,11 +162,11 @@ impl Scoreboard {
         }
     }
 
-    /// Removes the first segment where all below `number` is that one alone, others are outstanding, and no more has
-    /// happened to any of them than that they were sent; when it was sent.
+    /// Removes the first segment of a [calm](Scoreboard::is_calm) board where all below `number` is that one alone, it was
+    /// sent once, and others are outstanding; when it was sent.
     #[inline]
     pub fn acknowledge_first(&mut self, number: u32) -> Option<Time> {
-        if number != self.first + 1 || !self.is_calm() || self.records.len() < 2 || self.records[0].ambiguous {
+        if number != self.first + 1 || self.records.len() < 2 || self.records[0].ambiguous {
             return None;
         }
         let sent = self.records.pop_front()?.sent;

@@ -95,7 +95,8 @@ impl World {
                 self.groups[flow.group].rtt.record(rtt);
             }
         }
-        self.transmit(index);
+        self.send_all(index);
+        self.arm_sender(index);
     }
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
@@ -142,10 +143,16 @@ impl World {
     }
 
     /// Sends all that a flow may send now.
-    #[inline]
+    #[inline(never)]
     pub(super) fn transmit(&mut self, index: usize) {
+        self.send_all(index);
+        self.arm(index);
+    }
+
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    fn send_all(&mut self, index: usize) {
         if self.flows[index].host.is_some() && self.is_held_back(index) {
-            return self.arm(index);
+            return;
         }
         while let Some(next) = self.next_outgoing(index) {
             let flow = &mut self.flows[index];
@@ -166,10 +173,9 @@ impl World {
                 }
             }
         }
-        self.arm(index);
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn next_outgoing(&mut self, index: usize) -> Option<Outgoing> {
         let now = self.now;
         let flow = &mut self.flows[index];
@@ -218,8 +224,22 @@ impl World {
     /// Makes sure that the flow's timer goes off no later than its deadline.
     #[inline]
     pub(super) fn arm(&mut self, index: usize) {
+        let deadline = self.flows[index].deadline(self.now);
+        self.arm_for(index, deadline);
+    }
+
+    /// The same, where no more than the sender's deadline can have changed.
+    #[inline]
+    fn arm_sender(&mut self, index: usize) {
+        if let Endpoints::Transport(sender, _) = &self.flows[index].endpoints {
+            let deadline = sender.deadline(self.now);
+            self.arm_for(index, deadline);
+        }
+    }
+
+    #[inline]
+    fn arm_for(&mut self, index: usize, deadline: Time) {
         let flow = &mut self.flows[index];
-        let deadline = flow.deadline(self.now);
         if deadline < flow.armed {
             flow.armed = deadline;
             self.agenda.add_timer(index as u32, deadline);

@@ -33,8 +33,17 @@ const UNPACED: u64 = 10;
 
 impl Sender {
     /// The next thing to send now; call until it returns `None`.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
+        match self.poll_usual(now) {
+            Some(next) => next,
+            None => self.poll_any(now),
+        }
+    }
+
+    /// The same, whatever there may be to send.
+    #[inline(never)]
+    fn poll_any(&mut self, now: Time) -> Option<Transmit> {
         if self.state == State::Handshake {
             return self.take_syn(now).then_some(Transmit::Syn);
         }
@@ -185,7 +194,7 @@ impl Sender {
         self.board.next() < self.end && self.board.outstanding() < self.receive_window
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn send_new(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.idle.on_sent(now);
@@ -251,7 +260,7 @@ impl Sender {
     }
 
     /// Sets the earliest time of the next segment.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
         let Some(gap) = self.gap(window) else { return };
         let slack = self.pacing_slack && self.control.pacing_rate().is_some();

@@ -1,7 +1,8 @@
 //! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
-//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again.
+//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again; so is what
+//! [`Sender::poll_transmit`] does, where only the window says whether the next segment goes.
 
-use super::{Sender, State};
+use super::{Sender, State, Transmit};
 use crate::options::{Detection, Options};
 use crate::segment::Segment;
 use sojourn_congestion::{Ack, Control};
@@ -25,11 +26,16 @@ pub(super) fn has_usual(options: &Options, wants_rate: bool) -> bool {
 }
 
 impl Sender {
+    /// Whether nothing is under suspicion.
+    #[inline(always)]
+    fn is_at_ease(&self) -> bool {
+        self.has_usual && self.state == State::Open && (self.duplicates | self.uncredited) == 0 && self.board.is_calm()
+    }
+
     /// Enters `segment` into the scoreboard where it is the usual one.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn take_usual(&mut self, segment: &Segment) -> Option<Usual> {
-        let calm = self.has_usual && self.state == State::Open && (self.duplicates | self.uncredited) == 0;
-        if !calm || segment.blocks > 0 || segment.ece {
+        if !self.is_at_ease() || segment.blocks > 0 || segment.ece {
             return None;
         }
         let flight = self.board.outstanding();
@@ -51,5 +57,33 @@ impl Sender {
         let measured = self.measured(segment, usual.sent, newest, now);
         self.control.on_ack(&Ack { flight: f64::from(usual.flight), ..measured });
         sample
+    }
+
+    /// What is sent now, where only the window says whether a new segment goes; `None` where anything else does.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Option<Transmit>> {
+        let (next, flight) = (self.board.next(), self.board.outstanding());
+        let only_window = self.is_at_ease()
+            && self.urgent.is_none()
+            && self.jitter.is_none()
+            && self.bursts.is_none()
+            && self.sends_lost()
+            && flight > 0
+            && flight < self.receive_window
+            && next < self.end
+            && now >= self.next_send_at;
+        if !only_window {
+            return None;
+        }
+        let window = self.control.window();
+        if f64::from(flight + 1) > window {
+            self.on_window_limited(now);
+            return Some(None);
+        }
+        self.send_new(next, now);
+        self.pace(now, window);
+        let payload_bytes = self.payload_of(next, false);
+        let cwr = std::mem::take(&mut self.owes_cwr);
+        Some(Some(Transmit::Data { number: next, payload_bytes, retransmission: false, cwr }))
     }
 }
