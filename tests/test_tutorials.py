@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 GUIDE = ROOT / "docs" / "guide"
 PATIENCE_S = 300
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture
@@ -52,9 +53,16 @@ def test_a_tutorial_runs_and_shows_what_it_says(file: Path, place: Path) -> None
     # What people look at is more than its name.
     for one in shown:
         if one["text/plain"].startswith("<sojourn."):
-            assert "<table>" in one["text/html"]
+            assert "<table>" in one.get("text/html", "") or WIDGET in one
         if one["text/plain"].startswith("<Drawing"):
             assert "image/png" in one
+
+
+def test_the_first_tutorial_ends_with_the_laboratory(place: Path) -> None:
+    notebook = nbformat.read(ROOT / "docs" / "tutorials" / "first-link.ipynb", 4)
+    cells = [notebook.cells[2], notebook.cells[-1]]
+    shown = outputs(ran(nbformat.v4.new_notebook(cells=cells), place))[-1]
+    assert WIDGET in shown
 
 
 def test_each_tutorial_is_linked_from_its_page_of_the_guide() -> None:

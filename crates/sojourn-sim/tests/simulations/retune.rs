@@ -5,6 +5,7 @@ use sojourn_congestion::{AnyControl, DESCRIPTORS};
 use sojourn_core::registry::{Descriptor, Kind, Parameter, Value};
 use sojourn_core::{Rate, Span};
 use sojourn_scenario::{Base, Scenario};
+use sojourn_sim::{Monitor, Session, Wanted};
 
 /// Two flows with `control` among others over a link that drops and marks, for four seconds, and changes.
 fn written(control: &str, kind: &str, changes: &str) -> String {
@@ -164,4 +165,18 @@ fn windows_stay_and_later_connections_follow() {
     let position = windows.position(|(&time, _)| time >= 3.0).expect("a bin at that time");
     assert_eq!(lower.cwnd_packets[..position], before.cwnd_packets[..position]);
     assert_ne!(lower.cwnd_packets[position..], before.cwnd_packets[position..]);
+}
+
+/// A run in slices of 13 ms, over the change's time too, leaves the bytes of a whole one.
+#[test]
+fn slices_leave_the_same_bytes() {
+    let change = "[[change]]\nat = \"1300 ms\"\ngroup = [{ name = \"a\", control = { target = \"5 ms\" } }]\n";
+    let scenario = scenario(&written("\"ledbat\"", "ledbat", change));
+    let mut session = Session::new(&scenario, 1, &Wanted::default());
+    while session.now() < session.end() {
+        session.advance(session.now() + Span::from_millis(13), &Monitor::default()).unwrap();
+    }
+    let sliced = session.finish(&Monitor::default()).unwrap().record;
+    assert_eq!(text(&sliced), text(&run(&scenario)));
+    assert_ne!(text(&sliced), text(&run(&read(&written("\"ledbat\"", "ledbat", "")).expect("it is valid"))));
 }
