@@ -6,7 +6,7 @@ With `--figures` it draws their figures as well, with `--gallery` only the thumb
 
 import sys
 
-from handbook import animation, api, gallery
+from handbook import animation, api, changes, gallery
 from handbook.figures import draw
 from handbook.pages import PAGES, renewed
 
@@ -25,8 +25,9 @@ def main() -> None:
     for whole in (gallery, api):
         if whole.renew():
             print(f"renewed {whole.PAGE.name}", file=sys.stderr)
-    if not {"--figures", "--animation"}.isdisjoint(sys.argv[1:]):
-        print(f"drew {animation.draw().name}", file=sys.stderr)
+    singles = {"--animation": (animation,), "--figures": (animation, changes)}
+    for single in next((singles[word] for word in ("--figures", "--animation") if word in sys.argv[1:]), ()):
+        print(f"drew {single.draw().name}", file=sys.stderr)
     if not {"--figures", "--gallery"}.isdisjoint(sys.argv[1:]):
         for path in gallery.draw_all():
             print(f"drew {path.name}", file=sys.stderr)

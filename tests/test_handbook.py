@@ -2,7 +2,9 @@
 
 import re
 
+import numpy as np
 import pytest
+from handbook import changes
 from handbook.pages import PAGES, Page, renewed
 
 from sojourn.registry import catalogue
@@ -24,6 +26,21 @@ def test_tables_are_those_of_the_registry(page: Page) -> None:
     text = page.path.read_text(encoding="utf-8")
     assert re.findall(r"<!-- parameters of (\S+) -->", text) == list(page.members)
     assert renewed(text) == text, "run `make docs`"
+
+
+def test_the_figure_of_changes_is_shown_and_drawn_of_its_scenario() -> None:
+    text = changes.PAGE.read_text(encoding="utf-8")
+    assert f"../images/{changes.IMAGE.name}" in text
+    assert changes.IMAGE.is_file()
+    assert changes.SCENARIO in text
+    delay, sent = changes.figure().axes
+    lines = {line.get_label(): line.get_ydata() for line in delay.get_lines()}
+    droptail, fair = (np.asarray(lines[queue]) for queue in changes.QUEUES)
+    # 20 of 60 s are a third of the bins: a full buffer takes twice as long at half of the rate.
+    full = [np.nanmax(part) for part in (droptail[: changes.BINS // 3], droptail[changes.BINS // 3 + 5 :])]
+    assert full[1] == pytest.approx(2 * full[0], rel=0.05)
+    assert np.nanmedian(fair) < 0.1 * np.nanmedian(droptail)
+    assert sent.get_xlim()[1] == 60
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_name)
