@@ -77,7 +77,8 @@ def test_a_sweep_may_vary_what_a_running_control_gets(tmp_path: Path) -> None:
     plan = Plan.of({"base": base.name, "seeds": 1, "axes": axes}, folder=str(tmp_path))
     dataset = Dataset.create(tmp_path / "out", plan, 1)
     run_local(plan, dataset, 1, lambda status: None)
-    low, high = (row["queue_ms"] for row in dataset.table("links").to_pylist() if row["link"] == "bottleneck")
+    rows = [row for row in dataset.table("groups").to_pylist() if row["group"] == "background"]
+    low, high = (row["goodput_mbps"] for row in sorted(rows, key=lambda row: int(row["point"])))
     assert low < high
     scenario = sojourn.Scenario.load(base)
     assert sojourn.scenario(scenario.to_dict()) == scenario
