@@ -25,19 +25,18 @@ def publish(study: str, results: Path, docs: Path) -> Path:
         return f"![{image[1]}]({study}/{source.name})"
 
     page = docs / f"{study}.md"
-    text = _IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8"))
-    page.write_text(linked(study, text), encoding="utf-8")
+    page.write_text(_IMAGE.sub(moved, (results / SHORT).read_text(encoding="utf-8")), encoding="utf-8")
     return page
 
 
-def renew_links(docs: Path) -> None:
-    """Write the links into the laboratory of all pages anew."""
-    for page in sorted(docs.glob("*.md")):
+def renew_links(*pages: Path) -> None:
+    """Write the links of pages into the laboratory anew."""
+    for page in pages:
         page.write_text(linked(page.stem, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "--links":
-        renew_links(Path(sys.argv[2]))
+        renew_links(*sorted(Path(sys.argv[2]).glob("*.md")))
     else:
-        publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+        renew_links(publish(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])))
