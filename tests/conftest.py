@@ -17,7 +17,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import sojourn
+from sojourn import plugins
 from sojourn.cli import run_command_line
+from sojourn.registry import origins
 
 if TYPE_CHECKING:
     from sojourn.sweeps.plan import Plan, Point
@@ -59,6 +61,16 @@ control = "ledbat"
 flows = 1
 rtt = "20 ms"
 """
+
+
+@pytest.fixture(autouse=True)
+def _no_plug_in_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Take away what a test added, and the permission that it gave: tests do not depend on their order."""
+    before = set(origins())
+    monkeypatch.setattr(plugins, "_PERMISSION", set())
+    yield
+    if added := set(origins()) - before:
+        plugins.unload(*added)
 
 
 @dataclass

@@ -327,6 +327,25 @@ def test_it_runs_where_it_is_allowed_or_listed(folder, command):
     assert command("run", "mine.toml").code == 0
 
 
+def test_a_plugin_can_be_taken_away_again(folder):
+    plugins.load("newreno.py")
+    plugins.allow()
+    scenario = sojourn.Scenario.load("mine.toml", {"duration": "1 s"})
+    before = scenario.run(runs=1)
+    plugins.unload("py-newreno")
+    assert "py-newreno" not in plugins.added()["controls"]
+    with pytest.raises(sojourn.InputError, match="no plug-in is called 'py-newreno'"):
+        plugins.unload("py-newreno")
+    plugins.load("newreno.py")
+    assert "py-newreno" in plugins.added()["controls"], "the file is run again"
+    plugins.unload()
+    assert scenario.run(runs=1).summary == before.summary, "what was read before still runs"
+    plugins.unload()
+    assert not any(plugins.added().values())
+    with pytest.raises(sojourn.InputError, match="--allow-plugins"):
+        sojourn.Scenario.load("mine.toml")
+
+
 def test_only_what_runs_have_counts_as_used():
     @sojourn.control("tcp-of-mine")
     class Mine:

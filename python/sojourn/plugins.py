@@ -33,8 +33,8 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from sojourn import _native
-from sojourn.faults import input_error
-from sojourn.registry import catalogue
+from sojourn.faults import input_error, unknown_name
+from sojourn.registry import catalogue, origins
 
 NANOSECONDS = 1_000_000_000
 _Class = TypeVar("_Class", bound=type)
@@ -229,6 +229,28 @@ def load(target: str | Path) -> None:
         return
     _run(path.resolve(), content)
     _LOADED[place] = content
+
+
+def unload(*names: str) -> None:
+    """Take plug-ins away again: those of these names, or all, with the permission that `allow` gave.
+
+    Scenarios that were read before still run. A file that added one is run again when it is next asked for, as by such
+    a scenario. Raises InputError for a name that no plug-in has.
+    """
+    known = origins()
+    for name in names:
+        if name not in known:
+            raise unknown_name("no plug-in is called", name, list(known))
+    chosen = {name: known[name]["from"] for name in names} if names else {name: known[name]["from"] for name in known}
+    for name in chosen:
+        _native.remove_plugin(name)
+    gone = {str(Path(file).resolve()) for file in chosen.values()}
+    for target in list(_LOADED):
+        if not names or target in gone:
+            del _LOADED[target]
+    if not names:
+        _PERMISSION.clear()
+    catalogue.cache_clear()
 
 
 def added() -> dict[str, list[str]]:
