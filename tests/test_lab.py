@@ -300,6 +300,7 @@ class TestInBrowser:
         settle(page)
         page.locator("#files summary").click()
         page.locator("#map summary").click()
+        page.locator("#own summary").click()
         page.get_by_role("button", name="Next packet").click()
         page.locator("#time-said").get_by_text("packets waiting").wait_for()
         found = Axe().run(page).response["violations"]
