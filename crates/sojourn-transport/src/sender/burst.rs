@@ -67,7 +67,7 @@ impl Sender {
         let slow = self.control.pacing_rate().is_some_and(|rate| rate.bits_per_second() < SLOW_BITS_PER_SECOND);
         let least = if slow { 1 } else { least.min(most) };
         let Some(rate) = self.paced_segments_per_second() else { return most };
-        let near = self.rtt.min().as_nanos() / 1000 >> RTT_DOUBLINGS;
+        let near = (self.rtt.min().as_nanos() / 1000) >> RTT_DOUBLINGS;
         let more = if near < 32 { f64::from(most) / f64::from(1 << near as u32) } else { 0.0 };
         ((rate * time.as_secs_f64() + more) as u32).clamp(least, most)
     }
