@@ -144,6 +144,8 @@ impl Task {
         match (event, self) {
             (Event::ConnectionLost { reason }, _) => return Err(reason.into()),
             (Event::Connected, Task::Send { stream, .. }) => *stream = connection.streams().open(Dir::Uni),
+            // Several datagrams at once make several events; the stream is gone after the one that has read its end.
+            (Event::Stream(_), Task::Receive { whole: true, .. }) => {}
             (Event::Stream(StreamEvent::Opened { dir }), Task::Receive { payload, whole }) => {
                 if let Some(stream) = connection.streams().accept(dir) {
                     *whole = read(connection, stream, payload)?;
