@@ -134,6 +134,10 @@ class Sender:
     """Whether it cannot do without marks."""
     wanted: float = 0.99
     """What share of segments has to be the same."""
+    module: str = ""
+    """The control as the kernel calls it, where that is not the name."""
+    bursts: bool = False
+    """Whether the host hands bursts to its network card."""
 
     def scenario(self, workload: Workload) -> dict[str, Any]:
         """Return a scenario whose only group has this sender."""
@@ -152,6 +156,7 @@ class Sender:
             "transport": transport,
             "traffic": {"kind": "bulk"},
             "rtt": f"{RTT_MS} ms",
+            **({"access_rate": "100 Gbit/s", "host": {"kind": "linux", "burst": 45}} if self.bursts else {}),
         }
         bottleneck = {"rate": f"{RATE_BIT_PER_S} bit/s", "queue": queue}
         return {"name": self.name, "duration": "1 s", "bottleneck": bottleneck, "group": [group]}
@@ -175,5 +180,7 @@ SENDERS: dict[str, Sender] = {
         Sender("cdg", _linux("cdg")),
         Sender("dctcp", _linux("dctcp"), ecn=True),
         Sender("bbr", _linux("bbr")),
+        Sender("reno-bursts", _linux("newreno"), module="reno", bursts=True),
+        Sender("cubic-bursts", {**_linux("cubic"), "tick": "10 ms"}, module="cubic", bursts=True),
     )
 }

@@ -6,7 +6,7 @@ The kernel's TCP connects through a TUN device; this program is the path and the
 written to the device is processed before the call returns. TCP_INFO then shows the window after that acknowledgement,
 and what the device gives was sent on it. With a kernel in virtual time none of this takes time.
 
-FOLDER holds plan.json ({"control", "runs": [{"name", "ecn", "path", "writes", "duration_ms"}, ...]}).
+FOLDER holds plan.json ({"control", "bursts", "runs": [{"name", "ecn", "path", "writes", "duration_ms"}, ...]}).
 NAME.json for each run and report.json are written. Only the standard library is used: nothing needs to be installed for
 the kernel's own Python.
 """
@@ -61,7 +61,7 @@ def main() -> int:
     folder = File(sys.argv[1])
     plan = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    device = build()
+    device = build(bursts=plan["bursts"])
     for number, run in enumerate(plan["runs"]):
         recorded = Run(device, plan["control"], run).record()
         (folder / f"{run['name']}.json").write_text(json.dumps(recorded), encoding="utf-8")
@@ -70,13 +70,13 @@ def main() -> int:
     return 0
 
 
-def build() -> int:
-    """Make the device; return its descriptor. Segments leave one by one, not in bursts of the host."""
+def build(*, bursts: bool) -> int:
+    """Make the device; return its descriptor. Segments leave one by one, or in bursts of the host."""
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", _DEVICE.encode(), _IFF_TUN | _IFF_NO_PI))
     for command in (
         f"ip address add {SENDER}/24 dev {_DEVICE}",
-        f"ip link set {_DEVICE} txqueuelen 10000 gso_max_segs 1 up",
+        f"ip link set {_DEVICE} txqueuelen 10000{'' if bursts else ' gso_max_segs 1'} up",
         f"tc qdisc replace dev {_DEVICE} root pfifo limit 10000",
     ):
         done = subprocess.run(command.split(), capture_output=True, text=True, check=False)

@@ -39,10 +39,11 @@ def record(senders: Sequence[Sender]) -> None:
 
 def _plan(sender: Sender) -> dict[str, object]:
     runs = [workload.plan(name, ecn=sender.ecn) for name, workload in WORKLOADS.items()]
-    return {"control": sender.name, "plan": runs}
+    return {"control": sender.module or sender.name, "bursts": sender.bursts, "plan": runs}
 
 
 def _write_job(folder: Path, sender: Sender) -> None:
     folder.mkdir()
     plan = _plan(sender)
-    (folder / "plan.json").write_text(json.dumps({"control": plan["control"], "runs": plan["plan"]}), encoding="utf-8")
+    job = {"control": plan["control"], "bursts": plan["bursts"], "runs": plan["plan"]}
+    (folder / "plan.json").write_text(json.dumps(job), encoding="utf-8")

@@ -180,6 +180,10 @@ pub struct Ack {
     pub newly_acked: u32,
     /// The same also while a loss is only suspected: what controls measure by.
     pub delivered: u32,
+    /// Segments by which the first unacknowledged one (SND.UNA) moved.
+    pub advanced: u32,
+    /// Whether it reports segments that arrived behind a hole (SACK).
+    pub selective: bool,
     /// Segments in flight just before it arrived.
     pub flight: f64,
     /// Whether the congestion window, rather than the application or the receiver, limited sending.

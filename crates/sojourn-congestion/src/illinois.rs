@@ -101,7 +101,11 @@ impl Illinois {
 
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(mut rtt) = ack.rtt {
+            if self.reno.is_whole() {
+                // Between instants in whole us.
+                rtt = Span::from_micros(ack.now.as_nanos() / 1000 - ack.sent.as_nanos() / 1000);
+            }
             self.least = self.least.min(rtt);
             self.most = self.most.max(rtt);
             self.sum_nanos += rtt.as_nanos();
@@ -113,9 +117,12 @@ impl Illinois {
     fn step(&mut self) {
         if self.reno.window < self.settings.window_threshold {
             self.be_reno();
-        } else if let Some(mean) = self.sum_nanos.checked_div(self.samples) {
-            let most = (self.most - self.least).as_nanos() as f64;
-            let delay = (mean - self.least.as_nanos()) as f64;
+            return;
+        }
+        let unit = if self.reno.is_whole() { 1000 } else { 1 };
+        if let Some(mean) = (self.sum_nanos / unit).checked_div(self.samples) {
+            let most = ((self.most - self.least).as_nanos() / unit) as f64;
+            let delay = (mean - self.least.as_nanos() / unit) as f64;
             let (alpha, beta) = (self.alpha_at(delay, most), self.beta_at(delay, most));
             self.alpha = self.in_parts(alpha, ALPHA_PARTS);
             self.beta = self.in_parts(beta, BETA_PARTS);
@@ -126,13 +133,14 @@ impl Illinois {
     /// Step 2.
     fn alpha_at(&mut self, delay: f64, most: f64) -> f64 {
         let (least_alpha, most_alpha) = self.settings.alpha;
-        let low = self.settings.alpha_delay * most;
+        let low = self.in_parts(self.settings.alpha_delay * most, 1.0);
         if delay > low {
             // Rounds with little delay before this one still count, as in Linux.
             self.low_rounds = self.low_rounds.or(Some(0));
             // 1/alpha is linear in the delay.
+            let least_alpha = self.in_parts(least_alpha, ALPHA_PARTS);
             let slope = (most_alpha - least_alpha) / least_alpha;
-            return most_alpha / (1.0 + slope * (delay - low) / (most - low));
+            return most_alpha * (most - low) / (most - low + self.in_parts(slope * (delay - low), 1.0));
         }
         self.low_rounds = self.low_rounds.map(|rounds| rounds + 1).filter(|&rounds| rounds < self.settings.theta);
         if self.low_rounds.is_none() { most_alpha } else { self.alpha }
@@ -141,7 +149,8 @@ impl Illinois {
     /// Step 3.
     fn beta_at(&self, delay: f64, most: f64) -> f64 {
         let (least_beta, most_beta) = self.settings.beta;
-        let (low, high) = (self.settings.beta_delay.0 * most, self.settings.beta_delay.1 * most);
+        let (low, high) = self.settings.beta_delay;
+        let (low, high) = (self.in_parts(low * most, 1.0), self.in_parts(high * most, 1.0));
         if delay <= low {
             least_beta
         } else if delay >= high {
@@ -153,7 +162,8 @@ impl Illinois {
 
     /// A number in whole parts of one in so many, where arithmetic is whole.
     fn in_parts(&self, number: f64, parts: f64) -> f64 {
-        if self.reno.is_whole() { (number * parts).floor() / parts } else { number }
+        // What is whole but for the arithmetic of fractions stays.
+        if self.reno.is_whole() { (number * parts + 1e-6).floor() / parts } else { number }
     }
 
     #[inline]
@@ -194,7 +204,8 @@ impl Control for Illinois {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
-        if ack.in_recovery || ack.marked {
+        // What only suggests a loss ends no round (`tcp_may_raise_cwnd`).
+        if ack.in_recovery || ack.marked || ack.newly_acked == 0 {
             return;
         }
         if self.rounds.ends(ack) {

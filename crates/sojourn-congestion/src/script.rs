@@ -59,6 +59,8 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
         now,
         newly_acked: 1,
         delivered: 1,
+        advanced: 1,
+        selective: false,
         flight: window.floor(),
         window_limited: true,
         in_recovery: false,
@@ -105,7 +107,7 @@ impl Script {
     pub(crate) fn whole_window(&mut self, segments: u32, queue: Span) {
         self.now += BASE_RTT + queue;
         let ack = ack(self.now, f64::from(segments), queue);
-        self.control.on_ack(&Ack { newly_acked: segments, delivered: segments, ..ack });
+        self.control.on_ack(&Ack { newly_acked: segments, delivered: segments, advanced: segments, ..ack });
     }
 
     /// A congestion signal, now.

@@ -54,6 +54,8 @@ impl Flow {
             now: self.now,
             newly_acked,
             delivered: newly_acked,
+            advanced: if what & 2 == 0 { newly_acked } else { 0 },
+            selective: what & 2 != 0,
             flight,
             window_limited: what & 16 == 0,
             in_recovery: what & 4 != 0,

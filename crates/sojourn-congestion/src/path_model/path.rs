@@ -120,6 +120,8 @@ impl Pipe {
             now: self.now,
             newly_acked: sample.newly_delivered,
             delivered: sample.newly_delivered,
+            advanced: sample.newly_delivered,
+            selective: false,
             orderly: true,
             flight: f64::from(flight),
             window_limited: true,

@@ -42,6 +42,8 @@ fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
         now,
         newly_acked,
         delivered: newly_acked,
+        advanced: newly_acked,
+        selective: false,
         flight,
         window_limited: true,
         in_recovery: false,

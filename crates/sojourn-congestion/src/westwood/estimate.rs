@@ -19,6 +19,8 @@ pub(super) struct Bandwidth {
     /// ns-3: for how long.
     interval: Span,
     segments: f64,
+    /// Linux: segments counted by duplicate acknowledgements, which a later one covers (`accounted`).
+    accounted: u32,
     estimate: f64,
     /// Linux: the first stage. ns-3: the last sample.
     previous: f64,
@@ -76,6 +78,7 @@ impl Bandwidth {
             began: None,
             interval: Span::ZERO,
             segments: 0.0,
+            accounted: 0,
             estimate: 0.0,
             previous: 0.0,
             sampling: if params.choice("sampling") == "elapsed" { Sampling::Elapsed } else { Sampling::Rtt },
@@ -128,7 +131,27 @@ impl Bandwidth {
             self.sample(elapsed);
             self.began = Some(ack.now);
         }
-        self.segments += f64::from(ack.delivered);
+        self.segments += f64::from(if self.ticks.is_some() { self.count_advance(ack) } else { ack.delivered });
+    }
+
+    /// What Linux takes an acknowledgement for (`westwood_acked_count`): a duplicate one is worth a segment, which is left out
+    /// where a later one covers several. Those that are predicted, without SACK, count as they are (`westwood_fast_bw`).
+    fn count_advance(&mut self, ack: &Ack) -> u32 {
+        match ack.advanced {
+            0 => {
+                self.accounted += 1;
+                1
+            }
+            advanced if advanced > 1 && (ack.selective || ack.marked) => {
+                if self.accounted >= advanced {
+                    self.accounted -= advanced;
+                    1
+                } else {
+                    advanced - core::mem::take(&mut self.accounted)
+                }
+            }
+            advanced => advanced,
+        }
     }
 
     fn count_rtt(&mut self, ack: &Ack) {

@@ -82,7 +82,16 @@ impl Sender {
                 && self.board.is_calm()
                 && !(segment.ece && self.ecn);
             let measured = self.measured(segment, delivered.sent, newest, now);
-            self.control.on_ack(&Ack { newly_acked, delivered: new, flight, in_recovery, orderly, rate, ..measured });
+            self.control.on_ack(&Ack {
+                newly_acked,
+                delivered: new,
+                advanced: acknowledged,
+                flight,
+                in_recovery,
+                orderly,
+                rate,
+                ..measured
+            });
             yielded = before.filter(|before| self.control.window() < *before && self.control.reduced());
         }
         if self.is_waiting() {
@@ -109,6 +118,8 @@ impl Sender {
             now,
             newly_acked: 1,
             delivered: 1,
+            advanced: 1,
+            selective: segment.blocks > 0,
             flight: 0.0,
             window_limited: self.uses_window(),
             in_recovery: false,
