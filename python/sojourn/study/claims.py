@@ -188,6 +188,10 @@ def _reason(tables: Mapping[str, Any], wrong: Sequence[At], at: At) -> str:
     return OPEN
 
 
+_ALL = "all of them together"
+"""Where a claim is about a mean over all axes."""
+
+
 def _words(cells: Sequence[Cell], unit: Unit, axes: Axes) -> str:
     """Return few numbers one by one, and the span of many."""
     if len(cells) == 1:
@@ -207,8 +211,8 @@ def _exceptions(wrong: Sequence[At], judged: Sequence[At], at: At, axes: Axes) -
     common = [axis for axis in names if all(one.get(axis) == wrong[0].get(axis) for one in wrong)]
     if len(wrong) == 1 or (common and len(wrong) >= _FEW):
         count = "the exception" if len(wrong) == 1 else f"all {len(wrong)} exceptions"
-        return f" ({count} at {place(wrong[0], common, axes)})"
-    named = list(dict.fromkeys(place(one, names, axes) for one in wrong))
+        return f" ({count} at {place(wrong[0], common, axes) or _ALL})"
+    named = list(dict.fromkeys(place(one, names, axes) or _ALL for one in wrong))
     return f" (not at {'; '.join(named[:_MOST_NAMED])}{'; ...' if len(named) > _MOST_NAMED else ''})"
 
 

@@ -210,7 +210,9 @@ def _heat(panel: Panel, axes: "Axes") -> None:
             axes.text(column, row, text, ha="center", va="center", fontsize=6.5, linespacing=0.95)
     axes.set_yticks(range(len(parts)), list(parts))
     _tell_places(axes, names, lying=False)
-    axes.tick_params(length=0, labeltop=len(parts) > _MOST_ROWS)
+    # Names that are turned would lie across the first row.
+    level = not any(label.get_rotation() for label in axes.get_xticklabels())
+    axes.tick_params(length=0, labeltop=level and len(parts) > _MOST_ROWS)
 
 
 def _texts(panel: Panel, cell: Cell) -> Iterator[str]:

@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +192,19 @@ def pairs(first: str, second: str, router: str) -> Asked:
 def deep(plain: str) -> Changes:
     """Return the deeper of two buffers."""
     return {"bottleneck.queue.limit": "500 kB"} if "500 kB" in plain else {}
+
+
+@changes("wifi-down", "wifi-both")
+def flows_of_pairs(per_pair: int, sweep: str) -> Changes:
+    """Return as many flows for each of the four pairs, in each direction that the sweep has."""
+    groups = ("down",) if sweep == "wifi-down" else ("down", "up")
+    return {f"group.{name}.flows": 4 * per_pair for name in groups}
+
+
+@changes("wifi-uploading")
+def some_upload(uploading: int) -> Changes:
+    """Return one upload for each of the first stations; all of them download."""
+    return {"group.up.flows": uploading, "group.up.station": [f"pair-{number}" for number in range(uploading)]}
 
 
 @changes("datacentre")
@@ -502,6 +516,25 @@ def losses_together(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     }
     for metric, part in parts.items():
         for point, number in _by_point({run: part(one) for run, one in found.items()}).items():
+            yield plan.point(point).coordinates, "", metric, number
+
+
+# Section 4.1.1.2: what an access point drops.
+
+
+@measure("wifi-ack-drops", of="wifi-drops")
+def acknowledgements_dropped(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield the acknowledgements' part of what the access point drops, and the part of them that it drops."""
+    table = dataset.table("packets", columns=(POINT, SEED, "event", "kind"))
+    count = Counter(zip(*(table[name].to_pylist() for name in table.column_names), strict=True))
+    shares: dict[tuple[int, int], float] = {}
+    losses: dict[tuple[int, int], float] = {}
+    for point, seed in itertools.product(range(plan.points), plan.all_seeds):
+        acks = count[point, seed, "drop", "ack"]
+        shares[point, seed] = 100 * acks / (acks + count[point, seed, "drop", "data"])
+        losses[point, seed] = 100 * acks / count[point, seed, "arrival", "ack"]
+    for metric, found in (("acks_percent", shares), ("ack_loss_percent", losses)):
+        for point, number in _by_point(found).items():
             yield plan.point(point).coordinates, "", metric, number
 
 
