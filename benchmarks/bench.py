@@ -102,8 +102,8 @@ def write(document: Document) -> None:
 
 
 def render(document: Document) -> str:
-    """Return the page, with the instructions that were counted last."""
-    return performance_page.render(document, load("instructions"))
+    """Return the page, with the instructions that were counted last and the numbers of an older run."""
+    return performance_page.render(document, load("instructions"), load("performance-before"))
 
 
 def available_peers() -> set[str]:

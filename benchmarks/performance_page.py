@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import kinds, machine, queues
+from benchmarks import before, kinds, machine, queues
 from benchmarks.common import Document, paragraph, table
 
 FEWEST, MOST = 10, 10_000
@@ -11,8 +11,8 @@ FEWEST, MOST = 10, 10_000
 TIMER_GROWTH = 100
 
 
-def render(document: Document, instructions: Document) -> str:
-    """Return the page."""
+def render(document: Document, instructions: Document, earlier: Document) -> str:
+    """Return the page; `earlier` is what the same measurements said before."""
     parts = [
         "# How fast is Sojourn?",
         _answer(document),
@@ -22,6 +22,8 @@ def render(document: Document, instructions: Document) -> str:
         "## Against ns-2 and ns-3",
         *_comparison(document["comparison"]),
         *_bare(document.get("bare")),
+        "## Before and now",
+        *before.section(document, earlier),
         "## Campaigns",
         *_campaign(document["campaign"]),
         "## Many flows",
