@@ -6,10 +6,14 @@ from typing import Any
 from benchmarks import kinds, startup, steps
 from benchmarks.common import Document, paragraph, table, yes
 from benchmarks.performance_page import FEWEST, MOST, growth_of
+from benchmarks.scaling import MOST_FLOWS
 
 # Ratios of processor time: what is required, and what is aimed at.
 TARGETS = {"ns-2": (25, 40), "ns-3": (250, 450)}
 GROWTH_LIMIT = 1.6
+# The same for the most flows, and most memory of 10,000.
+LARGEST_LIMIT = 2.5
+MEMORY_LIMIT_MB = 150
 # Most times the bare loop's time for a packet and its acknowledgement.
 BARE_LIMIT = 3.2
 # Most bytes of a flow that does nothing.
@@ -107,12 +111,26 @@ def _single(document: Document) -> Iterator[list[str]]:
         which = "one RTT for each flow" if own else "equal RTTs"
         what = f"Cost of a packet, {MOST:,} flows to {FEWEST}, {which}"
         yield [what, f"{growth:.2f}", f"under {GROWTH_LIMIT:g}", yes(growth < GROWTH_LIMIT)]
+    yield from _largest(document["scaling"])
     idle = document["idle"]["bytes_each"]
     if idle is not None:
         yield ["Memory of a flow that does nothing, B", f"{idle:,.0f}", f"under {IDLE_LIMIT:,}", yes(idle < IDLE_LIMIT)]
     for row in document["startup"]:
         reached = yes(row["wall_s"] < row["aim_s"])
         yield [f"`{row['command']}`: wall time, s", f"{row['wall_s']:.3f}", f"under {row['aim_s']}", reached]
+
+
+def _largest(rows: Sequence[Document]) -> Iterator[list[str]]:
+    """Yield the memory of many flows, and the cost of a packet of the most, each with its own RTT."""
+    own = {row["flows"]: row for row in rows if row["own_rtt"]}
+    if own[MOST]["peak_bytes"] is not None:
+        memory = own[MOST]["peak_bytes"] / 1e6
+        what = f"Memory of {MOST:,} flows, one RTT for each flow, MB"
+        yield [what, f"{memory:.0f}", f"at most {MEMORY_LIMIT_MB:g}", yes(memory <= MEMORY_LIMIT_MB)]
+    if MOST_FLOWS in own:
+        growth = own[MOST_FLOWS]["packet_ns"] / own[FEWEST]["packet_ns"]
+        what = f"Cost of a packet, {MOST_FLOWS:,} flows to {FEWEST}, one RTT for each flow"
+        yield [what, f"{growth:.2f}", f"at most {LARGEST_LIMIT:g}", yes(growth <= LARGEST_LIMIT)]
 
 
 def _starts(document: Document) -> Iterator[list[str]]:
