@@ -149,6 +149,18 @@ proptest! {
         }
     }
 
+    /// The short way of the usual acknowledgement decides as the general one does.
+    #[test]
+    fn the_short_way_is_the_general_way(setup in setup()) {
+        let [short, general] = [true, false].map(|short| {
+            let mut path = build(&setup);
+            path.sender.has_usual &= short;
+            path.send_segments(u64::from(setup.segments)).run(PATIENCE_MS);
+            (path.log, path.times_sent, path.rtts)
+        });
+        prop_assert_eq!(short, general);
+    }
+
     /// Without disorder, SACK never sends what was received, except for rescues and after timeouts.
     #[test]
     fn sack_repeats_nothing_in_vain(mut setup in setup()) {
