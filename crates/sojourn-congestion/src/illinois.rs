@@ -117,17 +117,20 @@ impl Illinois {
     fn step(&mut self) {
         if self.reno.window < self.settings.window_threshold {
             self.be_reno();
-            return;
-        }
-        let unit = if self.reno.is_whole() { 1000 } else { 1 };
-        if let Some(mean) = (self.sum_nanos / unit).checked_div(self.samples) {
-            let most = ((self.most - self.least).as_nanos() / unit) as f64;
-            let delay = (mean - self.least.as_nanos() / unit) as f64;
-            let (alpha, beta) = (self.alpha_at(delay, most), self.beta_at(delay, most));
-            self.alpha = self.in_parts(alpha, ALPHA_PARTS);
-            self.beta = self.in_parts(beta, BETA_PARTS);
+        } else {
+            self.follow_delay();
         }
         self.forget_round();
+    }
+
+    fn follow_delay(&mut self) {
+        let unit = if self.reno.is_whole() { 1000 } else { 1 };
+        let Some(mean) = (self.sum_nanos / unit).checked_div(self.samples) else { return };
+        let most = ((self.most - self.least).as_nanos() / unit) as f64;
+        let delay = (mean - self.least.as_nanos() / unit) as f64;
+        let (alpha, beta) = (self.alpha_at(delay, most), self.beta_at(delay, most));
+        self.alpha = self.in_parts(alpha, ALPHA_PARTS);
+        self.beta = self.in_parts(beta, BETA_PARTS);
     }
 
     /// Step 2.

@@ -145,6 +145,8 @@ impl Controller for Driven {
             now: self.time(now),
             newly_acked: segments as u32,
             delivered: segments as u32,
+            advanced: segments as u32,
+            selective: false,
             flight: before / self.mtu,
             window_limited: !app_limited,
             in_recovery,
