@@ -1,22 +1,26 @@
-"""Links from pages into the laboratory: the whole scenarios of what is shown, side by side, in a real browser too."""
+"""Links from pages into the laboratory: the scenarios of what is shown, side by side, in a real browser too."""
 
 import base64
+import functools
 import html
 import importlib.util
 import json
 import re
 import shutil
-import tomllib
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import PATIENCE_S, Command
 
 import sojourn
-from sojourn import lab
-from sojourn.pages import laboratory
+from sojourn import lab, plugins
+from sojourn.api import Scenario
+from sojourn.data.dataset import Dataset
+from sojourn.pages import laboratory, of_dataset
 from sojourn.papers import links as papers
+from sojourn.reading import Source
 from sojourn.study.find import find_folder, named
 
 PAGE = Path(sojourn.__file__).parent / "page"
@@ -25,14 +29,25 @@ SHORT = ("--set", "duration=15 s", "--runs", 2)
 STUDIES = sorted(named())
 
 
-def sides(address: str) -> list[str]:
-    """Return the two scenario files that an address holds, as the page unpacks them."""
+def written(address: str) -> list[dict[str, Any]]:
+    """Return the two sides that an address holds, as the page unpacks them."""
     name, _, packed = html.unescape(address).partition("#")
     assert name == laboratory.FILE
     text = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), -zlib.MAX_WBITS)
-    given = json.loads(text)["sides"]
-    assert [side["changes"] for side in given] == [[], []]
-    return [side["text"] for side in given]
+    found: list[dict[str, Any]] = json.loads(text)["sides"]
+    return found
+
+
+def sides(address: str) -> list[sojourn.Scenario]:
+    """Return the two scenarios that an address holds; one from a file has no name of its own there."""
+    return [
+        Scenario._of(Source(one.get("name", "side"), one.get("text"), changes=tuple(map("=".join, one["changes"]))))
+        for one in written(address)
+    ]
+
+
+def nameless(*scenarios: sojourn.Scenario) -> list[str]:
+    return [re.sub("^name = .*", "", one.to_toml()) for one in scenarios]
 
 
 def addresses(page: str) -> dict[str, str]:
@@ -44,7 +59,8 @@ def test_a_run_opens_its_scenario() -> None:
     page = scenario.run(runs=1).page()
     (picture,) = page.pictures
     (link,) = picture.laboratory
-    assert sides(link.address) == [scenario.with_(runs=1).to_toml()] * 2
+    assert written(link.address) == [{"name": "motivating-red", "changes": [["duration", "5 s"]]}] * 2
+    assert sides(link.address) == [scenario] * 2
     assert page.has_laboratory
 
 
@@ -55,8 +71,8 @@ def test_each_variant_opens_beside_the_reference() -> None:
     links = {link.text: sides(link.address) for link in page.pictures[0].laboratory}
     assert list(links) == ["codel beside droptail", "fq_codel beside droptail"]
     for text, (left, right) in links.items():
-        assert tomllib.loads(left)["bottleneck"]["queue"]["kind"] == "droptail"
-        assert tomllib.loads(right)["bottleneck"]["queue"]["kind"] == text.partition(" ")[0]
+        assert left == variants["droptail"]
+        assert right == variants[text.partition(" ")[0]]
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -65,9 +81,9 @@ def test_figures_of_studies_open_two_points_of_their_sweeps(name: str) -> None:
     for item in find_folder(name).study().items:
         for links in item.laboratory().values():
             for link in links:
-                both = [tomllib.loads(text) for text in sides(link.address)]
+                both = sides(link.address)
                 assert (" beside " in link.text) == (both[0] != both[1]), link.text
-                assert all(sojourn.scenario(tables).groups for tables in both)
+                assert all(scenario.groups for scenario in both)
                 found += 1
     assert found >= 1
 
@@ -76,10 +92,10 @@ def test_a_figure_opens_its_reference_beside_another_value_of_the_same_axis() ->
     (item,) = (item for item in find_folder("gong").study().items if item.name == "fig3")
     links = item.laboratory()
     assert [link.text for link in links["fig3"]] == ["CoDel beside DropTail"]
-    left, right = (tomllib.loads(text) for text in sides(links["fig3"][0].address))
-    assert left["bottleneck"]["queue"]["kind"] == "droptail"
-    assert right["bottleneck"]["queue"]["kind"] == "codel"
-    assert left["group"] == right["group"]
+    left, right = (scenario.to_dict() for scenario in sides(links["fig3"][0].address))
+    assert left.bottleneck.queue.kind == "droptail"
+    assert right.bottleneck.queue.kind == "codel"
+    assert left.group == right.group
     assert [link.text for link in links["buffers"]] == ["10 packets beside 400 packets"]
 
 
@@ -87,11 +103,103 @@ def test_what_the_page_cannot_run_has_no_link(tmp_path: Path) -> None:
     (tmp_path / "link.trace").write_text("1\n2\n3\n", encoding="utf-8")
     ready = sojourn.Scenario.load("cellular")
     own = ready.with_({"bottleneck.trace": str(tmp_path / "link.trace")})
-    assert laboratory.link("it", ready.to_toml())
-    assert laboratory.link("it", own.to_toml()) == []
-    assert laboratory.link("both", ready.to_toml(), own.to_toml()) == []
-    assert laboratory.link("a cell", sojourn.Scenario.load("5g-uploads").to_toml()) == []
+    assert laboratory.link("it", ready.source)
+    assert laboratory.link("it", own.source) == []
+    assert laboratory.link("both", ready.source, own.source) == []
+    assert laboratory.link("a cell", sojourn.Scenario.load("5g-uploads").source) == []
     assert not own.with_(duration="8 s").run(runs=1).page().has_laboratory
+
+
+BASE = """# My link.
+duration = "5 s"
+[bottleneck]
+rate = "10 Mbit/s"
+queue = "droptail"  # as the modem has it
+[[group]]
+name = "tcp"
+control = "newreno"
+rtt = "20 ms"
+"""
+
+
+def test_a_link_holds_the_file_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(BASE, encoding="utf-8")
+    scenario = sojourn.Scenario.load(tmp_path / "mine.toml", {"bottleneck.queue": "red"}).with_(tcp={"flows": 2})
+    (link,) = laboratory.link("it", scenario.source)
+    changes = [["bottleneck.queue", "red"], ["group.tcp.flows", "2"]]
+    assert written(link.address) == [{"text": BASE, "changes": changes}] * 2
+    assert nameless(*sides(link.address)) == nameless(scenario) * 2
+
+
+def test_a_key_changed_twice_has_the_value_that_counts() -> None:
+    base = sojourn.Scenario.load("motivating-red")
+    for steps in (
+        [{"group.tcp.flows": 2}, {"group.tcp.flows": 3}],
+        [{"bottleneck.queue": "codel"}, {"bottleneck.queue.target": "8 ms"}],
+        [{"bottleneck.queue": "codel"}, {"bottleneck.queue.limit": "9 packets"}, {"bottleneck.queue": "codel"}],
+    ):
+        scenario = functools.reduce(sojourn.Scenario.with_, steps, base)
+        (link,) = laboratory.link("it", scenario.source)
+        assert nameless(*sides(link.address)) == nameless(scenario) * 2
+        keys = [key for key, _ in written(link.address)[0]["changes"]]
+        assert len(set(keys)) == len(keys), "the page keeps one value of a key"
+
+
+def test_a_scenario_of_tables_has_a_link_too() -> None:
+    queue = {"kind": "codel", "target": "8 ms"}
+    groups = [
+        {"name": "tcp", "control": "newreno", "rtt": "20 ms"},
+        {"name": "late", "control": "ledbat", "rtt": "9 ms"},
+    ]
+    scenario = sojourn.scenario(duration="9 s", bottleneck={"rate": "10 Mbit/s", "queue": queue}, group=groups)
+    (link,) = laboratory.link("it", scenario.source)
+    assert nameless(*sides(link.address)) == nameless(scenario) * 2
+    assert (
+        '[bottleneck]\nrate = "10 Mbit/s"\nqueue = { kind = "codel", target = "8 ms" }\n'
+        in written(link.address)[0]["text"]
+    )
+
+
+def test_what_names_plug_ins_has_no_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "ask", lambda *_: None)
+    (tmp_path / "none.py").write_text("", encoding="utf-8")
+    (tmp_path / "mine.toml").write_text(f'plugins = ["none.py"]\n{BASE}', encoding="utf-8")
+    assert laboratory.link("it", sojourn.Scenario.load(tmp_path / "mine.toml").source) == []
+
+
+def test_each_point_of_a_sweep_opens_beside_the_first(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(BASE, encoding="utf-8")
+    queues = ["droptail", {"kind": "codel", "target": "8 ms"}]
+    axes = {"bottleneck.queue": queues, "group.tcp.flows": [1, 2]}
+    dataset = sojourn.sweep(tmp_path / "base.toml", axes=axes, out=tmp_path / "made", set={"duration": "2 s"})
+    page = of_dataset.page(Dataset.open(dataset.folder))
+    assert page.table is not None
+    assert page.has_laboratory
+    base = sojourn.Scenario.load(tmp_path / "base.toml", {"duration": "2 s"})
+    wanted = [base.with_(queue=queue, tcp={"flows": flows}) for queue in queues for flows in (1, 2)]
+    found = [nameless(*sides(row[-1].address)) for row in page.table.rows]
+    assert found == [nameless(wanted[0], one) for one in wanted]
+    assert written(page.table.rows[-1][-1].address)[1]["text"] == BASE
+    (dataset.folder / "plan.json").unlink()
+    assert not of_dataset.page(Dataset.open(dataset.folder)).has_laboratory
+
+
+def test_a_plan_that_somebody_changed_gives_no_links(tmp_path: Path) -> None:
+    axes = {"group.tcp.flows": [1, 2]}
+    dataset = sojourn.sweep("motivating-red", axes=axes, out=tmp_path / "made", set={"duration": "1 s"})
+    sound = json.loads((dataset.folder / "plan.json").read_text(encoding="utf-8"))
+    base = sound["base"]
+    wrong: list[Any] = [
+        [],
+        {"sweep": {}, "base": {}},
+        {**sound, "base": {**base, "text": 7}},
+        {**sound, "base": {**base, "changes": [7]}},
+        {**sound, "base": {**base, "name": "../../etc/passwd"}},
+        {**sound, "base": {**base, "text": 'bottleneck = { trace = "/etc/passwd" }'}},
+    ]
+    for changed in wrong:
+        (dataset.folder / "plan.json").write_text(json.dumps(changed), encoding="utf-8")
+        assert not of_dataset.page(Dataset.open(dataset.folder)).has_laboratory, changed
 
 
 def test_without_the_laboratory_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +226,7 @@ def test_figures_of_the_documentation_open_their_scenarios_on_its_site(page: Pat
             site, _, address = addresses[name].rpartition("/")
             assert site == papers.site()
             # The packer of another machine may give other bytes.
-            both = [[sojourn.scenario(tomllib.loads(side)) for side in sides(one)] for one in (address, link.address)]
-            assert both[0] == both[1], "make docs renews them"
+            assert written(address) == written(link.address), "make docs renews them"
     assert papers.without(papers.linked(page.stem, text)) == papers.without(text)
     assert papers.site() not in papers.local(text, "../")
 

@@ -24,7 +24,11 @@ def test_the_widget_holds_the_page_and_both_scenarios() -> None:
     widget = notebook.laboratory(left, right)
     packed = widget.fragment.removeprefix("#")
     text = zlib.decompress(base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), -zlib.MAX_WBITS)
-    assert [side["text"] for side in json.loads(text)["sides"]] == [left.to_toml(), right.to_toml()]
+    short = ["duration", "5 s"]
+    sides = [
+        {"name": "motivating-red", "changes": changes} for changes in ([short], [short, ["bottleneck.queue", "codel"]])
+    ]
+    assert json.loads(text)["sides"] == sides
     assert notebook.laboratory().fragment == ""
     assert (widget.page == lab.one_file()) if (PAGE / "engine.wasm").exists() else ("make web" in widget.page)
 

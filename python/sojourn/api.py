@@ -199,7 +199,8 @@ class Scenario:
         """
         wanted = Wanted(bin_s if series else None, probes=probes, packets=packets, transfers=transfers)
         chosen = choose(backend, options, wanted.keep)
-        resolved = self._resolved_with(runs=runs, seed=seed)
+        source = self._source_with(runs=runs, seed=seed)
+        resolved = self._native if source is self.source else source.resolve()
         seeds = list(range(resolved.seed, resolved.seed + resolved.runs))
         if probes and wanted.bin_s is None:
             raise ValueError("probes are part of the time series: they need series=True")
@@ -208,7 +209,7 @@ class Scenario:
         if packets:
             _check_packets(resolved)
         with shown_progress(resolved.name, progress) as told:
-            return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted)
+            return Result(resolved, chosen.run(resolved, seeds, wanted, jobs=jobs, progress=told), wanted, source)
 
     def fit(self, backend: str) -> list[str]:
         """Return what a world does otherwise than the scenario says; raises InputError for what it cannot have.
@@ -219,9 +220,9 @@ class Scenario:
         """
         return choose(backend).fit(self._native)
 
-    def _resolved_with(self, **changes: int | None) -> _native.Scenario:
+    def _source_with(self, **changes: int | None) -> reading.Source:
         given = {key: value for key, value in changes.items() if value is not None}
-        return self.source.resolve(given) if given else self._native
+        return self.source.changed(given) if given else self.source
 
     def _content(self) -> tuple[str, tuple[float, ...]]:
         """Return what makes a scenario this one: every value written out, and what a recorded bottleneck can carry."""

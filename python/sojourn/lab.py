@@ -83,7 +83,7 @@ def _is_built() -> bool:
 
 def fragment(scenario: Scenario | None) -> str:
     """Return what stands behind the page's address: the scenario on both sides; empty for none."""
-    return "" if scenario is None else laboratory.fragment(scenario.to_toml(), scenario.to_toml())
+    return "" if scenario is None else laboratory.fragment(scenario.source, scenario.source)
 
 
 def write_beside(page: Path) -> None:

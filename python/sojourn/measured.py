@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from sojourn import _native
 from sojourn.data.statistics import Statistic, summarize
+from sojourn.reading import Source
 from sojourn.record import Record
 from sojourn.resolved import resolved_presets, titles
 
@@ -27,12 +28,15 @@ class Measured:
         scenario: _native.Scenario,
         runs: Sequence["Run"],
         wanted: "Wanted",
+        source: Source | None = None,
     ) -> None:
         self._scenario = scenario
         self._native_runs = tuple(runs)
         self._wanted = wanted
         self._tables: dict[TableName, pa.Table] = {}
         self._version = _native.__version__
+        self.source: Source = source or Source(scenario.name, scenario.to_toml())
+        """The scenario as it was written, where these are not kept runs: these have every default written out."""
 
     @property
     def bin_s(self) -> float | None:

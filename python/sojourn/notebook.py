@@ -48,7 +48,7 @@ def laboratory(left: Scenario | None = None, right: Scenario | None = None, *, h
 
     shown = ""
     if left is not None:
-        shown = fragment(left.to_toml(), (right or left).to_toml())
+        shown = fragment(left.source, (right or left).source)
     return Laboratory(page=_page(), fragment=shown, height_px=height_px)
 
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import stat
 import sys
 import threading
@@ -51,6 +52,7 @@ else:
     _OPEN_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 STDIN = "-"
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 Overrides = Mapping[str, Any] | Sequence[str]
 
 
@@ -203,13 +205,44 @@ def _check_text(text: str, what: str) -> None:
         raise input_error(f"{what} is not UTF-8 text: {shown(text)}", found=shown(text), allowed="UTF-8 text") from None
 
 
-def toml_value(value: Any) -> str:
-    """Write a value on one line of TOML, whose texts, numbers, flags and lists are those of JSON."""
+def toml_value(value: Any, key: Callable[[str], str] = json.dumps) -> str:
+    """Write a value on one line of TOML, whose texts, numbers, flags and lists are those of JSON; `key` writes keys."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{json.dumps(key)} = {toml_value(one)}" for key, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{key(name)} = {toml_value(one, key)}" for name, one in value.items()) + " }"
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
+        return "[" + ", ".join(toml_value(one, key) for one in value) + "]"
     return json.dumps(value, ensure_ascii=False)
+
+
+def toml_text(tables: Mapping[str, Any]) -> str:
+    """Write tables as a TOML file: values first, then a section for each table and for each of a list of tables.
+
+    >>> print(toml_text({"group": [{"name": "tcp", "control": {"kind": "cubic"}}], "duration": "9 s"}), end="")
+    duration = "9 s"
+    <BLANKLINE>
+    [[group]]
+    name = "tcp"
+    control = { kind = "cubic" }
+    """
+    values, sections = [], []
+    for name, value in tables.items():
+        if isinstance(value, Mapping):
+            sections.append((f"[{_key(name)}]", value))
+        elif isinstance(value, list) and value and all(isinstance(one, Mapping) for one in value):
+            sections += [(f"[[{_key(name)}]]", one) for one in value]
+        else:
+            values.append((name, value))
+    parts = ["".join(_lines(values))] if values else []
+    parts += [f"{head}\n{''.join(_lines(table.items()))}" for head, table in sections]
+    return "\n".join(parts)
+
+
+def _lines(pairs: Iterable[tuple[str, Any]]) -> list[str]:
+    return [f"{_key(name)} = {toml_value(one, _key)}\n" for name, one in pairs]
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else json.dumps(name)
 
 
 def _looks_like_a_path(source: str | os.PathLike[str]) -> bool:

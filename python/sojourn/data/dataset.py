@@ -14,7 +14,7 @@ from sojourn.data.describe import Description, Tables, alike, describe
 from sojourn.data.lock import lock
 from sojourn.data.provenance import UNREADABLE, Provenance
 from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, MAX_POINTS, POINT, RUNS, SEED, SIZES
-from sojourn.reading import MAX_INTEGER, input_error, is_line, is_lines, is_whole, read_parquet, read_table
+from sojourn.reading import MAX_INTEGER, Source, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DESCRIPTION = "sweep.json"
 BASE = "base.toml"
+PLAN = "plan.json"
+"""What was asked, as it was written: the tables of the sweep file, and the base with its changes."""
 _LOCK = ".lock"
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
@@ -47,8 +49,28 @@ _KEYS = {
     "plan": is_line,
 }
 
+
+def _is_base(value: Any) -> bool:
+    """Return whether a value is what `_asked` writes of a base."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("name"), str)
+        and isinstance(value.get("text"), str | None)
+        and isinstance(value.get("is_json"), bool)
+        and isinstance(value.get("changes"), list)
+        and all(isinstance(one, str) for one in value["changes"])
+    )
+
+
+_PLAN_KEYS = {"sweep": lambda value: isinstance(value, dict), "base": _is_base}
+
 # What makes a sweep the same one.
 _IDENTITY = ("name", "axes", "points", "seeds", "keep", "plan")
+
+
+def _asked(plan: "Plan") -> dict[str, Any]:
+    base = {key: getattr(plan.base, key) for key in ("name", "text", "is_json", "changes")}
+    return {"sweep": plan.asked, "base": base}
 
 
 @dataclass(frozen=True)
@@ -140,8 +162,21 @@ class Dataset:
         dataset.remark = replaced or dataset._renew(keep_old=keep_old)
         if found != asked or dataset.remark:
             dataset._write(BASE, plan.base.resolve(plan.fixed).to_toml(str(path.resolve())))
+            dataset._write(PLAN, dump_json(_asked(plan)))
             dataset._write(DESCRIPTION, dump_json(asked))
         return dataset
+
+    def plan(self) -> "Plan":
+        """Return the plan, made again from what was asked; raises InputError where that is not there or not right.
+
+        It reads no file outside the folder, and loads no plug-in.
+        """
+        from sojourn.sweeps.plan import Plan
+
+        asked = read_table(self.folder / PLAN, "a plan", _PLAN_KEYS)
+        base, folder = asked["base"], str(self.folder)
+        source = Source(base["name"], base["text"], "", base["is_json"], folder, tuple(base["changes"]))
+        return Plan.of(asked["sweep"], name=self.name, folder=folder, file=PLAN, root=folder, base=source)
 
     def _write(self, name: str, text: str) -> None:
         with _named(self.folder / name), whole_file(self.folder / name) as place:

@@ -5,14 +5,19 @@ import json
 import tomllib
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from sojourn.reading import Source, toml_text
+from sojourn.registry import plug_ins_in
 
 FILE = "lab.html"
 """The laboratory as one file, in the folder of the page that links to it."""
 _READY = "ready:"
 _CELLS = ("lte", "5g")
 """Media that the engine in the page leaves out for its size."""
+_RUNS = "runs"
+"""The key that the page decides on itself."""
 
 
 @dataclass(frozen=True)
@@ -23,27 +28,52 @@ class Link:
     address: str
 
 
-def fragment(left: str, right: str) -> str:
-    """Return what stands behind the page's address: the files of the two scenarios, packed."""
-    sides = [{"text": text, "changes": []} for text in (left, right)]
+def fragment(left: Source, right: Source) -> str:
+    """Return what stands behind the page's address: the two scenarios as they were written, with their changes."""
     packer = zlib.compressobj(level=9, wbits=-zlib.MAX_WBITS)
-    packed = packer.compress(json.dumps({"sides": sides}).encode()) + packer.flush()
+    packed = packer.compress(json.dumps({"sides": [_side(left), _side(right)]}).encode()) + packer.flush()
     return "#" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
-def link(text: str, left: str, right: str | None = None) -> list[Link]:
-    """Return a link to scenarios, given as their files; none where the page cannot run one of them."""
+def link(text: str, left: Source, right: Source | None = None) -> list[Link]:
+    """Return a link to scenarios; none where the page cannot run one of them. Raises InputError for a wrong one."""
     both = (left, left if right is None else right)
     return [Link(text, FILE + fragment(*both))] if all(map(_can_run, both)) else []
 
 
-def _can_run(text: str) -> bool:
-    """Return whether the page has all that a scenario needs: no file, and no cell."""
-    found = list(_settings(tomllib.loads(text)))
-    return all(
-        not (key == "trace" and isinstance(value, str) and not value.startswith(_READY))
-        and not (key == "kind" and value in _CELLS)
-        for key, value in found
+def _side(source: Source) -> dict[str, Any]:
+    """Return a scenario as the page reads it: a ready one by its name, any other by its text, and what was changed."""
+    # The page reads TOML only, and holds one value for each key.
+    text = toml_text(json.loads(source.text)) if source.is_json and source.text is not None else source.text
+    changes = {change.partition("=")[0].strip(): change for change in source.changes}
+    side = replace(source, text=text, is_json=False, changes=tuple(changes.values()))
+    if _content(side) != _content(source):
+        return {"text": source.resolve().to_toml(), "changes": []}
+    written = {"name": source.name} if text is None else {"text": text}
+    return {
+        **written,
+        "changes": [[key, change.partition("=")[2]] for key, change in changes.items() if key != _RUNS],
+    }
+
+
+def _content(source: Source) -> dict[str, Any]:
+    """Return a scenario with every default, without the name, which is that of its file."""
+    found: dict[str, Any] = json.loads(source.resolve().to_json())
+    return {**found, "name": ""}
+
+
+def _can_run(source: Source) -> bool:
+    """Return whether the page has all that a scenario needs: no file, no cell, and no plug-in."""
+    tables = tomllib.loads(source.resolve().to_toml())
+    names_plug_ins = not source.is_json and "plugins" in tomllib.loads(source.text or "")
+    return (
+        not names_plug_ins
+        and not plug_ins_in([tables])
+        and all(
+            not (key == "trace" and isinstance(value, str) and not value.startswith(_READY))
+            and not (key == "kind" and value in _CELLS)
+            for key, value in _settings(tables)
+        )
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sojourn.pages.laboratory import Link
+from sojourn.pages.laboratory import FILE, Link
 from sojourn.report import NO_VALUE, Grid
 
 MOST_ROWS = 10
@@ -19,6 +19,8 @@ class Cell:
     """What the column is sorted by; None sorts by the text."""
     tone: str = ""
     """`yes` or `no` for a verdict, `best` for the best value of a column."""
+    address: str = ""
+    """Where the text leads to."""
 
     @classmethod
     def of(cls, value: object) -> "Cell":
@@ -133,8 +135,12 @@ class Page:
 
     @property
     def has_laboratory(self) -> bool:
-        """Whether a figure of it links to the laboratory."""
-        return any(one.laboratory for one in (*self.pictures, *_pictures(self.folds)))
+        """Whether a figure or a table of it links to the laboratory."""
+        tables = [] if self.table is None else [self.table]
+        pictures = (*self.pictures, *_pictures(self.folds))
+        return any(one.laboratory for one in pictures) or any(
+            cell.address.startswith(FILE) for table in tables for row in table.rows for cell in row
+        )
 
 
 def _pictures(folds: Sequence[Fold]) -> Iterator[Picture]:

@@ -56,8 +56,8 @@ def _laboratory(comparison: Differences) -> list[Link]:
     """Return a link for each simulated variant, which opens it beside the reference."""
     reference = comparison.reference
     others = [name for name in comparison.order if name != reference and name not in comparison.beside]
-    files = {name: comparison.results[name].to_toml() for name in (reference, *others)}
-    return [one for name in others for one in link(f"{name} beside {reference}", files[reference], files[name])]
+    sources = {name: comparison.results[name].source for name in (reference, *others)}
+    return [one for name in others for one in link(f"{name} beside {reference}", sources[reference], sources[name])]
 
 
 def figure(comparison: Differences) -> "Figure":

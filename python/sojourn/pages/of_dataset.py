@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
+from sojourn._native import InputError
 from sojourn.data import metrics
 from sojourn.data.describe import columns
+from sojourn.pages.laboratory import Link, link
 from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
 from sojourn.registry import sentence_of
@@ -20,14 +22,18 @@ _QUEUE = Shown("queue [ms]", "bottleneck_queue_ms_mean")
 _USED = Shown("utilization [%]", "bottleneck_utilization", 100, 1)
 _MOST_COLOURS = 6
 _MOST_TICKS = 12
+_MOST_LINKED = 200
+_BESIDE = "A link in the last column opens the point in the laboratory, beside the first point."
 
 Line = dict[str, Any]
+Place = tuple[Any, ...]
+"""The values of the axes at a point."""
 
 
 def page(dataset: "Dataset", command: str = "") -> Page:
     """Return the page of a dataset; `command` makes it again."""
     lines = dataset.describe(metrics=[_QUEUE.metric, _USED.metric]).lines
-    shown = _points(dataset.axes, lines)
+    shown = _points(dataset.axes, lines, links := _links(dataset))
     folds = [Fold(f"All {len(shown.rows)} points", tables=[shown])] if len(shown.rows) > MOST_ROWS else []
     failed = dataset.failures()
     return Page(
@@ -40,6 +46,7 @@ def page(dataset: "Dataset", command: str = "") -> Page:
         table=shown,
         notes=[
             "± is half of the 95 % interval of the mean.",
+            *([_BESIDE] if links else []),
             *(["The first ten points are shown."] if folds else []),
             *([said] if (said := sentence_of(dataset.description.get("plug_ins", []))) else []),
         ],
@@ -49,9 +56,9 @@ def page(dataset: "Dataset", command: str = "") -> Page:
     )
 
 
-def _points(axes: "Sequence[str]", lines: "Sequence[Line]") -> Table:
-    """Return a row for each point: where it is, its queue and its utilization."""
-    rows: dict[tuple[Any, ...], dict[str, Cell]] = {}
+def _points(axes: "Sequence[str]", lines: "Sequence[Line]", links: "Mapping[Place, Link]") -> Table:
+    """Return a row for each point: where it is, its queue, its utilization, and what opens it in the laboratory."""
+    rows: dict[Place, dict[str, Cell]] = {}
     for line in lines:
         shown = _QUEUE if line["metric"] == _QUEUE.metric else _USED
         rows.setdefault(tuple(line[axis] for axis in axes), {})[shown.metric] = _cell(shown, line)
@@ -60,7 +67,32 @@ def _points(axes: "Sequence[str]", lines: "Sequence[Line]") -> Table:
         [*map(Cell.of, key), *(found.get(one.metric, nothing) for one in (_QUEUE, _USED))]
         for key, found in rows.items()
     ]
-    return Table([*axes, _QUEUE.label, _USED.label], body, "Points of the sweep")
+    columns = [*axes, _QUEUE.label, _USED.label]
+    if links:
+        columns.append("laboratory")
+        for row, key in zip(body, rows, strict=True):
+            row.append(Cell("open", address=links[key].address) if key in links else nothing)
+    return Table(columns, body, "Points of the sweep")
+
+
+def _links(dataset: "Dataset") -> dict[Place, Link]:
+    """Return what opens each point in the laboratory, beside the first point; none where it cannot run them.
+
+    Of a large sweep only the first rows have links.
+    """
+    try:
+        plan = dataset.plan()
+        count = plan.points if plan.points <= _MOST_LINKED else MOST_ROWS
+        points = [plan.point(index) for index in range(count)]
+        sources = [plan.base.changed(point.changes) for point in points]
+        return {
+            tuple(point.coordinates.values()): one
+            for point, source in zip(points, sources, strict=True)
+            for one in link("open", sources[0], source)
+        }
+    except InputError:
+        # A sweep of an older version, or of a world or with a plug-in that is not here.
+        return {}
 
 
 def _cell(shown: Shown, line: "Mapping[str, Any]") -> Cell:

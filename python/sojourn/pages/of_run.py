@@ -113,7 +113,7 @@ def _pictures(result: "Measured") -> list[Picture]:
         f"Queueing delay of the bottleneck above, throughput of each group below: {result.name}, "
         f"seed {result.runs[0].seed}. Grey is what the link could carry."
     )
-    links = link("change the scenario, and see what becomes of it", result.to_toml())
+    links = link("change the scenario, and see what becomes of it", result.source)
     return [picture(timeline(result), _seen(result), caption, name=result.name, laboratory=links)]
 
 

@@ -27,12 +27,15 @@ def links(figure: Mapping[str, Any], plan: Plan, axes: Axes) -> list[Link]:
     asked = [*reference, *_names(tables.get("by")), *_names(tables.get("x"))]
     right, axis = _other(left, points, asked)
     try:
-        files = [plan.base.resolve(point.changes).to_toml() for point in (left, right)]
+        return link(_words(left, right, axis, axes), *(plan.base.changed(point.changes) for point in (left, right)))
     except InputError:
         # A point of which only another world makes something.
         return []
+
+
+def _words(left: Point, right: Point, axis: str, axes: Axes) -> str:
     words = [place(point.coordinates, [axis], axes) for point in (right, left)] if axis else []
-    return link(" beside ".join(words) or "its first scenario", *files)
+    return " beside ".join(words) or "its first scenario"
 
 
 def _reference(tables: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -133,6 +133,8 @@ class Plan:
     """The links of any point, with the names that their metrics have in front."""
     files: tuple[str, ...] = ()
     """The traces of any point."""
+    asked: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    """The tables of the sweep file, without the base."""
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, root: str | os.PathLike[str] | None = None) -> "Plan":
@@ -290,6 +292,7 @@ class _Reader:
             axes=axes,
             backend=backend,
             options=options,
+            asked={key: value for key, value in self.tables.items() if key != "base"},
         )
         self._checked(lambda: plan.world)
         return self._tried(plan)
