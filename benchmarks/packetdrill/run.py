@@ -53,6 +53,9 @@ _CONTROLS = {
     "cdg": "cdg",
     "dctcp": "dctcp",
 }
+_FAIR_QUEUE = re.compile(r"\btc qdisc .*\bfq\b")
+"""Of a host that paces every connection, burst by burst."""
+_BURST_BYTES = 65_160
 _CONSTANTS = {"TCP_INFINITE_SSTHRESH": INFINITE}
 
 # Sysctls that mean nothing to a sender of whole segments, that Sojourn has no option for (tcp_early_retrans,
@@ -207,6 +210,12 @@ def _plan(script: Script, preset: str) -> _Plan:
         undo = {"undo": "timestamps" if timestamps else "none"}
         group["transport"] |= {"loss_detection": "count", "tail_probe": False, "dsack": False}
     group["transport"] |= {"preset": preset, "timestamps": timestamps, **undo}
+    if any(_FAIR_QUEUE.search(line) for line in script.setup):
+        # No burst is larger than the window.
+        most = min(_BURST_BYTES // payload_bytes, _window_packets(script, payload_bytes, peers[0]))
+        least = min(int(dict(sysctls(script.setup)).get("tcp_min_tso_segs", "2")), most)
+        host = {"kind": "linux", "pacing": "fq", "burst": most, "burst_least": least}
+        group |= {"access_rate": "100 Gbit/s", "host": host}
     plan = _Plan(payload_bytes, scenario)
     _Walk(plan, script).go()
     if not plan.expected and not plan.checks:
@@ -325,6 +334,8 @@ class _Walk:
             self.accepted = True
             self.plan.add(event.start_s, "accepted")
             return
+        if packet.window == 0:
+            raise OutOfScopeError(f"line {event.line}: the receive window is closed")
         blocks = [(self._number(event, start), self._number(event, end)) for start, end in packet.sack()]
         number = self._number(event, packet.ack)
         echo = packet.echo()

@@ -252,6 +252,9 @@ impl Sender {
     pub fn supply(&mut self, bytes: u64) {
         let bytes = bytes + self.sent_shortfall_bytes();
         let segments = bytes.div_ceil(u64::from(self.payload_bytes));
+        if self.bursts.is_some() && self.board.next() == self.end {
+            self.cut_supply();
+        }
         self.end = segments as u32;
         self.last_payload_bytes = (bytes - (segments - 1) * u64::from(self.payload_bytes)) as u32;
     }

@@ -20,6 +20,9 @@ const RTT_DOUBLINGS: u32 = 9;
 /// `bbr_min_tso_rate`: below it the smallest burst of a control with a rate of its own is one segment.
 const SLOW_BITS_PER_SECOND: u64 = 1_200_000;
 
+/// The receive window that a peer can announce before the first acknowledgement: its SYN has no scale yet (RFC 7323 section 2.2).
+const FIRST_WINDOW_BYTES: u32 = 65_535;
+
 /// How long bursts may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BurstLimits {
@@ -44,14 +47,29 @@ pub(super) struct Bursts {
     left: u32,
     /// When something was last sent, or the end of the gap after it (`tcp_wstamp_ns`).
     written: Option<Time>,
+    /// The application's data is in pieces of `piece` segments from segment `cut_from` on (`tcp_xmit_size_goal`).
+    cut_from: u32,
+    piece: u32,
 }
 
 impl Sender {
     /// The same with segments that leave in bursts.
     #[must_use]
     pub fn with_bursts(mut self, limits: BurstLimits) -> Sender {
-        self.bursts = Some(Box::new(Bursts { limits, at: Time::ZERO, sent: 0, left: 0, written: None }));
+        let (at, piece) = (Time::ZERO, limits.most);
+        self.bursts = Some(Box::new(Bursts { limits, at, sent: 0, left: 0, written: None, cut_from: 0, piece }));
         self
+    }
+
+    /// The application gives data after all that it gave before was sent. It is cut into pieces for the network card, of half
+    /// of the largest receive window at most (`tcp_bound_to_half_wnd`).
+    #[inline(never)]
+    pub(super) fn cut_supply(&mut self) {
+        let window =
+            if self.board.first() == 0 { FIRST_WINDOW_BYTES / self.payload_bytes } else { self.receive_window };
+        let from = self.board.next();
+        let Some(bursts) = &mut self.bursts else { return };
+        (bursts.cut_from, bursts.piece) = (from, (window / 2).clamp(1, bursts.limits.most));
     }
 
     /// Whether a burst has begun of which segments are still to go, at this same time.
@@ -130,8 +148,8 @@ impl Sender {
 
     /// Segments from `next` on that the application's data has in one piece.
     fn chunk(&self, next: u32) -> u32 {
-        let most = self.bursts.as_ref().map_or(1, |bursts| bursts.limits.most);
-        (self.end - next).min(most - next % most)
+        let (from, piece) = self.bursts.as_ref().map_or((0, 1), |bursts| (bursts.cut_from, bursts.piece));
+        (self.end - next).min(piece - next.saturating_sub(from) % piece)
     }
 
     /// `tcp_tso_should_defer`, with its order of questions: what window and receiver let go against the application's next

@@ -15,7 +15,7 @@ fn with(limits: BurstLimits, mut path: Network) -> Network {
 
 /// `tcp_update_pacing_rate`, `tcp_tso_autosize`: before the first sample nothing is paced and half of the window goes at once;
 /// then two windows a round trip, in bursts of what goes in 10 ms of that: 2 x 11 segments in 101 ms are 2 in a burst, after
-/// which comes a gap of 9.2 ms, and 2 x 20 are 3, with 7.6 ms.
+/// which comes a gap of 9.2 ms, and 2 x 20 are 3, with 7.6 ms. Segment 21 ends a piece of the application's data and goes alone.
 #[test]
 fn pacing_counts_once_for_a_burst() {
     let limits = BurstLimits { time: Span::from_millis(10), paced: true, ..LIMITS };
@@ -38,9 +38,9 @@ fn pacing_counts_once_for_a_burst() {
         110 timer: 12 13 14 | 20.00
         118 timer: 15 16 17 | 20.00
         125 timer: 18 19 20 | 20.00
-        133 timer: 21 22 23 | 20.00
-        141 timer: 24 25 26 | 20.00
-        149 timer: 27 28 29 | 20.00
+        133 timer: 21 | 20.00
+        136 timer: 22 23 24 | 20.00
+        144 timer: 25 26 27 | 20.00
     ",
     );
 }
@@ -76,6 +76,35 @@ fn a_burst_is_half_of_the_window() {
         }
         assert_eq!((length, &found[..]), (0, lengths), "{window}");
     }
+}
+
+/// `tcp_xmit_size_goal`: before the first acknowledgement the peer's window is at most 65,535 B, half of which is 22 segments of
+/// 1448 B. What is written later has pieces of its own, of 45, even where the one before ended in their middle.
+#[test]
+fn data_is_cut_where_it_was_written() {
+    let lengths = |path: &mut Network| {
+        let mut found = vec![];
+        let mut length = 0;
+        while path.sender.poll_transmit(path.now).is_some() {
+            length += 1;
+            if !path.sender.is_in_burst() {
+                found.push(std::mem::take(&mut length));
+            }
+        }
+        found
+    };
+    let long = BurstLimits { time: Span::from_secs(1), ..LIMITS };
+    let fresh = || with(long, network(&[("initial_window", Value::Integer(180))], &[]));
+    let mut path = fresh();
+    path.sender.supply(50 * 1448);
+    assert_eq!(lengths(&mut path), [22, 22, 6]);
+    // More, before anything was acknowledged.
+    path.sender.supply(75 * 1448);
+    assert_eq!(lengths(&mut path), [22, 3]);
+    let mut path = fresh();
+    path.send_segments(50).run(1000);
+    path.sender.supply(150 * 1448);
+    assert_eq!(lengths(&mut path), [45, 45, 10]);
 }
 
 /// What waits in the host for as long as it takes to send two bursts holds the third back, but no burst in its middle.
