@@ -18,7 +18,8 @@ _REASONS = {
     "cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700.pkt": """The script was written for an older
     `tcp_cwnd_reduction`. That of Linux 6.1 lets one segment more go where SND.UNA advanced and nothing was lost.""",
     "fast_retransmit/fr-4pkt-fack-last-mss.pkt": """The script expects the reordering timer after 25 ms and two
-    ticks of an older kernel, rounded up to a tick. Linux 6.1 waits 25 ms and 2 ms (`TCP_TIMEOUT_MIN_US`), and Sojourn with it.""",
+    ticks of an older kernel, rounded up to a tick. Linux 6.1 waits 25 ms and 2 ms (`TCP_TIMEOUT_MIN_US`), and so does
+    Sojourn.""",
 }
 """Why a script fails, where that is known: it expects what a kernel before 6.1.192 did."""
 
