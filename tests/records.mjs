@@ -1,4 +1,4 @@
-// Records of scenarios by the engine in WebAssembly: node records.mjs ENGINE_JS ENGINE_WASM < [NAME...] > {NAME: [whole, sliced]}
+// Records of scenarios by the engine in WebAssembly: node records.mjs ENGINE_JS ENGINE_WASM < [NAME... | {name, text}...] > {NAME: {whole, sliced, differs}}
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -31,10 +31,11 @@ function differs(one, other) {
   );
 }
 
-const names = JSON.parse(readFileSync(0, "utf8"));
+const wanted = JSON.parse(readFileSync(0, "utf8"));
 const answers = {};
-for (const name of names) {
-  const request = { text: engine.ready(name), name, bin_s: 0.1 };
+for (const entry of wanted) {
+  const { name, text } = entry.text ? entry : { name: entry, text: engine.ready(entry) };
+  const request = { text, name, bin_s: 0.1 };
   const [one, other] = [whole(request), sliced(request, JSON.parse(whole(request).record).duration_s)];
   answers[name] = { whole: one.record, sliced: other.record, differs: differs(one.columns, other.columns) };
 }

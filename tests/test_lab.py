@@ -1,43 +1,34 @@
 """The laboratory's page: served, written as one file, and used in a real browser."""
 
 import http.client
-import importlib.util
 import json
 import re
-import shutil
 import struct
-import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
 from tests.conftest import PATIENCE_S, Command
+from tests.lab_page import (
+    PAGE,
+    PATIENCE_MS,
+    WIDTHS,
+    assert_numbers_are_native,
+    in_browser,
+    native,
+    needs_page,
+    of_record,
+    settle,
+    table,
+)
 
 import sojourn
-from sojourn import _native, lab
+from sojourn import lab
 from sojourn.trial.laws import MIN_ALONE, MIN_JAIN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-PAGE = Path(sojourn.__file__).parent / "page"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-WIDTHS = (360, 768, 1280)
-
-needs_page = pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web")
-
-
-def needs_browser() -> list[pytest.MarkDecorator]:
-    return [
-        needs_page,
-        pytest.mark.skipif(CHROMIUM is None, reason="no chromium"),
-        pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright"),
-    ]
-
-
-in_browser = [pytest.mark.filterwarnings("default"), *needs_browser()]
 
 
 def test_a_page_that_was_not_built_is_said(command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -53,17 +44,6 @@ def test_bad_input_is_refused_before_anything_is_served(command: Command, tmp_pa
     assert "did you mean 'motivating-red'" in command("lab", "motivating-rd").err
     assert command("lab", "--set", "duration=1 s").code == 2
     assert command("lab", "--export", tmp_path / "no" / "lab.html").code == 2
-
-
-@pytest.fixture
-def address() -> Iterator[str]:
-    """Serve the page."""
-    with lab.serving() as (address, server):
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield address
-        server.shutdown()
-        thread.join()
 
 
 def answer(address: str, path: str, host: str | None = None) -> http.client.HTTPResponse:
@@ -117,70 +97,6 @@ def test_every_module_is_in_the_one_file() -> None:
     assert modules == {*lab.MODULES, *lab.WORKER}
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def errors() -> list[str]:
-    """Return what the browser complains of."""
-    return []
-
-
-@pytest.fixture
-def page(browser: "Browser", errors: list[str]) -> Iterator["Page"]:
-    # Nothing moves by itself.
-    page = browser.new_page(reduced_motion="reduce")
-    page.set_default_timeout(200 * PATIENCE_S)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type in {"error", "warning"} else None)
-    yield page
-    page.close()
-
-
-def settle(page: "Page", state: str = "done") -> None:
-    page.locator(f"body[data-state={state}]").wait_for(state="attached")
-
-
-def native(page: "Page", index: int) -> dict[str, Any]:
-    """Run the TOML that the page exports with the native engine."""
-    text = page.locator("#files textarea").nth(index).input_value()
-    scenario = _native.load(text)
-    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
-    record: dict[str, Any] = json.loads(run.record())
-    return record
-
-
-def table(page: "Page") -> list[dict[str, Any]]:
-    """Return the numbers of both sides in full, by what they are."""
-    sides: list[dict[str, Any]] = [{}, {}]
-    for row in page.locator("#results tbody tr").all():
-        for side, cell in zip(sides, row.locator("td").all(), strict=True):
-            side[cell.get_attribute("data-key") or ""] = json.loads(cell.get_attribute("data-value") or "null")
-    return sides
-
-
-def of_record(record: dict[str, Any], key: str) -> float | None:
-    parts = key.split(".")
-    value: Any = record
-    for part in parts:
-        value = value[part]
-    return value * 100 if parts[-1] in {"share", "utilization", "drop_rate"} and value is not None else value
-
-
-def assert_numbers_are_native(page: "Page") -> None:
-    for index, side in enumerate(table(page)):
-        record = native(page, index)
-        assert len(side) == 11
-        assert side == {key: of_record(record, key) for key in side}
-
-
 class TestInBrowser:
     pytestmark = in_browser
 
@@ -227,7 +143,7 @@ class TestInBrowser:
         page.locator("#copied").get_by_text("characters").or_(page.locator("#copied").get_by_text("refused")).wait_for()
         link = page.url
         other = browser.new_page()
-        other.set_default_timeout(200 * PATIENCE_S)
+        other.set_default_timeout(PATIENCE_MS)
         other.goto(link)
         settle(other)
         assert table(other) == shown
@@ -329,7 +245,7 @@ class TestInBrowser:
         page.locator("#speed-of-play").select_option("4")
         page.get_by_role("button", name="Play", exact=True).click()
         page.get_by_role("button", name="Pause").wait_for()
-        expect(said).to_have_text(re.compile(r"^(3[1-9]|[45]\d|60)\."), timeout=200 * PATIENCE_S)
+        expect(said).to_have_text(re.compile(r"^(3[1-9]|[45]\d|60)\."), timeout=PATIENCE_MS)
         page.get_by_role("button", name="Pause").click()
         page.get_by_role("button", name="Play", exact=True).wait_for()
         assert float(said.inner_text().split()[1]) > 30.5
@@ -486,7 +402,7 @@ class TestInBrowser:
         trace = tmp_path / "bus.up"
         trace.write_text("".join(f"{time}\n" for time in range(10, 1001, 10)), encoding="utf-8")
         chooser.set_input_files(trace)
-        expect(page.locator("#text-right")).to_have_value(re.compile('trace = "bus.up"'), timeout=200 * PATIENCE_S)
+        expect(page.locator("#text-right")).to_have_value(re.compile('trace = "bus.up"'), timeout=PATIENCE_MS)
         settle(page)
         for index in (0, 1):
             text = page.locator("#files textarea").nth(index).input_value()
@@ -505,7 +421,7 @@ class TestInBrowser:
 
     def test_the_first_screen_moves_until_it_is_paused(self, browser: "Browser", address: str) -> None:
         page = browser.new_page(reduced_motion="no-preference")
-        page.set_default_timeout(200 * PATIENCE_S)
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(address)
         pause = page.get_by_role("button", name="Pause", exact=True)
         pause.wait_for()
@@ -524,7 +440,7 @@ def use_own(page: "Page") -> None:
     from playwright.sync_api import expect
 
     page.locator("#own-said").get_by_text("The control is called mine").wait_for()
-    expect(page.get_by_label("Control of tcp, right")).to_have_value("mine", timeout=200 * PATIENCE_S)
+    expect(page.get_by_label("Control of tcp, right")).to_have_value("mine", timeout=PATIENCE_MS)
     settle(page)
 
 

@@ -25,6 +25,33 @@ pytestmark = [
     pytest.mark.skipif(not (PAGE / "engine.wasm").exists(), reason="the page is not built: make web"),
     pytest.mark.skipif(NODE is None, reason="no node"),
 ]
+# No ready scenario changes a group while it runs.
+CHANGED = "changed-group"
+CHANGED_TEXT = """
+duration = "30 s"
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "200 packets" } }
+
+[[change]]
+at = "12.3 s"
+group = [{ name = "background", control.target = "25 ms" }]
+
+[[change]]
+at = "20 s"
+bottleneck.rate = "5 Mbit/s"
+group = [{ name = "background", control.target = "60 ms" }]
+
+[[group]]
+name = "tcp"
+control = "cubic"
+flows = 2
+rtt = "40 ms"
+
+[[group]]
+name = "background"
+control = "ledbat"
+flows = 3
+rtt = "40 ms"
+"""
 
 
 def timeless(record: str) -> str:
@@ -40,20 +67,32 @@ def answers() -> dict[str, Any]:
     assert NODE is not None
     command = [NODE, str(RECORDS), str(PAGE / "engine.js"), str(PAGE / "engine.wasm")]
     done = subprocess.run(
-        command, input=json.dumps(READY), capture_output=True, text=True, check=True, timeout=10 * PATIENCE_S
+        command,
+        input=json.dumps([*READY, {"name": CHANGED, "text": CHANGED_TEXT}]),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10 * PATIENCE_S,
     )
     answers: dict[str, Any] = json.loads(done.stdout)
     return answers
 
 
-@pytest.mark.parametrize("name", READY)
+@pytest.mark.parametrize("name", [*READY, CHANGED])
 def test_a_record_is_the_native_one_byte_by_byte(answers: dict[str, Any], name: str) -> None:
-    scenario = _native.load_ready(name)
+    scenario = _native.load(CHANGED_TEXT, CHANGED) if name == CHANGED else _native.load_ready(name)
     (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
     assert timeless(answers[name]["whole"]) == timeless(run.record())
 
 
-@pytest.mark.parametrize("name", READY)
+def test_the_change_of_a_group_matters(answers: dict[str, Any]) -> None:
+    first_change = CHANGED_TEXT.index("[[change]]")
+    without = CHANGED_TEXT[:first_change] + CHANGED_TEXT[CHANGED_TEXT.index("[[change]]", first_change + 1) :]
+    (run,) = _native.load(without, CHANGED).run([1], 1, (None, False, False, False), None)
+    assert timeless(run.record()) != timeless(answers[CHANGED]["whole"])
+
+
+@pytest.mark.parametrize("name", [*READY, CHANGED])
 def test_slices_leave_no_trace(answers: dict[str, Any], name: str) -> None:
     assert answers[name]["sliced"] == answers[name]["whole"]
     assert answers[name]["differs"] == []

@@ -21,7 +21,7 @@ export function scales(sides) {
   return {
     delayMs: most(sides.flatMap((side) => [...side.delays, ...(side.band?.delay[1] ?? [])])),
     rateMbps: most(sides.flatMap((side) => [...side.rates, ...(side.band?.rates ?? []).map((band) => band[1])].flat())),
-    endS: most(sides.flatMap((side) => side.times)) / 1.05,
+    endS: Math.max(...sides.map((side) => side.endS)),
   };
 }
 

@@ -1,5 +1,7 @@
 // Rows of the engine as columns over time, and of several seeds what lies between the lowest and the highest.
 
+import { quantity } from "./quantity.js";
+
 /** Rows of the bottleneck and of each group as columns over time. */
 export function curves({ scenario, columns, links }) {
   const link = links.indexOf("bottleneck");
@@ -13,7 +15,7 @@ export function curves({ scenario, columns, links }) {
     bytes[columns["flows.group"][row]][place.get(time)] += columns["flows.delivered_bytes"][row];
   });
   const binS = times.length > 1 ? times[1] - times[0] : 1;
-  return { times, delays, names, rates: bytes.map((column) => Array.from(column, (count) => (count * 8) / binS / 1e6)) };
+  return { endS: quantity(scenario.duration), times, delays, names, rates: bytes.map((column) => Array.from(column, (count) => (count * 8) / binS / 1e6)) };
 }
 
 function finite(value) {

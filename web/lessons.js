@@ -56,7 +56,7 @@ export const LESSONS = [
   {
     title: "What a mark of lower effort does",
     left: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="besteffort"}']] },
-    right: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="diffserv4"}'], ["group.background.dscp", '"LE"']] },
+    right: { name: "motivating-droptail", changes: [[QUEUE, '{kind="cake", preset="diffserv4"}'], ["group.background.dscp", '"le"']] },
     text: [
       "A short queue hides congestion from LEDBAT, but a packet can say itself that it may wait: the code point LE.",
       "Right, CAKE gives packets with LE what others leave; left, it treats all flows alike.",

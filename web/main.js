@@ -7,10 +7,12 @@ import { Editor } from "./editor.js";
 import { Engine } from "./engine.js";
 import { kindOf, scenarioOf } from "./files.js";
 import { drawPickers, drawSliders, sliders } from "./forms.js";
+import { homes, steps, stillHomes } from "./guide.js";
 import { KICKS } from "./kick.js";
 import { LESSONS } from "./lessons.js";
 import { packed, unpacked } from "./link.js";
 import { GridMap } from "./map.js";
+import { guests, People } from "./people.js";
 import { pngOf, svgOf } from "./picture.js";
 import { Player } from "./player.js";
 import { quantity } from "./quantity.js";
@@ -59,9 +61,17 @@ class Lab {
     this.editor = new Editor({ client: new Client(module, startWorker), use: (control) => this.#use(control) });
     this.player = new Player({
       places: this.views.map((view) => view.queue),
-      load: () => this.#packets(),
-      point: (timeS) => this.views.forEach((view) => view.charts.point(timeS)),
+      load: () => this.packets(),
+      point: (timeS) => this.#point(timeS),
     });
+    this.people = new People({
+      where: WHERE,
+      load: async () => ((await this.player.ready()) ? this.packets() : null),
+      timeS: () => this.player.timeS,
+      point: (timeS) => this.player.follow(timeS),
+      add: () => this.#write((scenario) => guests(scenario)),
+    });
+    at("guide-begin").onclick = () => this.#guide();
     this.#makeLessons();
     this.#makeKicks();
     at("ten-seeds").onchange = () => this.run();
@@ -100,6 +110,7 @@ class Lab {
 
   show(sides) {
     this.sides = sides;
+    this.guided = false;
     this.run();
   }
 
@@ -123,6 +134,7 @@ class Lab {
     document.body.dataset.state = "running";
     clearTimeout(this.resuming);
     this.player.forget();
+    this.people.forget();
     const seeds = at("ten-seeds").checked ? SEEDS : 1;
     const answers = await Promise.all(this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), seeds })));
     if (turn !== this.turn || answers.includes(null)) return;
@@ -173,8 +185,13 @@ class Lab {
     at("speed").textContent = `Both sides took ${Math.round(ms)} ms.${band}`;
     this.map.offer(this.answers[0].scenario);
     // The packets cost another run of both sides: not while somebody moves a slider.
-    this.resuming = setTimeout(() => this.player.resume(), RESUME_MS);
+    const noticed = this.people.offer(this.answers);
+    this.resuming = setTimeout(() => {
+      this.player.resume();
+      if (noticed) this.packets();
+    }, RESUME_MS);
     this.#judgeLesson();
+    this.#tellGuide();
   }
 
   #makeView(where, index) {
@@ -188,7 +205,7 @@ class Lab {
     const queue = document.createElement("div");
     section.append(title, pickers, problems, place, queue);
     at("sides").append(section);
-    return { section, title, pickers, problems, queue, charts: new Charts(place, where, (timeS) => this.views.forEach((view) => view.charts.point(timeS))), text: this.#makeText(where, index) };
+    return { section, title, pickers, problems, queue, charts: new Charts(place, where, (timeS) => this.#point(timeS)), text: this.#makeText(where, index) };
   }
 
   #makeText(where, index) {
@@ -214,25 +231,67 @@ class Lab {
     return { area, problems, command };
   }
 
-  /** Both runs again, with every packet; null where something newer came in between. */
+  #point(timeS) {
+    this.views.forEach((view) => view.charts.point(timeS));
+    this.people.cursor(timeS);
+  }
+
+  /** Both runs with every packet, once for each change; null where something newer came in between. */
+  packets() {
+    if (this.packed?.turn !== this.turn) this.packed = { turn: this.turn, answers: this.#packets() };
+    return this.packed.answers;
+  }
+
   async #packets() {
     const turn = this.turn;
     const asked = this.sides.map((side, index) => this.clients[index].ask({ request: side.request(), packets: true }));
     const answers = await Promise.all(asked);
-    return turn === this.turn && !answers.includes(null) ? answers : null;
+    if (turn !== this.turn || answers.includes(null)) return null;
+    if (answers.every((answer) => answer.record)) this.people.show(answers);
+    return answers;
+  }
+
+  /** Writes text behind both scenarios; what was there before can be taken back. */
+  #write(text) {
+    const before = this.sides.map((side) => side.copy());
+    this.sides.forEach((side, index) => {
+      const { scenario, toml } = this.answers[index];
+      const written = text(scenario);
+      if (written) side.write(toml + written);
+    });
+    this.kicked = [...(this.kicked ?? []), before];
+    this.run();
+  }
+
+  /** Shows a home's uplink, and says step by step what is seen. */
+  #guide() {
+    this.lesson = null;
+    at("lesson").replaceChildren();
+    this.show(homes(this.engine));
+    this.guided = true;
+  }
+
+  #tellGuide() {
+    this.guided &&= stillHomes(this.answers);
+    if (!this.guided) {
+      at("guide-steps").replaceChildren();
+      return;
+    }
+    const list = document.createElement("ol");
+    list.append(...steps(this.answers).map((text) => Object.assign(document.createElement("li"), { textContent: text })));
+    const listen = WHERE.map((where, index) => button(`Hear the ${where} call`, () => this.people.calls.listen(index)));
+    const see = button("See a page load", () => {
+      at("visit").scrollIntoView({ block: "center" });
+      this.people.visits.visit();
+    });
+    const row = Object.assign(document.createElement("p"), { className: "row" });
+    row.append(...listen, see);
+    at("guide-steps").replaceChildren(list, row);
   }
 
   #makeKicks() {
-    const kicks = KICKS.map(({ label, text }) => button(label, () => {
-      const before = this.sides.map((side) => side.copy());
-      this.sides.forEach((side, index) => {
-        const { scenario, toml } = this.answers[index];
-        const written = text(scenario, Math.round(quantity(scenario.duration) * 500) / 1000);
-        if (written) side.write(toml + written);
-      });
-      this.kicked = [...(this.kicked ?? []), before];
-      this.run();
-    }));
+    const middle = (scenario) => Math.round(quantity(scenario.duration) * 500) / 1000;
+    const kicks = KICKS.map(({ label, text }) => button(label, () => this.#write((scenario) => text(scenario, middle(scenario)))));
     const undo = button("Take back", () => {
       const before = this.kicked?.pop();
       if (before) this.show(before);

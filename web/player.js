@@ -155,13 +155,21 @@ export class Player {
     this.say();
   }
 
-  show(timeS) {
+  /** Shows the packets at the time of something else that plays; stops playing for it. */
+  follow(timeS) {
+    this.wanted = false;
+    if (this.playing) this.pause();
+    if (this.sides) this.show(timeS, true);
+  }
+
+  /** Shows a time; `passing` where another follows at once. */
+  show(timeS, passing = this.playing) {
     this.timeS = Math.min(timeS, this.endS);
     if (document.activeElement !== byId("time")) byId("time").value = String(Math.round((this.timeS / this.endS) * TICKS));
     byId("time").setAttribute("aria-valuetext", `${this.timeS.toFixed(3)} s`);
     this.sides.forEach((side, index) => this.#draw(this.canvases[index], side));
     this.point(this.timeS);
-    if (!this.playing) this.say();
+    if (!passing) this.say();
     else byId("time-said").textContent = `${this.timeS.toFixed(this.speed < 0.1 ? 4 : 2)} s`;
   }
 

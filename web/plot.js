@@ -15,7 +15,7 @@ export function plot({ width, height, endS, most, times, lines, text, grid }) {
   const rules = ticks(most, high / LABEL_HEIGHT).map((value) => (
     `<path d="M${LEFT} ${y(value)}h${wide}" stroke="${grid}"/>${label(LEFT - 6, Number(y(value)) + 4, value, text, "end")}`
   ));
-  const seconds = ticks(endS, wide / LABEL_WIDTH).map((value) => label(x(value), height - 5, `${value} s`, text, "middle"));
+  const seconds = ticks(endS, wide / LABEL_WIDTH).map((value) => label(x(value), height - 5, `${value} s`, text, Number(x(value)) > width - LEFT / 2 ? "end" : "middle"));
   const bands = lines.filter((line) => line.band).map(({ band: [least, largest], ink }) => {
     const rows = [...times.keys()].filter((row) => least[row] !== null);
     const edge = (values, order) => order.map((row) => `${x(times[row])} ${y(values[row])}`);
@@ -28,6 +28,8 @@ export function plot({ width, height, endS, most, times, lines, text, grid }) {
       if (value !== null) path += `${pen}${x(times[row])} ${y(value)}`;
       pen = value === null ? "M" : "L";
     });
+    // A row stands for its bin: the last one ends a bin later.
+    if (pen === "L" && times.length > 1) path += `H${x(Math.min(endS, 2 * times.at(-1) - times.at(-2)))}`;
     return `<path d="${path}" fill="none" stroke="${ink}" stroke-width="1.5" stroke-dasharray="${dash.join(" ")}"/>`;
   });
   return [...rules, ...seconds, ...bands, ...paths].join("");

@@ -1,5 +1,6 @@
 // The numbers of both sides: a table, and one sentence chosen by the outcome.
 
+import { saidOf } from "./call.js";
 import { shown } from "./quantity.js";
 
 const percent = (value) => (value === null || value === undefined ? null : value * 100);
@@ -18,6 +19,12 @@ const OF_GROUP = [
   ["goodput, Mbit/s", (group) => group.goodput_mbps, "goodput_mbps"],
   ["round-trip time, mean, ms", (group) => group.rtt_ms?.mean, "rtt_ms.mean"],
 ];
+// Shown only of groups that have them.
+const OF_SOME = [
+  ["quality of the call, MOS", (group) => group.voip?.mos, "voip.mos"],
+  ["from mouth to ear, mean, ms", (group) => group.voip?.mouth_to_ear_ms, "voip.mouth_to_ear_ms"],
+  ["time of a page, median, ms", (group) => group.page_ms?.p50, "page_ms.p50"],
+];
 
 const titled = (sides, name) => {
   for (const { scenario } of sides) {
@@ -32,8 +39,9 @@ export function fillTable(table, sides) {
   const groups = [...new Set(sides.flatMap((side) => side.scenario.group.map((group) => group.name)))];
   const rows = OF_LINK.map(([label, of, key]) => [label, sides.map((side) => of(side.parsed)), `bottleneck.${key}`]);
   for (const name of groups) {
-    for (const [label, of, key] of OF_GROUP) {
+    for (const [label, of, key] of [...OF_GROUP, ...OF_SOME]) {
       const values = sides.map((side) => (side.parsed.groups[name] ? of(side.parsed.groups[name]) : null));
+      if (OF_SOME.some((some) => some[2] === key) && values.every((value) => value === undefined || value === null)) continue;
       rows.push([`${titled(sides, name)}: ${label}`, values, `groups.${name}.${key}`]);
     }
   }
@@ -74,7 +82,7 @@ export function queueOf(side) {
 export function verdict([left, right]) {
   const delays = [left, right].map((side) => side.parsed.bottleneck.queue_ms.mean);
   if (delays.some((delay) => delay === null || delay === undefined)) return "On one side no packet left the queue.";
-  return `${delaySentence(delays, [left, right].map(queueOf))}${shareClause([left, right])}.`;
+  return `${delaySentence(delays, [left, right].map(queueOf))}${callClause([left, right]) || shareClause([left, right])}.`;
 }
 
 function delaySentence([one, other], [first, second]) {
@@ -85,6 +93,14 @@ function delaySentence([one, other], [first, second]) {
   const name = ([queue, , place]) => (first === second ? `the ${place} side` : `${queue} (${place})`);
   const call = long[1] > CALL_MS && short[1] <= CALL_MS ? ", too long for a call," : "";
   return `With ${name(long)} a packet waits ${shown(long[1])} ms on average${call} and with ${name(short)} ${shown(short[1])} ms`;
+}
+
+/** What the first call is worth on both sides. */
+function callClause(sides) {
+  const scores = sides.map(({ parsed }) => Object.values(parsed.groups).find((group) => group.voip)?.voip.mos ?? null);
+  if (scores.includes(null)) return "";
+  const [left, right] = scores.map((mos) => `${shown(mos)} (${saidOf(mos)})`);
+  return `; the quality of the call is ${left} on the left and ${right} on the right, of 4.5`;
 }
 
 /** The group whose share differs most between the sides. */

@@ -63,8 +63,13 @@ MODULES = (
     "map.js",
     "picture.js",
     "player.js",
+    "voice.js",
+    "call.js",
     "results.js",
     "side.js",
+    "visit.js",
+    "people.js",
+    "guide.js",
     "main.js",
 )
 

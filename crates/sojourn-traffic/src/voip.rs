@@ -54,8 +54,8 @@ impl Call {
         }
     }
 
-    /// A packet has arrived that took `delay`.
-    pub fn on_packet(&mut self, delay: Span) {
+    /// A packet has arrived that took `delay`. How long after it was sent it is played, in ms; one that took longer is not.
+    pub fn on_packet(&mut self, delay: Span) -> f64 {
         let delay = delay.as_millis_f64();
         // The first packet alone says nothing of deviations: half its delay, as RFC 6298 has it for round trips.
         let (smoothed, deviation) = self.estimate.unwrap_or((delay, delay / 2.0));
@@ -70,6 +70,7 @@ impl Call {
         self.last_delay = delay;
         let smoothed = smoothed + (1.0 - PAST) * (delay - smoothed);
         self.estimate = Some((smoothed, deviation + (1.0 - PAST) * ((delay - smoothed).abs() - deviation)));
+        playout
     }
 
     /// What was measured.
@@ -85,9 +86,7 @@ impl Call {
     /// R of the E-model where `lost` packets were dropped on the way; none where the codec is unknown to it or nothing
     /// was sent.
     pub fn rating(&self, lost: u64) -> Option<f64> {
-        let delay = self.tally.mean(self.tally.mouth_to_ear).unwrap_or(0.0);
-        let loss = self.tally.share(lost + self.tally.late, lost)?;
-        self.quality.map(|quality| e_model::rating(quality, delay, loss))
+        self.tally.rating(self.quality?, lost)
     }
 }
 
@@ -101,6 +100,14 @@ impl Tally {
     pub fn share(&self, count: u64, lost: u64) -> Option<f64> {
         let all = self.arrived + lost;
         (all > 0).then(|| count as f64 / all as f64)
+    }
+
+    /// R of the E-model for a codec with Ie and Bpl as in `quality` where `lost` packets were dropped on the way; none
+    /// where nothing was sent.
+    pub fn rating(&self, quality: (f64, f64), lost: u64) -> Option<f64> {
+        let delay = self.mean(self.mouth_to_ear).unwrap_or(0.0);
+        let loss = self.share(lost + self.late, lost)?;
+        Some(e_model::rating(quality, delay, loss))
     }
 
     /// Adds another.
@@ -128,7 +135,9 @@ mod tests {
     }
 
     fn hear(call: &mut Call, millis: impl IntoIterator<Item = u64>) {
-        millis.into_iter().for_each(|delay| call.on_packet(Span::from_millis(delay)));
+        for delay in millis {
+            call.on_packet(Span::from_millis(delay));
+        }
     }
 
     /// Delays 50, 66, 50: |D| = 16 twice, J = 1 and then 1 + 15/16.

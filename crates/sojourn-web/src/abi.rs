@@ -82,7 +82,7 @@ pub extern "C" fn sojourn_add_control() {
 /// Answers with the names of the columns, as JSON.
 #[unsafe(no_mangle)]
 pub extern "C" fn sojourn_columns() {
-    answer(serde_json::json!(COLUMNS).to_string());
+    answer(serde_json::json!(COLUMNS.as_slice()).to_string());
 }
 
 /// Answers with the text of the ready scenario of this name; 0 where there is none.

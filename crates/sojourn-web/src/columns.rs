@@ -1,12 +1,15 @@
 //! Time series as columns of floats.
 
+use crate::calls::heard;
 use sojourn_scenario::Scenario;
-use sojourn_sim::{PacketEvent, PacketLog, Series};
+use sojourn_sim::{PacketEvent, PacketLog, Series, TransferRow};
 
 /// Names of the columns in their order: those of links, one row per bin and link; those of flows, one row per bin and flow;
-/// those of packets, one row for each that left the bottleneck's queue, or was dropped, in order of that time. Units are in
-/// the names, as in `sojourn run --out`; `link` and `group` are indices, `dropped` is 0 or 1.
-pub const COLUMNS: [&str; 21] = [
+/// those of packets, one row for each that left the bottleneck's queue, or was dropped, in order of that time; those of
+/// objects, one row for each that arrived as a whole, in order of that time; those of calls and of opinions as
+/// [`Heard`](crate::calls::Heard) has them. Units are in the names, as in `sojourn run --out`; `link`, `group` and `index`
+/// are indices, `dropped` is 0 or 1.
+pub const COLUMNS: [&str; 35] = [
     "queue.link",
     "queue.time_s",
     "queue.queue_packets",
@@ -28,12 +31,34 @@ pub const COLUMNS: [&str; 21] = [
     "packets.waited_s",
     "packets.group",
     "packets.dropped",
+    "objects.group",
+    "objects.index",
+    "objects.asked_s",
+    "objects.arrived_s",
+    "objects.bytes",
+    "calls.group",
+    "calls.index",
+    "calls.spoken_s",
+    "calls.arrived_s",
+    "calls.played_s",
+    "opinions.group",
+    "opinions.index",
+    "opinions.time_s",
+    "opinions.mos",
 ];
 
-/// The columns of `series` and of the packets of a run of `scenario`.
-pub fn columns(series: Series, packets: &PacketLog, scenario: Option<&Scenario>) -> [Vec<f64>; COLUMNS.len()] {
+/// The columns of what a run of `scenario` has left.
+pub fn columns(
+    series: Series,
+    packets: &PacketLog,
+    objects: &[TransferRow],
+    scenario: &Scenario,
+) -> [Vec<f64>; COLUMNS.len()] {
     let (queues, flows) = (series.queues, series.flows);
-    let groups: Vec<f64> = scenario.map(group_of_connections).unwrap_or_default();
+    let groups: Vec<f64> = if packets.rows.is_empty() { Vec::new() } else { group_of_connections(scenario) };
+    let heard = heard(packets, scenario);
+    let [call_group, call_index, spoken, arrived, played] = heard.packets;
+    let [opinion_group, opinion_index, opinion_time, mos] = heard.opinions;
     let gone = |event| matches!(event, PacketEvent::Departure | PacketEvent::Drop);
     let rows: Vec<_> = packets.rows.iter().filter(|row| gone(row.event)).collect();
     [
@@ -58,6 +83,20 @@ pub fn columns(series: Series, packets: &PacketLog, scenario: Option<&Scenario>)
         rows.iter().map(|row| row.sojourn.as_secs_f64()).collect(),
         rows.iter().map(|row| groups[row.packet.flow as usize]).collect(),
         rows.iter().map(|row| f64::from(u8::from(row.event == PacketEvent::Drop))).collect(),
+        objects.iter().map(|row| f64::from(row.group)).collect(),
+        objects.iter().map(|row| f64::from(row.index)).collect(),
+        objects.iter().map(|row| (row.end - row.completed.time).as_secs_f64()).collect(),
+        objects.iter().map(|row| row.end.as_secs_f64()).collect(),
+        objects.iter().map(|row| row.completed.bytes as f64).collect(),
+        call_group,
+        call_index,
+        spoken,
+        arrived,
+        played,
+        opinion_group,
+        opinion_index,
+        opinion_time,
+        mos,
     ]
 }
 

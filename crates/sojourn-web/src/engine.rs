@@ -32,7 +32,7 @@ pub struct Request {
     /// Step of the time series in s; none are kept without one.
     #[serde(default)]
     pub bin_s: Option<f64>,
-    /// Whether the packets of the bottleneck are kept.
+    /// Whether the packets of the bottleneck, what is heard of calls and the objects of pages are kept.
     #[serde(default)]
     pub packets: bool,
 }
@@ -124,12 +124,12 @@ impl Run {
         let scenario = Arc::new(request.load()?.scenario);
         let bin = request.bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_millis(1)));
         let seed = request.seed.unwrap_or(scenario.seed);
-        let session =
-            Session::new(Arc::clone(&scenario), seed, &Wanted { bin, packets: request.packets, ..Wanted::default() });
+        let wanted = Wanted { bin, packets: request.packets, transfers: request.packets, ..Wanted::default() };
+        let session = Session::new(Arc::clone(&scenario), seed, &wanted);
         Ok(Run {
             session: Some(session),
             scenario,
-            columns: Default::default(),
+            columns: [const { Vec::new() }; COLUMNS.len()],
             monitor: Monitor::default(),
             stopped: String::new(),
         })
@@ -152,7 +152,7 @@ impl Run {
     /// Fills the columns with the bins that have ended since the last call.
     pub fn take(&mut self) {
         let series = self.session.as_mut().and_then(Session::take_series);
-        self.columns = columns(series.unwrap_or_default(), &PacketLog::default(), None);
+        self.columns = columns(series.unwrap_or_default(), &PacketLog::default(), &[], &self.scenario);
     }
 
     /// Takes the run to its end: the record as JSON, and in the columns the bins that have not been taken, and the packets
@@ -165,7 +165,8 @@ impl Run {
         "finished".clone_into(&mut self.stopped);
         let outcome = session.finish(&self.monitor).map_err(|stopped| reason(&stopped))?;
         let packets = outcome.packets.unwrap_or_default();
-        self.columns = columns(outcome.series.unwrap_or_default(), &packets, Some(&self.scenario));
+        let objects = outcome.transfers.unwrap_or_default();
+        self.columns = columns(outcome.series.unwrap_or_default(), &packets, &objects, &self.scenario);
         serde_json::to_string(&outcome.record).map_err(|error| error.to_string())
     }
 
@@ -245,6 +246,52 @@ mod tests {
         assert_eq!(left.len() as f64 - drops, record["bottleneck"]["departures"].as_f64().unwrap());
         assert!(column("packets.group").iter().all(|group| [0.0, 1.0].contains(group)));
         assert!(column("packets.waited_s").iter().zip(left).all(|(waited, left)| (0.0..=*left).contains(waited)));
+    }
+
+    /// What is heard is what the record counts: each packet's fate, and over the whole run the same means.
+    #[test]
+    fn what_is_heard_of_a_call_is_what_the_record_says() {
+        let ready = sojourn_scenario::ready().iter().find(|ready| ready.name == "voip-under-load").unwrap();
+        for overrides in [vec!["warmup=0 s"], vec!["warmup=0 s", "bottleneck.queue=pie", "bottleneck.loss=0.02"]] {
+            let overrides = overrides.into_iter().map(str::to_owned).collect();
+            let mut run =
+                Run::open(&Request { text: ready.text.to_owned(), packets: true, overrides, ..request(&[]) }).unwrap();
+            let record: Value = serde_json::from_str(&run.finish().unwrap()).unwrap();
+            let column = |name: &str| run.column(COLUMNS.iter().position(|known| *known == name).unwrap());
+            let [groups, spoken, arrived, played] =
+                ["calls.group", "calls.spoken_s", "calls.arrived_s", "calls.played_s"].map(column);
+            for (group, name) in [(1.0, "speaks"), (2.0, "hears")] {
+                let voip = &record["groups"][name]["voip"];
+                let rows: Vec<usize> = (0..groups.len()).filter(|&row| groups[row] == group).collect();
+                let count = |of: &dyn Fn(usize) -> bool| rows.iter().filter(|&&row| of(row)).count() as f64;
+                let (lost, unplayed) = (count(&|row| arrived[row].is_nan()), count(&|row| played[row].is_nan()));
+                let all = rows.len() as f64;
+                // The record counts what is dropped; here a loss is known by the packet after it.
+                assert!((lost / all - voip["loss"].as_f64().unwrap()).abs() < 2e-3, "{name}: {lost} of {all}, {voip}");
+                assert!(
+                    ((unplayed) / all - voip["late"].as_f64().unwrap() - lost / all).abs() < 2e-3,
+                    "{name}: {voip}"
+                );
+                assert!(rows.is_sorted_by(|&one, &other| spoken[one] <= spoken[other]));
+                assert!(rows.iter().all(|&row| played[row].is_nan() || played[row] >= arrived[row]));
+            }
+            let mos = column("opinions.mos");
+            assert!(mos.len() > 20 && mos.iter().all(|mos| (1.0..=4.5).contains(mos)));
+        }
+    }
+
+    /// Objects of pages arrive after they were asked for, and are those that the record counts.
+    #[test]
+    fn objects_of_pages_are_columns() {
+        let ready = sojourn_scenario::ready().iter().find(|ready| ready.name == "web-pages").unwrap();
+        let changed = vec!["warmup=0 s".to_owned(), "duration=40 s".to_owned()];
+        let text = ready.text.to_owned();
+        let mut run = Run::open(&Request { text, packets: true, overrides: changed, ..request(&[]) }).unwrap();
+        let record: Value = serde_json::from_str(&run.finish().unwrap()).unwrap();
+        let column = |name: &str| run.column(COLUMNS.iter().position(|known| *known == name).unwrap());
+        let (asked, arrived) = (column("objects.asked_s"), column("objects.arrived_s"));
+        assert_eq!(record["groups"]["web"]["fct_ms"]["count"].as_u64().unwrap(), asked.len() as u64);
+        assert!(arrived.is_sorted() && asked.iter().zip(arrived).all(|(asked, arrived)| asked < arrived));
     }
 
     #[test]

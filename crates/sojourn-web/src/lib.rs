@@ -5,6 +5,7 @@
 
 #[allow(unsafe_code, reason = "symbols are exported, and memory is shared with the page")]
 mod abi;
+mod calls;
 mod columns;
 #[cfg(target_arch = "wasm32")]
 #[allow(unsafe_code, reason = "functions of the page are imported")]
