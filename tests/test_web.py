@@ -29,7 +29,7 @@ pytestmark = [
 CHANGED = "changed-group"
 CHANGED_TEXT = """
 duration = "30 s"
-bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "200 packets" } }
+bottleneck = { rate = "10 Mbit/s", queue = { kind = "droptail", limit = "60 packets" } }
 
 [[change]]
 at = "12.3 s"
