@@ -13,6 +13,7 @@ use crate::bins::Bins;
 use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
+use crate::log::{Name, PacketLog};
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
@@ -93,6 +94,7 @@ pub struct Sender {
     packet: Vec<u8>,
     sent_bytes: u64,
     skipped_packets: u64,
+    log: Option<Box<PacketLog>>,
     problem: Option<String>,
 }
 
@@ -108,6 +110,7 @@ impl Sender {
         Ok(Sender {
             application: tables::application(flow, &group.traffic, payload_bytes, flow.life(line)),
             flow: flow.clone(),
+            log: PacketLog::of(flow, line, &socket)?,
             socket,
             budget,
             source,
@@ -120,6 +123,9 @@ impl Sender {
 
     fn send(&mut self, number: u32, now: Time) -> Result<(), WireError> {
         let token = self.flow.token.map(u64::to_le_bytes);
+        if let Some(log) = &mut self.log {
+            log.on_sent(Name { number, stamp: now }, ip_bytes(self.packet.len()));
+        }
         let stamp = token.iter().flatten().copied().chain(number.to_le_bytes()).chain(now.as_nanos().to_le_bytes());
         self.packet.iter_mut().zip(stamp).for_each(|(place, byte)| *place = byte);
         match self.socket.send(&self.packet) {
@@ -165,11 +171,12 @@ impl Endpoint for Sender {
     }
 
     fn report(self: Box<Self>, report: &mut Report) {
-        let Sender { flow, sent_bytes, skipped_packets, problem, .. } = *self;
+        let Sender { flow, sent_bytes, skipped_packets, log, problem, .. } = *self;
         report.flows.push(FlowReport {
             id: flow.id,
             sent_bytes: Some(sent_bytes),
             skipped_packets: Some(skipped_packets),
+            packets: log,
             problem,
             ..FlowReport::default()
         });
@@ -182,6 +189,7 @@ pub struct Receiver {
     socket: Socket,
     batch: Batch,
     bins: Bins,
+    log: Option<Box<PacketLog>>,
     /// Where the first datagram with the token came from.
     sender: Option<SocketAddrV4>,
 }
@@ -196,6 +204,7 @@ impl Receiver {
         bind(flow, &socket, flow.port)?;
         Ok(Receiver {
             flow: flow.clone(),
+            log: PacketLog::of(flow, line, &socket)?,
             socket,
             batch: Batch::new(BATCH.0, BATCH.1),
             bins: Bins::new(*line),
@@ -231,14 +240,26 @@ impl Endpoint for Receiver {
                 }
             }
             self.bins.add(now, seen.bytes as u64);
+            let name = name(bytes, self.flow.token.map_or(0, |_| TOKEN_BYTES));
+            if let (Some(log), Some(name)) = (&mut self.log, name) {
+                log.on_arrived(name, ip_bytes(seen.bytes), seen, now);
+            }
         }
         Ok(())
     }
 
     fn report(self: Box<Self>, report: &mut Report) {
-        let delivered_bytes = Some(self.bins.into_bytes());
-        report.flows.push(FlowReport { id: self.flow.id, delivered_bytes, ..FlowReport::default() });
+        let Receiver { flow, bins, log: packets, .. } = *self;
+        let delivered_bytes = Some(bins.into_bytes());
+        report.flows.push(FlowReport { id: flow.id, delivered_bytes, packets, ..FlowReport::default() });
     }
+}
+
+/// What a datagram says of itself behind its token of `token_bytes`, where it is long enough for that.
+fn name(bytes: &[u8], token_bytes: usize) -> Option<Name> {
+    let (number, rest) = bytes.get(token_bytes..)?.split_first_chunk()?;
+    let stamp = Time::from_nanos(u64::from_le_bytes(*rest.first_chunk()?));
+    Some(Name { number: u32::from_le_bytes(*number), stamp })
 }
 
 #[cfg(test)]

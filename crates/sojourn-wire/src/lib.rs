@@ -13,6 +13,7 @@ mod capture;
 mod cbr;
 mod clock;
 mod error;
+mod log;
 mod ping;
 mod plan;
 mod poll;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use clock::now;
 pub use error::{Fault, WireError};
+pub use log::PacketLog;
 pub use plan::{BudgetPlan, CaptureDirection, CapturePlan, FlowPlan, Kind, PingPlan, Plan, Role};
 pub use report::{CaptureReport, FlowReport, PingReport, Report};
 pub use wire::run;

@@ -10,6 +10,8 @@ use std::path::PathBuf;
 
 /// Most bins of a run.
 const MOST_BINS: f64 = 10_000_000.0;
+/// Most packets that the log of a flow may hold.
+const MAX_LOGGED: f64 = 1_000_000.0;
 
 /// What the endpoints of one process do.
 #[derive(Clone, Deserialize, Debug)]
@@ -102,6 +104,9 @@ pub struct FlowPlan {
     /// udp and tcp: a rate that it must not exceed, whatever its control says: bit/s of IP packets.
     #[serde(default)]
     pub max_rate_bps: Option<u64>,
+    /// udp and cbr: of how many packets its report has times, sizes and marks, one by one.
+    #[serde(default)]
+    pub logged_packets: u32,
 }
 
 /// An end of a flow.
@@ -235,6 +240,14 @@ impl FlowPlan {
         let key = |name: &str| format!("flow {}: {name}", self.id);
         within(&key("start_s"), self.start_s, 0.0, duration_s)?;
         within(&key("dscp"), f64::from(self.dscp), 0.0, 63.0)?;
+        if self.logged_packets > 0 && self.kind == Kind::Tcp {
+            let found = self.logged_packets;
+            return Err(WireError::input(format!(
+                "flow {}: logged_packets is {found}; allowed is 0 with tcp: a socket does not see the kernel's packets",
+                self.id
+            )));
+        }
+        within(&key("logged_packets"), f64::from(self.logged_packets), 0.0, MAX_LOGGED)?;
         within(&key("port"), f64::from(self.port), 1.0, 65_535.0)?;
         if let Some(stop_s) = self.stop_s {
             within(&key("stop_s"), stop_s, self.start_s, 1e9)?;

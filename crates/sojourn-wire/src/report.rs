@@ -1,5 +1,6 @@
 //! What was seen. Lists per bin have one entry for each bin of the run.
 
+use crate::log::PacketLog;
 use serde::Serialize;
 
 /// All that the endpoints of a plan saw.
@@ -44,6 +45,9 @@ pub struct FlowReport {
     /// Sender: congestion window at the end of each bin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwnd_packets: Option<Vec<Option<f64>>>,
+    /// The packets of this end, where the plan asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packets: Option<Box<PacketLog>>,
     /// What ended the flow before its time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,

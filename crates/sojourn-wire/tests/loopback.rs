@@ -269,3 +269,51 @@ fn a_dead_peer_is_told_and_delays_nobody() {
         assert!(problem.starts_with("flow 0: the connection ended early: "), "{problem}");
     });
 }
+
+/// Each packet of a log is a packet of the other end's: nothing is lost on loopback, so both have the same ones.
+#[test]
+fn both_ends_log_the_same_packets() {
+    patiently(|stretch| {
+        let train = json!({"kind": "train", "count": 6, "packet": "1500 B", "every": "50 ms", "repeat": 4});
+        let bulk = json!({"kind": "bulk", "size": "100 kB"});
+        let control = json!({"kind": "newreno"});
+        let flows = [
+            json!({"kind": "cbr", "port": free_port(), "traffic": train, "token": 7, "logged_packets": 100}),
+            json!({"kind": "udp", "port": free_port(), "traffic": bulk, "control": control, "token": 8,
+                "transport": {"preset": "linux"}, "logged_packets": 1000}),
+        ];
+        let (receiver, sender) = both_ends(0.6 * stretch, &flows);
+        for (flow, size) in [(0, 1500), (1, 1500)] {
+            let [sent, came] = [&sender, &receiver].map(|report| report["flows"][flow]["packets"].clone());
+            let column = |log: &Value, name: &str| log[name].as_array().expect("a list").clone();
+            for name in ["stamp_ns", "number", "size_bytes"] {
+                assert_eq!(column(&sent, name), column(&came, name), "flow {flow}: {name}");
+            }
+            assert!(column(&sent, "size_bytes")[0] == size && column(&sent, "arrived_ns").is_empty());
+            let pairs = column(&came, "arrived_ns").into_iter().zip(column(&came, "stamp_ns"));
+            // The kernel's own stamp: not before it was sent, but for the difference of its two clocks, nor long after.
+            let delays = pairs.map(|(to, from)| to.as_i64().expect("ns") - from.as_i64().expect("ns"));
+            let worst = delays.fold(0, |worst: i64, delay| worst.max(delay.abs()));
+            assert!(worst < (100_000_000.0 * stretch) as i64, "{worst} ns");
+        }
+        assert_eq!(sender["flows"][0]["packets"]["number"].as_array().map(Vec::len), Some(24));
+    });
+}
+
+/// What a log has no room for is counted.
+#[test]
+fn a_log_has_the_room_that_it_was_given() {
+    patiently(|stretch| {
+        let train = json!({"kind": "train", "count": 6, "packet": "100 B", "every": "20 ms", "repeat": 2});
+        let flow = json!({"kind": "cbr", "port": free_port(), "traffic": train, "logged_packets": 5});
+        let (receiver, sender) = both_ends(0.3 * stretch, &[flow]);
+        for log in [&sender, &receiver].map(|report| &report["flows"][0]["packets"]) {
+            assert_eq!(log["number"].as_array().map(Vec::len), Some(5));
+            assert_eq!(log["unlogged"], 7);
+        }
+    });
+    let flow = json!({"kind": "tcp", "port": free_port(), "logged_packets": 5});
+    let plan = plan(now().as_secs_f64() + 0.05, 0.1, "receive", &[flow]);
+    let message = "flow 0: logged_packets is 5; allowed is 0 with tcp: a socket does not see the kernel's packets";
+    assert_eq!(report(&plan).map_err(|error| error.message), Err(message.to_owned()));
+}

@@ -39,6 +39,8 @@ pub struct Outcome {
     pub new_bytes: u64,
     /// Whether it opened a connection.
     pub opened: bool,
+    /// The head of a segment of the connection.
+    pub segment: Option<Head>,
 }
 
 impl Answering {
@@ -93,7 +95,7 @@ impl Answering {
             let receiver = Receiver::new(&self.options, Clock::default());
             self.connection = Some(Connection { number: head.number, identifier, receiver, arrived: Time::ZERO });
         }
-        Outcome { answer: Some(Message::SynAck { head }.to_bytes()), new_bytes: 0, opened }
+        Outcome { answer: Some(Message::SynAck { head }.to_bytes()), new_bytes: 0, opened, segment: None }
     }
 
     fn on_data(&mut self, data: Data, marked: bool, now: Time) -> Outcome {
@@ -117,6 +119,7 @@ impl Answering {
             answer: ack.map(|ack| connection.acknowledge(&ack)),
             new_bytes: if is_new { u64::from(payload_bytes) } else { 0 },
             opened: false,
+            segment: Some(head),
         }
     }
 }

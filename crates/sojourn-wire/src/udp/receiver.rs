@@ -7,6 +7,7 @@ use crate::bins::Bins;
 use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
+use crate::log::{Name, PacketLog, is_marked};
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
@@ -19,8 +20,6 @@ use std::io::{Error, ErrorKind};
 
 /// Datagrams that one system call may take.
 const BATCH: usize = 64;
-/// The ECN field that says congestion experienced (RFC 3168), and its place in the TOS byte.
-const CE: u8 = 3;
 
 /// Receives the connections of a flow.
 pub struct Receiver {
@@ -30,6 +29,7 @@ pub struct Receiver {
     answering: Answering,
     batch: Batch,
     bins: Bins,
+    log: Option<Box<PacketLog>>,
 }
 
 impl Receiver {
@@ -44,6 +44,7 @@ impl Receiver {
         Ok(Receiver {
             flow: flow.clone(),
             budget,
+            log: PacketLog::of(flow, line, &socket)?,
             socket,
             batch: Batch::new(BATCH, datagram_bytes(&options)),
             answering: Answering::new(options, flow.token.unwrap_or(0)),
@@ -60,8 +61,11 @@ impl Receiver {
         let mut answers = Vec::new();
         for (seen, bytes) in self.batch.iter() {
             let Some(from) = seen.from.filter(|from| *from.ip() == self.flow.peer) else { continue };
-            let marked = seen.tos.is_some_and(|tos| tos & CE == CE);
-            let outcome = self.answering.on_datagram(bytes, marked, from, now);
+            let outcome = self.answering.on_datagram(bytes, is_marked(seen), from, now);
+            if let (Some(log), Some(head)) = (&mut self.log, outcome.segment) {
+                let name = Name { number: head.number, stamp: head.stamp };
+                log.on_arrived(name, ip_bytes(seen.bytes), seen, now);
+            }
             self.bins.add(now, outcome.new_bytes);
             answers.extend(outcome.answer);
         }
@@ -107,7 +111,8 @@ impl Endpoint for Receiver {
     }
 
     fn report(self: Box<Self>, report: &mut Report) {
-        let delivered_bytes = Some(self.bins.into_bytes());
-        report.flows.push(FlowReport { id: self.flow.id, delivered_bytes, ..FlowReport::default() });
+        let Receiver { flow, bins, log: packets, .. } = *self;
+        let delivered_bytes = Some(bins.into_bytes());
+        report.flows.push(FlowReport { id: flow.id, delivered_bytes, packets, ..FlowReport::default() });
     }
 }

@@ -1,11 +1,12 @@
 //! The sending end of a flow on its socket.
 
 use super::connection::{AllArrived, Connection};
-use super::format::datagram_bytes;
+use super::format::{Data, Message, datagram_bytes};
 use crate::bins::Samples;
 use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
 use crate::error::WireError;
+use crate::log::{Name, PacketLog};
 use crate::plan::FlowPlan;
 use crate::poll::{Endpoint, Interest, PollSet, can_read};
 use crate::report::{FlowReport, Report};
@@ -44,6 +45,7 @@ pub struct Sender {
     past: (u64, SenderCounts),
     samples: Samples,
     completions: Vec<(f64, u64)>,
+    log: Option<Box<PacketLog>>,
     batch: Batch,
     /// The session's.
     budget: Budget,
@@ -111,6 +113,7 @@ impl Sender {
         let life = flow.life(line);
         let sender = Sender {
             common_clock,
+            log: PacketLog::of(flow, line, &socket)?,
             socket,
             application: tables::application(flow, &group.traffic, options.payload_bytes, life),
             options,
@@ -229,6 +232,9 @@ impl Sender {
             let Some((message, ecn)) = connection.poll_transmit(now) else { break };
             let bytes = message.to_bytes();
             let size = ip_bytes(bytes.len());
+            if let (Some(log), Message::Data(Data { head, .. })) = (&mut self.log, &message) {
+                log.on_sent(Name { number: head.number, stamp: head.stamp }, size);
+            }
             self.budget.spend(size, now);
             if let Some(bound) = &mut self.bound {
                 bound.spend(size, now);
@@ -295,7 +301,7 @@ impl Endpoint for Sender {
     fn report(mut self: Box<Self>, report: &mut Report) {
         self.disconnect();
         self.samples.finish();
-        let Sender { flow, samples, past: (bytes, counts), completions, problem, .. } = *self;
+        let Sender { flow, samples, past: (bytes, counts), completions, log, problem, .. } = *self;
         report.flows.push(FlowReport {
             id: flow.id,
             completions: Some(completions),
@@ -304,6 +310,7 @@ impl Endpoint for Sender {
             timeouts: Some(counts.timeouts),
             rtt_ms: Some(samples.rtt_ms),
             cwnd_packets: Some(samples.cwnd_packets),
+            packets: log,
             problem,
             ..FlowReport::default()
         });
