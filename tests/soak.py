@@ -25,6 +25,7 @@ from sojourn.worlds.hosts import protocol, world
 from sojourn.worlds.hosts.handshake import PEER, Exchange
 from sojourn.worlds.hosts.visitors import MOST_STRANGERS
 from sojourn.worlds.hosts.world import Peer
+from sojourn.worlds.world import Wanted
 
 SECRET = b"the secret of honest peers"
 _DEFAULT_S = 600.0
@@ -124,7 +125,7 @@ def soak(seconds: float) -> list[str]:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             try:
-                world.run(lab._native, [done + 1], None, None, Peer(_AGENT, port, SECRET))
+                world.run(lab._native, [done + 1], Wanted(), None, Peer(_AGENT, port, SECRET))
                 done += 1
             except Exception as error:
                 refused.append(f"honest run {done + 1}: {error}")

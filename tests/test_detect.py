@@ -9,7 +9,7 @@ import pytest
 
 import sojourn
 from sojourn import api
-from sojourn.detect import plan
+from sojourn.detect import hosts, plan, remedies
 from sojourn.detect.answer import answer, fair_queueing
 from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
 from sojourn.detect.features import NAMES, REASONS, vector
@@ -229,6 +229,71 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
     said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
     assert train(rows, names, known, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
+
+
+HELD_UP = np.array([0, 0, 0, 0, 0, 0.2])
+
+
+def test_a_train_that_was_not_sent_in_one_go_is_none() -> None:
+    def full(sent_s: Any) -> dict[str, FlowLog]:
+        return {FULL: FlowLog(sent_s, sent_s + 0.02, np.full(len(sent_s), 1500), np.zeros(len(sent_s), dtype=bool))}
+
+    hosts.check_trains(full(np.repeat([0.0, 0.25], 6)))
+    hosts.check_trains({})
+    with pytest.raises(hosts.HeldUpError, match="Run it again"):
+        hosts.check_trains(full(np.concatenate([np.zeros(6), 0.25 + HELD_UP])))
+
+
+@pytest.mark.parametrize(
+    ("queue", "meaning", "command"),
+    [
+        ({"kind": "droptail", "limit": "150 packets"}, "The queue is a FIFO: ", "root cake bandwidth 9.5mbit"),
+        ({"kind": "fq_codel", "preset": "linux"}, "The queue is fair queueing with AQM: ", None),
+    ],
+)
+def test_what_to_do_follows_from_what_was_found(queue: dict[str, Any], meaning: str, command: str | None) -> None:
+    found = answer(probe(over(path(queue), 2)), load_model())
+    advised = remedies.remedy(found, 40.0)
+    assert advised is not None
+    line, what, do = advised.sentences
+    assert line.startswith("The line carries 10 Mbit/s, and 95 % of a call's packets wait up to ")
+    assert what.startswith(meaning)
+    assert (advised.command is None) == (command is None)
+    assert do.endswith(command or "such as CAKE's.")
+    assert advised.table is not None
+    waits = {name: one.summary["voip_delay_ms_p99.call"]["mean"] for name, one in advised.table.results.items()}
+    # The line that was found waits as the line that was probed, and a queue of one's own in front of it does not.
+    if command is not None:
+        assert waits[remedies.AS_IT_IS] > 3 * waits["cake at 95 %"]
+    else:
+        assert waits[remedies.AS_IT_IS] < 25
+    assert advised.document()["variants"]
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES))
+def test_every_queue_that_is_known_has_a_remedy(name: str) -> None:
+    drawn = draw(name, np.random.default_rng([8, 1]))
+    found = answer(probe(over(drawn.path, 1)), load_model())
+    if found.judgement is None:
+        assert remedies.remedy(found) is None
+        return
+    advised = remedies.remedy(found)
+    assert advised is not None
+    assert len(advised.sentences) == 3
+    assert (advised.table is None) == (found.judgement.best in ("policer", "shaper"))
+
+
+def test_a_first_word_is_a_host_or_a_scenario(command: Any, tmp_path: File) -> None:
+    for word in ("192.0.2.7", "192.0.2.7:99", "localhost", "localhost:5340", "gateway.example"):
+        done = command("detect", word, "--dry-run")
+        assert (done.code, done.out) == (0, ""), word
+        assert "at 100 Mbit/s" in done.err, word
+    done = command("detect", "no-such.toml", "--dry-run")
+    assert done.code == 2
+    assert "no-such.toml" in done.err
+    done = command("detect", "first", "--backend", "hosts", "--peer", "192.0.2.7")
+    assert done.code == 2
+    assert "sojourn detect ADDRESS" in done.err
 
 
 def test_a_file_that_is_no_model_is_refused(command: Any, tmp_path: File) -> None:

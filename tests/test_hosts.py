@@ -29,6 +29,7 @@ from sojourn.worlds.hosts.line import GoneError, Line
 from sojourn.worlds.hosts.world import Peer
 from sojourn.worlds.linux import utp
 from sojourn.worlds.linux.errors import TestbedError
+from sojourn.worlds.world import Wanted
 
 pytestmark = pytest.mark.real_time
 
@@ -79,7 +80,7 @@ def serving(settings: Settings, port: int) -> Iterator[list[str]]:
 
 
 def ask(lab: sojourn.Scenario, peer: Peer, **keys: Any) -> Any:
-    return world.run(lab._native, [1], None, keys.get("progress"), peer)[0]
+    return world.run(lab._native, [1], Wanted(), keys.get("progress"), peer)[0]
 
 
 @contextmanager
@@ -97,7 +98,7 @@ def playing(script: Callable[[socket.socket], None]) -> Iterator[int]:
         thread.join(10)
 
 
-HELLO = {"type": "hello", "protocol": 2, "software": "9.9", "secret": False}
+HELLO = {"type": "hello", "protocol": protocol.PROTOCOL, "software": "9.9", "secret": False}
 WANTS = {**HELLO, "secret": True}
 
 
@@ -212,7 +213,7 @@ def test_a_name_that_is_none_is_said() -> None:
 @pytest.mark.parametrize(
     ("messages", "words"),
     [
-        ([{**HELLO, "protocol": 1}], r"\(Sojourn 9.9\) speaks protocol 1, this Sojourn .* speaks 2: install the same"),
+        ([{**HELLO, "protocol": 1}], r"\(Sojourn 9.9\) speaks protocol 1, this Sojourn .* speaks 3: install the same"),
         ([b"SSH-2.0-OpenSSH\n"], "does not speak as an agent of Sojourn does: a line is not JSON"),
         ([b"x" * 5000], "a line has more than 4096 bytes"),
         ([HELLO], "wants no secret, but one is given here: it may be another's"),

@@ -19,6 +19,7 @@ from sojourn.worlds.hosts.protocol import Decoder, ProtocolError
 from sojourn.worlds.linux import record as record_of
 from sojourn.worlds.linux import series
 from sojourn.worlds.linux.errors import JobError, TestbedError
+from sojourn.worlds.linux.packets import packet_rows
 
 AGENT = Ends("192.0.2.7", "198.51.100.9", 5341)
 PEER = Ends("198.51.100.9", "192.0.2.7", 5341)
@@ -127,6 +128,7 @@ def flow(**keys: Any) -> dict[str, Any]:
         "ecn": False,
         "seed": 1,
         "token": 2,
+        "logged_packets": 0,
     }
     return {**given, **keys}
 
@@ -176,6 +178,7 @@ def test_what_the_agent_sends_is_bounded_in_all() -> None:
         ([cbr("100 Mbit/s"), flow(direction="reverse")], {}, "make 100 Mbit/s"),
         # Such a datagram would have many times the bytes that its rate counts.
         ([cbr("1 Mbit/s", "1 B")], {}, "datagrams of 1 B"),
+        ([flow(logged_packets=400_000)] * 2, {}, "logs 800000 packets; the agent allows 500000"),
     ],
 )
 def test_what_goes_beyond_the_limits_is_refused(flows: list[Any], keys: dict[str, Any], words: str) -> None:
@@ -216,6 +219,7 @@ def test_what_is_received_and_what_is_allowed_goes() -> None:
         {"ecn": 1},
         {"seed": -1},
         {"token": 1 << 63},
+        {"logged_packets": 500_001},
         {"start_s": 10**400},
     ],
 )
@@ -357,6 +361,12 @@ SENT = {"sent_bytes": 7, "rtt_ms": [None, 5.0] * 5, "cwnd_packets": [4.0] * 10, 
         ("retransmissions", 0.5),
         ("timeouts", [1]),
         ("problem", 5),
+        ("packets", []),
+        ("packets", {}),
+        ("packets", {"start_ns": 1, "unlogged": 0, "stamp_ns": [1, 2], "number": [1], "size_bytes": [1, 2]}),
+        ("packets", {"start_ns": 1, "unlogged": 0, "stamp_ns": [1], "number": [1 << 32], "size_bytes": [1]}),
+        ("packets", {"start_ns": 1, "unlogged": 0, "stamp_ns": [True], "number": [1], "size_bytes": [1]}),
+        ("packets", {"start_ns": 1.0, "unlogged": 0, "stamp_ns": [], "number": [], "size_bytes": []}),
     ],
 )
 def test_what_no_end_of_a_flow_reports_is_told(key: str, value: Any) -> None:
@@ -378,7 +388,57 @@ def test_only_what_an_end_can_know_is_taken_of_a_report() -> None:
     assert reports.kernel({"type": "report", "kernel": "6\n\x1b" + "1" * 999}) == "6??" + "1" * 97
 
 
-@given(st.sampled_from(["delivered_bytes", "problem", "id", *SENT]), JSON, st.sampled_from([0, 1]))
+def sent_log(*packets: tuple[int, int], start_ns: int = 0, unlogged: int = 0) -> dict[str, Any]:
+    """Return the log of a sender: when and under which number each packet went."""
+    stamps, numbers = ([one[place] for one in packets] for place in (0, 1))
+    sizes = [1500] * len(packets)
+    return {"start_ns": start_ns, "unlogged": unlogged, "stamp_ns": stamps, "number": numbers, "size_bytes": sizes}
+
+
+def came_log(*packets: tuple[int, int, int, int], start_ns: int = 0) -> dict[str, Any]:
+    """Return the log of a receiver: what the sender said of each packet, when it arrived, and whether marked."""
+    log = sent_log(*((stamp, number) for stamp, number, _, _ in packets), start_ns=start_ns)
+    return {**log, "arrived_ns": [one[2] for one in packets], "marked": [one[3] for one in packets]}
+
+
+def test_both_logs_of_a_flow_are_laid_beside_each_other() -> None:
+    """Clocks 9 s apart; segment 1 is lost and sent again, segment 2 arrives marked, and twice."""
+    own = sent_log((10**9, 0), (10**9, 1), (2 * 10**9, 2), (3 * 10**9, 1), (4 * 10**9, 3), start_ns=10**9)
+    came = [(10**9, 0, 10_020, 0), (2 * 10**9, 2, 11_020, 1), (2 * 10**9, 2, 11_021, 1), (3 * 10**9, 1, 12_020, 0)]
+    theirs = came_log(*((stamp, number, at * 10**6, mark) for stamp, number, at, mark in came), start_ns=10**10)
+    run = seen({**SENT, "packets": own}, {"delivered_bytes": [1500] * 11, "packets": theirs})
+    assert run.ends is not None
+    at = run.ends[0]
+    assert at.entered_s.tolist() == [0, 0, 1, 2, 3]
+    assert at.left_s.tolist()[:1] + at.left_s.tolist()[2:4] == pytest.approx([0.02, 1.02, 2.02])
+    # The last one may still have been on its way.
+    assert at.dropped.tolist() == [False, True, False, False, False]
+    assert at.marked.tolist() == [False, False, True, False, False]
+    rows = {name: values for name, _, values, _ in packet_rows(run)}
+    assert len(np.frombuffer(rows["time_ns"], dtype=np.int64)) == 5 + 3
+    assert "packets" not in run.report.flows[0]
+
+
+def test_a_log_without_room_for_all_is_no_log() -> None:
+    with pytest.raises(JobError, match=r"flow 0 of group tcp had 3 packets more than its log holds \(1\)"):
+        seen({**SENT, "packets": sent_log((1, 0), unlogged=3)}, {"delivered_bytes": [1] * 11})
+
+
+def test_where_packets_are_logged_no_flow_is_the_kernels() -> None:
+    resolved = sojourn.scenario(duration="9 s", bottleneck=LINK, reverse=LINK, group=GROUPS).to_dict()
+    job = asking.job(resolved, 3, PEER, 0.1, packets=True)
+    plan, asked = asking.halves(job, 3, PEER, Limits(), packets=True)
+    assert [one["kind"] for one in plan["flows"]] == ["udp", "udp", "udp", "cbr"]
+    assert asking.LOGGED_REMARK in job.remarks
+    assert {one["logged_packets"] for one in (*plan["flows"], *asked["flows"])} == {500_000 // 4}
+    admission.plan({"type": "run", "start_at_s": 105.0, **asked}, Limits(), AGENT, 100.0)
+    program = {**GROUPS[0], "control": "libutp"}
+    resolved = sojourn.scenario(duration="9 s", bottleneck=LINK, group=[program]).to_dict()
+    with pytest.raises(sojourn.InputError, match="libutp is a program of its own, whose packets no end logs"):
+        asking.job(resolved, 3, PEER, 0.1, packets=True)
+
+
+@given(st.sampled_from(["delivered_bytes", "problem", "id", "packets", *SENT]), JSON, st.sampled_from([0, 1]))
 def test_no_report_upsets_the_asking_side(key: str, value: Any, place: int) -> None:
     """Whatever an agent reports, there is a record or a sentence."""
     entries = [dict(RECEIVED), {"id": 1, **SENT}, {"id": 2}]

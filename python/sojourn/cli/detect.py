@@ -1,5 +1,6 @@
 """The commands of `detect`."""
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +19,26 @@ from sojourn.worlds import choose
 
 if TYPE_CHECKING:
     from sojourn.detect.answer import Answer
+    from sojourn.detect.probe import Probed, Send
+    from sojourn.detect.remedies import Remedy
 
-_PATH = "path"
+_PATH, _HOST = "path", "host"
+_ADDRESS = re.compile(r"localhost(:\d+)?|[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
 
 class _Detect(ExampleGroup):
-    """A group whose first word may be a scenario: then it is about a path."""
+    """A group whose first word may be a host, or a scenario: then it is about the path to it, or in it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `path` before what is no command."""
+        """Put `host` or `path` before what is no command."""
         named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named or not args else [_PATH, *args])
+        return super().parse_args(ctx, args if named or not args else [_meant(args[0]), *args])
+
+
+def _meant(word: str) -> str:
+    """Tell whether the first word is a host or a scenario; a file is meant wherever there is one."""
+    is_file = Path(word).exists() or word.endswith(".toml")
+    return _HOST if _ADDRESS.fullmatch(word) and not is_file else _PATH
 
 
 @click.group(
@@ -37,6 +47,7 @@ class _Detect(ExampleGroup):
     sojourn detect my-link.toml                            # the queue of a scenario's bottleneck, from its two ends
     sojourn detect my-link.toml --dry-run                  # seconds and bytes, and nothing is sent
     sojourn detect my-link.toml --backend linux            # the same against a real kernel's queue
+    sojourn detect 192.0.2.7 --secret-file secret          # the queue between this host and one of yours
     sojourn detect train --out model.npz                   # train the classifier again
     """,
 )
@@ -80,14 +91,15 @@ def path(  # noqa: PLR0913 (one for each option)
 
     The groups of the scenario are other traffic. Nothing that happens at the bottleneck itself is looked at.
     """
-    from sojourn.detect.answer import answer, decided
-    from sojourn.detect.model import ModelError, load_model
     from sojourn.detect.plan import Path as ProbedPath
-    from sojourn.detect.probe import BudgetError, estimate, over, probe
+    from sojourn.detect.probe import estimate, over
     from sojourn.worlds import Wanted
 
     if backend == "hosts":
-        raise input_error("detect runs over the worlds sim and linux; found hosts", key="--backend", found=backend)
+        text = (
+            "a path between two hosts has no scenario; to probe it: sojourn detect ADDRESS, where `sojourn agent` runs"
+        )
+        raise input_error(text, key="--backend", found=backend)
     if page is not None:
         check_file("--page", page)
     chosen = choose(backend, options, Wanted(None, packets=True).keep)
@@ -96,17 +108,9 @@ def path(  # noqa: PLR0913 (one for each option)
     click.echo(_estimate(estimate(mbps * 1e6), mbps), err=True)
     if dry_run:
         return
-    try:
-        known = load_model(model)
-    except ModelError as error:
-        raise input_error(f"--model: {error}", key="--model", found=str(model)) from None
     given = {key: value for key, value in options.items() if value is not None}
     send = over(ProbedPath.of(Record.parse(native.to_json())), seed, backend=chosen.world.name, **given)
-    try:
-        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known))
-    except BudgetError as error:
-        raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
-    found = answer(seen, known)
+    found, seen = _probed(send, model, budget)
     if page is not None:
         from sojourn.detect.page import page as page_of
         from sojourn.pages import write
@@ -116,6 +120,101 @@ def path(  # noqa: PLR0913 (one for each option)
         render.print_json(found.document())
     else:
         click.echo(_text(found))
+
+
+@detect.command(
+    _HOST,
+    cls=ExampleCommand,
+    examples="""
+    sojourn agent --listen 192.0.2.7 --secret-file secret     # on the other host
+    sojourn detect 192.0.2.7 --secret-file secret --dry-run   # seconds and bytes; nothing is sent
+    sojourn detect 192.0.2.7 --secret-file secret             # what sending to it meets
+    sojourn detect 192.0.2.7 --secret-file secret --direction reverse --page queue.html
+    """,
+)
+@click.argument("peer", metavar="ADDRESS[:PORT]")
+@click.option(
+    "--secret-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The secret shared with the agent.  [default: SOJOURN_SECRET of the environment]",
+)
+@click.option(
+    "--direction",
+    type=click.Choice(["forward", "reverse"]),
+    default="forward",
+    show_default=True,
+    help="Whether the probe runs to the agent or from it.",
+)
+@click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
+@click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
+@click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
+@output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
+@json_option
+def host(
+    peer: str,
+    secret_file: Path | None,
+    direction: str,
+    dry_run: bool,
+    budget: str,
+    model: Path | None,
+    page: Path | None,
+    as_json: bool,
+) -> None:
+    """Name the queue between this host and one of your own, where `sojourn agent` runs, and say what to do about it.
+
+    It fills the path for up to half a minute: ask whoever shares it. No third host is ever sent anything.
+    """
+    from sojourn.detect.hosts import NOMINAL_MBPS, Between
+    from sojourn.detect.probe import estimate
+    from sojourn.detect.remedies import remedy
+
+    if page is not None:
+        check_file("--page", page)
+    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6), NOMINAL_MBPS), err=True)
+    if dry_run:
+        return
+    path = Between(peer, secret_file, direction)
+    found, seen = _probed(path.send, model, budget)
+    advised = remedy(found, path.base_ms)
+    if page is not None:
+        from sojourn.detect.page import page as page_of
+        from sojourn.pages import write
+
+        write(page_of(found, seen, command=command_line(), remedy=advised), page)
+    if as_json:
+        said = {"base_ms": path.base_ms, "remedy": None if advised is None else advised.document()}
+        render.print_json({**found.document(), **said})
+        return
+    click.echo(_text(found))
+    if advised is not None:
+        _print_remedy(advised)
+
+
+def _print_remedy(advised: "Remedy") -> None:
+    click.echo("\nWhat to do\n" + "\n".join(f"  {sentence}" for sentence in advised.sentences))
+    if advised.table is not None:
+        from sojourn.compared import tabulated
+
+        click.echo("\nA call beside an upload on such a line, simulated\n")
+        render.print_grid(tabulated(advised.table).grid)
+
+
+def _probed(send: "Send", model: Path | None, budget: str) -> tuple["Answer", "Probed"]:
+    """Send a probe; return the answer and what was seen."""
+    from sojourn.detect.answer import answer, decided
+    from sojourn.detect.model import ModelError, load_model
+    from sojourn.detect.probe import BudgetError, probe
+
+    try:
+        known = load_model(model)
+    except ModelError as error:
+        raise input_error(f"--model: {error}", key="--model", found=str(model)) from None
+    try:
+        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known))
+    except BudgetError as error:
+        raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
+    return answer(seen, known), seen
 
 
 @detect.command(
@@ -171,7 +270,8 @@ def _estimate(cost: Any, mbps: float) -> str:
 def _text(found: "Answer") -> str:
     lines = [found.verdict, ""]
     facts = [
-        ("rate that lasts", found.rate_mbps, "Mbit/s"),
+        ("rate that one flow gets", found.rate_mbps, "Mbit/s"),
+        ("most that got through", found.carried_mbps, "Mbit/s"),
         ("delay of a thin flow under load (95 %)", found.delay_ms, "ms"),
         ("deepest queue", found.deepest_ms, "ms"),
     ]

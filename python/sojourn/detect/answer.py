@@ -34,6 +34,8 @@ class Answer:
     judgement: Judgement | None = None
     rate_mbps: float | None = None
     """The rate that lasts, as IP packets."""
+    carried_mbps: float | None = None
+    """The most that the path carried for seconds: under the overload, which does not slow down, where there was one."""
     delay_ms: float | None = None
     """The 95th percentile of the thin flow's waiting time beside a greedy flow."""
     deepest_ms: float | None = None
@@ -61,7 +63,16 @@ class Answer:
             "sets": {} if judged is None else {key: list(names) for key, names in judged.sets.items()},
             "novelty": None if judged is None else judged.novelty,
         }
-        keys = ("rate_mbps", "delay_ms", "deepest_ms", "dropped", "fair_queueing", "sent_bytes", "active_s")
+        keys = (
+            "rate_mbps",
+            "carried_mbps",
+            "delay_ms",
+            "deepest_ms",
+            "dropped",
+            "fair_queueing",
+            "sent_bytes",
+            "active_s",
+        )
         return {
             **said,
             **{key: getattr(self, key) for key in keys},
@@ -77,6 +88,7 @@ def answer(seen: Probed, model: Model) -> Answer:
     rate = lasting_rate(load) if load else float("nan")
     common: dict[str, Any] = {
         "rate_mbps": rate / 1e6 if rate > 0 else None,
+        "carried_mbps": _carried_mbps(seen),
         "delay_ms": _known(_wait_ms(load.get(THIN, EMPTY), 0.95)),
         "deepest_ms": _known(_deepest_ms(seen)),
         "dropped": _signals(seen),
@@ -221,6 +233,12 @@ def evidence(seen: Probed) -> tuple[str, ...]:
     if marks > 1e-4:  # noqa: PLR2004
         said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")
     return tuple(said)
+
+
+def _carried_mbps(seen: Probed) -> float | None:
+    rates = [lasting_rate(log) for name, log in seen.logs.items() if name != "find"]
+    known = [rate / 1e6 for rate in rates if rate > 0]
+    return max(known, default=None)
 
 
 def _signals(seen: Probed) -> bool:

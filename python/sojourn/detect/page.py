@@ -15,11 +15,17 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from sojourn.comparison import Comparison
+    from sojourn.detect.remedies import Remedy
+
 _MOST_NAMES = 8
 
 
-def page(found: Answer, seen: Probed, scenario: str = "", command: str = "") -> Page:
-    """Return the page of an answer; `scenario` is the path's file, `command` makes the page again."""
+def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", remedy: "Remedy | None" = None) -> Page:
+    """Return the page of an answer; `scenario` is the path's file, `command` makes the page again.
+
+    With a `remedy` the page begins with what to do.
+    """
     judged = found.judgement
     folds = []
     if judged is not None:
@@ -35,10 +41,15 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "") -> 
         folds.append(
             Fold("Its parameters", tables=[Table(("parameter", "estimate", "from", "to"), rows, "Parameters")])
         )
+    if remedy is not None and remedy.table is not None:
+        folds.insert(0, _alternatives(remedy.table))
     return Page(
         title=found.verdict[0].upper() + found.verdict[1:],
         kicker=f"Which queue is at the bottleneck? {found.sent_bytes / 1e6:.3g} MB were sent in {found.active_s:.0f} s",
-        lead=[" ".join(found.evidence)] if found.evidence else [],
+        lead=[
+            *([" ".join(remedy.sentences)] if remedy is not None else []),
+            *([" ".join(found.evidence)] * bool(found.evidence)),
+        ],
         tiles=_tiles(found),
         pictures=_pictures(seen),
         heading="How likely is each name?" if judged is not None else "",
@@ -50,6 +61,18 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "") -> 
     )
 
 
+def _alternatives(compared: "Comparison") -> Fold:
+    """Return the table of a call beside an upload on this line, with other queues."""
+    from sojourn.compared import tabulated
+
+    grid = tabulated(compared).grid
+    rows = [[Cell(text) for text in row] for row in grid.rows]
+    words = (
+        "A call beside an upload on a line of this rate, round-trip time and queue, simulated, and with other queues."
+    )
+    return Fold("What would another queue change?", [words], tables=[Table(tuple(grid.headers), rows, "Queues")])
+
+
 def _names(names: "Mapping[str, float]") -> Table:
     likely = sorted(names.items(), key=lambda one: -one[1])[:_MOST_NAMES]
     return Table(
@@ -59,7 +82,7 @@ def _names(names: "Mapping[str, float]") -> Table:
 
 def _tiles(found: Answer) -> list[Tile]:
     facts = (
-        (found.rate_mbps, "Mbit/s", "rate that lasts"),
+        (found.carried_mbps, "Mbit/s", "most that got through"),
         (found.delay_ms, "ms", "delay of a thin flow beside a greedy one, 95th percentile"),
         (found.deepest_ms, "ms", "longest wait of any packet"),
     )

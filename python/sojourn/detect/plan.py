@@ -72,7 +72,7 @@ class Stage:
     @staticmethod
     def _own(group: Mapping[str, Any], path: "Path") -> dict[str, Any]:
         control = {"control": path.control} if "control" in group else {}
-        return {**group, "rtt": path.rtt, **control}
+        return {**group, "rtt": path.rtt, "direction": path.direction, **control}
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ class Path:
     others: Sequence[Mapping[str, Any]] = ()
     control: str | Mapping[str, Any] = "cubic"
     """The congestion control of the greedy flow."""
+    direction: str = "forward"
+    """Which way the probe goes; `reverse` needs a link of that name."""
 
     @classmethod
     def of(cls, resolved: Mapping[str, Any]) -> "Path":

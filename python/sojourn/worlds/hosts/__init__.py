@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn import _native
-from sojourn.data.rows import SERIES
+from sojourn.data.rows import PACKETS, SERIES
 from sojourn.system import need_linux
 from sojourn.worlds.options import option
 from sojourn.worlds.world import Progress, Wanted, World
@@ -36,7 +36,7 @@ class Hosts(World[HostsOptions]):
 
     name = "hosts"
     summary = "two hosts and the path between them, with `sojourn agent` on the other one; real time"
-    keeps = frozenset({SERIES})
+    keeps = frozenset({SERIES, PACKETS})
     options = HostsOptions
     parallel = False
 
@@ -79,7 +79,7 @@ class Hosts(World[HostsOptions]):
         from sojourn.worlds.hosts import world
 
         given = world.given(options.peer, options.secret_file, options.shape)
-        return world.run(scenario, seeds, wanted.bin_s, progress, given)
+        return world.run(scenario, seeds, wanted, progress, given)
 
 
 WORLD = Hosts()

@@ -19,6 +19,8 @@ MOST_START_S = 60.0
 # A report has up to three values for each flow and bin, of twenty letters or so: far below REPORT_BYTES.
 _MOST_VALUES = 200_000
 _LEAST_DATAGRAM_BYTES = 64
+MAX_LOGGED = 500_000
+"""Packets that the flows of a run log together: their report stays below REPORT_BYTES."""
 _MOST_DSCP = 63
 _SEED_BITS = 63
 
@@ -67,6 +69,9 @@ def plan(request: Message, limits: Limits, ends: Ends, now_s: float) -> dict[str
             f"bins of {bin_s:g} s for {len(asked)} flows make too long a report; take wider bins (--bin)"
         )
     flows = [_flow(entry, place, duration_s, ends) for place, entry in enumerate(asked)]
+    logged = sum(flow["logged_packets"] for flow in flows)
+    if logged > MAX_LOGGED:
+        raise RefusedError(f"the run logs {logged} packets; the agent allows {MAX_LOGGED}")
     bound(flows, limits)
     return {"start_at_s": start_at_s, "duration_s": duration_s, "bin_s": bin_s, "common_clock": False, "flows": flows}
 
@@ -134,6 +139,7 @@ def _flow(entry: Message, place: int, duration_s: float, ends: Ends) -> dict[str
         "ecn": entry["ecn"],
         "seed": protocol.whole(entry, "seed", (1 << _SEED_BITS) - 1),
         "token": protocol.whole(entry, "token", (1 << _SEED_BITS) - 1),
+        "logged_packets": protocol.whole(entry, "logged_packets", MAX_LOGGED),
     }
 
 

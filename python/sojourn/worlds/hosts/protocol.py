@@ -26,7 +26,7 @@ import json
 import math
 from typing import Any, NoReturn
 
-PROTOCOL = 2
+PROTOCOL = 3
 DEFAULT_PORT = 5340
 SHORT_LINE_BYTES = 4096
 """Longest line of one who has not shown the secret."""

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from sojourn.worlds.hosts import protocol
+from sojourn.worlds.hosts import logs, protocol
 from sojourn.worlds.hosts.protocol import Message, ProtocolError
 from sojourn.worlds.hosts.running import LINGER_S
 from sojourn.worlds.linux.plan import Job
@@ -63,12 +63,14 @@ class _Checks:
     def _receiver(self) -> dict[str, Check]:
         # Over libutp it is the receiver who knows when a transfer was whole.
         return {
+            "packets": lambda value: logs.is_log(value, arrivals=True),
             "delivered_bytes": self._per_bin(lambda value: _is_whole(value, _MOST_BYTES)),
             "completions": self._are_completions,
         }
 
     def _sender(self) -> dict[str, Check]:
         return {
+            "packets": lambda value: logs.is_log(value, arrivals=False),
             "completions": self._are_completions,
             "sent_bytes": lambda value: _is_whole(value, _MOST_BYTES),
             "skipped_packets": lambda value: _is_whole(value, _MOST_COUNT),

@@ -15,7 +15,7 @@ from sojourn import __version__, _native
 from sojourn.reading import input_error
 from sojourn.record import Record
 from sojourn.spelling import spelled
-from sojourn.worlds.hosts import asking, protocol, reports
+from sojourn.worlds.hosts import asking, logs, protocol, reports
 from sojourn.worlds.hosts.admission import Ends, Limits, RefusedError
 from sojourn.worlds.hosts.budget import budget
 from sojourn.worlds.hosts.handshake import AGENT, PEER, Exchange
@@ -28,6 +28,7 @@ from sojourn.worlds.linux.errors import ClockJumpedError, TestbedError
 from sojourn.worlds.linux.observed import Observed
 from sojourn.worlds.linux.plan import BASE_S, Job
 from sojourn.worlds.linux.world import DEFAULT_BIN_S, LinuxRun
+from sojourn.worlds.world import Wanted
 
 NAME = "hosts"
 _CONNECT_S = 10.0
@@ -55,6 +56,8 @@ class How:
     bin_s: float
     remark: str
     """What took the place of the scenario's links."""
+    packets: bool = False
+    """Whether both ends log each packet."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def given(text: str | None, secret_file: str | os.PathLike[str] | None, shape: s
 def run(
     scenario: _native.Scenario,
     seeds: Sequence[int],
-    bin_s: float | None,
+    wanted: Wanted,
     progress: Progress | None,
     peer: Peer,
 ) -> list[LinuxRun]:
@@ -98,10 +101,10 @@ def run(
     Raises InputError where the scenario or the peer's limits do not allow it, TestbedError where it fails.
     """
     resolved: dict[str, Any] = Record.parse(scenario.to_json())
-    wanted = None if peer.shape is None else for_peer(peer.shape, peer.host, resolved)
-    how = How(bin_s or DEFAULT_BIN_S, asking.REMARK if wanted is None else wanted.remark)
+    shape = None if peer.shape is None else for_peer(peer.shape, peer.host, resolved)
+    how = How(wanted.bin_s or DEFAULT_BIN_S, asking.REMARK if shape is None else shape.remark, wanted.packets)
     found = []
-    with shaped(wanted, _tell) if wanted is not None else nullcontext():
+    with shaped(shape, _tell) if shape is not None else nullcontext():
         for place, seed in enumerate(seeds):
             told = _part(progress, place, len(seeds))
             found.append(_measured(peer, resolved, seed, how, told))
@@ -243,8 +246,8 @@ class _Session:
     def run(self, scenario: dict[str, Any], seed: int, how: How, progress: Progress, lead_s: float) -> LinuxRun:
         """Do one run, whose processes have a while to start; raises _LateError where that is too short."""
         began = time.monotonic()
-        job = asking.job(scenario, seed, self._ends, how.bin_s, how.remark)
-        plan, request = asking.halves(job, seed, self._ends, self._limits)
+        job = asking.job(scenario, seed, self._ends, how.bin_s, how.remark, packets=how.packets)
+        plan, request = asking.halves(job, seed, self._ends, self._limits, packets=how.packets)
         offset_s, error_s = self._offset()
         start_s = time.monotonic() + lead_s + BASE_S
         self._line.send("run", **request, start_at_s=start_s + offset_s)
@@ -340,14 +343,17 @@ def observed(job: Job, own: Message, theirs: Message) -> Observed:
     entries = reports.flows(theirs, job)
     sides = zip(job.flows, own["flows"], entries, strict=True)
     flows = [_joined(near, far) if flow.forward else _joined(far, near) for flow, near, far in sides]
+    pairs = zip(job.flows, own["flows"], entries, strict=True)
+    ends = logs.ends((flow, near, far) if flow.forward else (flow, far, near) for flow, near, far in pairs)
     report = {
         "kernel": f"{os.uname().release} and {reports.kernel(theirs)}",
         "flows": flows,
         "pings": own["pings"],
     }
-    return Observed(job, Record.parse(json.dumps(report)), {}).checked()
+    return Observed(job, Record.parse(json.dumps(report)), {}, ends).checked()
 
 
 def _joined(sender: Message, receiver: Message) -> Message:
     """Join what both ends of a flow saw; whether it lasted to its end is the sender's to say, which ends it."""
-    return {key: value for key, value in receiver.items() if key not in ("problem", "type")} | sender
+    both = {key: value for key, value in receiver.items() if key not in ("problem", "type")} | sender
+    return {key: value for key, value in both.items() if key != "packets"}

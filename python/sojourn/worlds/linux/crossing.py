@@ -1,6 +1,6 @@
 """What a queue did to each packet of a run: its fate, in seconds of the run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,10 @@ class Crossing:
     def delay_ms(self) -> Any:
         """Sojourn time of each packet in ms."""
         return (self.left_s - self.entered_s) * 1e3
+
+    def only(self, which: Any) -> "Crossing":
+        """Return some of the packets, as a mask or as indices say."""
+        return Crossing(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
 def crossing(before: Path, after: Path, toward: tuple[int, int]) -> Crossing:

@@ -1,6 +1,7 @@
 """What a kernel's report says, as arrays over the bins of the run."""
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,8 +27,8 @@ class Observed:
     report: Record
     crossings: dict[str, Crossing]
     """What crossed each link's queue."""
-    ends: Crossing | None = None
-    """What crossed the whole path towards the far side, where that was captured."""
+    ends: Mapping[int, Crossing] | None = None
+    """What crossed the whole path, by the numbers of the flows that both ends were watched of; None for none."""
 
     @classmethod
     def read(cls, folder: Path, job: Job) -> "Observed":
@@ -45,7 +46,7 @@ class Observed:
             if key in report.queues
         }
         sent, received = (folder / f"{name}.pkts" for _, _, name in (SENT, RECEIVED))
-        ends = crossing(sent, received, _network(FAR)) if sent.exists() else None
+        ends = _of_flows(job, crossing(sent, received, _network(FAR))) if sent.exists() else None
         return cls(job, report, crossings, ends).checked()
 
     def checked(self) -> "Observed":
@@ -125,10 +126,10 @@ class Observed:
         """Return a counter of a link's queue at the start and at the end of each bin."""
         return np.array(self.report.queues[link][name], dtype=np.float64)
 
-    def of(self, flow: Flow, at: Crossing | None = None) -> Any:
-        """Return which packets at its main link, or at another place, are a flow's data."""
-        at = self._at(flow) if at is None else at
-        return None if at is None else (at.source == _number(flow.source)) & (at.destination == _number(flow.sink))
+    def of(self, flow: Flow) -> Any:
+        """Return which packets at its main link are a flow's data."""
+        at = self._at(flow)
+        return None if at is None else _are_data(flow, at)
 
     def main_link(self, flow: Flow) -> str:
         """Return the link that a flow's data cross."""
@@ -146,6 +147,14 @@ class Observed:
         quiet = rtt_ms[is_base & ~np.isnan(rtt_ms)]
         base_ms = float(quiet.min()) if len(quiet) else None
         return sent_s, rtt_ms - (np.nan if base_ms is None else base_ms), base_ms
+
+
+def _are_data(flow: Flow, at: Crossing) -> Any:
+    return (at.source == _number(flow.source)) & (at.destination == _number(flow.sink))
+
+
+def _of_flows(job: Job, at: Crossing) -> dict[int, Crossing]:
+    return {flow.id: at.only(_are_data(flow, at)) for flow in job.flows if flow.forward}
 
 
 def _number(address: str) -> int:

@@ -1,0 +1,129 @@
+"""What to do about a queue that was found: three sentences, a command, and what it would change on this very line."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sojourn import api
+from sojourn.comparison import Comparison, compare
+from sojourn.detect.answer import Answer
+from sojourn.detect.plan import FULL_BYTES
+
+SHAPED = 0.95
+"""A queue of one's own only works where it is the slowest: it gets this part of the line's rate."""
+AS_IT_IS = "as it is"
+_DEFAULT_RTT_MS = 30.0
+_RUNS = 3
+# A call waits no longer than this where nothing needs to be done.
+_GOOD_MS = 20.0
+_MEANING = {
+    "FIFO": "a FIFO: packets leave in the order in which they came, and one flow's backlog delays all others",
+    "FIFO with AQM": "a FIFO with AQM: the wait of all is short, and background transports get as much as the others",
+    "fair queueing": "fair queueing: flows do not wait for each other, but each for all that it has sent itself",
+    "fair queueing with AQM": "fair queueing with AQM: flows do not wait for each other, and none fills its own queue",
+    "heavy-hitter filter": "a heavy-hitter filter: flows of more than 128 kB in 40 ms wait behind all others",
+    "policer": "a policer: what is above the rate is dropped at once, and nothing waits",
+    "shaper": "a shaper: a burst passes faster than the rate that lasts, and then packets wait",
+}
+_NEEDED = "CAKE on the router that sends into the line, a little slower than the line, keeps a call's wait short"
+_NOT_NEEDED = (
+    "A call does not suffer from it; background traffic that is to give way still needs a mark (DSCP LE) and a queue "
+    "that knows it, such as CAKE's."
+)
+_UNITS = {"ms": "ms", "packets": "packets", "bytes": "B"}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do about a queue."""
+
+    sentences: tuple[str, str, str]
+    """What the line does, what its queue does, and what to do."""
+    command: str | None = None
+    """The command that does it; None where nothing needs to be done."""
+    table: Comparison | None = None
+    """A call beside an upload on this line, as it is and with other queues; None for what is no queue of a scenario."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "sentences": list(self.sentences),
+            "command": self.command,
+            "variants": [] if self.table is None else self.table.rows(),
+        }
+
+
+def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
+    """Return what to do; None where nothing is known of the queue.
+
+    Parameters
+    ----------
+    found
+        The answer of a probe.
+    base_ms
+        Round-trip time of the line while nothing waits; 30 ms where it is not known.
+    """
+    judged, rate, delay_ms = found.judgement, found.carried_mbps, found.delay_ms
+    if judged is None or rate is None or delay_ms is None:
+        return None
+    shaped = f"{rate * SHAPED:.3g}mbit"
+    needed = delay_ms > _GOOD_MS or judged.families[judged.family] < 0.5  # noqa: PLR2004 (more likely not)
+    command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed else None
+    likely = "is" if not judged.is_new else "is most like"
+    carries = f"The line carries {rate:.3g} Mbit/s, and 95 % of a call's packets wait up to {delay_ms:.3g} ms"
+    sentences = (
+        f"{carries} in its queue beside a bulk flow.",
+        f"The queue {likely} {_MEANING[judged.family]}.",
+        f"{_NEEDED}: {command}" if needed else _NOT_NEEDED,
+    )
+    variants = alternatives(found, base_ms)
+    table = compare(variants, runs=_RUNS, purpose="calls") if variants else None
+    return Remedy(sentences, command, table)
+
+
+def alternatives(found: Answer, base_ms: float | None) -> dict[str, api.Scenario]:
+    """Return a call beside an upload on this line, with its own queue and with others; nothing where it is unknown."""
+    own, rate = _queue(found), found.carried_mbps
+    if own is None or rate is None:
+        return {}
+    shaped = f"{rate * SHAPED:.6f} Mbit/s"
+    links = {
+        AS_IT_IS: {"rate": f"{rate:.6f} Mbit/s", "queue": own},
+        "cake at 95 %": {"rate": f"{rate:.6f} Mbit/s", "queue": {"kind": "cake", "bandwidth": shaped}},
+        "fq_codel at 95 %": {"rate": shaped, "queue": {"kind": "fq_codel", "preset": "linux"}},
+        "codel at 95 %": {"rate": shaped, "queue": {"kind": "codel", "preset": "linux"}},
+    }
+    return {name: api.scenario(_line(link, base_ms or _DEFAULT_RTT_MS)) for name, link in links.items()}
+
+
+def _line(link: Mapping[str, Any], base_ms: float) -> dict[str, Any]:
+    rtt = f"{max(base_ms, 0.1):.6f} ms"
+    upload = {"name": "upload", "control": {"kind": "cubic", "preset": "linux"}, "transport": "linux", "start": "2 s"}
+    return {
+        "name": "this-line",
+        "duration": "30 s",
+        "warmup": "5 s",
+        "bottleneck": dict(link),
+        "group": [{"name": "call", "traffic": "voip", "rtt": rtt}, {**upload, "rtt": rtt}],
+    }
+
+
+def _queue(found: Answer) -> dict[str, Any] | None:
+    """Return the queue's table with the parameters that were read; None for what is no queue of a scenario."""
+    judged = found.judgement
+    if judged is None or judged.best in ("policer", "shaper"):
+        return None
+    table: dict[str, Any] = {"kind": judged.best}
+    for name, read in found.parameters.items():
+        key, _, unit = name.rpartition("_")
+        table |= {key: f"{read.value:.6g} {_UNITS[unit]}"} if unit in _UNITS else {name: read.value}
+    if "limit" in table:
+        table["limit"] = _packets(found.parameters["limit_packets"].value)
+    elif judged.best in ("droptail", "red") and found.deepest_ms and found.carried_mbps:
+        # What was seen to wait is the least that there is room for.
+        table["limit"] = _packets(found.deepest_ms * 1e3 * found.carried_mbps / 8 / FULL_BYTES)
+    return table
+
+
+def _packets(number: float) -> str:
+    return f"{max(2, round(number))} packets"
