@@ -139,6 +139,11 @@ class TestInABrowser:
         seen = tab.locator("main > figure > .wide" if width > 640 else "main > figure > .narrow")
         assert all(seen.nth(place).is_visible() for place in range(seen.count()))
         assert tab.locator("main > figure svg:visible").count() == seen.count()
+        # No column of a table is hidden behind a scroll, also in what is folded.
+        tab.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+        tab.wait_for_function(
+            "[...document.querySelectorAll('.scroll')].every((one) => one.scrollWidth <= one.clientWidth + 1)"
+        )
         tab.close()
 
     @pytest.mark.parametrize("dark", [False, True])
@@ -184,6 +189,25 @@ class TestWithScript:
         assert column.all_text_contents() == ["<c>", "<b>", "<a>"]
         tab.get_by_role("button", name="name").first.click()
         assert column.all_text_contents() == ["<a>", "<b>", "<c>"]
+
+    def test_a_table_that_is_too_wide_becomes_cards(self, browser: "Browser", tmp_path: Path) -> None:
+        columns = [f"column {place} of the table" for place in range(9)]
+        rows = [[Cell(f"row {row}"), *(Cell.of(row * place) for place in range(1, 9))] for row in (2, 1)]
+        path = pages.write(Page("A", "b", table=Table(columns, rows, "Wide")), tmp_path / "page.html")
+        tab = opened(browser, path, 360)
+        frame = tab.locator(".scroll.stacked")
+        frame.wait_for()
+        assert tab.get_by_role("row").count() == 3
+        last = tab.get_by_role("cell").last
+        box = last.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= 360
+        assert last.evaluate("(cell) => getComputedStyle(cell, '::before').content") == f'"{columns[-1]}"'
+        tab.get_by_role("button", name=columns[1]).click()
+        assert tab.locator("tbody tr td:first-child").all_text_contents() == ["row 1", "row 2"]
+        tab.set_viewport_size({"width": 1600, "height": 900})
+        tab.locator(".scroll:not(.stacked)").wait_for()
+        tab.close()
 
     def test_long_tables_filter_and_links_open_folds(self, browser: "Browser", tmp_path: Path) -> None:
         tab = browser.new_page()

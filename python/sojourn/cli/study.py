@@ -67,7 +67,7 @@ def paper(
         other = "--kept" if kept else "all"
         raise click.UsageError(f"--queue needs runs of one study of its own; it does not go with {other}.")
     if kept:
-        _show_kept(name, items, _folder(out), as_json=as_json)
+        _show_kept(name, items, _folder(out), jobs, as_json=as_json)
         return
     from sojourn.worlds.linux.errors import NotInstalledError
 
@@ -191,13 +191,14 @@ def _list(*, as_json: bool) -> None:
             click.echo(f"  {item:<16} {title}")
 
 
-def _show_kept(name: str, items: tuple[str, ...], folder: Path, *, as_json: bool) -> None:
+def _show_kept(name: str, items: tuple[str, ...], folder: Path, jobs: int | None, *, as_json: bool) -> None:
     """Write the page of a study from the means that it keeps."""
     from sojourn.lab import write_beside
+    from sojourn.processors import usable_processors
     from sojourn.study.find import find_folder
     from sojourn.study.repeat import from_kept
 
-    page = from_kept(find_folder(name), items, folder)
+    page = from_kept(find_folder(name), items, folder, jobs or usable_processors())
     write_beside(page)
     if as_json:
         render.print_json({"name": name, "page": str(page)})

@@ -28,15 +28,19 @@ def tidy(figure: "Figure", *, below: bool = False) -> None:
     """Make labels fit; `below` says that panels stand below each other, so that each has its own."""
     _say_once(figure, below=below)
     figure.draw_without_rendering()
-    for axes in figure.axes:
-        _turn_names(axes)
-        _fit(axes.yaxis.label, axes.get_window_extent().height, upright=True)
-        _fit(axes.xaxis.label, axes.get_window_extent().width * 1.15, upright=False)
-    figure.draw_without_rendering()
+    changed = [
+        (
+            _turn_names(axes),
+            _fit(axes.yaxis.label, axes.get_window_extent().height, upright=True),
+            _fit(axes.xaxis.label, axes.get_window_extent().width * 1.15, upright=False),
+        )
+        for axes in figure.axes
+    ]
+    if any(map(any, changed)):
+        # Labels of another height leave another room for what is in the panels.
+        figure.draw_without_rendering()
     for axes in figure.axes:
         _part_names(axes)
-    # Labels of another height leave another room for ticks.
-    figure.draw_without_rendering()
 
 
 def _say_once(figure: "Figure", *, below: bool) -> None:
@@ -62,28 +66,32 @@ def _has_names(axes: "Axes") -> bool:
     return isinstance(formatter, FixedFormatter) or (isinstance(formatter, FuncFormatter) and axes.yaxis_inverted())
 
 
-def _turn_names(axes: "Axes") -> None:
-    """Turn the names along a horizontal axis upright where they run into each other."""
+def _turn_names(axes: "Axes") -> bool:
+    """Turn the names along a horizontal axis upright where they run into each other; return whether they do."""
     from matplotlib.ticker import FixedFormatter, FuncFormatter
 
     if not isinstance(axes.xaxis.get_major_formatter(), FixedFormatter | FuncFormatter):
-        return
+        return False
     # Those below: where there are names above as well, they are the same.
     below = [tick.label1 for tick in axes.xaxis.get_major_ticks()]
     names = [name for name in below if name.get_text() and not name.get_rotation()]
     boxes = sorted((name.get_window_extent() for name in names), key=lambda box: box.x0)
-    if any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes)):
+    collide = any(left.x1 > right.x0 for left, right in itertools.pairwise(boxes))
+    if collide:
         axes.tick_params(axis="x", labelrotation=90)
+    return collide
 
 
-def _fit(label: "Text", room: float, *, upright: bool) -> None:
-    """Break a label into as few lines as fit beside its axis."""
+def _fit(label: "Text", room: float, *, upright: bool) -> bool:
+    """Break a label into as few lines as fit beside its axis; return whether that makes another text of it."""
+    before = label.get_text()
     words = " ".join(label.get_text().split())
     for lines in range(1, 4):
         label.set_text(textwrap.fill(words, max(-(-len(words) // lines) + 3, 1)) if lines > 1 else words)
         box = label.get_window_extent()
         if (box.height if upright else box.width) <= room:
-            return
+            break
+    return label.get_text() != before
 
 
 def _part_names(axes: "Axes") -> None:

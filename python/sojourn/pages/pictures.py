@@ -28,14 +28,24 @@ def picture(
     figure: "Figure", finding: str, caption: str = "", *, name: str = "figure", laboratory: "Sequence[Link]" = ()
 ) -> Picture:
     """Return a figure as a page shows it; the finding is also said where the figure cannot be seen."""
-    wide, narrow = svg(figure, name), svg(narrowed(figure), f"{name}-narrow")
-    return Picture(wide, narrow, finding, finding, caption, name, laboratory)
+    from sojourn.figures.style import laid_out
+
+    narrow = narrowed(figure)
+    with laid_out(figure), laid_out(narrow):
+        drawn = svg(figure, name), svg(narrow, f"{name}-narrow")
+    return Picture(*drawn, finding, finding, caption, name, laboratory)
 
 
 def save(figure: "Figure", folder: Path, name: str) -> None:
-    """Write a figure as a page shows it, so that the page can be made again without drawing."""
-    drawn = picture(figure, "", name=name)
-    for path, text in zip(paths(folder, name), (drawn.wide, drawn.narrow), strict=True):
+    """Write a figure as PNG and PDF, and as a page shows it, so that the page can be made again without drawing."""
+    from sojourn.figures.style import laid_out, save_figure
+
+    narrow = narrowed(figure)
+    with laid_out(figure), laid_out(narrow):
+        for suffix in (".png", ".pdf"):
+            save_figure(figure, folder / f"{name}{suffix}")
+        drawn = svg(figure, name), svg(narrow, f"{name}-narrow")
+    for path, text in zip(paths(folder, name), drawn, strict=True):
         with whole_file(path) as place:
             place.write_text(text, encoding="utf-8")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from sojourn import _native
-from sojourn.figures import save_figure
 from sojourn.pages import pictures
 from sojourn.reading import read_table
 from sojourn.store import dump_json, whole_file
@@ -24,8 +23,6 @@ def write_item(folder: Path, study: Study, item: Item, found: Findings) -> None:
     place = folder / item.name
     place.mkdir(parents=True, exist_ok=True)
     for name, figure in found.figures.items():
-        for suffix in (".png", ".pdf"):
-            save_figure(figure, place / f"{name}{suffix}")
         pictures.save(figure, place, name)
     for table in found.tables:
         with whole_file(place / f"{table.name}.csv") as path:

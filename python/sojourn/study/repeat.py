@@ -1,7 +1,11 @@
 """Repeats a study: runs what its folder lacks, writes figures, data and the page."""
 
+import functools
+import multiprocessing
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from itertools import repeat as repeated
 from pathlib import Path
 
 from sojourn.reading import unknown_name
@@ -9,10 +13,14 @@ from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
+from sojourn.study.means import Means
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
 from sojourn.study.short import write_short
 from sojourn.worlds.linux.errors import NotInstalledError
+
+_MAX_WORKERS = 8
+"""Each has the libraries and the means of its own in memory."""
 
 
 @dataclass
@@ -76,16 +84,40 @@ def repeat(
     return done
 
 
-def from_kept(study: StudyFolder, names: Sequence[str], folder: Path) -> Path:
+def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int) -> Path:
     """Write figures, tables and page of a study from the means that it keeps, and return the page; nothing is run.
 
-    Raises InputError where it keeps none, or has no item of a name.
+    Figures of different items are drawn at once by up to `jobs` processes, which read the study's folder again. Raises
+    InputError where it keeps none, or has no item of a name.
     """
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
     made, means = study.study(), study.replayed()
-    tables = {one["name"]: one for one in study.tables["item"]}
-    for item in chosen_items(made, names):
-        write_item(folder, made, item, study.findings(tables[item.name], means))
+    chosen = [item.name for item in chosen_items(made, names)]
+    workers = min(jobs, len(chosen), _MAX_WORKERS)
+    if workers > 1:
+        # Threads of libraries that were started here do not go on in a process that is forked.
+        with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+            list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder)))
+    else:
+        for name in chosen:
+            _write_kept(study, made, means, name, folder)
     everything = read_items(folder, made)
     write_short(folder, made, everything)
     return write_page(folder, made, everything)
+
+
+def _draw_kept(study: Path, name: str, folder: Path) -> None:
+    """Write an item in a process of its own."""
+    _write_kept(*_replayed(study), name, folder)
+
+
+@functools.cache
+def _replayed(folder: Path) -> tuple[StudyFolder, Study, Means]:
+    study = StudyFolder.load(folder)
+    return study, study.study(), study.replayed()
+
+
+def _write_kept(study: StudyFolder, made: Study, means: Means, name: str, folder: Path) -> None:
+    tables = next(one for one in study.tables["item"] if one["name"] == name)
+    (item,) = chosen_items(made, [name])
+    write_item(folder, made, item, study.findings(tables, means))

@@ -64,6 +64,41 @@
     tools(table.parentElement, ...parts);
   }
 
+  // A table that is too wide for its column gets the window's width; where that is too little, its rows become cards.
+  const ROLES = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TH: "columnheader", TD: "cell" };
+  const LONG = 24; // letters
+
+  const label = (table) => {
+    if (table.hasAttribute("role")) return;
+    const heads = [...table.tHead.rows[0].cells].map((head) => head.textContent);
+    // A browser does not take cards for a table.
+    for (const one of [table, ...table.querySelectorAll("thead, tbody, tr, th, td")]) one.setAttribute("role", ROLES[one.tagName]);
+    for (const row of table.tBodies[0].rows) {
+      [...row.cells].forEach((cell, column) => {
+        cell.dataset.label = heads[column];
+        cell.classList.toggle("long", cell.textContent.length > LONG);
+      });
+    }
+  };
+
+  const fit = (frame) => {
+    frame.classList.remove("broad", "stacked");
+    const isTooWide = () => frame.scrollWidth > frame.clientWidth + 1;
+    if (!frame.clientWidth || !isTooWide()) return;
+    frame.classList.add("broad");
+    if (!isTooWide()) return;
+    label(frame.querySelector("table"));
+    frame.classList.replace("broad", "stacked");
+  };
+
+  const fitAll = (inside) => inside.querySelectorAll(".scroll").forEach(fit);
+  let fitted = 0;
+  new ResizeObserver(([{ contentRect: { width } }]) => {
+    if (width !== fitted) fitAll(document);
+    fitted = width;
+  }).observe(document.body);
+  document.addEventListener("toggle", ({ target }) => fitAll(target), true);
+
   for (const text of document.querySelectorAll("pre")) {
     tools(text, button("Copy", async (made) => {
       try {
