@@ -48,6 +48,7 @@ ELSEWHERE := --no-warn-unreachable --follow-imports silent \
 lint: $(TEST)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	scripts/web --lint
 	cargo fmt --check --manifest-path examples/quinn/Cargo.toml
 	cargo clippy --all-targets --quiet --locked --manifest-path examples/quinn/Cargo.toml --target-dir target/examples -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

@@ -12,7 +12,7 @@ const BESIDE = 0.5; // of that, for what is said
 // A frame that is not there is replaced by the one before it, softer each time; then there is silence.
 const CONCEALED = [0.6, 0.3, 0.1];
 const HEIGHT = 150;
-const MOST_MOS = 4.5;
+export const MOST_MOS = 4.5;
 // ITU-T G.107 Annex B: what people say of a connection with at least this score.
 const SAID = [[4.34, "very satisfied"], [4.03, "satisfied"], [3.6, "some dissatisfied"], [3.1, "many dissatisfied"], [2.58, "nearly all dissatisfied"], [0, "not to be recommended"]];
 

@@ -10,12 +10,15 @@ export class Client {
     this.start = start;
     this.id = 0;
     this.control = null;
-    this.begin();
+    this.worker = null;
   }
 
+  /** Starts the worker; the module may be under way yet. */
   begin() {
-    this.worker = this.start();
-    this.worker.postMessage({ module: this.module, control: this.control });
+    const worker = this.start();
+    this.worker = worker;
+    // In order: what is asked follows the module.
+    this.ready = Promise.resolve(this.module).then((module) => worker.postMessage({ module, control: this.control }));
     this.worker.onmessage = ({ data }) => {
       if (data.id !== this.id) return;
       if (data.alive) {
@@ -36,10 +39,12 @@ export class Client {
     this.settle?.(null);
     this.clear();
     this.id += 1;
+    if (!this.worker) this.begin();
+    const [id, worker] = [this.id, this.worker];
     return new Promise((resolve) => {
       this.settle = resolve;
       this.wait();
-      this.worker.postMessage({ id: this.id, ...question });
+      this.ready.then(() => worker.postMessage({ id, ...question }));
     });
   }
 
@@ -72,7 +77,7 @@ export class Client {
   }
 
   restart() {
-    this.worker.terminate();
+    this.worker?.terminate();
     this.begin();
   }
 }

@@ -46,10 +46,11 @@ function startWorker() {
 }
 
 class Lab {
-  constructor(engine, module) {
+  /** `clients` are the workers of both sides, which may have begun before. */
+  constructor(engine, module, clients) {
     this.engine = engine;
     this.catalogue = engine.catalogue();
-    this.clients = WHERE.map(() => new Client(module, startWorker));
+    this.clients = clients;
     this.answers = [null, null];
     this.views = WHERE.map((where, index) => this.#makeView(where, index));
     this.map = new GridMap({
@@ -391,8 +392,12 @@ function notice(text) {
 
 async function begin() {
   try {
-    const module = await engineModule();
-    const lab = new Lab(await Engine.of(module), module);
+    // The workers read their code while the engine is under way.
+    const coming = engineModule();
+    const clients = WHERE.map(() => new Client(coming, startWorker));
+    clients.forEach((client) => client.begin());
+    const module = await coming;
+    const lab = new Lab(await Engine.of(module), module, clients);
     // What a test in a browser asks for.
     globalThis.sojournLab = lab;
     await lab.follow();

@@ -1,11 +1,14 @@
 // The map: every queue with every control for one group of the scenario on the left.
 
+import { MOST_MOS } from "./call.js";
 import { shown } from "./quantity.js";
+import { alone, drawing, fills, meets, placeOf } from "./strip.js";
 
 const METRICS = [
   { name: "share of the group, %", of: (record, group) => (record.groups[group]?.share ?? NaN) * 100, most: () => 100 },
   { name: "queue delay, mean, ms", of: (record) => record.bottleneck.queue_ms.mean, most: largest },
   { name: "queue delay, 99th percentile, ms", of: (record) => record.bottleneck.queue_ms.p99, most: largest },
+  { name: "call quality, MOS", of: (record) => Object.values(record.groups).find((group) => group.voip)?.voip.mos ?? NaN, most: () => MOST_MOS, digits: 1 },
   { name: "utilization, %", of: (record) => record.bottleneck.utilization * 100, most: () => 100 },
 ];
 
@@ -22,6 +25,9 @@ export class GridMap {
     this.state = document.getElementById("map-state");
     METRICS.forEach(({ name }, index) => this.metric.append(new Option(name, String(index))));
     this.metric.onchange = () => this.paint();
+    this.picture = document.getElementById("map-strip");
+    this.inside = document.getElementById("map-inside");
+    new ResizeObserver(() => this.drawStrip()).observe(this.picture.parentElement);
     document.getElementById("map-run").onclick = () => this.compute();
   }
 
@@ -40,7 +46,10 @@ export class GridMap {
     const name = this.group.value;
     const { side, scenario } = this.base();
     this.cells.clear();
+    this.drawStrip();
     this.make(name);
+    // Where one class is alone: for best effort the control of the other does not matter.
+    this.bests = new globalThis.Map();
     const limit = scenario.bottleneck.queue.limit;
     const { queues, controls } = this.catalogue;
     const waiting = queues.flatMap((queue) => controls.map((control) => [queue, control]));
@@ -52,10 +61,10 @@ export class GridMap {
         const keeps = typeof limit === "string" && queue.parameters.some((parameter) => parameter.name === "limit");
         changed.set("bottleneck.queue", keeps ? `{kind="${queue.name}", limit="${limit}"}` : `{kind="${queue.name}"}`);
         changed.set(`group.${name}.control`, `{kind="${control.name}"}`);
-        const answer = await client.ask({ request: changed.request(), lean: true });
+        const { record, reason } = await recordOf(client, changed);
         if (turn !== this.turn) return;
-        const reason = answer === null ? "stopped" : (answer.failure ?? answer.problems?.[0].message ?? null);
-        this.cells.set(`${queue.name} ${control.name}`, { side: changed, record: reason ? null : JSON.parse(answer.record), reason, name });
+        const place = record && placeOf(record, scenario, name);
+        this.cells.set(`${queue.name} ${control.name}`, { side: changed, queue: queue.name, record, reason, name, place });
         if (control === controls.at(-1)) this.paint();
         this.state.textContent = `${this.cells.size} of ${count} cells`;
       }
@@ -64,7 +73,53 @@ export class GridMap {
     if (turn !== this.turn) return;
     this.paint();
     const done = [...this.cells.values()].filter((cell) => cell.record).length;
-    this.state.textContent = `${done} cells in ${((performance.now() - began) / 1000).toFixed(1)} s; ${this.cells.size - done} are empty, and say why when they are pointed at`;
+    const said = `${done} cells in ${((performance.now() - began) / 1000).toFixed(1)} s; ${this.cells.size - done} are empty, and say why when they are pointed at`;
+    this.state.textContent = said;
+    const rest = [...this.cells.values()].filter((cell) => cell.record && meets(cell.place));
+    await Promise.all(this.clients.map(async (client) => {
+      for (let cell = rest.shift(); cell && turn === this.turn; cell = rest.shift()) cell.inside = await this.#isInside(client, cell, scenario);
+    }));
+    if (turn !== this.turn) return;
+    this.paint();
+    this.drawStrip();
+    this.inside.textContent = this.#saidOfStrip(scenario);
+    this.state.textContent = `${said}. The strip is drawn below.`;
+  }
+
+  /** Whether a cell that is short and puts best effort first also meets the two conditions that need further runs. */
+  async #isInside(client, { side, queue, record, name }, scenario) {
+    const only = async (isLow) => {
+      const one = side.copy();
+      alone(scenario, name, isLow).forEach(([key, value]) => one.set(key, value));
+      return (await recordOf(client, one)).record;
+    };
+    if (!this.bests.has(queue)) this.bests.set(queue, await only(false));
+    const [best, low] = [this.bests.get(queue), await only(true)];
+    return Boolean(best && low && fills(record, best, low));
+  }
+
+  #saidOfStrip(scenario) {
+    const names = [...this.cells].filter(([, cell]) => cell.inside).map(([name]) => name);
+    const of = scenario.group.some((group) => group.traffic?.kind === "voip") ? "the call" : "all packets";
+    const first = `Each circle is a cell. The strip holds those with less than 20 ms of mean queue delay of ${of}, and more than 90 % of the goodput for the other groups. `
+      + "Filled circles also use more than 95 % of what the other groups alone use, and more than 90 % of the link where the group is alone";
+    return `${first}: ${names.length ? names.join(", ") : "none here"}.`;
+  }
+
+  /** Draws the strip with all cells; nothing before there are any. */
+  drawStrip() {
+    const cells = [...this.cells].filter(([, cell]) => cell.record).map(([name, { place, inside }]) => ({ name, place, inside }));
+    this.picture.toggleAttribute("hidden", cells.length === 0);
+    if (cells.length === 0) {
+      this.inside.textContent = "";
+      return;
+    }
+    const width = this.picture.parentElement.clientWidth;
+    const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name);
+    const { height, svg } = drawing(cells, { width, text: style("--quiet"), grid: style("--line"), ink: style("--accent") });
+    this.picture.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    this.picture.setAttribute("height", String(height));
+    this.picture.innerHTML = svg;
   }
 
   make(group) {
@@ -84,7 +139,7 @@ export class GridMap {
   }
 
   paint() {
-    const { of, most, name } = METRICS[Number(this.metric.value)];
+    const { of, most, name, digits = 0 } = METRICS[Number(this.metric.value)];
     const value = (cell) => (cell.record ? of(cell.record, cell.name) : NaN);
     const top = most([...this.cells.values()].map(value));
     for (const place of this.table.querySelectorAll("[data-cell]")) {
@@ -98,16 +153,24 @@ export class GridMap {
       const number = value(cell);
       const button = document.createElement("button");
       button.type = "button";
-      const part = Math.min(1, Math.max(0, number / top));
+      const part = Math.min(1, Math.max(0, number / top)) || 0;
       // From light yellow to dark blue, which reads without telling red from green.
       button.style.background = `hsl(${60 + 170 * part} 70% ${88 - 58 * part}%)`;
       button.className = part > 0.72 ? "dark" : "light";
-      button.textContent = Number.isFinite(number) ? String(Math.round(number)) : "–";
-      button.setAttribute("aria-label", `${place.dataset.cell}: ${name} ${shown(number)}`);
+      button.textContent = Number.isFinite(number) ? number.toFixed(digits) : "–";
+      button.classList.toggle("inside", cell.inside === true);
+      button.setAttribute("aria-label", `${place.dataset.cell}: ${name} ${shown(number)}${cell.inside ? ", in the ideal strip" : ""}`);
       button.onclick = () => this.open(cell.side.copy());
       place.replaceChildren(button);
     }
   }
+}
+
+/** The record of a side's run, or why there is none. */
+async function recordOf(client, side) {
+  const answer = await client.ask({ request: side.request(), lean: true });
+  const reason = answer === null ? "stopped" : (answer.failure ?? answer.problems?.[0].message ?? null);
+  return { record: reason === null ? JSON.parse(answer.record) : null, reason };
 }
 
 function heading(scope, text) {

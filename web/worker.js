@@ -65,7 +65,8 @@ async function work(present, { id, request, lean, packets, seeds = 1 }) {
     if (other === null || other.failure || other.problems) return other;
     runs.push(curves({ ...checked, columns: other.columns }));
   }
-  return { ...checked, ...first, columns: lean ? null : first.columns, band: runs.length ? bandOf(runs) : null };
+  if (lean) return { record: first.record };
+  return { ...checked, ...first, band: runs.length ? bandOf(runs) : null };
 }
 
 /** One run to its end; null where a newer request came in between. */

@@ -60,11 +60,12 @@ MODULES = (
     "editor.js",
     "lessons.js",
     "link.js",
-    "map.js",
     "picture.js",
     "player.js",
     "voice.js",
     "call.js",
+    "strip.js",
+    "map.js",
     "results.js",
     "side.js",
     "visit.js",
@@ -111,6 +112,7 @@ def one_file(scenario: Scenario | None = None) -> str:
     )
     style = f"<style>\n{parts['style.css'].decode()}</style>"
     text = re.sub(r'<link rel="stylesheet".*', lambda _: style, text)
+    text = re.sub(r'<link rel="(module)?preload".*\n', "", text)
     return re.sub(r'<script type="module" src=.*', lambda _: inside, text)
 
 
@@ -148,6 +150,9 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
+    # The page has many small files: one connection for several, and no waiting for more to send.
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server_version = "sojourn-lab"
     sys_version = ""
 

@@ -74,7 +74,8 @@ macro_rules! disciplines {
         pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
 
         /// Any of the registered disciplines, without dynamic dispatch.
-        #[allow(missing_docs)]
+        // A link has one queue, and reaches it without a detour.
+        #[allow(missing_docs, clippy::large_enum_variant)]
         #[derive(Debug)]
         pub enum Queue<B> {
             $($name($module::$name<B>)),+,

@@ -247,6 +247,11 @@ pub(super) fn parameter_error(
     error: &ParameterError,
 ) {
     let key = error.parameter;
+    if error.class.is_some() && chosen.classes.is_empty() {
+        // The classes are the discipline's own.
+        let rule = format!("classes in which each {key} has {}", error.rule);
+        return reporter.error(origin, &join(path, "class"), Fault::new("none".to_owned()), rule);
+    }
     if let Some(index) = error.class {
         let class = &chosen.classes[index];
         let path = join(&element_path(&join(path, "class"), index, &class.fields), key);
