@@ -179,17 +179,6 @@ class TestInBrowser:
         assert numbers[0] == {key: of_record(record, key) for key in numbers[0]}
         assert errors == []
 
-    def test_lessons_are_answered_by_their_sliders(self, page: "Page", address: str, errors: list[str]) -> None:
-        page.goto(address)
-        settle(page)
-        page.get_by_role("button", name="1. What a full buffer does").click()
-        page.wait_for_timeout(200)
-        settle(page)
-        assert page.locator("#lesson p").last.inner_text() == ""
-        page.locator("#slider-rate").fill("800")
-        page.locator("#lesson").get_by_text("the same packets drain faster").wait_for()
-        assert errors == []
-
     def test_the_map_opens_a_cell_on_the_right(self, page: "Page", address: str, errors: list[str]) -> None:
         short = sojourn.Scenario.load("motivating-droptail", {"duration": "1 s"})
         page.goto(address + lab.fragment(short))

@@ -150,9 +150,6 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    # The page has many small files: one connection for several, and no waiting for more to send.
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
     server_version = "sojourn-lab"
     sys_version = ""
 
