@@ -3,29 +3,31 @@
 //! Medium access is CSMA/CA with its freezing back-off, post-back-off, retries and EIFS (IEEE 802.11-2016, clause 10); with
 //! EDCA each device contends with four categories. Frames of 802.11n and ac for one receiver are sent together and
 //! acknowledged one by one. An exchange, from its first frame to the answer, is one event. Left out are hidden stations,
-//! capture, RTS and CTS, power saving, beacons and multicast.
+//! capture, power saving, beacons and multicast.
 
+mod airtime;
+mod aql;
 mod contention;
 mod descriptor;
-mod lane;
 mod member;
 mod phy;
 mod setup;
 #[cfg(test)]
 mod tests;
-mod turns;
+mod tx_queue;
 
 pub use descriptor::DESCRIPTOR;
 pub use phy::{Air, MOST_STREAMS, Mode, Standard};
 pub use setup::{AfterCollision, Category, Scheduler, Setup, Station};
 
 use crate::{ACCESS_POINT, Above, AirTime, Device, Tally};
+use airtime::AirtimeDrr;
+use aql::Aql;
 use contention::{Contender, Contention};
-use member::{Answer, Burst, Member, Turns};
+use member::{Answer, Member, Service};
 use setup::Limits;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_queue::Dscp;
-use turns::AirtimeTurns;
 
 /// The state of a network.
 #[derive(Debug)]
@@ -41,11 +43,39 @@ pub struct Wifi<B> {
     /// Who sends in the next exchange, and which of their own categories they defer.
     senders: Vec<u32>,
     deferred: Vec<u32>,
-    /// When the next exchange, or the present one, ends.
+    /// Whether the present exchange follows another one of the same transmission opportunity.
+    goes_on: bool,
+    /// When the next exchange, or the present one, begins.
+    from: Time,
+    /// When it ends.
     end: Time,
+    /// Air time that airtime queue limits expect of what each device's firmware holds.
+    pending: Vec<Span>,
+    outcomes: Vec<Outcome>,
     tallies: Vec<Tally>,
     air: Vec<AirTime>,
     busy: Span,
+}
+
+/// What became of a sender's exchange.
+#[derive(Debug)]
+struct Outcome {
+    who: u32,
+    answer: Answer,
+    /// Whether it has more to send.
+    more: bool,
+    /// When it would know that nobody answers.
+    known: Time,
+}
+
+/// How long the parts of an exchange take, from its beginning.
+struct Course {
+    /// The frame that others may collide with.
+    first: Span,
+    /// Up to the end of the frame with the data.
+    frame: Span,
+    /// Up to the end of what answers it.
+    whole: Span,
 }
 
 impl<B: Copy> Wifi<B> {
@@ -62,15 +92,15 @@ impl<B: Copy> Wifi<B> {
                 let stream = |name: &str| stream(device, &format!("{name}.{index}"));
                 contenders.push(Contender::new(setup.aifs(category), windows, stream("back-off")));
                 errors.push(stream("errors"));
-                let (first, lanes) = own;
-                let turns = match setup.scheduler {
-                    Scheduler::Fifo { driver } => Turns::Oldest { driver: driver as usize, inside: 0 },
-                    Scheduler::Airtime => {
-                        Turns::Airtime(AirtimeTurns::new(stations[first..first + lanes].iter().map(|one| one.weight)))
-                    }
+                let (first, receivers) = own;
+                let drr = || AirtimeDrr::new(stations[first..first + receivers].iter().map(|one| one.weight));
+                let service = match setup.scheduler {
+                    Scheduler::Fifo { driver } => Service::Fifo { driver: driver as usize, inside: 0 },
+                    Scheduler::Airtime => Service::Airtime(drr()),
+                    Scheduler::Aql => Service::Aql(drr(), Aql::new(category, receivers)),
                 };
-                let longest = setup.longest.min(category.most(setup.air.standard));
-                members.push(Member::new(device, setup.scheduler.queues(lanes) * index, own, turns, longest));
+                let longest = setup.longest.min(category.txop(setup.air.standard).unwrap_or(Span::MAX));
+                members.push(Member::new(device, setup.scheduler.queues(receivers) * index, own, service, longest));
             }
         }
         Wifi {
@@ -80,7 +110,11 @@ impl<B: Copy> Wifi<B> {
             errors,
             senders: Vec::new(),
             deferred: Vec::new(),
+            goes_on: false,
+            from: Time::NEVER,
             end: Time::NEVER,
+            pending: vec![Span::ZERO; devices],
+            outcomes: Vec::new(),
             tallies: vec![Tally::default(); devices],
             air: vec![AirTime::default(); stations.len()],
             busy: Span::ZERO,
@@ -96,17 +130,17 @@ impl<B: Copy> Wifi<B> {
 
     /// How many queues `device` has.
     pub fn queues(&self, device: Device) -> usize {
-        self.setup.queues(self.lanes(device))
+        self.setup.queues(self.receivers(device))
     }
 
     /// The queue of `device` for packets with `dscp` that are for `station`, or come from it.
     pub fn queue_of(&self, device: Device, station: usize, dscp: Dscp) -> usize {
         let category = if self.setup.edca { Category::of(dscp) as usize } else { 0 };
-        let each = self.setup.scheduler.queues(self.lanes(device));
+        let each = self.setup.scheduler.queues(self.receivers(device));
         if device == ACCESS_POINT && each > 1 { category * each + station } else { category * each }
     }
 
-    fn lanes(&self, device: Device) -> usize {
+    fn receivers(&self, device: Device) -> usize {
         if device == ACCESS_POINT { self.stations.len() } else { 1 }
     }
 
@@ -117,11 +151,11 @@ impl<B: Copy> Wifi<B> {
 
     /// Something has come to queue `queue` of `device`, or may leave it now.
     pub fn offer(&mut self, device: Device, queue: usize, now: Time, above: &mut impl Above<B>) {
-        let each = self.setup.scheduler.queues(self.lanes(device));
+        let each = self.setup.scheduler.queues(self.receivers(device));
         let who = device * self.setup.categories().len() + queue / each;
         let member = &mut self.members[who];
         member.wake(queue % each);
-        member.prepare(&self.limits, &self.stations, now, above);
+        member.prepare(&self.limits, &self.stations, &mut self.pending[device], now, above);
         if member.burst().is_some() && self.contention.offer(who as u32, now) {
             self.plan();
         }
@@ -129,53 +163,71 @@ impl<B: Copy> Wifi<B> {
 
     /// The exchange that ends [now](Wifi::next) has ended.
     pub fn act(&mut self, now: Time, above: &mut impl Above<B>) {
-        let start = self.contention.start();
-        self.busy += now.since(start);
-        let collision = self.senders.len() > 1;
+        self.busy += now.since(self.from);
+        let senders = std::mem::take(&mut self.senders);
+        let collision = senders.len() > 1;
+        for &who in &senders {
+            let outcome = self.conclude(who, now, collision, above);
+            self.outcomes.push(outcome);
+        }
+        if let ([holder], [Outcome { answer: Answer::Received, more: true, .. }]) = (&senders[..], &self.outcomes[..])
+            && let Some(end) = self.next_of_opportunity(*holder, now)
+        {
+            self.outcomes.clear();
+            self.senders = senders;
+            (self.goes_on, self.from, self.end) = (true, now + self.setup.air.sifs(), end);
+            return;
+        }
         let eifs = collision && self.setup.after_collision != AfterCollision::Difs;
         let penalty = if eifs { self.setup.air.unreadable_penalty() } else { Span::ZERO };
         self.contention.end(now, penalty);
-        let (senders, deferred) = (std::mem::take(&mut self.senders), std::mem::take(&mut self.deferred));
-        for &who in &senders {
-            self.conclude(who, start, now, collision, above);
+        for Outcome { who, answer, more, known } in self.outcomes.drain(..) {
+            match answer {
+                Answer::Received | Answer::GivenUp => self.contention.succeeded(who, more),
+                Answer::Again => self.contention.failed(who, known),
+            }
         }
-        for &who in &deferred {
+        for who in self.deferred.drain(..) {
             self.contention.failed(who, now);
         }
-        (self.senders, self.deferred) = (senders, deferred);
+        self.senders = senders;
         self.contention.free();
         self.plan();
     }
 
-    /// The exchange of `who` that began at `start` is over.
-    fn conclude(&mut self, who: u32, start: Time, now: Time, collision: bool, above: &mut impl Above<B>) {
+    /// When the next exchange of `holder` ends, where its category may send one more before others contend again.
+    fn next_of_opportunity(&self, holder: u32, now: Time) -> Option<Time> {
+        let categories = self.setup.categories();
+        let category = categories[holder as usize % categories.len()];
+        let limit = category.txop(self.setup.air.standard).filter(|_| self.setup.bursts)?;
+        let end = now + self.setup.air.sifs() + self.course(holder, true).whole;
+        (end.since(self.contention.start()) <= limit).then_some(end)
+    }
+
+    /// The exchange of `who` is over.
+    fn conclude(&mut self, who: u32, now: Time, collision: bool, above: &mut impl Above<B>) -> Outcome {
+        let course = self.course(who, self.goes_on);
         let member = &mut self.members[who as usize];
         let burst = *member.burst().expect("who sends has something to send");
         let index = member.station(&burst);
         let station = &self.stations[index];
-        let frame_end = start + station.mode.time(burst.bytes());
         let (loss, errors) = (station.loss, &mut self.errors[who as usize]);
         let is_lost = |bytes| collision || (loss > 0.0 && errors.chance(station.loss_of(bytes)));
-        let tally = &mut self.tallies[member.device];
-        tally.collisions += u64::from(collision);
-        let answer = member.sent(&self.limits, above, tally, is_lost);
         let device = member.device;
-        let used = if collision { frame_end.since(start) } else { now.since(start) };
+        let (tally, pending) = (&mut self.tallies[device], &mut self.pending[device]);
+        tally.collisions += u64::from(collision);
+        let answer = member.sent(&self.limits, pending, above, tally, is_lost);
+        let unanswered = self.from + if collision { course.first } else { course.frame };
+        let used = if collision { course.first } else { now.since(self.from) };
         self.account(device, who as usize, index, used);
         let member = &mut self.members[who as usize];
-        member.prepare(&self.limits, &self.stations, now, above);
-        let more = member.burst().is_some();
-        match answer {
-            Answer::Received | Answer::GivenUp => self.contention.succeeded(who, more),
-            Answer::Again => {
-                let known = match self.setup.after_collision {
-                    AfterCollision::Standard => frame_end + self.setup.air.answer_timeout(),
-                    AfterCollision::Difs => now,
-                    AfterCollision::Eifs => now + self.setup.air.unreadable_penalty(),
-                };
-                self.contention.failed(who, known);
-            }
-        }
+        member.prepare(&self.limits, &self.stations, &mut self.pending[device], now, above);
+        let known = match self.setup.after_collision {
+            AfterCollision::Standard => unanswered + self.setup.air.answer_timeout(),
+            AfterCollision::Difs => now,
+            AfterCollision::Eifs => now + self.setup.air.unreadable_penalty(),
+        };
+        Outcome { who, answer, more: member.burst().is_some(), known }
     }
 
     /// `device` and `station` have used the air together.
@@ -208,26 +260,31 @@ impl<B: Copy> Wifi<B> {
                 None => self.senders.push(who),
             }
         }
-        let start = self.contention.start();
-        let time = |&who: &u32| {
-            let member = &self.members[who as usize];
-            let burst = member.burst().expect("who sends has something to send");
-            let mode = &self.stations[member.station(burst)].mode;
-            (mode.time(burst.bytes()), self.answer(mode, burst))
-        };
+        self.goes_on = false;
+        self.from = self.contention.start();
         self.end = match &self.senders[..] {
             [] => Time::NEVER,
-            [alone] => {
-                let (frame, answer) = time(alone);
-                start + frame + answer
+            [alone] => self.from + self.course(*alone, false).whole,
+            several => {
+                let first = |&who: &u32| self.course(who, false).first;
+                self.from + several.iter().map(first).max().unwrap_or(Span::ZERO)
             }
-            several => start + several.iter().map(|who| time(who).0).max().unwrap_or(Span::ZERO),
         };
     }
 
-    /// From the end of a frame to the end of what answers it.
-    fn answer(&self, mode: &Mode, burst: &Burst) -> Span {
-        self.setup.air.sifs() + self.setup.air.response(mode, burst.is_aggregate())
+    /// How long the next exchange of `who` takes. Who `has_medium` already needs no request to send.
+    fn course(&self, who: u32, has_medium: bool) -> Course {
+        let member = &self.members[who as usize];
+        let burst = member.burst().expect("who sends has something to send");
+        let mode = &self.stations[member.station(burst)].mode;
+        let (air, bytes) = (&self.setup.air, burst.bytes());
+        let reservation = if has_medium { Span::ZERO } else { self.setup.reservation(mode, bytes) };
+        let frame = reservation + mode.time(bytes);
+        Course {
+            first: if reservation == Span::ZERO { frame } else { air.request(mode) },
+            frame,
+            whole: frame + air.sifs() + air.response(mode, burst.is_aggregate()),
+        }
     }
 
     /// Packets that have left a queue of `device` and not reached the other side.

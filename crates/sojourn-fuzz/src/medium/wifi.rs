@@ -25,13 +25,15 @@ fn setup(tape: &mut Tape<'_>) -> Setup {
         aggregate: 1 + u32::from(tape.byte()) % 64,
         aggregate_bytes: 4_096 + u32::from(tape.word()),
         tries: 1 + u32::from(tape.byte()) % 30,
-        scheduler: if tape.flag() {
-            Scheduler::Airtime
-        } else {
-            Scheduler::Fifo { driver: 1 + u32::from(tape.byte()) }
+        scheduler: match tape.below(3) {
+            0 => Scheduler::Airtime,
+            1 => Scheduler::Aql,
+            _ => Scheduler::Fifo { driver: 1 + u32::from(tape.byte()) },
         },
         ahead: 1 + tape.below(16),
         edca: tape.flag(),
+        bursts: tape.flag(),
+        rts: tape.flag().then(|| u32::from(tape.word())),
         after_collision: tape.one_of(&[AfterCollision::Standard, AfterCollision::Difs, AfterCollision::Eifs]),
     }
 }

@@ -53,10 +53,22 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "whether packets contend by their code point, in one of the categories background, best effort, video and voice",
         },
         Parameter {
+            name: "txop",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "whether, with edca, video and voice send several exchanges in a row: for 3.008 and 1.504 ms, with 802.11b 6.016 and 3.264 ms",
+        },
+        Parameter {
+            name: "rts",
+            kind: Kind::OrAuto(&Kind::Integer { min: 0, max: 1_048_575 }),
+            default: Value::Auto,
+            description: "least bytes of a frame or an aggregate that RTS and CTS precede; auto is never",
+        },
+        Parameter {
             name: "scheduler",
-            kind: Kind::Choice(&["airtime", "fifo"]),
+            kind: Kind::Choice(&["airtime", "aql", "fifo"]),
             default: Value::Choice("airtime"),
-            description: "what stands between `queue` and the air: airtime, a queue for each station, and turns by air time (mac80211); fifo, one queue, and below it the driver's first-in first-out buffer",
+            description: "what stands between `queue` and the air: airtime, a queue for each station, and turns by air time (mac80211); aql, the same above a firmware that gets up to 5 ms of packets for each station, and 12 ms while it holds less than 24 ms; fifo, one queue, and below it the driver's first-in first-out buffer",
         },
         Parameter {
             name: "driver",
@@ -106,6 +118,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "mac80211",
             summary: "Linux since 4.11 with ath9k: a queue for each station, turns by air time, two aggregates of 4 ms ready",
             values: &[],
+        },
+        Preset {
+            name: "mac80211-aql",
+            summary: "Linux since 5.5 where firmware makes the aggregates",
+            values: &[("scheduler", Value::Choice("aql"))],
         },
         Preset {
             name: "ath9k-2013",
@@ -158,8 +175,13 @@ impl Setup {
         }
         let scheduler = match params.choice("scheduler") {
             "fifo" => Scheduler::Fifo { driver: params.integer("driver") as u32 },
+            "aql" => Scheduler::Aql,
             _ => Scheduler::Airtime,
         };
+        let (edca, bursts) = (params.boolean("edca"), params.boolean("txop"));
+        if bursts && !edca {
+            return Err(ParameterError::new("txop", "edca = true beside it"));
+        }
         Ok(Setup {
             air: Air {
                 standard,
@@ -174,7 +196,12 @@ impl Setup {
             tries: params.integer("tries") as u32,
             scheduler,
             ahead: params.integer("ahead") as usize,
-            edca: params.boolean("edca"),
+            edca,
+            bursts,
+            rts: match params.get("rts") {
+                Value::Integer(least) => Some(least as u32),
+                _ => None,
+            },
             after_collision: AfterCollision::Standard,
         })
     }

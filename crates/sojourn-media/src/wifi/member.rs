@@ -1,7 +1,8 @@
 //! A device's packets of one access category: from its queues to the next exchanges.
 
-use super::lane::{Lane, Place, WINDOW};
-use super::turns::AirtimeTurns;
+use super::airtime::AirtimeDrr;
+use super::aql::Aql;
+use super::tx_queue::{Place, TxQueue, WINDOW};
 use super::{Limits, Station};
 use crate::{Above, Device, Tally};
 use sojourn_core::{Span, Time};
@@ -14,10 +15,10 @@ pub struct Member<B> {
     pub device: Device,
     /// The queue above it, or the first of those where each receiver has one.
     first_queue: usize,
-    lanes: Vec<Lane<B>>,
-    /// The station of the first lane; the access point has a lane for each.
+    tx_queues: Vec<TxQueue<B>>,
+    /// The station of the first receiver; the access point has a transmit queue for each.
     first_station: usize,
-    turns: Turns,
+    service: Service,
     /// The next exchanges; the first one contends or is in the air.
     prepared: VecDeque<Burst>,
     numbered: u8,
@@ -29,17 +30,19 @@ pub struct Member<B> {
 
 /// How the next receiver is chosen.
 #[derive(Debug)]
-pub enum Turns {
+pub enum Service {
     /// The packet that left the queue first decides; the driver holds so many.
-    Oldest { driver: usize, inside: usize },
+    Fifo { driver: usize, inside: usize },
     /// Each receiver has a queue, and they share the air.
-    Airtime(AirtimeTurns),
+    Airtime(AirtimeDrr),
+    /// The same, and the firmware below holds packets up to limits. What it got first decides there.
+    Aql(AirtimeDrr, Aql),
 }
 
 /// An exchange that is ready: one or more frames for one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Burst {
-    lane: usize,
+    receiver: usize,
     number: u8,
     pub frames: u32,
     /// Bytes of its frames as parts of an aggregate.
@@ -64,15 +67,15 @@ impl<B: Copy> Member<B> {
         device: Device,
         first_queue: usize,
         (first_station, stations): (usize, usize),
-        turns: Turns,
+        service: Service,
         longest: Span,
     ) -> Member<B> {
         Member {
             device,
             first_queue,
-            lanes: (0..stations).map(|_| Lane::default()).collect(),
+            tx_queues: (0..stations).map(|_| TxQueue::default()).collect(),
             first_station,
-            turns,
+            service,
             prepared: VecDeque::new(),
             numbered: 0,
             taken: 0,
@@ -88,94 +91,118 @@ impl<B: Copy> Member<B> {
 
     /// The station that an exchange is with.
     pub fn station(&self, burst: &Burst) -> usize {
-        self.first_station + burst.lane
+        self.first_station + burst.receiver
     }
 
-    /// There is something in its queue for this lane.
-    pub fn wake(&mut self, lane: usize) {
-        if let Turns::Airtime(turns) = &mut self.turns {
-            turns.wake(lane);
+    /// There is something in its queue for this receiver.
+    pub fn wake(&mut self, receiver: usize) {
+        if let Service::Airtime(drr) | Service::Aql(drr, _) = &mut self.service {
+            drr.wake(receiver);
         }
     }
 
-    /// The receiver of `lane` has used the air.
-    pub fn charge(&mut self, lane: usize, time: Span) {
-        if let Turns::Airtime(turns) = &mut self.turns {
-            turns.charge(lane, time);
+    /// `receiver` has used the air.
+    pub fn charge(&mut self, receiver: usize, time: Span) {
+        if let Service::Airtime(drr) | Service::Aql(drr, _) = &mut self.service {
+            drr.charge(receiver, time);
         }
     }
 
     /// Takes from the queues what may leave them, and makes exchanges of it.
-    pub fn prepare(&mut self, limits: &Limits, stations: &[Station], now: Time, above: &mut impl Above<B>) {
+    ///
+    /// `pending` is the expected air time of what the device's firmware holds in all categories.
+    pub fn prepare(
+        &mut self,
+        limits: &Limits,
+        stations: &[Station],
+        pending: &mut Span,
+        now: Time,
+        above: &mut impl Above<B>,
+    ) {
         self.fill_driver(now, above);
+        self.fill_firmware(stations, pending, now, above);
         while self.prepared.len() < limits.ahead {
-            let Some(lane) = self.next_lane(now, above) else { return };
-            self.form(lane, limits, &stations[self.first_station + lane], now, above);
+            let Some(receiver) = self.next_receiver(now, above) else { return };
+            self.form(receiver, limits, &stations[self.first_station + receiver], now, above);
             self.fill_driver(now, above);
         }
     }
 
     /// A driver takes packets as long as it has room.
     fn fill_driver(&mut self, now: Time, above: &mut impl Above<B>) {
-        while let Turns::Oldest { driver, inside } = &mut self.turns
+        while let Service::Fifo { driver, inside } = &mut self.service
             && *inside < *driver
         {
             let Some(packet) = above.take(self.device, self.first_queue, now) else { return };
             *inside += 1;
-            let lane = if self.lanes.len() > 1 { above.station(&packet) } else { 0 };
-            self.push(lane, packet, now);
+            let receiver = if self.tx_queues.len() > 1 { above.station(&packet) } else { 0 };
+            self.push(receiver, packet, now, Span::ZERO);
         }
     }
 
-    fn push(&mut self, lane: usize, packet: Packet<B>, now: Time) {
-        self.lanes[lane].push(packet, now, self.taken);
+    /// A firmware gets packets as long as its limits allow, of one receiver after the other.
+    fn fill_firmware(&mut self, stations: &[Station], pending: &mut Span, now: Time, above: &mut impl Above<B>) {
+        while let Service::Aql(drr, aql) = &mut self.service
+            && let Some(receiver) = drr.next_admitted(aql, *pending)
+        {
+            let Some(packet) = above.take(self.device, self.first_queue + receiver, now) else {
+                drr.sleep();
+                continue;
+            };
+            let mode = &stations[self.first_station + receiver].mode;
+            let expected = aql.add(receiver, mode, packet.bytes);
+            *pending += expected;
+            self.push(receiver, packet, now, expected);
+        }
+    }
+
+    fn push(&mut self, receiver: usize, packet: Packet<B>, now: Time, expected: Span) {
+        self.tx_queues[receiver].push(packet, now, self.taken, expected);
         self.taken += 1;
         self.held += 1;
     }
 
-    /// Takes the next packet of `lane` from its own queue, where it has one.
-    fn pull(&mut self, lane: usize, now: Time, above: &mut impl Above<B>) -> bool {
-        if let Turns::Oldest { .. } = self.turns {
-            return false;
-        }
-        let Some(packet) = above.take(self.device, self.first_queue + lane, now) else { return false };
-        self.push(lane, packet, now);
+    /// Takes the next packet of `receiver` from its own queue, where it has one.
+    fn pull(&mut self, receiver: usize, now: Time, above: &mut impl Above<B>) -> bool {
+        let Service::Airtime(_) = self.service else { return false };
+        let Some(packet) = above.take(self.device, self.first_queue + receiver, now) else { return false };
+        self.push(receiver, packet, now, Span::ZERO);
         true
     }
 
-    /// The lane whose turn it is, with something to send.
-    fn next_lane(&mut self, now: Time, above: &mut impl Above<B>) -> Option<usize> {
-        if let Turns::Oldest { .. } = self.turns {
-            let lanes = self.lanes.iter().enumerate();
-            return lanes
-                .filter_map(|(index, lane)| Some((lane.first_waiting()?, index)))
+    /// The receiver whose turn it is, with something to send.
+    fn next_receiver(&mut self, now: Time, above: &mut impl Above<B>) -> Option<usize> {
+        if let Service::Fifo { .. } | Service::Aql(..) = self.service {
+            let receivers = self.tx_queues.iter().enumerate();
+            return receivers
+                .filter_map(|(index, receiver)| Some((receiver.first_waiting()?, index)))
                 .min()
                 .map(|(_, index)| index);
         }
         loop {
-            let Turns::Airtime(turns) = &mut self.turns else { return None };
-            let lane = turns.next()?;
-            let may_send = self.lanes[lane].first_waiting().is_some();
-            if may_send || (!self.lanes[lane].is_full() && self.pull(lane, now, above)) {
-                return Some(lane);
+            let Service::Airtime(drr) = &mut self.service else { return None };
+            let receiver = drr.next()?;
+            let may_send = self.tx_queues[receiver].first_waiting().is_some();
+            if may_send || (!self.tx_queues[receiver].is_full() && self.pull(receiver, now, above)) {
+                return Some(receiver);
             }
-            let Turns::Airtime(turns) = &mut self.turns else { return None };
-            turns.sleep();
+            let Service::Airtime(drr) = &mut self.service else { return None };
+            drr.sleep();
         }
     }
 
-    /// Makes an exchange of the packets of `lane`, at least one of which waits.
-    fn form(&mut self, lane: usize, limits: &Limits, station: &Station, now: Time, above: &mut impl Above<B>) {
+    /// Makes an exchange of the packets of `receiver`, at least one of which waits.
+    fn form(&mut self, receiver: usize, limits: &Limits, station: &Station, now: Time, above: &mut impl Above<B>) {
         let number = self.numbered;
         self.numbered = self.numbered.wrapping_add(1);
         let most_bytes = limits.aggregate_bytes.min(station.bytes_within(self.longest));
-        let mut burst = Burst { lane, number, frames: 0, bytes: 0, alone_bytes: 0 };
+        let mut burst = Burst { receiver, number, frames: 0, bytes: 0, alone_bytes: 0 };
         let mut index = 0;
         while burst.frames < limits.aggregate && index < WINDOW {
-            if index == self.lanes[lane].frames.len() && !self.pull(lane, now, above) {
+            if index == self.tx_queues[receiver].frames.len() && !self.pull(receiver, now, above) {
                 break;
             }
-            let frame = &mut self.lanes[lane].frames[index];
+            let frame = &mut self.tx_queues[receiver].frames[index];
             index += 1;
             if frame.place != Place::Waiting {
                 continue;
@@ -185,36 +212,40 @@ impl<B: Copy> Member<B> {
                 break;
             }
             frame.place = Place::Prepared(number);
-            self.lanes[lane].waiting -= 1;
+            self.tx_queues[receiver].waiting -= 1;
             burst = with_it;
         }
         self.prepared.push_back(burst);
     }
 
-    /// The next exchange has been in the air. `is_lost` decides for each of its frames by its bytes.
+    /// The next exchange has been in the air. `pending` is as in [`prepare`](Member::prepare).
+    /// `is_lost` decides for each of its frames by its bytes.
     pub fn sent(
         &mut self,
         limits: &Limits,
+        pending: &mut Span,
         above: &mut impl Above<B>,
         tally: &mut Tally,
         mut is_lost: impl FnMut(u32) -> bool,
     ) -> Answer {
         let burst = self.prepared.pop_front().expect("who sends has something to send");
-        let lane = &mut self.lanes[burst.lane];
-        let mut received = 0;
-        for frame in lane.of(burst.number, burst.frames) {
+        let receiver = &mut self.tx_queues[burst.receiver];
+        let (mut received, mut over) = (0, Span::ZERO);
+        for frame in receiver.of(burst.number, burst.frames) {
             if !is_lost(limits.mpdu_bytes(frame.packet.bytes)) {
                 frame.place = Place::Received;
+                over += frame.expected;
                 received += 1;
             }
         }
         let missing = burst.frames - received;
         let mut again = Burst { frames: 0, bytes: 0, ..burst };
         let mut returned = 0;
-        for frame in lane.of(burst.number, missing) {
+        for frame in receiver.of(burst.number, missing) {
             frame.tries += 1;
             if frame.tries >= limits.tries {
                 frame.place = Place::Gone;
+                over += frame.expected;
                 above.given_up(self.device, frame.packet);
                 continue;
             }
@@ -225,21 +256,25 @@ impl<B: Copy> Member<B> {
                 returned += 1;
             }
         }
-        lane.waiting += returned;
+        receiver.waiting += returned;
         let gone = missing - again.frames;
         tally.exchanges += 1;
         tally.frames += u64::from(burst.frames);
         tally.retries += u64::from(again.frames);
         tally.given_up += u64::from(gone);
         let (device, mut delivered) = (self.device, 0);
-        lane.release(|packet, taken| {
+        receiver.release(|packet, taken| {
             delivered += 1;
             above.delivered(device, packet, taken);
         });
         self.held -= delivered + gone as usize;
-        match &mut self.turns {
-            Turns::Oldest { inside, .. } => *inside -= (received + gone) as usize,
-            Turns::Airtime(turns) => turns.wake(burst.lane),
+        match &mut self.service {
+            Service::Fifo { inside, .. } => *inside -= (received + gone) as usize,
+            Service::Airtime(drr) => drr.wake(burst.receiver),
+            Service::Aql(_, aql) => {
+                aql.remove(burst.receiver, over);
+                *pending -= over;
+            }
         }
         if received > 0 {
             return Answer::Received;

@@ -79,6 +79,9 @@ const SIGNAL_EXTENSION: Span = Span::from_micros(6);
 /// Bytes of an acknowledgement, and of one for a block.
 const ACK_BYTES: u32 = 14;
 const BLOCK_ACK_BYTES: u32 = 32;
+/// Bytes of a request to send, and of what clears it.
+const RTS_BYTES: u32 = 20;
+const CTS_BYTES: u32 = 14;
 
 impl Air {
     /// A 20 MHz channel of `standard` with the long guard interval, the long preamble and the short slot.
@@ -135,13 +138,13 @@ impl Air {
             Standard::B => {
                 let control = if DSSS[index] == DSSS[0] { Control::Dsss(10) } else { Control::Dsss(20) };
                 let symbols = Symbols::Dsss { rate: DSSS[index] };
-                Some(Mode { preamble: self.dsss_preamble(), symbols, extension: Span::ZERO, control })
+                Some(Mode { streams: 0, preamble: self.dsss_preamble(), symbols, extension: Span::ZERO, control })
             }
             Standard::A | Standard::G => {
                 let (rate, bits) = OFDM[index];
                 let symbols = Symbols::Ofdm { bits, nanos: 4_000 };
                 let control = ofdm_control(rate);
-                Some(Mode { preamble: OFDM_PREAMBLE, symbols, extension: self.extension(), control })
+                Some(Mode { streams: 0, preamble: OFDM_PREAMBLE, symbols, extension: self.extension(), control })
             }
             Standard::N => self.wide(index as u32 % 8, index as u32 / 8 + 1),
             Standard::Ac => (1..=MOST_STREAMS).contains(&streams).then(|| self.wide(index as u32, streams)).flatten(),
@@ -166,6 +169,7 @@ impl Air {
         let training = u64::from(if streams == 3 { 4 } else { streams });
         let signal = if self.standard == Standard::Ac { 4 } else { 0 };
         Some(Mode {
+            streams,
             preamble: Span::from_micros(20 + 8 + 4 + 4 * training + signal),
             symbols: Symbols::Ofdm { bits: coded / whole, nanos: if self.short_guard { 3_600 } else { 4_000 } },
             extension: Span::ZERO,
@@ -197,6 +201,16 @@ impl Air {
             Control::Dsss(rate) => self.dsss_preamble() + Symbols::Dsss { rate }.time(bytes),
             Control::Ofdm(bits) => OFDM_PREAMBLE + Symbols::Ofdm { bits, nanos: 4_000 }.time(bytes) + self.extension(),
         }
+    }
+
+    /// A request to send (RTS) for a frame of `mode`.
+    pub fn request(&self, mode: &Mode) -> Span {
+        self.control(mode.control, RTS_BYTES)
+    }
+
+    /// From the start of a request to send until the frame that it is for: the request, and what clears it (CTS).
+    pub fn reservation(&self, mode: &Mode) -> Span {
+        self.request(mode) + self.sifs() + self.control(mode.control, CTS_BYTES) + self.sifs()
     }
 
     /// What answers a frame, or an aggregate, of `mode`.
@@ -231,6 +245,8 @@ enum Control {
 /// How a station's frames are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
+    /// Spatial streams of 802.11n and ac; 0 for the older standards.
+    streams: u32,
     preamble: Span,
     symbols: Symbols,
     extension: Span,
@@ -273,6 +289,16 @@ impl Mode {
             if self.time(middle) <= longest { low = middle } else { high = middle - 1 }
         }
         low
+    }
+
+    /// What Linux expects a packet to take beside its bits, where so many share it: two to the power of `shift`. Of the older
+    /// standards it is the preamble and SIFS, and nobody shares it.
+    pub(super) fn expected_overhead(&self, shift: u32) -> Span {
+        match self.symbols {
+            Symbols::Dsss { .. } => self.preamble + Span::from_micros(10),
+            Symbols::Ofdm { .. } if self.streams == 0 => self.preamble + Span::from_micros(16),
+            Symbols::Ofdm { .. } => Span::from_micros(u64::from((36 + 4 * self.streams) >> shift)),
+        }
     }
 
     /// The rate of the bits of a frame behind its preamble.

@@ -23,6 +23,10 @@ pub struct Setup {
     pub ahead: usize,
     /// Whether packets contend by their code point.
     pub edca: bool,
+    /// Whether video and voice send several exchanges in a row, as long as a transmission opportunity (TXOP) allows.
+    pub bursts: bool,
+    /// From how many bytes on a frame is preceded by a request to send (RTS); none for never.
+    pub rts: Option<u32>,
     /// What stations wait after a collision.
     pub after_collision: AfterCollision,
 }
@@ -37,6 +41,8 @@ pub enum Scheduler {
     },
     /// A queue for each receiver, and turns by air time.
     Airtime,
+    /// The same above a firmware, which gets packets up to airtime queue limits and makes exchanges of them.
+    Aql,
 }
 
 /// What stations wait after a collision.
@@ -57,7 +63,7 @@ pub struct Station {
     pub mode: Mode,
     /// The probability that a frame of 1500 bytes is lost, 0 to 1; longer ones are lost more often.
     pub loss: f64,
-    /// Its share of the air under [`Scheduler::Airtime`].
+    /// Its share of the air, unless the scheduler is [`Scheduler::Fifo`].
     pub weight: f64,
 }
 
@@ -107,14 +113,14 @@ impl Category {
         }
     }
 
-    /// The longest time that it may use the medium at once; others are limited by their one exchange.
-    pub(super) fn most(self, standard: Standard) -> Span {
+    /// The longest time that it may use the medium at once (TXOP limit); others are limited by their one exchange.
+    pub(super) fn txop(self, standard: Standard) -> Option<Span> {
         match (self, standard) {
-            (Category::Video, Standard::B) => Span::from_micros(6_016),
-            (Category::Voice, Standard::B) => Span::from_micros(3_264),
-            (Category::Video, _) => Span::from_micros(3_008),
-            (Category::Voice, _) => Span::from_micros(1_504),
-            (Category::Background | Category::BestEffort, _) => Span::MAX,
+            (Category::Video, Standard::B) => Some(Span::from_micros(6_016)),
+            (Category::Voice, Standard::B) => Some(Span::from_micros(3_264)),
+            (Category::Video, _) => Some(Span::from_micros(3_008)),
+            (Category::Voice, _) => Some(Span::from_micros(1_504)),
+            (Category::Background | Category::BestEffort, _) => None,
         }
     }
 }
@@ -140,7 +146,7 @@ impl Scheduler {
     pub(super) fn queues(self, receivers: usize) -> usize {
         match self {
             Scheduler::Fifo { .. } => 1,
-            Scheduler::Airtime => receivers,
+            Scheduler::Airtime | Scheduler::Aql => receivers,
         }
     }
 }
@@ -176,18 +182,23 @@ impl Setup {
         self.air.sifs() + self.air.slot() * slots
     }
 
+    /// What precedes a frame of `bytes`: nothing, or a request to send and what clears it.
+    pub(super) fn reservation(&self, mode: &Mode, bytes: u32) -> Span {
+        if self.rts.is_some_and(|least| bytes >= least) { self.air.reservation(mode) } else { Span::ZERO }
+    }
+
     /// What one saturated station of `mode` gets of the medium for packets of `packet_bytes`, as IP sees them.
     pub fn nominal_rate(&self, mode: &Mode, packet_bytes: u32) -> Rate {
         let limits = self.limits();
-        let longest = self.longest.min(Category::BestEffort.most(self.air.standard));
-        let most = self.aggregate_bytes.min(mode.bytes_within(longest));
+        let most = self.aggregate_bytes.min(mode.bytes_within(self.longest));
         let frames = (most / limits.subframe_bytes(packet_bytes)).clamp(1, limits.aggregate);
         let bytes =
             if frames == 1 { limits.alone_bytes(packet_bytes) } else { frames * limits.subframe_bytes(packet_bytes) };
         let (window, _) = self.air.windows();
         let back_off = Span::from_nanos(self.air.slot().as_nanos() * u64::from(window) / 2);
         let response = self.air.sifs() + self.air.response(mode, frames > 1);
-        let time = self.aifs(Category::BestEffort) + back_off + mode.time(bytes) + response;
+        let before = self.aifs(Category::BestEffort) + back_off + self.reservation(mode, bytes);
+        let time = before + mode.time(bytes) + response;
         Rate::from_bytes_over(f64::from(frames * packet_bytes), time)
     }
 }

@@ -102,6 +102,7 @@ fn parameters(scenario: &Fields, reporter: &mut Reporter<'_>) {
     };
     for (key, idle, why) in [
         ("driver", has("scheduler", "airtime"), "with the scheduler airtime no driver buffers packets"),
+        ("driver", has("scheduler", "aql"), "with the scheduler aql limits in time decide what is below the queues"),
         ("window", has("scheduler", "rr"), "round robin looks at no averages"),
         ("sr_period", has("uplink", "prescheduled"), "nobody requests what is prescheduled"),
         ("first_grant", has("uplink", "prescheduled"), "nobody requests what is prescheduled"),

@@ -1,6 +1,6 @@
 //! Packets on their way from a device to one receiver: those that wait for the air, and those that wait for earlier ones.
 
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use sojourn_queue::Packet;
 use std::collections::VecDeque;
 
@@ -18,6 +18,8 @@ pub struct Frame<B> {
     /// How often it was sent.
     pub tries: u32,
     pub place: Place,
+    /// Air time that airtime queue limits expect of it; none without them.
+    pub expected: Span,
 }
 
 /// Where a frame is.
@@ -35,22 +37,22 @@ pub enum Place {
 
 /// The packets for one receiver, in order.
 #[derive(Debug)]
-pub struct Lane<B> {
+pub struct TxQueue<B> {
     pub frames: VecDeque<Frame<B>>,
     /// How many of them wait to be sent.
     pub waiting: u32,
 }
 
-impl<B> Default for Lane<B> {
-    fn default() -> Lane<B> {
-        Lane { frames: VecDeque::new(), waiting: 0 }
+impl<B> Default for TxQueue<B> {
+    fn default() -> TxQueue<B> {
+        TxQueue { frames: VecDeque::new(), waiting: 0 }
     }
 }
 
-impl<B> Lane<B> {
+impl<B> TxQueue<B> {
     /// A packet comes from the queue.
-    pub fn push(&mut self, packet: Packet<B>, taken: Time, order: u64) {
-        self.frames.push_back(Frame { packet, taken, order, tries: 0, place: Place::Waiting });
+    pub fn push(&mut self, packet: Packet<B>, taken: Time, order: u64, expected: Span) {
+        self.frames.push_back(Frame { packet, taken, order, tries: 0, place: Place::Waiting, expected });
         self.waiting += 1;
     }
 
