@@ -247,3 +247,33 @@ fn offload_acknowledges_a_burst_once() {
         .collect();
     assert_eq!(acks, [3, 6]);
 }
+
+proptest! {
+    /// The short way of the usual segment takes and answers as the general one does, and leaves the same behind.
+    #[test]
+    fn the_short_way_is_the_general_way(
+        ack_every in 1u64..3,
+        accurate: bool,
+        dsack: bool,
+        arrivals in prop::collection::vec((0u32..4, any::<bool>(), any::<bool>(), 0u64..30), 1..80),
+    ) {
+        let feedback = Value::Choice(if accurate { "accurate" } else { "classic" });
+        let changes = [
+            ("ack_every", Value::Integer(ack_every)),
+            ("ecn", Value::Boolean(true)),
+            ("ecn_feedback", feedback),
+            ("dsack", Value::Boolean(dsack)),
+        ];
+        let [mut short, mut general] = [(); 2].map(|()| receiver(&changes, Clock { offset_nanos: 5, skew_ppm: 20.0 }));
+        for (step, (ahead, marked, cwr, late)) in arrivals.into_iter().enumerate() {
+            let millis = 40 + 10 * step as u64;
+            // Mostly the next one, now and then one before it or behind a hole.
+            let number = if ahead == 3 { short.next().saturating_sub(1) } else { short.next() + ahead / 2 * 2 };
+            let segment = Segment { cwr, ..data(number, millis - late) };
+            let arrived = [short.on_data(&segment, marked, at(millis)), general.on_any_data(&segment, marked, at(millis))];
+            let [short_arrival, general_arrival] = arrived.map(|arrival| format!("{arrival:?}"));
+            prop_assert_eq!(short_arrival, general_arrival);
+            prop_assert_eq!(format!("{short:?}"), format!("{general:?}"));
+        }
+    }
+}
