@@ -4,8 +4,8 @@ use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::{
-    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, Jitter, Link, LinkChange, Moments, Place, Scenario,
-    Shape, Station,
+    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Place,
+    Qdisc, Scenario, Shape, Station,
 };
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
@@ -130,6 +130,19 @@ fn direction(fields: &Fields) -> Direction {
     if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
 }
 
+/// What waits before a host's network card; nothing where the format has no such keys.
+fn host_queue(host: &Fields) -> Option<HostQueue> {
+    let qdisc = host.choice("qdisc")?;
+    let queue = HostQueue::of(Qdisc::ALL.into_iter().find(|known| known.name() == qdisc)?);
+    let given = |key: &str| host.slot(key).is_some();
+    Some(HostQueue {
+        ring: if given("ring") { host.integer("ring").expect(CHECKED) as u32 } else { queue.ring },
+        byte_limits: if given("byte_limits") { host.boolean("byte_limits").expect(CHECKED) } else { queue.byte_limits },
+        completions: if given("completions") { span(host, "completions") } else { queue.completions },
+        ..queue
+    })
+}
+
 fn group(fields: &Fields, scenario: &Fields) -> Group {
     let flows = fields.integer("flows").expect(CHECKED) as u32;
     Group {
@@ -149,6 +162,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
             burst_least: host.integer("burst_least").expect(CHECKED) as u32,
             paces_all: host.choice("pacing") == Some("fq"),
             receive_offload: span(host, "receive_offload"),
+            queue: host_queue(host),
         }),
         start: moments(fields.item("start").expect(CHECKED), flows),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),

@@ -287,6 +287,13 @@ fn group(group: &Group, stations: &[Station]) -> Fields {
         table.put("burst_least", integer(u64::from(host.burst_least)));
         table.put("pacing", word(if host.paces_all { "fq" } else { "control" }));
         table.put("receive_offload", span(host.receive_offload));
+        #[cfg(feature = "host-queue")]
+        if let Some(queue) = host.queue {
+            table.put("qdisc", word(queue.qdisc.name()));
+            table.put("ring", integer(u64::from(queue.ring)));
+            table.put("byte_limits", Item::Value(Value::Boolean(queue.byte_limits)));
+            table.put("completions", span(queue.completions));
+        }
         fields.put("host", Item::Table(table));
     }
     fields.put("clock_offset", Item::Offset(group.clock_offset_nanos));

@@ -2,8 +2,8 @@
 
 use crate::access::{Medium, Noise, Protection};
 use crate::traffic::Traffic;
-use sojourn_core::registry::Params;
-use sojourn_core::{Rate, Span, Time};
+use sojourn_core::registry::{Params, Value};
+use sojourn_core::{Amount, Rate, Span, Time};
 use sojourn_media::Setup;
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Dscp, LinkProperties};
@@ -276,6 +276,71 @@ pub struct Host {
     pub paces_all: bool,
     /// For how long the receiver waits for more of a burst.
     pub receive_offload: Span,
+    /// The queue before the network card, where there is one.
+    pub queue: Option<HostQueue>,
+}
+
+/// What waits in a host before its network card, and how the card takes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct HostQueue {
+    /// Which discipline of Linux it is.
+    pub qdisc: Qdisc,
+    /// Most packets that the card takes.
+    pub ring: u32,
+    /// Whether the card takes no more bytes than keep it busy (byte queue limits).
+    pub byte_limits: bool,
+    /// How long after the first packet the card reports what it has sent.
+    pub completions: Span,
+}
+
+impl HostQueue {
+    /// A discipline before a card as Linux's drivers have it, which reports each packet at once.
+    pub fn of(qdisc: Qdisc) -> HostQueue {
+        HostQueue { qdisc, ring: 256, byte_limits: true, completions: Span::ZERO }
+    }
+}
+
+/// A queue discipline of a host, with Linux's constants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Qdisc {
+    /// `pfifo_fast`, of whose three bands all packets of a connection take one: 1000 packets.
+    PfifoFast,
+    /// `codel`.
+    Codel,
+    /// `fq_codel`.
+    FqCodel,
+}
+
+impl Qdisc {
+    /// All of them.
+    pub const ALL: [Qdisc; 3] = [Qdisc::PfifoFast, Qdisc::Codel, Qdisc::FqCodel];
+
+    /// Its name in Linux.
+    pub fn name(self) -> &'static str {
+        match self {
+            Qdisc::PfifoFast => "pfifo_fast",
+            Qdisc::Codel => "codel",
+            Qdisc::FqCodel => "fq_codel",
+        }
+    }
+
+    /// The discipline with its parameters.
+    pub fn params(self) -> Params {
+        let (name, preset) = match self {
+            Qdisc::PfifoFast => ("droptail", None),
+            Qdisc::Codel => ("codel", Some("linux")),
+            Qdisc::FqCodel => ("fq_codel", Some("linux")),
+        };
+        let descriptor = sojourn_queue::find(name).expect("it is registered");
+        let preset = preset.and_then(|preset| descriptor.presets.iter().find(|known| known.name == preset));
+        let mut params = Params::new(descriptor, preset);
+        if self == Qdisc::PfifoFast {
+            // txqueuelen.
+            params.set("limit", Value::Amount(Amount::Packets(1000.0)));
+        }
+        params
+    }
 }
 
 impl Host {

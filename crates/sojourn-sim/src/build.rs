@@ -2,7 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::air::Air;
-use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow};
+use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost};
 use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
@@ -71,6 +71,8 @@ struct Builder<'a> {
     lines: Vec<Line>,
     /// Lines that flows share, by where packets travel and how long.
     shared: HashMap<(Travel, Span), usize>,
+    #[cfg(feature = "host-queue")]
+    devices: Vec<crate::device::Device>,
     answering: Answering,
     /// Flows so far.
     numbered: u32,
@@ -104,6 +106,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         links: Vec::new(),
         lines: Vec::new(),
         shared: HashMap::new(),
+        #[cfg(feature = "host-queue")]
+        devices: Vec::new(),
         answering: Answering::new(scenario, events),
         numbered: 0,
     };
@@ -111,6 +115,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
     let entrances = builder.chain_links();
     let mut flows = builder.flows();
     builder.drop_unused_lines(&mut flows);
+    #[cfg(feature = "host-queue")]
+    let devices = std::mem::take(&mut builder.devices);
     let Builder { mut links, lines, .. } = builder;
     if events == Events::Fused {
         let_lag(scenario, &mut links, &lines, &flows);
@@ -138,7 +144,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
     let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
     assert!(
-        flows.len() + links.len() < Agenda::MOST_OWNERS as usize,
+        2 * flows.len() + links.len() < Agenda::MOST_OWNERS as usize,
         "so many connections need more memory than there is"
     );
     let transfers = wanted.transfers.then(Vec::new);
@@ -154,6 +160,8 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         flows,
         groups,
         entrances,
+        #[cfg(feature = "host-queue")]
+        devices,
         air,
         recorder,
         measuring: false,
@@ -306,6 +314,8 @@ impl Builder<'_> {
             self.lines.push(Line::access(rate, LineEnd::Network(group.direction)));
             self.lines.len() - 1
         });
+        #[cfg(feature = "host-queue")]
+        let device = self.device(group, place, options);
         let stream = |name: &str| self.stream(&format!("group.{}.{}.{name}", group.name, place.index));
         let about = Surroundings { payload_bytes: options.payload_bytes, request: back + self.links_delay(group) };
         let mut application = Application::new(&group.traffic, about, life, stream);
@@ -321,7 +331,13 @@ impl Builder<'_> {
                 station: station(group, place.index) as u32,
                 lines,
                 access,
-                host: group.host.map(|host| Box::new(SmallQueue::new(host.small_queue, host.small_queue_packets))),
+                host: group.host.map(|host| {
+                    Box::new(InHost {
+                        small: SmallQueue::new(host.small_queue, host.small_queue_packets),
+                        #[cfg(feature = "host-queue")]
+                        device,
+                    })
+                }),
                 dies_past: self.dies_past(group, place.index),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
@@ -377,6 +393,17 @@ impl Builder<'_> {
             self.lines.push(Line::constant(delay, end));
             self.lines.len() - 1
         })
+    }
+
+    /// The queue of the host of the flow at `place`, where it has one.
+    #[cfg(feature = "host-queue")]
+    fn device(&mut self, group: &Group, place: &FlowPlace, options: &Options) -> Option<usize> {
+        let (queue, rate) = group.host.and_then(|host| host.queue).zip(group.access_rate)?;
+        let packet_bytes = options.payload_bytes + header_bytes(group, options);
+        let link = sojourn_queue::LinkProperties { rate, delay: Span::ZERO, packet_bytes, since: Time::ZERO };
+        let random = self.stream(&format!("group.{}.{}.qdisc", group.name, place.index));
+        self.devices.push(crate::device::Device::new(&queue, &link, random));
+        Some(self.devices.len() - 1)
     }
 
     /// Leaves out the lines that no packet can take: the agenda has a slot for each.

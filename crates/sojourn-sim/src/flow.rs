@@ -30,7 +30,7 @@ pub struct Flow {
     /// Its own access link, where it has one.
     pub access: Option<usize>,
     /// What waits of it in its host, where that holds it back.
-    pub host: Option<Box<SmallQueue>>,
+    pub host: Option<Box<InHost>>,
     /// The link past which its datagrams die, where they do not reach the receiver.
     pub dies_past: Option<usize>,
     /// Its 5-tuple, in the direction of its data.
@@ -65,6 +65,16 @@ pub struct Flow {
     pub connections: u64,
     /// Time of its earliest pending timer.
     pub armed: Time,
+}
+
+/// What a flow has in its host.
+#[derive(Debug)]
+pub struct InHost {
+    /// What waits of it.
+    pub small: SmallQueue,
+    /// The host's queue before its network card, where it has one.
+    #[cfg(feature = "host-queue")]
+    pub device: Option<usize>,
 }
 
 /// Who sends and receives. Nearly all flows are of the larger kind, so boxing it would only cost.

@@ -13,6 +13,8 @@ mod air;
 mod build;
 mod changes;
 mod clock;
+#[cfg(feature = "host-queue")]
+mod device;
 mod flow;
 mod fuse;
 mod grants;

@@ -38,6 +38,9 @@ pub struct World {
     pub groups: Vec<GroupMeter>,
     /// The first link of each direction, where there is one.
     pub entrances: [Option<usize>; 2],
+    /// The queues of hosts before their network cards, where they have any.
+    #[cfg(feature = "host-queue")]
+    pub devices: Vec<crate::device::Device>,
     /// The medium that the bottleneck shares with stations, where it does.
     pub air: Option<Box<Air>>,
     /// Fills the time series, where they are wanted.
@@ -46,7 +49,7 @@ pub struct World {
     pub ends: Option<PacketLog>,
     /// A row for each transfer, where they are wanted.
     pub transfers: Option<Vec<TransferRow>>,
-    /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines.
+    /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines, then of network cards.
     pub agenda: Agenda,
     /// Whether the warm-up is over.
     pub measuring: bool,
@@ -110,7 +113,11 @@ impl World {
             let owner = self.agenda.begin_timer() as usize;
             match owner.checked_sub(self.flows.len()) {
                 None => self.on_timer(owner),
-                Some(link) => self.on_discipline(link),
+                Some(link) if link < links => self.on_discipline(link),
+                Some(_device) => {
+                    #[cfg(feature = "host-queue")]
+                    self.on_card_reports(_device - links);
+                }
             }
             self.agenda.end_timer();
         }
@@ -203,7 +210,7 @@ impl World {
             LineEnd::Network(direction) => {
                 let packet = self.leave_line(index);
                 self.enter(direction, &packet);
-                self.on_left_host(packet.flow as usize);
+                self.on_left_host(&packet);
             }
             LineEnd::Beyond(link) => {
                 let packet = self.leave_line(index);

@@ -4,6 +4,10 @@
 //! or what it sends in a millisecond where that is more. So the rest of its window stays where it is, and the queue of the host does not
 //! add to round-trip times.
 
+mod bytes;
+
+pub use bytes::ByteLimit;
+
 use crate::sender::Sender;
 use sojourn_core::Span;
 

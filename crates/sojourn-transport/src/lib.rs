@@ -15,7 +15,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use host::SmallQueue;
+pub use host::{ByteLimit, SmallQueue};
 pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;

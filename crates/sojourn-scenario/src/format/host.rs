@@ -66,6 +66,40 @@ static LINUX: Section = Section {
                           same millisecond, to take and acknowledge them as one; 0 s: not at all",
             example: "50 us",
         },
+        #[cfg(feature = "host-queue")]
+        Key {
+            name: "qdisc",
+            form: Form::Value(Kind::Choice(&["none", "pfifo_fast", "codel", "fq_codel"])),
+            presence: Presence::Default("none"),
+            description: "what waits before the network card: an endless FIFO, which is all in the card (none), or a queue discipline \
+                          with Linux's constants, from which the card takes what it has room for",
+            example: "fq_codel",
+        },
+        #[cfg(feature = "host-queue")]
+        Key {
+            name: "ring",
+            form: Form::Value(Kind::Integer { min: 1, max: 65_536 }),
+            presence: Presence::Optional("256"),
+            description: "most packets that the card takes from the qdisc",
+            example: "64",
+        },
+        #[cfg(feature = "host-queue")]
+        Key {
+            name: "byte_limits",
+            form: Form::Value(Kind::Boolean),
+            presence: Presence::Optional("true"),
+            description: "whether the card takes no more bytes from the qdisc than keep it busy (BQL of Linux since 3.3)",
+            example: "false",
+        },
+        #[cfg(feature = "host-queue")]
+        Key {
+            name: "completions",
+            form: Form::Value(Kind::Span { min: Span::ZERO, max: Span::from_secs(1) }),
+            presence: Presence::Optional("0 s"),
+            description: "how long after the first packet the card reports what it has sent (interrupt coalescing, as ethtool's \
+                          tx-usecs): only then does the card take more, and does a connection that was held back go on",
+            example: "50 us",
+        },
     ],
     base: None,
     one_of: &[],

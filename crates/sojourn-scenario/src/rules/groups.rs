@@ -116,6 +116,12 @@ fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         let found = "fq beside transport.pacing".to_owned();
         error("pacing", found, "one of them: both set the pace of every segment".to_owned());
     }
+    if host.choice("qdisc") == Some("none") {
+        for key in ["ring", "byte_limits", "completions"].into_iter().filter(|key| host.slot(key).is_some()) {
+            let found = format!("{key} without a qdisc");
+            error(key, found, "with a qdisc only: without one all that waits is in the card".to_owned());
+        }
+    }
     let hold = host.span("receive_offload").filter(|hold| !hold.is_zero() && *hold >= options.ack_delay);
     if let Some(hold) = hold {
         let found = format!("{hold} with an ack_delay of {}", options.ack_delay);

@@ -162,8 +162,7 @@ impl World {
             }
             match flow.access {
                 Some(line) => {
-                    self.enter_line(line, packet, self.now);
-                    if self.on_queued_in_host(index) {
+                    if self.enter_host(index, line, packet) {
                         break;
                     }
                 }

@@ -1,6 +1,7 @@
-//! Flows whose host holds them back (TCP small queues).
+//! Flows whose host holds them back (TCP small queues), and hosts with a queue before their network card.
 
 use super::World;
+use crate::Packet;
 use crate::flow::Endpoints;
 
 impl World {
@@ -8,24 +9,96 @@ impl World {
     pub(super) fn is_held_back(&mut self, index: usize) -> bool {
         let flow = &mut self.flows[index];
         let (Some(host), Endpoints::Transport(sender, _)) = (&mut flow.host, &mut flow.endpoints) else { return false };
-        let held = host.holds_back(sender);
+        let held = host.small.holds_back(sender);
         if held {
             sender.on_held_back(self.now);
         }
         held
     }
 
-    /// A packet of a flow waits for its access link; whether the next one has to wait before that.
-    pub(super) fn on_queued_in_host(&mut self, index: usize) -> bool {
-        let Some(host) = &mut self.flows[index].host else { return false };
-        host.on_queued();
+    /// A packet of a flow goes to its access link, which is a line of its own, by way of the host's queue where it has one;
+    /// whether the next one has to wait before that.
+    #[inline]
+    pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) -> bool {
+        let Some(host) = &mut self.flows[index].host else {
+            self.enter_line(line, packet, self.now);
+            return false;
+        };
+        host.small.on_queued();
+        #[cfg(feature = "host-queue")]
+        if let Some(device) = host.device {
+            self.queue_in_host(index, device, line, packet);
+            return self.is_held_back(index);
+        }
+        self.enter_line(line, packet, self.now);
         self.is_held_back(index)
     }
 
     /// A packet of a flow has left on its access link.
-    pub(super) fn on_left_host(&mut self, index: usize) {
-        if self.flows[index].host.as_mut().is_some_and(|host| host.on_left()) {
-            self.transmit(index);
+    #[inline]
+    pub(super) fn on_left_host(&mut self, packet: &Packet) {
+        let flow = packet.flow as usize;
+        #[cfg(feature = "host-queue")]
+        if let Some(device) = self.flows[flow].host.as_ref().and_then(|host| host.device) {
+            return self.on_sent_by_card(device, packet);
+        }
+        self.release(flow);
+    }
+
+    /// The memory of a packet is free again: its flow may go on, where it waits for that.
+    fn release(&mut self, flow: usize) {
+        if self.flows[flow].host.as_mut().is_some_and(|host| host.small.on_left()) {
+            self.transmit(flow);
+        }
+    }
+}
+
+#[cfg(feature = "host-queue")]
+impl World {
+    /// A packet of flow `index`, which is sending, arrives at its host's queue.
+    fn queue_in_host(&mut self, index: usize, device: usize, line: usize, packet: Packet) {
+        let mut dropped = Vec::new();
+        self.devices[device].arrive(packet, &mut self.flows, &mut dropped, self.now);
+        self.give_to_card(device, line, &mut dropped);
+        for flow in dropped {
+            match &mut self.flows[flow as usize].host {
+                // It goes on by itself.
+                Some(host) if flow as usize == index => {
+                    host.small.on_left();
+                }
+                _ => self.release(flow as usize),
+            }
+        }
+    }
+
+    /// The card takes what it has room for.
+    fn give_to_card(&mut self, device: usize, line: usize, dropped: &mut Vec<u32>) {
+        while let Some(packet) = self.devices[device].take(&mut self.flows, dropped, self.now) {
+            self.enter_line(line, packet, self.now);
+        }
+    }
+
+    /// A card has sent a packet.
+    fn on_sent_by_card(&mut self, device: usize, packet: &Packet) {
+        let card = &mut self.devices[device];
+        let waited = card.reports_at;
+        card.on_sent(packet, self.now);
+        let reports_at = card.reports_at;
+        if reports_at <= self.now {
+            self.on_card_reports(device);
+        } else if reports_at != waited {
+            self.agenda.add_timer((self.flows.len() + self.links.len() + device) as u32, reports_at);
+        }
+    }
+
+    /// A card reports what it has sent. First it takes more of what waits, then flows that were held back go on (in Linux the
+    /// softirqs of the network card and of tasklets).
+    pub(super) fn on_card_reports(&mut self, device: usize) {
+        let mut free = self.devices[device].report(self.now);
+        let Some(line) = free.first().and_then(|&flow| self.flows[flow as usize].access) else { return };
+        self.give_to_card(device, line, &mut free);
+        for flow in free {
+            self.release(flow as usize);
         }
     }
 }

@@ -96,3 +96,66 @@ fn it_is_deterministic() {
     let events = || through(host, "").events;
     assert_eq!(events(), events());
 }
+
+/// An endless write through pfifo_fast without small queues: the window of 400 packets waits in the host, 480 ms. CoDel in the host
+/// keeps it near its target of 5 ms and drops for that; so does fq_codel. Nothing is lost by pfifo_fast, whose 1000 packets suffice.
+#[test]
+fn an_aqm_in_the_host_keeps_its_queue_short() {
+    let with = |qdisc: &str| {
+        through(
+            &format!(
+                "host = {{ kind = \"linux\", small_queue_packets = 10000, small_queue = \"1 s\", qdisc = \"{qdisc}\" }}"
+            ),
+            "",
+        )
+    };
+    let [plain, codel, fair] = ["pfifo_fast", "codel", "fq_codel"].map(with);
+    let rtt = |record: &Record| group(record, "a").rtt_ms.p50.unwrap();
+    close(rtt(&plain), 400.0 * 1.2 + 0.12, 0.05);
+    for record in [&codel, &fair] {
+        assert!(rtt(record) > 20.0 && rtt(record) < 40.0, "{}", rtt(record));
+        assert!(group(record, "a").drop_rate.unwrap() > 0.0);
+    }
+    assert_eq!(group(&plain, "a").drop_rate, Some(0.0));
+}
+
+/// TCP small queues count what waits in the qdisc and in the card: three packets at most, with any of them, and each is lost to
+/// nobody.
+#[test]
+fn small_queues_count_what_the_card_has() {
+    for qdisc in ["pfifo_fast", "codel", "fq_codel"] {
+        let record = through(&format!("host = {{ kind = \"linux\", small_queue = \"0 s\", qdisc = \"{qdisc}\" }}"), "");
+        close(group(&record, "a").rtt_ms.p99.unwrap(), 3.0 * 1.2 + 0.12 + 20.0, 0.05);
+        assert_eq!(group(&record, "a").drop_rate, Some(0.0));
+    }
+}
+
+/// Byte queue limits keep packets out of the card's ring, where the qdisc cannot drop them any more: a ring of 256 packets hides the
+/// queue from CoDel until the window has filled it, which is 307 ms, and the median round trip is more than 100 ms.
+#[test]
+fn byte_limits_leave_the_queue_to_the_qdisc() {
+    let rtt = |limits: bool| {
+        let host = format!(
+            "host = {{ kind = \"linux\", small_queue_packets = 10000, small_queue = \"1 s\", qdisc = \"codel\", byte_limits = {limits} }}"
+        );
+        group(&through(&host, ""), "a").rtt_ms.p50.unwrap()
+    };
+    let [with, without] = [true, false].map(rtt);
+    assert!(with < 40.0 && without > 100.0, "{with} {without}");
+}
+
+/// A card that reports late keeps a connection with small queues waiting: 2 packets in each 10 ms and what a report lets go.
+/// One that reports at once sends at its link's rate. All of a finite transfer arrives either way.
+#[test]
+fn a_late_report_holds_the_connection_back() {
+    let host = |completions: &str| {
+        format!(
+            "host = {{ kind = \"linux\", small_queue = \"0 s\", qdisc = \"pfifo_fast\", completions = \"{completions}\" }}"
+        )
+    };
+    let goodput = |completions: &str| group(&through(&host(completions), ""), "a").goodput_mbps;
+    let [prompt, late] = ["0 s", "20 ms"].map(goodput);
+    assert!(late < prompt / 2.0, "{late} {prompt}");
+    let record = through(&host("20 ms"), ", size = \"100 kB\"");
+    assert!(group(&record, "a").fct_ms.unwrap().mean.is_some());
+}
