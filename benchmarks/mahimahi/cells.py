@@ -36,7 +36,7 @@ QUEUES = {
     "pie": QueueKind(
         "pie",
         f"packets={LIMIT_PACKETS},qdelay_ref=20,max_burst=100",
-        {"kind": "pie", "limit": f"{LIMIT_PACKETS} packets", "target": "20 ms", "max_burst": "100 ms"},
+        {"kind": "pie", "limit": f"{LIMIT_PACKETS} packets", "target": "20 ms", "burst": "100 ms"},
     ),
 }
 

@@ -9,8 +9,8 @@ pub(super) static HOST: Select = Select { kinds: &[&LINUX], added: None, short: 
 static LINUX: Section = Section {
     name: "linux",
     description: "TCP small queues of Linux since 3.6: no connection has more waiting in its own host than it sends in a short time. \
-                  Where asked for, segments leave in bursts, which the network card cuts (TSO), and the receiver takes \
-                  together what arrives together (GRO)",
+                  Where asked for, segments leave in bursts, which the network card cuts (TSO), the receiver takes \
+                  together what arrives together (GRO), and a queue discipline waits before a network card",
     own: &[
         Key {
             name: "small_queue",
