@@ -71,12 +71,14 @@ _ANSWER = """A value is kernel / Sojourn. The kernel's senders run in real time 
     replays a recorded link. Sojourn simulates the same link, queue and senders with its presets `linux`."""
 
 _WHY = (
-    """PIE: Mahimahi's multiplies delays in milliseconds by the gains that RFC 8033 has for seconds, and divides by 128, 32
-    or 16 afterwards. A step of its probability is 62 times that of the RFC or more. So it drops more and keeps less.""",
-    """CoDel: Mahimahi's keeps time in whole milliseconds and drops the packet behind the one that it hands on. Whether this
-    is the reason was not tested.""",
-    """BBR, and the rest: not known. The kernel is newer than the one that the presets `linux` follow (6.1), it paces with
-    the timers of a busy machine, and one run of it has no interval. mm-link writes delays in whole milliseconds.""",
+    """PIE: Mahimahi's multiplies delays in milliseconds by the gains that RFC 8033 has for seconds, and divides by 128,
+    32 or 16 afterwards. A step of its probability is 62 times that of the RFC or more. So it drops more and keeps
+    less.""",
+    """CoDel: Mahimahi's keeps time in whole milliseconds and drops the packet behind the one that it hands on. Whether
+    this is the reason was not tested.""",
+    """BBR, and the rest: not known. The kernel is newer than the one that the presets `linux` follow (6.1), it paces
+    with the timers of a busy machine, and one run of it has no interval. mm-link writes delays in whole
+    milliseconds.""",
 )
 
 _METHOD = (
