@@ -7,6 +7,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUP, GROUPS, POINT, RUNS, SEED
 from sojourn.registry import catalogue
 from sojourn.study import Number, changes, measure
+from sojourn.study.synchrony import Synchrony
 from sojourn.sweeps.plan import Plan
 
 Changes = dict[str, Any]
@@ -35,7 +36,7 @@ def buffer(queue: Mapping[str, Any], rtt_ms: int = _RTT_MS, limits: Sequence[str
     return {**queue, **{name: f"{rtt_ms} ms" for name in limits if known.get(name) == "amount"}}
 
 
-@changes("senders", "windows", "bursts", "levels", "load", "sizes", "mix")
+@changes("senders", "windows", "bursts", "levels", "load", "sizes", "mix", "packets")
 def with_buffer(made: Mapping[str, Any]) -> Changes:
     """Return the discipline with its buffer."""
     return {_QUEUE: buffer(made[_QUEUE])}
@@ -147,6 +148,54 @@ def acknowledgements(plan: Plan, dataset: Dataset) -> Iterator[Row]:
             )
             rates_of = [dropped / max(came, 1) for dropped, came in zip(drops, arrivals, strict=True)]
             yield plan.point(point).coordinates, name, "lost", Number.of(rates_of)
+
+
+_PERCENTILES = (10, 25, 50, 75, 90, 99)
+_FLOWS, _WARMUP_S, _END_S, _EVENT_S = 14, 20.0, 60.0, 0.2
+"""Flows of the sweep `packets`, when it is measured, and how long a loss event lasts."""
+
+
+@measure("patterns", of="packets")
+def patterns(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield how one-way delays vary, and how losses follow each other and hit flows together."""
+    import numpy as np
+
+    columns = (POINT, SEED, "time_ns", "index", "seq", "sojourn_ns")
+    found: dict[tuple[int, str], list[float]] = {}
+    received, lost = (
+        {name: column.to_numpy(zero_copy_only=False) for name, column in zip(columns, table.columns, strict=True)}
+        for event in ("receive", "drop")
+        for table in [dataset.table("packets", columns=columns, where={"event": event, "kind": "data"})]
+    )
+    for point in range(plan.points):
+        for seed in plan.all_seeds:
+            delays, drops = (_of_run(rows, point, seed) for rows in (received, lost))
+            one_way_ms = delays["sojourn_ns"] / 1e6
+            measured = {
+                f"pdv_ms_p{percentile}": float(np.percentile(one_way_ms - one_way_ms.min(), percentile))
+                for percentile in _PERCENTILES
+            }
+            times_s, flows = drops["time_ns"] / 1e9, drops["index"].tolist()
+            pairs = set(zip(flows, drops["seq"].tolist(), strict=True))
+            together = Synchrony.of(
+                list(zip(times_s.tolist(), flows, strict=True)), _FLOWS, _EVENT_S, _WARMUP_S, _END_S
+            )
+            measured |= {
+                "gap_ms_p50": float(np.median(np.diff(np.sort(times_s)))) * 1e3,
+                "in_row": 100 * sum((flow, seq - 1) in pairs for flow, seq in pairs) / len(pairs),
+                "together": 100 * together.share,
+                "phi": together.phi,
+            }
+            for metric, value in measured.items():
+                found.setdefault((point, metric), []).append(value)
+    for (point, metric), values in found.items():
+        yield plan.point(point).coordinates, "", metric, Number.of(values)
+
+
+def _of_run(rows: Mapping[str, Any], point: int, seed: int) -> dict[str, Any]:
+    """Return the measured rows of a run."""
+    chosen = (rows[POINT] == point) & (rows[SEED] == seed) & (rows["time_ns"] >= _WARMUP_S * 1e9)
+    return {name: column[chosen] for name, column in rows.items()}
 
 
 _KINDS = {"data": "data", "ack": "acknowledgements", "request": "requests", "syn-ack": "SYN-ACKs"}

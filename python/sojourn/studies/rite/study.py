@@ -6,13 +6,13 @@ import os
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUP, GROUPS, POINT, RUNS, SEED
 from sojourn.study import Means, Number, Outcome, changes, claim, measure
+from sojourn.study.synchrony import Synchrony
 from sojourn.sweeps.plan import Plan
 
 Changes = dict[str, Any]
@@ -452,50 +452,6 @@ def rates_by_rtt(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 FLOWS = 8
 EPOCH_S = 0.2
 """The longest round-trip time there is, that with a full buffer: what answers a loss comes no later."""
-
-
-@dataclass(frozen=True)
-class Synchrony:
-    """How far flows lose together in a run."""
-
-    share: float
-    """Mean over congestion epochs of the share of the flows that lose in it (Hassayoun and Ros 2008). An epoch begins
-    with a loss outside of one."""
-    by_chance: float
-    """The same share if each epoch's losses were dealt to the flows at random."""
-    phi: float
-    """Mean over pairs of flows of the correlation of losing in a window as long as an epoch: 0 where they are
-    independent, 1 where they always lose together."""
-
-    @classmethod
-    def of(cls, losses: Sequence[tuple[float, int]], flows: int, epoch_s: float, start_s: float, end_s: float) -> Self:
-        """Measure losses, each a time in seconds and the number of its flow, between two times; 0 without any."""
-        measured = sorted(loss for loss in losses if start_s <= loss[0] < end_s)
-        epochs: list[list[int]] = []
-        until = start_s
-        for time_s, flow in measured:
-            if time_s >= until or not epochs:
-                epochs.append([])
-                until = time_s + epoch_s
-            epochs[-1].append(flow)
-        if not epochs:
-            return cls(0.0, 0.0, 0.0)
-        share = statistics.fmean(len(set(epoch)) / flows for epoch in epochs)
-        chance = statistics.fmean(1 - (1 - 1 / flows) ** len(epoch) for epoch in epochs)
-        return cls(share, chance, _phi(measured, flows, epoch_s, start_s, end_s))
-
-
-def _phi(losses: Sequence[tuple[float, int]], flows: int, epoch_s: float, start_s: float, end_s: float) -> float:
-    """Return the correlation over pairs of flows that sometimes lose and sometimes do not; 0 without any."""
-    import numpy as np
-
-    lost = np.zeros((flows, max(round((end_s - start_s) / epoch_s), 1)))
-    for time_s, flow in losses:
-        lost[flow, min(int((time_s - start_s) / epoch_s), lost.shape[1] - 1)] = 1
-    varied = lost[lost.std(axis=1) > 0]
-    if len(varied) <= 1:
-        return 0.0
-    return float(np.corrcoef(varied)[np.triu_indices(len(varied), 1)].mean())
 
 
 @measure("losses", of="synchrony")
