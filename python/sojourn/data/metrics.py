@@ -202,16 +202,35 @@ def label(column: str) -> str:
     return f"{column} [{'%' if metric.percent else metric.unit}]"
 
 
+def key_words(key: str) -> str:
+    """Return the dotted key of a scenario in words; anything else as it is.
+
+    >>> [key_words(key) for key in ("bottleneck.queue.kind", "group.tcp.flows", "group.tcp.control.target", "case")]
+    ['queue of the bottleneck', 'flows of tcp', 'target of the control of tcp', 'case']
+    """
+    first, *rest = key.removesuffix(".kind").split(".")
+    if not rest:
+        return key
+    owner, inner = (rest[0], rest[1:]) if first in _NAMED else (f"the {_LINKS.get(first, first)}", rest)
+    words = [part.replace("_", " ") for part in reversed(inner)]
+    return " of the ".join(words) + f" of {owner}" if words else key
+
+
+_NAMED = ("group", "hop")
+"""Tables of a scenario whose parts have names."""
+_LINKS = {"reverse": "return link"}
+
+
 def title(column: str) -> str:
     """Return what a figure's axis says: in words where the column is a metric, with its unit.
 
     >>> title("bottleneck_queue_ms_p99"), title("share.tcp"), title("bottleneck.rate_mbps"), title("case")
-    ('sojourn time in the queue: 99th percentile [ms]', 'share [%], tcp', 'bottleneck.rate [Mbit/s]', 'case')
+    ('sojourn time in the queue: 99th percentile [ms]', 'share [%], tcp', 'rate of the bottleneck [Mbit/s]', 'case')
     """
     metric = find(column)
     if metric is None:
         name, _, unit = column.rpartition("_")
-        return f"{name} [{_UNITS[unit]}]" if name and unit in _UNITS else column
+        return f"{key_words(name)} [{_UNITS[unit]}]" if name and unit in _UNITS else key_words(column)
     _, _, group = column.partition(".")
     words = metric.name.replace("_", " ") if metric.percent else metric.meaning
     unit = "%" if metric.percent else metric.unit

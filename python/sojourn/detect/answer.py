@@ -195,8 +195,8 @@ def _verdict(judged: Judgement) -> str:
     share, family_share = judged.names[judged.best], judged.families[judged.family]
     if judged.is_new:
         return (
-            f"unknown, most like {judged.best} ({judged.family}, {family_share:.0%}): "
-            f"it is less like the queues of the training than 95 % of those (novelty {judged.novelty:.2f})"
+            f"none of the queues that the probe knows; the nearest is {judged.best}, of the family {judged.family} "
+            f"({family_share:.0%})"
         )
     if share >= SURE:
         return f"{judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
@@ -224,11 +224,14 @@ def evidence(seen: Probed) -> tuple[str, ...]:
         said.append(f"Trains of {FULL_COUNT} packets beside the greedy flow left {how}.")
     fairly = values["over_isolation"] > 0.1  # noqa: PLR2004
     meaning = "the queue takes what is too much from the larger flow" if fairly else "the queue drops all flows alike"
-    note("over_isolation", "The larger flow of the overload lost {:.0%} more than the smaller one: " + meaning + ".")
+    more = "less" if values["over_isolation"] < 0 else "more"
+    if not np.isnan(values["over_isolation"]):
+        lost = f"{abs(values['over_isolation']):.0%} {more}"
+        said.append(f"The larger flow of the overload lost {lost} than the smaller one: {meaning}.")
     if not np.isnan(values["over_first_loss_s"]):
         first = 10 ** values["over_first_loss_s"]
-        long = f"for {first:.2f} s" if first < 99 else "at all"  # noqa: PLR2004
-        said.append(f"The overload was not answered by a drop {long}.")
+        when = f"{first:.2f} s after the overload began" if first < 99 else "never during the overload"  # noqa: PLR2004
+        said.append(f"The first drop came {when}." if first < 99 else "The overload led to no drop.")  # noqa: PLR2004
     marks = 10 ** values["load_marks"] if not np.isnan(values["load_marks"]) else 0.0
     if marks > 1e-4:  # noqa: PLR2004
         said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")

@@ -275,7 +275,7 @@ def _axes(figure: Figure, x: str, y: str) -> Axes:
 def _legend(figure: Figure, axes: Axes, shown: View) -> None:
     if shown.by is not None:
         handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, title=shown.by, loc="outside right center")
+        figure.legend(handles, labels, title=metrics.title(shown.by), loc="outside right center")
 
 
 def _labels(shown: View) -> list[str]:

@@ -38,7 +38,7 @@ def page(dataset: "Dataset", command: str = "") -> Page:
     failed = dataset.failures()
     return Page(
         title=_finding(dataset.axes, lines),
-        kicker=f"Sweep {dataset.name}: {dataset.points} points with {dataset.seeds} run(s) each",
+        kicker=f"Sweep {dataset.name}: {_count(dataset.points, 'point')} with {_count(dataset.seeds, 'run')} each",
         lead=[f"{failed} runs failed; the column `error` of the table `runs` says why."] if failed else [],
         tiles=_tiles(lines),
         pictures=_pictures(dataset),
@@ -67,7 +67,7 @@ def _points(axes: "Sequence[str]", lines: "Sequence[Line]", links: "Mapping[Plac
         [*map(Cell.of, key), *(found.get(one.metric, nothing) for one in (_QUEUE, _USED))]
         for key, found in rows.items()
     ]
-    columns = [*axes, _QUEUE.label, _USED.label]
+    columns = [*map(metrics.key_words, axes), _QUEUE.label, _USED.label]
     if links:
         columns.append("laboratory")
         for row, key in zip(body, rows, strict=True):
@@ -117,8 +117,8 @@ def _finding(axes: "Sequence[str]", lines: "Sequence[Line]") -> str:
     low, high = (_QUEUE.number(queues[place]["mean"]) for place in (0, -1))
     if low == high:
         return f"Packets wait {low} ms in the mean at every point"
-    where = ", ".join(str(queues[0][axis]) for axis in axes)
-    return f"Packets wait between {low} and {high} ms in the mean; least at {where}"
+    where = ", ".join(f"{metrics.key_words(axis)} = {queues[0][axis]}" for axis in axes)
+    return f"Packets wait between {low} and {high} ms in the mean; the shortest wait is at {where}"
 
 
 def _tiles(lines: "Sequence[Line]") -> list[Tile]:
@@ -151,8 +151,33 @@ def _pictures(dataset: "Dataset") -> list[Picture]:
     kind = "bars" if numbers[x] is None else "line"
     by = max(others, key=lambda axis: (numbers[axis] is None, values[axis]), default=None)
     figure = draw(kind, view(dataset, numbers[x] or x, [_QUEUE.metric], by))
-    finding = f"How the mean queueing delay changes with {x}" + (f", for each {by}." if by else ".")
-    return [picture(figure, finding, "Means over runs, with their 95 % intervals.", name=dataset.name)]
+    finding = _seen(dataset, x)
+    return [
+        picture(
+            figure,
+            finding,
+            f"Means over {_count(dataset.seeds, 'run')} at each point, with their 95 % intervals.",
+            name=dataset.name,
+        )
+    ]
+
+
+def _seen(dataset: "Dataset", axis: str) -> str:
+    """Return between which two of the axis' values the mean wait over all other axes changes most."""
+    lines = dataset.describe(by=[axis], metrics=[_QUEUE.metric]).lines
+    waits = {str(line[axis]): line["mean"] for line in _queues(lines)}
+    if not waits:
+        return "No point has a queue."
+    name = metrics.key_words(axis)
+    low, high = next(iter(waits)), list(waits)[-1]
+    return (
+        f"Packets wait {_QUEUE.number(waits[low])} ms in the mean where {name} = {low}, "
+        f"and {_QUEUE.number(waits[high])} ms where {name} = {high}."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _numeric(runs: "pa.Table", axis: str) -> str | None:

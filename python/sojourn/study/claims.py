@@ -20,6 +20,8 @@ KEYS = (
 )
 OPEN = "Open."
 _MOST_NAMED = 6
+_MOST_COMPARED = 5
+"""Numbers of both sides of a comparison that are said one by one; of more only the spans."""
 _FEW = 4
 """Exceptions that are named one by one, even where they have something in common."""
 Axes = Mapping[str, Mapping[str, Any]]
@@ -97,9 +99,11 @@ class _Part:
 
     def measured(self, axes: Axes) -> str:
         """Return the numbers in words."""
-        unit, here = self.asked.unit, _words(self.cells, self.asked.unit, axes)
+        unit = self.asked.unit
         there = list({id(other): other for _, other in self.asked.pairs}.values())
-        text = f"{here} against {_words(there, unit, axes)}" if there else here
+        is_short = len(self.cells) + len(there) <= (_MOST_COMPARED if there else _MOST_NAMED)
+        here, beside = (_words(cells, unit, axes, one_by_one=is_short) for cells in (self.cells, there))
+        text = f"{here} against {beside}" if there else here
         return str(self.asked.tables.get("measured", "{}")).replace("{}", f"{text} {unit.name}".strip())
 
 
@@ -192,15 +196,18 @@ _ALL = "all of them together"
 """Where a claim is about a mean over all axes."""
 
 
-def _words(cells: Sequence[Cell], unit: Unit, axes: Axes) -> str:
-    """Return few numbers one by one, and the span of many."""
+def _words(cells: Sequence[Cell], unit: Unit, axes: Axes, *, one_by_one: bool) -> str:
+    """Return numbers one by one, or their span."""
+    if not cells:
+        return ""
     if len(cells) == 1:
         return cells[0].number.text(unit.digits)
     varied = _varied([cell.at for cell in cells])
-    if len(cells) <= _MOST_NAMED:
+    if one_by_one:
         return ", ".join(f"{place(cell.at, varied, axes)} {cell.number.text(unit.digits)}" for cell in cells)
     means = [cell.number.mean for cell in cells]
-    return f"{min(means):.{unit.digits}f} to {max(means):.{unit.digits}f}"
+    low, high = (f"{end(means):.{unit.digits}f}" for end in (min, max))
+    return low if low == high else f"{low} to {high}"
 
 
 def _exceptions(wrong: Sequence[At], judged: Sequence[At], at: At, axes: Axes) -> str:

@@ -37,7 +37,8 @@ def page(folder: Path, study: Study, findings: Mapping[str, Findings]) -> Page:
         folds.insert(0, Fold(f"All {len(checks)} checks", [sentence(checks)], tables=[table]))
     return Page(
         title=headline or study.title,
-        kicker=f"{study.source}{f': {study.title}' if headline else ''}. Repeated with Sojourn {_native.__version__}.",
+        kicker=f"{_sentence(f'{study.source}: {study.title}' if headline else study.source)} "
+        f"Repeated with Sojourn {_native.__version__}.",
         lead=[paragraph for paragraph in summary.split("\n\n") if paragraph.strip()],
         tiles=_tiles(checks),
         pictures=[
@@ -160,6 +161,11 @@ def _fold(
         name=item.name,
         folds=[Fold("Its data", tables=[_data(table) for table in found.tables])] if found.tables else [],
     )
+
+
+def _sentence(text: str) -> str:
+    """Return a text with a full stop, unless it has an end of its own."""
+    return text if text.endswith(("?", "!", ".")) else f"{text}."
 
 
 def _without_empty(table: Table) -> Table:

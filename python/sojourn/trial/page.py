@@ -7,7 +7,8 @@ from sojourn.report import Grid
 from sojourn.trial.comparison import BEST_KNOWN
 from sojourn.trial.laws import SEEDS, is_low_priority
 from sojourn.trial.report import Report, shown
-from sojourn.trial.window import DURATION_S, JOINS_S
+from sojourn.trial.window import DURATION_S, JOINING, JOINS_S, OWN
+from sojourn.trial.window import windows as windows_of
 
 
 def page(report: Report, command: str = "") -> Page:
@@ -44,7 +45,7 @@ def _tiles(report: Report) -> list[Tile]:
     if shares:
         for which, end in (("smallest", min), ("largest", max)):
             beside = end(shares, key=lambda name: shares[name])
-            found.append(Tile(f"{100 * shares[beside]:.0f} %", f"{which} share of the goodput, 2 + 2 flows ({beside})"))
+            found.append(Tile(f"{100 * shares[beside]:.0f} %", f"{which} share of two flows beside two of {beside}"))
     queues = [row.queue_ms_p99 for row in report.rows if row.subject == report.name and row.queue_ms_p99 is not None]
     if queues and not shares:
         found.append(Tile(f"{max(queues):.0f} ms", "longest 99th percentile of the queueing delay"))
@@ -56,9 +57,15 @@ def _pictures(report: Report) -> list[Picture]:
         return _situations(report)
     from sojourn.figures import windows
 
-    finding = f"How {report.name} sets its window alone, and beside a NewReno flow that joins at {JOINS_S} s."
+    alone, beside = windows_of(report.window, OWN, 2)
+    joined = windows_of(report.window, JOINING, 2)[1]
+    finding = (
+        f"Alone, {report.name} has a window of {alone:.0f} segments in the mean. "
+        f"Once a NewReno flow joins at {JOINS_S} s, it has {beside:.0f} and NewReno {joined:.0f}."
+    )
     caption = (
-        f"One run of {DURATION_S} s under DropTail with a buffer of the bandwidth-delay product; queue delay below."
+        f"The congestion windows are above, the queueing delay is below. One run of {DURATION_S} s under DropTail, "
+        "with a buffer of the bandwidth-delay product."
     )
     return [picture(windows(report.window), finding, caption, name=f"window-{report.name}")]
 

@@ -49,8 +49,9 @@ class Report:
         kind = "low priority" if is_low_priority(self.name) else "best effort"
         high = max(shares, key=lambda beside: shares[beside])
         low = min(shares, key=lambda beside: shares[beside])
-        least, most = (f"{100 * shares[beside]:.0f} % ({beside})" for beside in (low, high))
-        return f"{kind}, all {laws} laws hold. Of the goodput of 2 + 2 flows it takes {least} to {most}.{self._held_to}"
+        least, most = (f"{100 * shares[beside]:.0f} % (beside {beside})" for beside in (low, high))
+        takes = f"Two of its flows beside two others take {least} to {most} of the goodput."
+        return f"{kind}, all {laws} laws hold. {takes}{self._held_to}"
 
     @property
     def _held_to(self) -> str:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from sojourn.result import Result
 
+OWN = "mine"
+"""The group of the control on trial."""
 JOINING, JOINS_S = "newreno", 20
 DURATION_S = 40
 # The bandwidth-delay product of the lab's 10 Mbit/s and 40 ms.
@@ -20,7 +22,7 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 def window(name: str) -> "Result":
     """Run one flow of a control for 20 s alone and for 20 s beside a NewReno flow, under DropTail."""
-    groups = {"mine": {"control": name, "title": name}, JOINING: {"control": "newreno", "start": f"{JOINS_S} s"}}
+    groups = {OWN: {"control": name, "title": name}, JOINING: {"control": "newreno", "start": f"{JOINS_S} s"}}
     return lab(droptail(BUFFER_PACKETS), groups, duration=f"{DURATION_S} s", warmup="0 s").run(bin_s=BIN_S)
 
 
