@@ -8,7 +8,7 @@ from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile
 from sojourn.pages.laboratory import Link
 from sojourn.study import model
 from sojourn.study.model import Check, Findings, Item, Study
-from sojourn.study.short import sentence
+from sojourn.study.short import sentence, verdict
 
 _MOST_IN_LEAD = 10
 _TONES = {True: "yes", False: "no", None: ""}
@@ -76,19 +76,6 @@ def counts(checks: Sequence[Check]) -> str:
     sound = sum(bool(check.agrees) for check in judged)
     exceptions = "" if held == points else f" ({sound} of {len(judged)} checks without exception)"
     return f"holds at {where}{exceptions}{f'; {text}' if shown else ''}"
-
-
-def verdict(check: Check) -> str:
-    """Return whether a check holds, in words.
-
-    >>> verdict(Check("a", "", "", False, "Open.", held=421, points=430)), verdict(Check("b", "1", "2", None))
-    ('at 421 of 430 points', 'only shown')
-    """
-    if check.agrees is None:
-        return "only shown"
-    if check.agrees:
-        return "yes"
-    return f"at {check.held} of {check.points} points" if check.points > 1 else "no"
 
 
 def _held(check: Check) -> int:

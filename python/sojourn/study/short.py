@@ -7,8 +7,6 @@ from sojourn.store import whole_file
 from sojourn.study.model import Check, Findings, Item, Study
 
 SHORT = "summary.md"
-WORDS = {True: "yes", False: "no", None: "-"}
-"""What stands for a verdict in a table."""
 
 
 def sentence(checks: Sequence[Check]) -> str:
@@ -54,6 +52,19 @@ def _short_item(item: Item, found: Findings, pictures: Sequence[str]) -> list[st
     return [f"## {item.title}", f"*{item.setting}.*", found.verdict, *images, found.text, *table]
 
 
+def verdict(check: Check) -> str:
+    """Return whether a check holds, in words.
+
+    >>> verdict(Check("a", "", "", False, "Open.", held=421, points=430)), verdict(Check("b", "1", "2", None))
+    ('at 421 of 430 points', 'only shown')
+    """
+    if check.agrees is None:
+        return "only shown"
+    if check.agrees:
+        return "yes"
+    return f"at {check.held} of {check.points} points" if check.points > 1 else "no"
+
+
 def markdown_checks(checks: Sequence[Check]) -> str:
     """Return checks as a Markdown table.
 
@@ -62,9 +73,7 @@ def markdown_checks(checks: Sequence[Check]) -> str:
     |---|---|---|---|---|---|
     | a | 1 | 2 | | no | why |
     """
-    rows = (
-        (check.claim, check.paper, check.measured, check.tolerance, WORDS[check.agrees], check.note) for check in checks
-    )
+    rows = ((check.claim, check.paper, check.measured, check.tolerance, verdict(check), check.note) for check in checks)
     lines = [f"| {' | '.join(map(_escaped, row))} |".replace("|  |", "| |") for row in rows]
     return "\n".join(
         (
