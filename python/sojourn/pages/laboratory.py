@@ -16,6 +16,8 @@ FILE = "lab.html"
 _READY = "ready:"
 _CELLS = ("lte", "5g")
 """Media that the engine in the page leaves out for its size."""
+_HOST_QUEUE = "qdisc"
+"""The key of a queue that it leaves out too."""
 _RUNS = "runs"
 """The key that the page decides on itself."""
 
@@ -63,7 +65,7 @@ def _content(source: Source) -> dict[str, Any]:
 
 
 def _can_run(source: Source) -> bool:
-    """Return whether the page has all that a scenario needs: no file, no cell, and no plug-in."""
+    """Return whether the page has all that a scenario needs: no file, no cell, no queue of a host, no plug-in."""
     tables = tomllib.loads(source.resolve().to_toml())
     names_plug_ins = not source.is_json and "plugins" in tomllib.loads(source.text or "")
     return (
@@ -72,6 +74,7 @@ def _can_run(source: Source) -> bool:
         and all(
             not (key == "trace" and isinstance(value, str) and not value.startswith(_READY))
             and not (key == "kind" and value in _CELLS)
+            and key != _HOST_QUEUE
             for key, value in _settings(tables)
         )
     )
