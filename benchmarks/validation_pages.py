@@ -78,7 +78,8 @@ def _index(document: Document) -> list[str]:
             Segment by segment against its TCP: [another one](validation/sender-conformance.md),
             written by the same command. Linux's own TCP tests:
             [their page](validation/packetdrill.md). A kernel's TCP over recorded links in real time:
-            [beside Mahimahi](validation/mahimahi.md). Whole scenarios on a real kernel beside the same in simulation:
+            [beside Mahimahi](validation/mahimahi.md)."""),
+        paragraph("""Whole scenarios on a real kernel beside the same in simulation:
             [the last part of the testbed's study](papers/gong-testbed.md#the-kernel-beside-the-simulator),
             by `sojourn paper gong-testbed`. How often `sojourn detect` names the queue of a real kernel:
             [its page](validation/detector.md), written by `python -m benchmarks.detector`."""),
