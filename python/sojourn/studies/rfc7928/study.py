@@ -72,6 +72,12 @@ def in_both_directions(made: Mapping[str, Any]) -> Changes:
     return {_QUEUE: buffer(made[_QUEUE]), "reverse.queue": buffer(made[_QUEUE])}
 
 
+@changes("kernel", "simulated")
+def in_packets(made: Mapping[str, Any]) -> Changes:
+    """Return the discipline with a bandwidth-delay product in packets, the only limit that all of the kernel's have."""
+    return {_QUEUE: {**made[_QUEUE], "limit": "83 packets"}}
+
+
 @changes("buffers")
 def with_its_buffer(made: Mapping[str, Any], buffer_ms: int) -> Changes:
     """Return a discipline that has room for so long, CAKE too."""
