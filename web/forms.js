@@ -29,9 +29,9 @@ export function sliders(scenario) {
       text: (value) => `${shown(value * 1e3)} ms`,
     });
   }
-  for (const { name, flows } of groups) {
+  for (const { name, title, flows } of groups) {
     const keys = (side) => side.group.filter((group) => group.name === name).map(() => `group.${name}.flows`);
-    list.push({ id: `flows-${name}`, label: `Flows of ${name}`, keys, value: flows, range: [1, 100], text: (value) => String(Math.round(value)) });
+    list.push({ id: `flows-${name}`, label: `Flows of ${title ?? name}`, keys, value: flows, range: [1, 100], text: (value) => String(Math.round(value)) });
   }
   return list;
 }
@@ -86,7 +86,7 @@ export function drawPickers(place, side, scenario, catalogue, where, change) {
   const choices = [
     { label: "Queue", key: "bottleneck.queue", entries: catalogue.queues, now: scenario.bottleneck.queue },
     ...groups.map((group) => ({
-      label: `Control of ${group.name}`, key: `group.${group.name}.control`, entries: catalogue.controls, now: group.control,
+      label: `Control of ${group.title ?? group.name}`, key: `group.${group.name}.control`, entries: catalogue.controls, now: group.control,
     })),
   ];
   const names = choices.map((one) => `${one.key} ${one.entries.length}`).join();

@@ -266,8 +266,7 @@ class Lab {
 
   /** Shows a home's uplink, and says step by step what is seen. */
   #guide() {
-    this.lesson = null;
-    at("lesson").replaceChildren();
+    this.#endLesson();
     this.show(homes(this.engine));
     this.guided = true;
   }
@@ -340,10 +339,18 @@ class Lab {
         const parts = [...lesson.text, lesson.question, ""].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
         at("lesson").replaceChildren(...parts);
         this.show([lesson.left, lesson.right].map((side) => sideOf(side, this.engine)));
+        // The sliders and the charts stand below it.
+        at("guide").scrollIntoView();
       });
       one.setAttribute("aria-pressed", "false");
       at("lesson-list").append(one);
     });
+  }
+
+  #endLesson() {
+    this.lesson = null;
+    at("lesson").replaceChildren();
+    for (const one of at("lesson-list").children) one.setAttribute("aria-pressed", "false");
   }
 
   /** Says whether the reader has found what the lesson asks for. */
