@@ -4,6 +4,7 @@ import { MOST_MOS } from "./call.js";
 import { shown } from "./quantity.js";
 import { alone, drawing, fills, meets, placeOf } from "./strip.js";
 
+const PAINT_EVERY_MS = 500;
 const METRICS = [
   { name: "share of the group, %", of: (record, group) => (record.groups[group]?.share ?? NaN) * 100, most: () => 100 },
   { name: "queue delay, mean, ms", of: (record) => record.bottleneck.queue_ms.mean, most: largest },
@@ -43,6 +44,7 @@ export class GridMap {
     this.turn += 1;
     const turn = this.turn;
     const began = performance.now();
+    let painted = began;
     const name = this.group.value;
     const { side, scenario } = this.base();
     this.cells.clear();
@@ -65,7 +67,10 @@ export class GridMap {
         if (turn !== this.turn) return;
         const place = record && placeOf(record, scenario, name);
         this.cells.set(`${queue.name} ${control.name}`, { side: changed, queue: queue.name, record, reason, name, place });
-        if (control === controls.at(-1)) this.paint();
+        if (performance.now() - painted > PAINT_EVERY_MS) {
+          this.paint();
+          painted = performance.now();
+        }
         this.state.textContent = `${this.cells.size} of ${count} cells`;
       }
     };
