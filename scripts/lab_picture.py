@@ -14,7 +14,7 @@ from playwright.sync_api import sync_playwright
 from sojourn import lab
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "lab.webp"
-WIDTH, HEIGHT = 1000, 850
+WIDTH, HEIGHT = 1000, 930
 FRAMES, STEP_S = 20, 0.25
 FRAME_MS, LAST_MS = 200, 2000
 
