@@ -101,12 +101,18 @@ fn saturated(setup: Setup, stations: Vec<Station>, senders: &[Device], packet_by
             wifi.offer(device, queue, Time::ZERO, &mut above);
         }
     }
+    run(wifi, above, seconds)
+}
+
+/// Goes on to the end.
+fn run(mut wifi: Wifi<u32>, mut above: Saturated, seconds: u64) -> Ran {
     let end = Time::ZERO + Span::from_secs(seconds);
     while wifi.next() < end {
         let now = wifi.next();
         wifi.act(now, &mut above);
         assert!(wifi.next() > now, "time goes on");
     }
+    assert!(wifi.busy() <= end.since(Time::ZERO));
     Ran { wifi, above, seconds: seconds as f64 }
 }
 
@@ -304,14 +310,7 @@ fn of_queue(setup: Setup, station: Station, queue: usize, seconds: u64) -> Ran {
         last: vec![0; 4],
     };
     wifi.offer(1, queue, Time::ZERO, &mut above);
-    let end = Time::ZERO + Span::from_secs(seconds);
-    while wifi.next() < end {
-        let now = wifi.next();
-        wifi.act(now, &mut above);
-        assert!(wifi.next() > now, "time goes on");
-    }
-    assert!(wifi.busy() <= end.since(Time::ZERO));
-    Ran { wifi, above, seconds: seconds as f64 }
+    run(wifi, above, seconds)
 }
 
 /// Bianchi's throughput of `n` saturated stations in Mbit/s of 1500 bytes above the MAC, with freezing: who draws zero after an
@@ -360,18 +359,23 @@ fn the_threshold_counts_bytes_of_frames() {
     near(of(Some(0)) * f64::from(FULL) / PAYLOAD, nominal, 0.01);
 }
 
-/// The firmware holds what the limits allow: 12 ms of one station's packets, and 24 ms of all of them, but 5 ms of each.
-#[test]
-fn airtime_queue_limits_bound_the_firmware() {
-    let short = Air { short_guard: true, ..N };
-    let setup = Setup {
+/// As preset `mac80211-aql` has it.
+fn with_firmware(air: Air) -> Setup {
+    Setup {
         scheduler: Scheduler::Aql,
         aggregate: 32,
         aggregate_bytes: 65_535,
         longest: Span::from_millis(4),
         ahead: 2,
-        ..setup(short)
-    };
+        ..setup(air)
+    }
+}
+
+/// The firmware holds what the limits allow: 12 ms of one station's packets, and 24 ms of all of them, but 5 ms of each.
+#[test]
+fn airtime_queue_limits_bound_the_firmware() {
+    let short = Air { short_guard: true, ..N };
+    let setup = with_firmware(short);
     // At 72.2 Mbit/s a packet counts for 170 us and a sixteenth of 40 us, in nanoseconds:
     let each = 1538 * 8 * 1_000_000_000 / 72_222_222 + 2_000;
     for (stations, most) in [(1, 12_000), (2, 24_000), (3, 24_000 + 5_000), (8, 40_000 + 7_000)] {
@@ -390,14 +394,7 @@ fn airtime_queue_limits_bound_the_firmware() {
 #[test]
 fn airtime_is_shared_above_a_firmware_too() {
     let short = Air { short_guard: true, ..N };
-    let setup = Setup {
-        scheduler: Scheduler::Aql,
-        aggregate: 32,
-        aggregate_bytes: 65_535,
-        longest: Span::from_millis(4),
-        ahead: 2,
-        ..setup(short)
-    };
+    let setup = with_firmware(short);
     let stations = vec![station(&short, "mcs15", 1), station(&short, "mcs15", 1), station(&short, "mcs0", 1)];
     let ran = saturated(setup, stations, &[0], FULL, 30);
     let down = |index: usize| ran.wifi.air_time(index).down.as_secs_f64();
