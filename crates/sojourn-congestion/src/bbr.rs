@@ -15,7 +15,7 @@ mod window;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
-use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, Rounds, TwoSlots, WindowedMax, rounded_up};
+use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -51,7 +51,7 @@ pub struct Bbr {
     window: f64,
     threshold: f64,
     pacing: Pacing,
-    rounds: Rounds,
+    rounds: PacketTimedRounds,
     bandwidth: WindowedMax,
     least_rtt: LeastRtt,
     policer: Policer,
@@ -125,7 +125,7 @@ impl Bbr {
             threshold: f64::INFINITY,
             pacing: Pacing::new(path.mss_bytes, path.initial_window, first_gain),
             settings,
-            rounds: Rounds::default(),
+            rounds: PacketTimedRounds::default(),
             bandwidth: WindowedMax::default(),
             least_rtt: LeastRtt::new(params.span("min_rtt_window")),
             policer: Policer::default(),

@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
-use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, Rounds, TwoSlots, WindowedMax};
+use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use losses::Bounds;
 use probe::Probing;
 use sojourn_core::registry::{Advice, ParameterError, Params};
@@ -64,7 +64,7 @@ pub struct Bbr3 {
     pacing: Pacing,
     /// C.delivered.
     delivered: u64,
-    rounds: Rounds,
+    rounds: PacketTimedRounds,
     max_bandwidth: TwoSlots,
     /// BBR.bw.
     bandwidth: f64,
@@ -187,7 +187,7 @@ impl Bbr3 {
             pacing: Pacing::new(path.mss_bytes, path.initial_window, settings.startup_gain),
             settings,
             delivered: 0,
-            rounds: Rounds::default(),
+            rounds: PacketTimedRounds::default(),
             max_bandwidth: TwoSlots::default(),
             bandwidth: 0.0,
             least_rtt: LeastRtt::new(window),

@@ -34,15 +34,15 @@ use sojourn_core::registry::{ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a back-off leaves.
-const LEAST_WINDOW: f64 = 2.0;
+const MIN_WINDOW: f64 = 2.0;
 /// Linux's hybrid slow start: the longest gap in a train of acknowledgements, samples of a round before its least RTT
 /// counts, and the least that half of the path's RTT or a rise is taken for.
 const TRAIN_GAP: Span = Span::from_millis(3);
 const DELAY_SAMPLES: u32 = 8;
-const LEAST_RISE: Span = Span::from_micros(125);
+const MIN_RISE: Span = Span::from_micros(125);
 /// Acknowledgements of one segment that are taken for delayed ones after the last of several (`DLYACK_SMOOTH` in FreeBSD's
 /// h_ertt.c, 5 in Linux).
-const MOST_DELAYED: u32 = 5;
+const MAX_DELAYED: u32 = 5;
 
 /// The state of CDG.
 #[derive(Clone, Debug)]
@@ -193,7 +193,7 @@ impl Cdg {
         if delayed {
             self.several -= 1;
         } else if ack.newly_acked > 1 {
-            self.several = (self.several + 1).min(MOST_DELAYED);
+            self.several = (self.several + 1).min(MAX_DELAYED);
         }
         delayed
     }
@@ -264,7 +264,7 @@ impl Cdg {
             return false;
         }
         self.shadow = self.shadow.max(self.reno.window);
-        let least = LEAST_WINDOW.min(self.reno.window);
+        let least = MIN_WINDOW.min(self.reno.window);
         self.reno.window = self.reno.rounded(self.reno.window * self.settings.backoff).max(least);
         self.reno.threshold = self.reno.window;
         self.easing = true;
@@ -285,7 +285,7 @@ impl Cdg {
         if self.settings.delays {
             if self.hystart.samples < DELAY_SAMPLES {
                 self.hystart.samples += 1;
-            } else if least_of_round > (least + least / 8).max(LEAST_RISE) {
+            } else if least_of_round > (least + least / 8).max(MIN_RISE) {
                 self.reno.threshold = self.reno.window;
             }
         }
@@ -298,7 +298,7 @@ impl Cdg {
                 if close {
                     train.last = ack.now;
                 }
-                close && ack.now.since(train.began) > (least / 2).max(LEAST_RISE)
+                close && ack.now.since(train.began) > (least / 2).max(MIN_RISE)
             }
             train => {
                 *train = Some(Train { began: ack.now, last: ack.now });

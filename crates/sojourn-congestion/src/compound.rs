@@ -16,7 +16,7 @@ mod tests;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Repair, Signal, Start};
 use crate::newreno::{self, Growth};
-use crate::reno::LEAST_THRESHOLD;
+use crate::reno::MIN_THRESHOLD;
 use crate::rounds::Rounds;
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
@@ -160,7 +160,7 @@ impl Control for Compound {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let half = (self.window() / 2.0).floor().max(LEAST_THRESHOLD);
+        let half = (self.window() / 2.0).floor().max(MIN_THRESHOLD);
         match event.signal {
             Signal::Loss | Signal::Ecn => {
                 self.threshold = half;

@@ -32,12 +32,12 @@ use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a loss leaves, and a mark as threshold (section 4.6).
-const LEAST_AFTER_LOSS: f64 = 2.0;
+const MIN_AFTER_LOSS: f64 = 2.0;
 /// Fewest segments that a mark leaves as window. Linux keeps 2: slow start is back there after one acknowledgement.
-const LEAST_AFTER_MARK: f64 = 1.0;
+const MIN_AFTER_MARK: f64 = 1.0;
 /// Most growth of a window in a round trip (section 4.2); in whole segments 1 for every 2 acknowledged.
-const MOST_GROWTH: f64 = 1.5;
-const LEAST_COUNT: f64 = 2.0;
+const MAX_GROWTH: f64 = 1.5;
+const MIN_COUNT: f64 = 2.0;
 /// Where Linux is above the cubic function it grows by one segment in so many windows.
 const PLATEAU_WINDOWS: f64 = 100.0;
 /// For so long after a stage began Linux takes no round-trip times (`cubictcp_acked`).
@@ -247,7 +247,7 @@ impl Cubic {
             self.window = window.max(estimate);
             return;
         }
-        let target = epoch.at(time + ahead, scale).clamp(window, MOST_GROWTH * window);
+        let target = epoch.at(time + ahead, scale).clamp(window, MAX_GROWTH * window);
         let count = if self.settings.count_acks { 1.0 } else { acked };
         let step = count * (target - window) / window;
         self.window += if max == 0.0 { step.max(acked / self.settings.first_growth) } else { step };
@@ -269,7 +269,7 @@ impl Cubic {
             self.kept = Kept { window: self.window, at: now, count: self.function_count(now, acked, ahead) };
         }
         if holds != Holds::All {
-            self.kept.count = self.friendly_count(self.kept.count).max(LEAST_COUNT);
+            self.kept.count = self.friendly_count(self.kept.count).max(MIN_COUNT);
         }
         self.step(self.kept.count, acked);
     }
@@ -419,13 +419,13 @@ impl Control for Cubic {
             Signal::Loss | Signal::Ecn => {
                 self.remember();
                 self.prior = self.window;
-                self.threshold = kept.max(LEAST_AFTER_LOSS);
-                self.window = if event.signal == Signal::Ecn { kept.max(LEAST_AFTER_MARK) } else { self.threshold };
+                self.threshold = kept.max(MIN_AFTER_LOSS);
+                self.window = if event.signal == Signal::Ecn { kept.max(MIN_AFTER_MARK) } else { self.threshold };
             }
             Signal::Timeout { repeated } => {
                 if !repeated {
                     self.prior = self.window;
-                    self.threshold = kept.max(LEAST_AFTER_LOSS);
+                    self.threshold = kept.max(MIN_AFTER_LOSS);
                 }
                 self.max = 0.0;
                 self.window = 1.0;

@@ -92,7 +92,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// Fewest segments that a loss or a mark leaves.
-const LEAST_WINDOW: f64 = 2.0;
+const MIN_WINDOW: f64 = 2.0;
 
 /// The state of RFC 8257.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Dctcp {
     /// Step 9: what a mark leaves of the window.
     fn left(&self) -> f64 {
         let window = self.reno.window;
-        (window - self.reno.rounded(window * self.alpha / 2.0)).max(LEAST_WINDOW)
+        (window - self.reno.rounded(window * self.alpha / 2.0)).max(MIN_WINDOW)
     }
 }
 
@@ -210,7 +210,7 @@ impl Control for Dctcp {
         let reduced = if event.signal == Signal::Ecn || self.settings.on_loss == OnLoss::Alpha {
             self.left()
         } else {
-            (outstanding / 2.0).max(LEAST_WINDOW)
+            (outstanding / 2.0).max(MIN_WINDOW)
         };
         self.reno.reduce(event.signal, reduced);
         if event.signal == Signal::Ecn && self.settings.hold_round_trip {

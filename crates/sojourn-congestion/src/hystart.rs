@@ -30,10 +30,10 @@ pub(crate) const ANY_PARAMETER: Parameter = Parameter {
 };
 
 /// RTT samples of a round before its minimum means something (`N_RTT_SAMPLE`).
-const LEAST_SAMPLES: u32 = 8;
+const MIN_SAMPLES: u32 = 8;
 /// Bounds of a rise in RTT that matters (`MIN_RTT_THRESH`, `MAX_RTT_THRESH`).
-const LEAST_RISE: Span = Span::from_millis(4);
-const MOST_RISE: Span = Span::from_millis(16);
+const MIN_RISE: Span = Span::from_millis(4);
+const MAX_RISE: Span = Span::from_millis(16);
 /// The rise as a part of the last round's least RTT (`MIN_RTT_DIVISOR`).
 const RISE_DIVISOR: u64 = 8;
 /// What conservative slow start divides the growth by (`CSS_GROWTH_DIVISOR`).
@@ -139,7 +139,7 @@ impl PlusPlus {
         let Some(rtt) = ack.rtt else { return false };
         self.current_min = self.current_min.min(rtt);
         self.samples += 1;
-        if self.samples >= LEAST_SAMPLES {
+        if self.samples >= MIN_SAMPLES {
             self.judge();
         }
         false
@@ -164,7 +164,7 @@ impl PlusPlus {
     fn judge(&mut self) {
         match self.phase {
             Phase::SlowStart if self.last_min != Span::MAX => {
-                let rise = (self.last_min / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE);
+                let rise = (self.last_min / RISE_DIVISOR).clamp(MIN_RISE, MAX_RISE);
                 if self.current_min >= self.last_min + rise {
                     self.phase = Phase::Conservative { baseline: self.current_min, rounds: 0 };
                 }

@@ -31,7 +31,7 @@ use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Stream, Time};
 
 /// Fewest segments that a loss leaves: MIN_CWND of the RFC, and equation 4 of RFC 5681 where the floor is lower.
-const LEAST_AFTER_LOSS: f64 = 2.0;
+const MIN_AFTER_LOSS: f64 = 2.0;
 
 /// The state of RFC 6817.
 #[derive(Clone, Debug)]
@@ -223,7 +223,7 @@ impl Control for Ledbat {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let floor = self.settings.min_window.max(LEAST_AFTER_LOSS);
+        let floor = self.settings.min_window.max(MIN_AFTER_LOSS);
         let half = if self.steps == Steps::Fractions { self.window / 2.0 } else { (self.window / 2.0).floor() };
         let halved = self.window.min(half.max(floor));
         match event.signal {

@@ -31,7 +31,7 @@ use sojourn_core::{Span, Stream, Time};
 /// Length of a period of the base delay.
 const BASE_PERIOD: Span = Span::from_secs(60);
 /// Most of the window that a round trip takes away for delay.
-const MOST_DECREASE: f64 = 0.5;
+const MAX_DECREASE: f64 = 0.5;
 
 /// The state of LEDBAT++.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ impl LedbatPlusPlus {
         let change = if excess <= 0.0 {
             gain
         } else {
-            (gain - settings.decrease * self.window * excess).max(-MOST_DECREASE * self.window)
+            (gain - settings.decrease * self.window * excess).max(-MAX_DECREASE * self.window)
         };
         if change <= 0.0 || limited {
             self.window += change * (acked / self.window).min(1.0);

@@ -36,7 +36,7 @@ use sojourn_core::{Span, Stream, Time};
 /// Length of a period of the base delay.
 const BASE_PERIOD: Span = Span::from_secs(60);
 /// Largest correction for clocks that run apart.
-const MOST_SKEW_NANOS: i64 = 10_000_000;
+const MAX_SKEW_NANOS: i64 = 10_000_000;
 
 /// The state of libutp's control.
 #[derive(Clone, Debug)]
@@ -122,7 +122,7 @@ impl Libutp {
             let before = self.base_back.nanos();
             self.base_back.sample(rtt.as_nanos() as i64 - delay, ack.now);
             if let (Some(before), Some(after)) = (before, self.base_back.nanos())
-                && (1..=MOST_SKEW_NANOS).contains(&(before - after))
+                && (1..=MAX_SKEW_NANOS).contains(&(before - after))
             {
                 self.base.raise(before - after);
             }

@@ -32,16 +32,16 @@ pub(crate) fn rounded_down(segments: f64) -> f64 {
 /// Round trip assumed for pacing before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 
-/// Tells round trips apart by delivery: one ends when a segment is acknowledged that was sent after all that had been
+/// Packet-timed round trips of BBR's drafts: one ends when a segment is acknowledged that was sent after all that had been
 /// delivered when it began.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Rounds {
+pub(crate) struct PacketTimedRounds {
     end: u64,
     count: u64,
     starts: bool,
 }
 
-impl Rounds {
+impl PacketTimedRounds {
     /// An acknowledgement of a segment that was sent with `prior` segments delivered; now there are `total`.
     #[inline]
     pub(crate) fn on_ack(&mut self, prior: u64, total: u64) {

@@ -27,14 +27,14 @@ use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
 /// Fewest segments that may be in flight, except after a timeout: pacing, not the window, slows down below.
-const LEAST_WINDOW: f64 = 2.0;
+const MIN_WINDOW: f64 = 2.0;
 
 /// The state of Prague.
 #[derive(Clone, Debug)]
 pub struct Prague {
     /// In segments, with fractions.
     window: f64,
-    /// What the transport is let at least: [`LEAST_WINDOW`], or one after a timeout.
+    /// What the transport is let at least: [`MIN_WINDOW`], or one after a timeout.
     least: f64,
     threshold: f64,
     alpha: f64,
@@ -130,7 +130,7 @@ impl Prague {
     /// The window before which nothing is taken away.
     fn floor(&self) -> f64 {
         let rate = self.settings.min_rate.filter(|_| !self.smoothed_rtt.is_zero());
-        rate.map_or(LEAST_WINDOW, |rate| (rate.bytes_in(self.smoothed_rtt) / self.mss_bytes).min(LEAST_WINDOW))
+        rate.map_or(MIN_WINDOW, |rate| (rate.bytes_in(self.smoothed_rtt) / self.mss_bytes).min(MIN_WINDOW))
     }
 
     /// Step 1.
@@ -176,9 +176,9 @@ impl Prague {
 
     /// Leaves `part` of the window, which ends slow start.
     fn reduce(&mut self, part: f64) {
-        self.least = LEAST_WINDOW.min(self.window());
+        self.least = MIN_WINDOW.min(self.window());
         self.window = (self.window * part).max(self.floor().min(self.window));
-        self.threshold = self.window().max(LEAST_WINDOW);
+        self.threshold = self.window().max(MIN_WINDOW);
     }
 
     /// Step 2, `least` after the last time or later.
@@ -229,7 +229,7 @@ impl Control for Prague {
             }
             Signal::Timeout { repeated } => {
                 if !repeated {
-                    self.threshold = (self.window / 2.0).max(LEAST_WINDOW);
+                    self.threshold = (self.window / 2.0).max(MIN_WINDOW);
                 }
                 self.window = 1.0;
                 self.least = 1.0;

@@ -10,7 +10,7 @@ use sojourn_core::Float as _;
 use sojourn_core::registry::{Kind, Parameter, Params, Value};
 
 /// Fewest segments that a loss leaves as threshold (RFC 5681 equation 4).
-pub(crate) const LEAST_THRESHOLD: f64 = 2.0;
+pub(crate) const MIN_THRESHOLD: f64 = 2.0;
 
 /// A parameter of [`Reno`].
 pub(crate) const ARITHMETIC: Parameter = Parameter {
@@ -113,7 +113,7 @@ impl Reno {
 
     /// The answer of RFC 5681 to a signal, of which a loss leaves `kept` segments (half of something).
     pub(crate) fn reduce(&mut self, signal: Signal, kept: f64) {
-        let kept = self.rounded(kept).max(LEAST_THRESHOLD);
+        let kept = self.rounded(kept).max(MIN_THRESHOLD);
         match signal {
             Signal::Loss | Signal::Ecn => {
                 self.threshold = kept;

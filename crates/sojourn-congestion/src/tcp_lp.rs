@@ -32,7 +32,7 @@ use sojourn_core::registry::{Advice, ParameterError, Params, Value};
 use sojourn_core::{Span, Stream, Time};
 
 /// Smallest window of the inference phase.
-const LEAST_WINDOW: f64 = 1.0;
+const MIN_WINDOW: f64 = 1.0;
 
 /// The state of TCP-LP.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl TcpLp {
     /// Step 3.
     fn yield_to_others(&mut self, now: Time, in_inference: bool) {
         self.reno.window =
-            if in_inference { LEAST_WINDOW } else { self.reno.rounded(self.reno.window / 2.0).max(LEAST_WINDOW) };
+            if in_inference { MIN_WINDOW } else { self.reno.rounded(self.reno.window / 2.0).max(MIN_WINDOW) };
         if self.settings.resumes_in_avoidance {
             self.reno.threshold = self.reno.window;
         }

@@ -26,7 +26,7 @@ use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream};
 
 /// Smallest window that delay leaves.
-const LEAST_WINDOW: f64 = 2.0;
+const MIN_WINDOW: f64 = 2.0;
 
 /// The state of Vegas.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl Vegas {
             alpha: params.number("alpha"),
             beta: params.number("beta"),
             gamma: params.number("gamma"),
-            least_window: LEAST_WINDOW,
+            least_window: MIN_WINDOW,
             least_samples: params.integer("least_samples"),
             backlog: match params.choice("backlog") {
                 "base" => Backlog::Base,
@@ -232,7 +232,7 @@ impl Vegas {
                 self.slow_start(ack);
             } else if settings.leaves_by_eighth {
                 reno.window = (reno.window * 7.0 / 8.0).max(settings.least_window);
-                reno.threshold = LEAST_WINDOW;
+                reno.threshold = MIN_WINDOW;
             } else {
                 reno.window = reno.window.min((used / stretch).floor() + 1.0).max(settings.least_window);
                 reno.threshold = reno.window;

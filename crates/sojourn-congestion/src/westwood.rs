@@ -16,7 +16,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Undo};
 use crate::newreno::{Growth, count_segments_where_whole};
-use crate::reno::{LEAST_THRESHOLD, Reno};
+use crate::reno::{MIN_THRESHOLD, Reno};
 use estimate::Bandwidth;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -67,7 +67,7 @@ impl Westwood {
     /// Segments that just fill the path.
     fn pipe(&self) -> f64 {
         let least = self.least_rtt.unwrap_or(Span::ZERO);
-        self.bandwidth.fills(least).max(LEAST_THRESHOLD)
+        self.bandwidth.fills(least).max(MIN_THRESHOLD)
     }
 
     /// The repair ended: Linux asks for the estimate only now.
@@ -123,7 +123,7 @@ impl Control for Westwood {
                 let kept = if self.after_repair { self.reno.window / 2.0 } else { self.pipe() };
                 let before = self.reno.window;
                 self.reno.reduce(event.signal, kept);
-                self.reno.window = self.reno.threshold.min(before.max(LEAST_THRESHOLD));
+                self.reno.window = self.reno.threshold.min(before.max(MIN_THRESHOLD));
                 self.repair = if event.signal == Signal::Loss { Repair::Losses } else { Repair::Mark(event.now) };
             }
             Signal::Timeout { repeated } => {

@@ -371,9 +371,9 @@ const MOMENT: Kind = Kind::Span { min: Span::ZERO, max: LONGEST };
 /// Largest number that TOML, JSON and Parquet agree on.
 const LARGEST_INTEGER: u64 = i64::MAX as u64;
 /// Most flows of a group: ports of 16 bits tell those of a host apart, and some room.
-pub(crate) const MOST_FLOWS: u64 = 60_000;
+pub(crate) const MAX_FLOWS: u64 = 60_000;
 /// Most flows of a scenario, each of which has its place in a record.
-pub(crate) const MOST_FLOWS_IN_ALL: u64 = 150_000;
+pub(crate) const MAX_FLOWS_IN_ALL: u64 = 150_000;
 
 const DIRECTION: Kind = Kind::Choice(&["forward", "reverse"]);
 

@@ -84,8 +84,8 @@ pub(crate) fn connections(params: &CustomTraffic) -> u32 {
         Value::Integer(connections) if parameter.name == "connections" => Some(connections),
         _ => None,
     });
-    said.map_or(1, |connections| connections.clamp(1, MOST_CONNECTIONS) as u32)
+    said.map_or(1, |connections| connections.clamp(1, MAX_CONNECTIONS) as u32)
 }
 
 /// As many as built-in kinds may have.
-const MOST_CONNECTIONS: u64 = 10_000;
+const MAX_CONNECTIONS: u64 = 10_000;

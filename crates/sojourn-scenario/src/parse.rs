@@ -2,7 +2,7 @@
 
 use crate::check::Checker;
 use crate::diagnostic::{Diagnostic, Diagnostics, Fault, Reporter, quote};
-use crate::format::{LONGEST, MOST_FLOWS_IN_ALL, SCENARIO, default_connections};
+use crate::format::{LONGEST, MAX_FLOWS_IN_ALL, SCENARIO, default_connections};
 use crate::node::{Data, Node, Origin, Table};
 use crate::trace::{Base, regular_size};
 use crate::{Scenario, access, build, changes, describe, overrides, quantity, rules, source, value, write};
@@ -127,7 +127,7 @@ fn flow_groups(root: &Node) -> Vec<FlowGroup> {
             _ => 1,
         };
         let flows = flows.saturating_mul(connections(table));
-        let range = first..flows.saturating_add(first).min(MOST_FLOWS_IN_ALL as u32);
+        let range = first..flows.saturating_add(first).min(MAX_FLOWS_IN_ALL as u32);
         first = range.end;
         Some(FlowGroup { name: table.get("name")?.as_text()?.to_owned(), flows: range })
     };

@@ -1,7 +1,7 @@
 //! Random scenarios, for tests: derived from the format, so that every key and every parameter of every
 //! algorithm takes part without being listed here.
 
-use crate::format::{Family, Form, Key, LONGEST, MOST_FLOWS, Part, Presence, SCENARIO, Section, Select};
+use crate::format::{Family, Form, Key, LONGEST, MAX_FLOWS, Part, Presence, SCENARIO, Section, Select};
 use crate::write::{self, Written};
 use crate::{Base, Scenario};
 use sojourn_core::registry::{Descriptor, Kind};
@@ -197,7 +197,7 @@ impl Writer<'_> {
     /// A value of this form; `example` is one.
     fn form(&mut self, form: &'static Form, example: &str) -> Written {
         match form {
-            Form::Value(Kind::Integer { max: MOST_FLOWS, .. }) => Written::Integer(self.flows),
+            Form::Value(Kind::Integer { max: MAX_FLOWS, .. }) => Written::Integer(self.flows),
             Form::Value(kind) => self.kind(kind),
             Form::Bytes { min, max } => {
                 Written::Text(format!("{} B", self.logarithmic(*min as f64, (*max).min(100_000) as f64) as u64))

@@ -12,10 +12,10 @@ mod traffic;
 
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
-use crate::format::MOST_FLOWS_IN_ALL;
+use crate::format::MAX_FLOWS_IN_ALL;
 
 /// Most links beside the bottleneck and the return link.
-const MOST_HOPS: usize = 64;
+const MAX_HOPS: usize = 64;
 
 /// Checks everything that concerns more than one key.
 pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -69,13 +69,13 @@ fn counts(scenario: &Fields, reporter: &mut Reporter<'_>) {
         reporter.error(scenario.origin_of("group"), "group", Fault::new("none"), "at least one [[group]]");
     }
     let flows: u64 = scenario.tables("group").iter().filter_map(traffic::connections).sum();
-    if flows > MOST_FLOWS_IN_ALL {
+    if flows > MAX_FLOWS_IN_ALL {
         let found = Fault::new(format!("{flows} flows in all groups together, counting each connection"));
-        reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MOST_FLOWS_IN_ALL} flows"));
+        reporter.error(scenario.origin_of("group"), "group", found, format!("at most {MAX_FLOWS_IN_ALL} flows"));
     }
     let hops = scenario.tables("hop").len();
-    if hops > MOST_HOPS {
+    if hops > MAX_HOPS {
         let found = Fault::new(format!("{hops} hops"));
-        reporter.error(scenario.origin_of("hop"), "hop", found, format!("at most {MOST_HOPS}"));
+        reporter.error(scenario.origin_of("hop"), "hop", found, format!("at most {MAX_HOPS}"));
     }
 }

@@ -247,7 +247,7 @@ static CODECS: [Codec; 3] = [
 pub(crate) static CODEC_NAMES: &[&str] = &["g711", "g729", "opus"];
 
 /// Most rates of a ladder.
-pub(crate) const MOST_RUNGS: usize = 100;
+pub(crate) const MAX_RUNGS: usize = 100;
 
 impl Codec {
     /// The codec called `name`.

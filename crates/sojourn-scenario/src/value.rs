@@ -11,8 +11,8 @@ use sojourn_queue::Dscp;
 /// The fastest link: 1 Tbit/s.
 pub(crate) const FASTEST: u64 = 1_000_000_000_000;
 /// The largest buffers and thresholds: more than any machine has.
-const MOST_PACKETS: f64 = 1e9;
-const MOST_BYTES: f64 = 1e12;
+const MAX_PACKETS: f64 = 1e9;
+const MAX_BYTES: f64 = 1e12;
 const LONGEST_QUEUE: Span = Span::from_secs(3600);
 
 /// What `kind` allows, with an example.
@@ -92,9 +92,9 @@ fn amount(node: &Node, min_packets: f64, whole: bool) -> Result<Amount, Fault> {
     }
     let least = if min_packets > 0.0 { 1.0 } else { 0.0 };
     if std::ptr::eq(quantity.dimension, &COUNT) {
-        within(number, min_packets, MOST_PACKETS, node).map(Amount::Packets)
+        within(number, min_packets, MAX_PACKETS, node).map(Amount::Packets)
     } else if std::ptr::eq(quantity.dimension, &SIZE) {
-        within(number, least, MOST_BYTES, node).map(Amount::Bytes)
+        within(number, least, MAX_BYTES, node).map(Amount::Bytes)
     } else {
         let least = Span::from_nanos(least as u64);
         within(span(node)?, least, LONGEST_QUEUE, node).map(Amount::Time)

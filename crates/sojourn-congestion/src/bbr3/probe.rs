@@ -8,7 +8,7 @@ use sojourn_core::{Span, Time};
 /// What may be added to the wait at random.
 const WAIT_SPREAD: Span = Span::from_secs(1);
 /// Most doublings of the long-term bound's growth.
-const MOST_DOUBLINGS: u32 = 30;
+const MAX_DOUBLINGS: u32 = 30;
 
 /// What acknowledgements tell of the probe (BBR.ack_phase).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -186,7 +186,7 @@ impl Bbr3 {
     /// `RaiseInflightLongtermSlope()`.
     fn raise_slope(&mut self) {
         let growth = f64::from(1u32 << self.probing.up_rounds);
-        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MOST_DOUBLINGS);
+        self.probing.up_rounds = (self.probing.up_rounds + 1).min(MAX_DOUBLINGS);
         self.probing.up_acked_per_step = (self.window / growth).max(1.0);
     }
 }

@@ -9,13 +9,13 @@ use crate::rounds::Rounds;
 use sojourn_core::{Span, Time};
 
 /// Smallest window at which it acts (`hystart_low_window`).
-const LEAST_WINDOW: f64 = 16.0;
+const MIN_WINDOW: f64 = 16.0;
 /// Widest gap between acknowledgements of a train (`hystart_ack_delta`).
 const TRAIN_GAP: Span = Span::from_millis(2);
 /// Samples that are only gathered (`HYSTART_MIN_SAMPLES`).
 const GATHERED: u32 = 8;
 /// Least rise of the RTT (`HYSTART_DELAY_MIN`).
-const LEAST_RISE: Span = Span::from_millis(4);
+const MIN_RISE: Span = Span::from_millis(4);
 
 /// What the implementations do not agree about.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +65,7 @@ impl Hybrid {
             self.current_min = Span::MAX;
             self.samples = 0;
         }
-        if window < LEAST_WINDOW {
+        if window < MIN_WINDOW {
             return false;
         }
         self.found = self.train_is_long(ack) | self.delay_rose(ack, rtt);
@@ -87,7 +87,7 @@ impl Hybrid {
             self.samples += 1;
             return false;
         }
-        let rise = (ack.min_rtt / self.rules.rise_divisor).clamp(LEAST_RISE, self.rules.most_rise);
+        let rise = (ack.min_rtt / self.rules.rise_divisor).clamp(MIN_RISE, self.rules.most_rise);
         self.current_min > ack.min_rtt + rise
     }
 }

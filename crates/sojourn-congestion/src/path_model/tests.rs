@@ -72,8 +72,8 @@ proptest! {
 
 #[test]
 fn a_round_ends_with_what_was_sent_after_it_began() {
-    let mut rounds = Rounds::default();
-    let starts = |rounds: &mut Rounds, prior, total| {
+    let mut rounds = PacketTimedRounds::default();
+    let starts = |rounds: &mut PacketTimedRounds, prior, total| {
         rounds.on_ack(prior, total);
         rounds.starts()
     };

@@ -67,7 +67,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("transition", Value::Integer(4)),
                 ("spacing", Value::Choice("rounds")),
                 ("loss_credit", Value::Boolean(false)),
-                ("min_rate", Value::Rate(LEAST_RATE)),
+                ("min_rate", Value::Rate(MIN_RATE)),
             ],
         },
     ],
@@ -76,7 +76,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// `MINIMUM_RATE` of the module.
-const LEAST_RATE: Rate = match Rate::from_bits_per_second(100_000) {
+const MIN_RATE: Rate = match Rate::from_bits_per_second(100_000) {
     Some(rate) => rate,
     None => unreachable!(),
 };

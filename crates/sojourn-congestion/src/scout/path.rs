@@ -17,7 +17,7 @@ const BASE_MINUTES: usize = 10;
 /// Small trains whose median is the capacity.
 const ESTIMATES: usize = 5;
 /// By how much full segments may show more capacity than small ones.
-const MOST_ABOVE_TRAINS: f64 = 1.5;
+const MAX_ABOVE_TRAINS: f64 = 1.5;
 const SHORTEST_DELAY: f64 = 0.1 * MILLISECOND;
 
 /// What is known of a path. Times are in ns, rates in bit/s.
@@ -218,7 +218,7 @@ impl PathKnowledge {
 
     /// Full segments may show more than small ones, whose headers weigh more on some links, but not much more.
     fn settle(&mut self) {
-        let trusted = self.by_trains <= self.by_rate && self.by_rate <= MOST_ABOVE_TRAINS * self.by_trains;
+        let trusted = self.by_trains <= self.by_rate && self.by_rate <= MAX_ABOVE_TRAINS * self.by_trains;
         if self.by_trains > 0.0 && !trusted {
             self.by_rate = self.by_trains;
         }

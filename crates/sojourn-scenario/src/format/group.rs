@@ -2,7 +2,7 @@
 
 use super::host::HOST;
 use super::traffic::{TRAFFIC, UNRESPONSIVE};
-use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MOMENT, MOST_FLOWS, PATH_DELAY, Presence, Section, TRANSPORTS};
+use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MAX_FLOWS, MOMENT, PATH_DELAY, Presence, Section, TRANSPORTS};
 use sojourn_core::registry::Kind;
 
 pub(super) static GROUP: Section = Section {
@@ -25,7 +25,7 @@ pub(super) static GROUP: Section = Section {
         },
         Key {
             name: "flows",
-            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            form: Form::Value(Kind::Integer { min: 1, max: MAX_FLOWS }),
             presence: Presence::Default("1"),
             description: "how many flows; at most 150000 in all groups together",
             example: "5",
@@ -101,7 +101,7 @@ pub(super) static GROUP: Section = Section {
         },
         Key {
             name: "hosts",
-            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            form: Form::Value(Kind::Integer { min: 1, max: MAX_FLOWS }),
             presence: Presence::Optional("one for each flow"),
             description: "how many hosts send the group's data: its flows are dealt out to them in turn, and to no other \
                           group's; disciplines that share among hosts act on it",
@@ -109,7 +109,7 @@ pub(super) static GROUP: Section = Section {
         },
         Key {
             name: "receiver_hosts",
-            form: Form::Value(Kind::Integer { min: 1, max: MOST_FLOWS }),
+            form: Form::Value(Kind::Integer { min: 1, max: MAX_FLOWS }),
             presence: Presence::Optional("one for each flow"),
             description: "how many hosts receive the group's data, dealt out likewise; what matters behind a home gateway \
                           for downloads",

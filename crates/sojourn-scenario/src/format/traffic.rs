@@ -2,7 +2,7 @@
 
 use super::sizes::{COUNTS, SIZES};
 use super::{Form, Key, LONGEST, MOMENT, Presence, Section, Select};
-use crate::traffic::{CODEC_NAMES, MOST_RUNGS};
+use crate::traffic::{CODEC_NAMES, MAX_RUNGS};
 use sojourn_core::Span;
 use sojourn_core::registry::Kind;
 
@@ -210,7 +210,7 @@ static VIDEO: Section = Section {
     own: &[
         Key {
             name: "ladder",
-            form: Form::Ladder { most: MOST_RUNGS },
+            form: Form::Ladder { most: MAX_RUNGS },
             presence: Presence::Default(
                 "[\"145 kbit/s\", \"365 kbit/s\", \"730 kbit/s\", \"1.1 Mbit/s\", \"2 Mbit/s\", \"3 Mbit/s\", \
                  \"4.5 Mbit/s\", \"6 Mbit/s\", \"7.8 Mbit/s\"]",

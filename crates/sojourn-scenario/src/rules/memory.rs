@@ -13,7 +13,7 @@ use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
 /// Most packets in one place: a few GB.
-const MOST_PACKETS: f64 = 3e7;
+const MAX_PACKETS: f64 = 3e7;
 
 /// Checks queues, delays, first windows and what access links pile up.
 pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
@@ -47,7 +47,7 @@ fn link(link: &Fields, path: &str, scenario: &Fields, full: f64, reporter: &mut 
     let Some(rate) = mean_rate(link, scenario) else { return };
     let delay = link.span("delay").unwrap_or(Span::ZERO);
     let travelling = rate.bytes_in(delay) / full;
-    if travelling > MOST_PACKETS {
+    if travelling > MAX_PACKETS {
         let found = Fault::new(format!("\"{delay}\" at {rate}, which is {travelling:.0e} packets under way"));
         reporter.error(link.origin_of("delay"), &join(path, "delay"), found, allowed());
     }
@@ -65,7 +65,7 @@ fn queue(queue: &Held<'_>, rate: Rate, full: f64, reporter: &mut Reporter<'_>) {
     let has_limit = chosen.params.descriptor().parameter("limit").is_some();
     let Some(Value::Amount(limit)) = has_limit.then(|| chosen.params.get("limit")) else { return };
     let waiting = limit.bytes(rate, full) / full;
-    if waiting > MOST_PACKETS {
+    if waiting > MAX_PACKETS {
         let found = Fault::new(format!("\"{limit}\", which is {waiting:.0e} packets"));
         reporter.error(*origin, &join(path, "limit"), found, allowed());
     }
@@ -75,7 +75,7 @@ fn first_windows(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let (Some(flows), Some(chosen)) = (connections(group), group.chosen("transport")) else { return };
     let Ok(options) = Options::new(&chosen.params) else { return };
     let burst = flows as f64 * f64::from(options.initial_window);
-    if burst > MOST_PACKETS {
+    if burst > MAX_PACKETS {
         let found = Fault::new(format!("{} for {flows} flows, which is {burst:.0e} packets", options.initial_window));
         reporter.error(group.origin_of("transport"), &join(path, "transport.initial_window"), found, allowed());
     }
@@ -96,5 +96,5 @@ fn access(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
 }
 
 fn allowed() -> String {
-    format!("at most {MOST_PACKETS:.0e} packets in one place")
+    format!("at most {MAX_PACKETS:.0e} packets in one place")
 }

@@ -11,12 +11,12 @@ use sojourn_core::{Rate, Span};
 use sojourn_transport::Options;
 
 /// Most packets of a run: days of computing.
-const MOST_PACKETS: f64 = 1e12;
+const MAX_PACKETS: f64 = 1e12;
 /// Segment numbers have 31 bits.
-const MOST_SEGMENTS: f64 = 2_147_483_647.0;
+const MAX_SEGMENTS: f64 = 2_147_483_647.0;
 /// Most simulated seconds of all flows and links together: the simulator keeps the time of an event and whose it
 /// is in 64 bits.
-const MOST_FLOW_SECONDS: f64 = 2e9;
+const MAX_FLOW_SECONDS: f64 = 2e9;
 /// Shortest packet that a link is filled with, for an upper bound of the number of packets.
 const SHORT_PACKET_BYTES: f64 = 40.0;
 
@@ -39,9 +39,9 @@ fn packets(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) {
         .sum();
     let constant: f64 = scenario.tables("group").iter().filter_map(|group| constant_packets(group, duration)).sum();
     let packets = links + constant;
-    if packets > MOST_PACKETS {
+    if packets > MAX_PACKETS {
         let found = Fault::new(format!("\"{duration}\" at rates that may need {packets:.1e} packets"));
-        let allowed = format!("durations and rates that need at most {MOST_PACKETS:.0e} packets");
+        let allowed = format!("durations and rates that need at most {MAX_PACKETS:.0e} packets");
         reporter.error(scenario.origin_of("duration"), "duration", found, allowed);
     }
 }
@@ -50,8 +50,8 @@ fn flow_seconds(scenario: &Fields, duration: Span, reporter: &mut Reporter<'_>) 
     let flows: u64 = scenario.tables("group").iter().filter_map(|group| group.integer("flows")).sum();
     let stations: u64 = scenario.tables("station").iter().filter_map(|station| station.integer("count")).sum();
     let parts = flows as f64 + scenario.tables("hop").len() as f64 + stations as f64 + 2.0;
-    if parts * duration.as_secs_f64() > MOST_FLOW_SECONDS {
-        let longest = Span::from_secs_f64((MOST_FLOW_SECONDS / parts).floor());
+    if parts * duration.as_secs_f64() > MAX_FLOW_SECONDS {
+        let longest = Span::from_secs_f64((MAX_FLOW_SECONDS / parts).floor());
         let found = Fault::new(format!("\"{duration}\" for {flows} flows"));
         reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} for so many"));
     }
@@ -66,7 +66,7 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
     let Some(Ok(options)) = group.chosen("transport").map(|chosen| Options::new(&chosen.params)) else { return };
     let payload = f64::from(options.payload_bytes);
     if let Some((key, bytes)) = group.table("traffic").and_then(|traffic| at_once(traffic, group))
-        && bytes / payload > MOST_SEGMENTS
+        && bytes / payload > MAX_SEGMENTS
     {
         let found = Fault::new(format!("\"{bytes} B\" in segments of {payload} B"));
         let key = join(path, &format!("traffic.{key}"));
@@ -74,8 +74,8 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
     }
     let Some(link) = main_link(group, scenario) else { return };
     let rate = group.rate("access_rate").map_or(link, |access| slower(access, link));
-    if is_unresponsive(group) == Some(false) && rate.bytes_in(duration) / payload > MOST_SEGMENTS {
-        let longest = Span::from_secs_f64((MOST_SEGMENTS * payload / rate.bytes_per_second()).floor());
+    if is_unresponsive(group) == Some(false) && rate.bytes_in(duration) / payload > MAX_SEGMENTS {
+        let longest = Span::from_secs_f64((MAX_SEGMENTS * payload / rate.bytes_per_second()).floor());
         let found = Fault::new(format!("\"{duration}\", in which a flow of {path} may send over 2^31 segments"));
         reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} at {rate}"));
     }

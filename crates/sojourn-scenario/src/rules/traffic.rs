@@ -175,7 +175,7 @@ fn ascending(fields: &Fields, sizes: Option<Sizes>, path: &str, noun: &str, unit
 }
 
 /// Most transfers of a run: those that wait are remembered.
-const MOST_TRANSFERS: f64 = 3e7;
+const MAX_TRANSFERS: f64 = 3e7;
 
 /// Transfers must be few enough to be remembered, and should not bring more than the link can carry.
 fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, reporter: &mut Reporter<'_>) {
@@ -202,8 +202,8 @@ fn arrivals(scenario: &Fields, group: &Fields, transfers: &Fields, path: &str, r
     }
     let per_second = flows as f64 / interval.as_secs_f64();
     let count = scenario.span("duration").map_or(0.0, |duration| per_second * duration.as_secs_f64());
-    if count > MOST_TRANSFERS {
-        let allowed = format!("at most {MOST_TRANSFERS:.0e} transfers in a run");
+    if count > MAX_TRANSFERS {
+        let allowed = format!("at most {MAX_TRANSFERS:.0e} transfers in a run");
         return reporter.error(origin, &path, Fault::new(found(format!("{count:.0e} transfers"))), allowed);
     }
     let (Some(rate), Some(sizes)) = (main_link(group, scenario), sizes(transfers, group)) else { return };
