@@ -543,7 +543,7 @@ def bursts(means: Means) -> Iterator[Outcome]:
 
 
 @figure(
-    "model", "model", "Equation 5 holds for small factors; padding for much less delay costs more than equation 7 says"
+    "model", "model", "Equation 5 holds for small factors. Padding for much less delay costs more than equation 7 says."
 )
 def equations_beside_packets(means: Means) -> "Figure":
     """Draw delay and cost over the factor asked for, by buffer."""
