@@ -7,7 +7,7 @@ use sojourn_sim::{PacketEvent, PacketLog, Series, TransferRow};
 /// Names of the columns in their order: those of links, one row per bin and link; those of flows, one row per bin and flow;
 /// those of packets, one row for each that left the bottleneck's queue, or was dropped, in order of that time; those of
 /// objects, one row for each that arrived as a whole, in order of that time; those of calls and of opinions as
-/// [`Heard`](crate::calls::Heard) has them. Units are in the names, as in `sojourn run --out`; `link`, `group` and `index`
+/// `Heard` of calls.rs has them. Units are in the names, as in `sojourn run --out`; `link`, `group` and `index`
 /// are indices, `dropped` is 0 or 1.
 pub const COLUMNS: [&str; 35] = [
     "queue.link",
