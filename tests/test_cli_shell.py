@@ -63,6 +63,10 @@ def test_quiet_keeps_results_and_errors(command: Command) -> None:
     assert "warning:" in loud.err
     assert (quiet.out, quiet.err) == (loud.out, "")
     assert command("--quiet", "run", "nothing").err.startswith("error: ")
+    after = command("run", "slow-uplink", "--set", "bottleneck.queue=codel", "-q")
+    assert (after.out, after.err) == (loud.out, "")
+    assert command("run", "nothing", "--quiet").err.startswith("error: ")
+    assert command("study", "check", "nothing", "--quiet").err.startswith("error: ")
 
 
 def test_the_version_has_a_short_option(command: Command) -> None:

@@ -3,9 +3,7 @@
 Exit codes: 0 done, 1 the run failed, 2 the input is wrong, 130 interrupted.
 """
 
-import contextlib
 import importlib
-import io
 import os
 import re
 import sys
@@ -14,7 +12,7 @@ from collections.abc import Sequence
 import click
 
 from sojourn import InputError, Interrupted, __version__
-from sojourn.cli.examples import ExampleGroup
+from sojourn.cli.examples import ExampleGroup, be_quiet
 from sojourn.reading import printable
 from sojourn.spelling import TERMINAL, speaking
 
@@ -76,13 +74,16 @@ class _Commands(ExampleGroup):
     """,
 )
 @click.version_option(__version__, "-V", "--version", prog_name="sojourn")
-@click.option("--quiet", "-q", is_flag=True, help="Print no progress, notes and warnings.")
-@click.pass_context
-def cli(context: click.Context, quiet: bool) -> None:
+@click.option(
+    "--quiet",
+    "-q",
+    is_flag=True,
+    expose_value=False,
+    callback=be_quiet,
+    help="Print no progress, notes and warnings; before or after the command.",
+)
+def cli() -> None:
     """Sojourn, a packet-level laboratory for bufferbloat: queue disciplines x congestion controls."""
-    if quiet:
-        # What comes to stderr then are errors, which are printed when the command is over.
-        context.with_resource(contextlib.redirect_stderr(io.StringIO()))
 
 
 def run_command_line(arguments: Sequence[str]) -> int:

@@ -1,7 +1,9 @@
 """Commands whose `--help` ends with examples, with options of one kind in a group of their own."""
 
+import contextlib
 import functools
 import inspect
+import io
 from typing import Any
 
 import click
@@ -47,8 +49,19 @@ class _WithExamples(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
+def be_quiet(context: click.Context, _option: click.Parameter, is_quiet: bool) -> None:
+    """Keep the command's notes to itself; errors are printed when it is over."""
+    if is_quiet:
+        context.with_resource(contextlib.redirect_stderr(io.StringIO()))
+
+
 class ExampleCommand(_WithExamples):
-    """A command with examples."""
+    """A command with examples. It takes `--quiet` as `sojourn` itself does, whose help names it."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        quiet = click.Option(["-q", "--quiet"], is_flag=True, hidden=True, expose_value=False, callback=be_quiet)
+        self.params.append(quiet)
 
 
 class ExampleGroup(_WithExamples, click.Group):
