@@ -57,6 +57,15 @@ def test_a_new_kind_over_old_parameters_says_what_to_type(command: Command) -> N
     assert "replaces" not in command("run", "voip-under-load", "--set", "bottleneck.queue.kind=cak").err
 
 
+def test_help_is_a_command_too(command: Command) -> None:
+    for words in ((), ("compare",), ("study", "run"), ("detect", "host")):
+        assert command("help", *words).out == command(*words, "--help").out
+    wrong = command("help", "study", "red")
+    assert wrong.code == 2
+    assert "there is no command 'study red'" in wrong.err
+    assert "`sojourn show red`" in wrong.err
+
+
 def test_quiet_keeps_results_and_errors(command: Command) -> None:
     loud = command("run", "slow-uplink", "--set", "bottleneck.queue=codel")
     quiet = command("--quiet", "run", "slow-uplink", "--set", "bottleneck.queue=codel")
