@@ -28,7 +28,7 @@ PAYLOAD_PART = 1448 / 1500
 CAPACITIES_MBPS = (1.0, 4.0, 10.0, 50.0, 100.0)
 RTTS_MS = (10.0, 25.0, 50.0, 100.0, 200.0)
 MIDDLE_MBPS, MIDDLE_MS = 10.0, 50.0
-BUFFER_BDP, LEAST_BUFFER = 4, 50
+BUFFER_BDP, MIN_BUFFER = 4, 50
 
 # Seconds since both flows are there.
 WINDOWS_S = ((0, 10), (30, 60), (60, 120))
@@ -357,7 +357,7 @@ def _bdp(rate_mbps: float, rtt_ms: float) -> float:
 
 
 def _buffer(rate_mbps: float, rtt_ms: float) -> float:
-    return max(LEAST_BUFFER, BUFFER_BDP * _bdp(rate_mbps, rtt_ms))
+    return max(MIN_BUFFER, BUFFER_BDP * _bdp(rate_mbps, rtt_ms))
 
 
 def _packets(number: float) -> str:

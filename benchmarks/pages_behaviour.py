@@ -22,7 +22,7 @@ were read: [algorithms](../algorithms.md)."""
 TOLD = {
     "alone": (
         "Alone",
-        f"""One flow, a buffer of {study.BUFFER_BDP} bandwidth-delay products (BDP) but at least {study.LEAST_BUFFER}
+        f"""One flow, a buffer of {study.BUFFER_BDP} bandwidth-delay products (BDP) but at least {study.MIN_BUFFER}
         packets; 60 s, measured from 20 s on. Each cell: utilization; mean and 99th percentile of the queueing delay in
         ms. Controls that know only loss fill whatever buffer there is; those that know delay keep to a target or to a
         few packets; BBR keeps to its model of the path.""",

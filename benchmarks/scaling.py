@@ -8,13 +8,13 @@ from benchmarks.common import say
 
 FLOWS = (10, 100, 1_000, 10_000)
 # So many, each with its own RTT, for a short time and once: simulated seconds, and those in which they start.
-MOST_FLOWS, MOST_S, MOST_START_S = 100_000, 12.0, 2.0
+MAX_FLOWS, MAX_S, MAX_START_S = 100_000, 12.0, 2.0
 # A group has at most 60,000 flows.
 PER_GROUP = 50_000
 RATE_PER_FLOW_BPS = 400_000
 BUFFER_PER_FLOW = 40
 PACKET_BITS = 1500 * 8
-LEAST_PACKETS = 2_000_000
+MIN_PACKETS = 2_000_000
 SHORTEST_S = 60.0
 START_WITHIN_S = 10.0
 IDLE_FLOWS = 60_000
@@ -63,12 +63,12 @@ def cost_per_packet(repeats: int) -> list[dict[str, Any]]:
         for flows, own_rtt in cases:
             say(f"{flows} flows{', each with its own RTT' if own_rtt else ''} ({turn + 1} of {repeats})")
             packets_per_s = flows * RATE_PER_FLOW_BPS / PACKET_BITS
-            duration_s = max(SHORTEST_S, LEAST_PACKETS / packets_per_s)
+            duration_s = max(SHORTEST_S, MIN_PACKETS / packets_per_s)
             taken[flows, own_rtt].append(child.engine(scenario(flows, own_rtt=own_rtt, duration_s=duration_s)))
     rows = [_row(flows, own_rtt, taken[flows, own_rtt]) for flows, own_rtt in cases]
-    say(f"{MOST_FLOWS:,} flows, each with its own RTT, for {MOST_S:g} s")
-    order = scenario(MOST_FLOWS, own_rtt=True, duration_s=MOST_S, start_s=MOST_START_S)
-    return [*rows, _row(MOST_FLOWS, True, [child.engine(order)])]
+    say(f"{MAX_FLOWS:,} flows, each with its own RTT, for {MAX_S:g} s")
+    order = scenario(MAX_FLOWS, own_rtt=True, duration_s=MAX_S, start_s=MAX_START_S)
+    return [*rows, _row(MAX_FLOWS, True, [child.engine(order)])]
 
 
 def large() -> list[dict[str, Any]]:

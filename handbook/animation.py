@@ -26,7 +26,7 @@ _STILL = 0.25
 _STEPS = 96
 _PX_PER_MS = 1.0
 _GAP_PX = 0.5
-_LEAST_PX = 1.0
+_MIN_PX = 1.0
 """Of a packet, which could not be seen if it were smaller."""
 _COLUMNS = ("time_ns", "sojourn_ns", "size_bytes", "event", "group")
 _YIELDING = "backups"
@@ -125,7 +125,7 @@ def _path(departs_ms: Times, takes_ms: Times) -> str:
     """Return bars as long as a packet takes, as moves along a line: each begins where its packet leaves."""
     parts, x = [], 0.0
     for place, width in zip(departs_ms * _PX_PER_MS, takes_ms * _PX_PER_MS - _GAP_PX, strict=True):
-        left, long = round(float(place), 1), round(max(_LEAST_PX, float(width)), 1)
+        left, long = round(float(place), 1), round(max(_MIN_PX, float(width)), 1)
         parts.append(f"m{round(left - x, 1):g} 0h{long:g}")
         x = left + long
     return "M0 0" + "".join(parts)

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from handbook.pages import Page
     from sojourn.result import Result
 
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 DRAWN_BINS = 150
 # BBR empties the path for a quarter of a second: wider bins would miss the window of that time.
 CONTROL_BINS = 300
 DPI = 130
 REFERENCE = "#A6A6A6"
-MOST_MS = 10_000
+MAX_MS = 10_000
 BIN_S = 0.1
 
 
@@ -49,7 +49,7 @@ def _run(tables: dict[str, Any]) -> "Result":
 def disciplines(names: tuple[str, ...]) -> Figure:
     """Queue delay and who uses the link, for ten flows at each of some disciplines."""
     reference = Series(_run(ten_flows("droptail")), 0, DRAWN_BINS)
-    rows = -(-len(names) // MOST_COLUMNS)
+    rows = -(-len(names) // MAX_COLUMNS)
     columns = -(-len(names) // rows)
     with styled():
         figure = Drawing(figsize=(PAGE_WIDTH_IN * min(1, columns / 2), 2.7 * rows), layout="constrained")
@@ -97,8 +97,8 @@ def _delay(axes: Axes, series: Series, reference: Series | None) -> None:
         axes.plot(reference.times_s, reference.queue_ms(), color=REFERENCE, linewidth=0.8)
     axes.plot(series.times_s, series.queue_ms(), color=INK)
     axes.set_yscale("log")
-    axes.set_ylim(1, MOST_MS)
-    axes.set_yticks([1, 10, 100, 1000, MOST_MS], labels=["1", "10", "100", "1000", ""])
+    axes.set_ylim(1, MAX_MS)
+    axes.set_yticks([1, 10, 100, 1000, MAX_MS], labels=["1", "10", "100", "1000", ""])
     axes.minorticks_off()
     axes.set_xlim(0, QUEUE_SECONDS)
 

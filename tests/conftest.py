@@ -38,7 +38,7 @@ PATIENCE_S = 120.0
 """For how long a process may keep a test waiting; on a busy machine all takes many times as long."""
 
 # An agent lets runs be asked for a minute ahead.
-MOST_LEAD_S = 50.0
+MAX_LEAD_S = 50.0
 
 SMALL = """
 name = "small"
@@ -112,7 +112,7 @@ def lead_s() -> float:
     """How much ahead a run is to be planned, so that its processes have started by then, however busy the machine."""
     began = time.monotonic()
     subprocess.run([sys.executable, "-c", "import sojourn.worlds.linux.endpoint"], check=True, timeout=PATIENCE_S)
-    return min(5 * (time.monotonic() - began), MOST_LEAD_S)
+    return min(5 * (time.monotonic() - began), MAX_LEAD_S)
 
 
 @pytest.fixture

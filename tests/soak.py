@@ -23,7 +23,7 @@ from pathlib import Path
 import sojourn
 from sojourn.worlds.hosts import protocol, world
 from sojourn.worlds.hosts.handshake import PEER, Exchange
-from sojourn.worlds.hosts.visitors import MOST_STRANGERS
+from sojourn.worlds.hosts.visitors import MAX_STRANGERS
 from sojourn.worlds.hosts.world import Peer
 from sojourn.worlds.world import Wanted
 
@@ -149,7 +149,7 @@ def soak(seconds: float) -> list[str]:
         refused.append(f"the agent's memory grew from {first[0]} to {last[0]} kB")
     for what, before, after in (("open files", first[1], last[1]), ("threads", first[2], last[2])):
         # Those of strangers come and go, up to so many.
-        if after > before + MOST_STRANGERS:
+        if after > before + MAX_STRANGERS:
             refused.append(f"the agent's {what} grew from {before} to {after}")
     return refused
 

@@ -343,7 +343,7 @@ def test_a_run_waits_for_processes_that_start_late(side: str, monkeypatch: pytes
 @needs_ping
 def test_a_host_that_is_always_late_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     port = free_port()
-    monkeypatch.setattr(world, "_MOST_START_S", 2 * world._START_S)
+    monkeypatch.setattr(world, "_MAX_START_S", 2 * world._START_S)
     monkeypatch.setattr(running.Running, "are_ready", lambda _self: False)
     with serving(Settings(None, FEW), port), pytest.raises(TestbedError, match=r"not there when the run was to begin"):
         ask(scenario(), Peer("127.0.0.1", port))

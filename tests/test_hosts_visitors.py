@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import PATIENCE_S, wait_for
 
 from sojourn.worlds.hosts import visitors
-from sojourn.worlds.hosts.visitors import MOST_GUESTS, MOST_OF_ONE_ADDRESS, MOST_STRANGERS, Visitor, Visitors
+from sojourn.worlds.hosts.visitors import MAX_GUESTS, MAX_OF_ONE_ADDRESS, MAX_STRANGERS, Visitor, Visitors
 
 # They wait for threads.
 pytestmark = pytest.mark.real_time
@@ -55,7 +55,7 @@ def door() -> Iterator[Door]:
 
 def test_the_oldest_of_an_address_with_too_many_gives_way_and_is_told(door: Door) -> None:
     other = door.come("192.0.2.1")
-    many = [door.come("192.0.2.2") for _ in range(MOST_OF_ONE_ADDRESS)]
+    many = [door.come("192.0.2.2") for _ in range(MAX_OF_ONE_ADDRESS)]
     assert door.gone() == []
     door.come("192.0.2.2")
     assert door.gone() == [many[0]]
@@ -65,7 +65,7 @@ def test_the_oldest_of_an_address_with_too_many_gives_way_and_is_told(door: Door
 
 def test_where_all_places_are_taken_the_address_with_most_gives_way(door: Door) -> None:
     few = [door.come("192.0.2.1") for _ in range(2)]
-    rest = MOST_STRANGERS - len(few)
+    rest = MAX_STRANGERS - len(few)
     many = [door.come(f"198.51.100.{number // 3}") for number in range(rest)]
     door.come("192.0.2.9")
     assert door.gone() == many[:1]
@@ -74,16 +74,16 @@ def test_where_all_places_are_taken_the_address_with_most_gives_way(door: Door) 
 
 def test_guests_keep_their_places_whoever_else_comes(door: Door) -> None:
     guest = door.come("192.0.2.2", as_guest=True)
-    for _ in range(2 * MOST_OF_ONE_ADDRESS):
+    for _ in range(2 * MAX_OF_ONE_ADDRESS):
         door.come("192.0.2.2")
-    for number in range(2 * MOST_STRANGERS):
+    for number in range(2 * MAX_STRANGERS):
         door.come(f"198.51.100.{number}")
-    assert len(door.gone()) > MOST_STRANGERS
+    assert len(door.gone()) > MAX_STRANGERS
     assert not guest.gave_way
 
 
 def test_of_too_many_guests_one_without_a_run_gives_way(door: Door) -> None:
-    guests = [door.come("192.0.2.2", as_guest=True) for _ in range(MOST_GUESTS)]
+    guests = [door.come("192.0.2.2", as_guest=True) for _ in range(MAX_GUESTS)]
     guests[0].has_run = True
     door.come("192.0.2.2", as_guest=True)
     assert door.gone() == [guests[1]]
@@ -101,4 +101,4 @@ def test_room_is_made_by_strangers_only(door: Door) -> None:
 
 def test_a_process_of_few_files_has_few_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(visitors.resource, "getrlimit", lambda _kind: (100, 100))
-    assert Visitors()._most_strangers < 100 - MOST_GUESTS
+    assert Visitors()._most_strangers < 100 - MAX_GUESTS

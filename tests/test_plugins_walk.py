@@ -16,7 +16,7 @@ from sojourn.worlds.linux.errors import NotInstalledError
 from sojourn.worlds.linux.kernels import kernels
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "your-own.md"
-MOST_LINES = 40
+MAX_LINES = 40
 LAB = """
 duration = "5 s"
 bottleneck = { rate = "4 Mbit/s", queue = { kind = "droptail", preset = "linux", limit = "30 packets" } }
@@ -67,7 +67,7 @@ def block_of(kind: str) -> str:
     """Return what the guide shows of a kind of plug-in."""
     blocks = [block.partition("```")[0] for block in GUIDE.read_text(encoding="utf-8").split("```python\n")[1:]]
     (block,) = [block for block in blocks if f"@sojourn.{kind}(" in block]
-    assert len(block.splitlines()) <= MOST_LINES
+    assert len(block.splitlines()) <= MAX_LINES
     return block
 
 

@@ -18,7 +18,7 @@ from sojourn.worlds.linux.captures import match, read_capture
 RATE_BPS = 4_000_000
 QUEUE_BYTES = 750_000
 ETHERNET_BYTES = 14
-LEAST_LEAD_S = 2.0
+MIN_LEAD_S = 2.0
 
 
 def why_not():
@@ -63,7 +63,7 @@ def path(lead_s):
         inside(names["rtr"], "sysctl", "-qw", "net.ipv4.ip_forward=1")
         shaper = ("tbf", "rate", f"{RATE_BPS}bit", "burst", "3000", "limit", str(QUEUE_BYTES))
         inside(names["rtr"], "tc", "qdisc", "add", "dev", "b1", "root", *shaper)
-        yield names | {"lead_s": max(LEAST_LEAD_S, lead_s)}
+        yield names | {"lead_s": max(MIN_LEAD_S, lead_s)}
     finally:
         for name in names.values():
             ip("netns", "del", name, check=False)

@@ -12,7 +12,7 @@ const BESIDE = 0.5; // of that, for what is said
 // A frame that is not there is replaced by the one before it, softer each time; then there is silence.
 const CONCEALED = [0.6, 0.3, 0.1];
 const HEIGHT = 150;
-export const MOST_MOS = 4.5;
+export const MAX_MOS = 4.5;
 // ITU-T G.107 Annex B: what people say of a connection with at least this score.
 const SAID = [[4.34, "very satisfied"], [4.03, "satisfied"], [3.6, "some dissatisfied"], [3.1, "many dissatisfied"], [2.58, "nearly all dissatisfied"], [0, "not to be recommended"]];
 
@@ -111,9 +111,9 @@ export class Calls {
       const lines = [{ values: mos, ink: color(group), dash: [] }];
       const width = box.clientWidth;
       picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
-      picture.innerHTML = plot({ width, height: HEIGHT, endS: this.endS, most: MOST_MOS, times, lines, text: style.getPropertyValue("--quiet"), grid: style.getPropertyValue("--line") })
+      picture.innerHTML = plot({ width, height: HEIGHT, endS: this.endS, most: MAX_MOS, times, lines, text: style.getPropertyValue("--quiet"), grid: style.getPropertyValue("--line") })
         + `<path class="cursor" d="M0 0V${HEIGHT}" stroke="currentColor" hidden/>`;
-      const quality = mean === null ? "Nothing is known of this call" : `MOS ${shown(mean)} of ${MOST_MOS}: ${saidOf(mean)}`;
+      const quality = mean === null ? "Nothing is known of this call" : `MOS ${shown(mean)} of ${MAX_MOS}: ${saidOf(mean)}`;
       said.textContent = `${quality}. ${shown(ms)} ms from mouth to ear; ${shown((loss ?? 0) * 100)} % lost, ${shown((late ?? 0) * 100)} % too late.`;
       picture.setAttribute("aria-label", `Quality of the call over time, in MOS: lowest ${shown(Math.min(...mos.filter((one) => one !== null)))}`);
     });

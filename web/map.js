@@ -1,6 +1,6 @@
 // The map: every queue with every control for one group of the scenario on the left.
 
-import { MOST_MOS } from "./call.js";
+import { MAX_MOS } from "./call.js";
 import { shown } from "./quantity.js";
 import { alone, drawing, fills, meets, placeOf } from "./strip.js";
 
@@ -9,7 +9,7 @@ const METRICS = [
   { name: "share of the group, %", of: (record, group) => (record.groups[group]?.share ?? NaN) * 100, most: () => 100 },
   { name: "queue delay, mean, ms", of: (record) => record.bottleneck.queue_ms.mean, most: largest },
   { name: "queue delay, 99th percentile, ms", of: (record) => record.bottleneck.queue_ms.p99, most: largest },
-  { name: "call quality, MOS", of: (record) => Object.values(record.groups).find((group) => group.voip)?.voip.mos ?? NaN, most: () => MOST_MOS, digits: 1 },
+  { name: "call quality, MOS", of: (record) => Object.values(record.groups).find((group) => group.voip)?.voip.mos ?? NaN, most: () => MAX_MOS, digits: 1 },
   { name: "utilization, %", of: (record) => record.bottleneck.utilization * 100, most: () => 100 },
 ];
 

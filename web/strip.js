@@ -6,7 +6,7 @@ import { shown } from "./quantity.js";
 /** What the four conditions ask for, as `sojourn.data.strip` has them. */
 export const BOUNDS = { delay_ms: 20, share: 0.9, utilization: 0.95, alone: 0.9 };
 const [HEIGHT, LEFT, BOTTOM, EDGE] = [300, 44, 38, 10];
-const LEAST_MS = 0.1;
+const MIN_MS = 0.1;
 
 const others = (scenario, low) => scenario.group.filter((group) => group.control && group.name !== low).map((group) => group.name);
 
@@ -37,7 +37,7 @@ export function drawing(cells, { width, text, grid, ink }) {
   const known = cells.filter(({ place }) => place.delayMs >= 0 && place.share >= 0);
   const mostMs = Math.max(1000, ...known.map(({ place }) => place.delayMs));
   const [wide, high] = [width - LEFT - EDGE, HEIGHT - BOTTOM - EDGE];
-  const x = (ms) => LEFT + (wide * Math.log(Math.max(LEAST_MS, ms) / LEAST_MS)) / Math.log(mostMs / LEAST_MS);
+  const x = (ms) => LEFT + (wide * Math.log(Math.max(MIN_MS, ms) / MIN_MS)) / Math.log(mostMs / MIN_MS);
   const y = (share) => EDGE + high * (1 - share);
   const strip = `<rect x="${LEFT}" y="${EDGE}" width="${x(BOUNDS.delay_ms) - LEFT}" height="${y(BOUNDS.share) - EDGE}" fill="${ink}" fill-opacity=".2"/>`;
   const rows = [0, 0.5, 1].map((share) => `<path d="M${LEFT} ${y(share)}h${wide}" stroke="${grid}"/>${label(LEFT - 6, y(share) + 4, share * 100, text, "end")}`);

@@ -2,7 +2,7 @@
 
 import { quantity, shown } from "./quantity.js";
 
-const LEAST_SHARE = 0.04; // of the page's height, so that a small object is seen
+const MIN_SHARE = 0.04; // of the page's height, so that a small object is seen
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 export const webOf = (scenario) => scenario.group.findIndex((group) => group.traffic?.kind === "web");
@@ -96,7 +96,7 @@ export class Visits {
       const all = page.objects.reduce((sum, one) => sum + one.bytes, 0);
       if (screen.childElementCount !== page.objects.length) screen.replaceChildren(...page.objects.map(() => document.createElement("i")));
       page.objects.forEach(({ atS, bytes }, place) => {
-        screen.children[place].style.flexGrow = String(page.objects.length * Math.max(LEAST_SHARE, bytes / all));
+        screen.children[place].style.flexGrow = String(page.objects.length * Math.max(MIN_SHARE, bytes / all));
         screen.children[place].classList.toggle("there", atS <= timeS);
       });
       const there = page.objects.filter((one) => one.atS <= timeS).length;

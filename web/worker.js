@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 25;
 const LONGEST_MS = 20_000;
 const STEPS = 400;
 const BINS = 300;
-const MOST_PACKETS = 1e6;
+const MAX_PACKETS = 1e6;
 
 let engine;
 let newest = 0;
@@ -53,8 +53,8 @@ async function work(present, { id, request, lean, packets, seeds = 1 }) {
   const checked = present.check(request);
   if (checked.problems) return { problems: checked.problems };
   const durationS = quantity(checked.scenario.duration);
-  if (packets && checked.packets > MOST_PACKETS) {
-    return { failure: `about ${checked.packets.toExponential(0)} packets; at most ${MOST_PACKETS} can be played: take a shorter duration or a lower rate` };
+  if (packets && checked.packets > MAX_PACKETS) {
+    return { failure: `about ${checked.packets.toExponential(0)} packets; at most ${MAX_PACKETS} can be played: take a shorter duration or a lower rate` };
   }
   const wanted = { ...request, ...(lean ? {} : { bin_s: durationS / BINS }), ...(packets ? { packets } : {}) };
   const first = await run(present, id, wanted, durationS);

@@ -19,7 +19,7 @@ from benchmarks.kernel.recording import Recording
 REPLAYS = 499
 """Seeds of Sojourn's side."""
 
-LEAST_RANK = 1 / (1 + REPLAYS)
+MIN_RANK = 1 / (1 + REPLAYS)
 """The smallest p that a rank among so many replays can have: further out than all of them."""
 
 _BIN_S = 2.0

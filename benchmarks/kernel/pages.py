@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.common import Document, paragraph, table, yes
 from benchmarks.kernel.cases import CONTROLS, EXACT, RANDOM, RATE_BIT_PER_S, Case
-from benchmarks.kernel.distributions import LEAST_RANK, REPLAYS
+from benchmarks.kernel.distributions import MIN_RANK, REPLAYS
 from benchmarks.kernel.workloads import WORKLOADS
 
 WANTED = 0.999
@@ -15,7 +15,7 @@ WANTED = 0.999
 def agrees(case: Case, result: Document) -> bool:
     """Tell whether Sojourn's queue does what the kernel's did."""
     if case.random:
-        return all(row["p"] > LEAST_RANK for row in result["statistics"])
+        return all(row["p"] > MIN_RANK for row in result["statistics"])
     return bool(result["same_fate"] >= WANTED and result["same_order"] >= WANTED)
 
 

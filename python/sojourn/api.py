@@ -18,7 +18,7 @@ DEFAULT_BIN_S = 0.1
 MAX_SERIES_ROWS = 2e7
 MAX_PACKET_ROWS = 5e7
 FULL_PACKET_BYTES = 1500
-_MOST_BINS = 10_000
+_MAX_BINS = 10_000
 _FINEST_BIN_S = 0.001
 PROBES_EACH = 4  # about what a discipline or a control shows
 
@@ -230,7 +230,7 @@ class Scenario:
         scenario = json.loads(text)
         forms = [scenario["bottleneck"], *(one.get("bottleneck", {}) for one in scenario.get("change", []))]
         is_recorded = any("trace" in form for form in forms)
-        bin_s = max(self.duration_s / _MOST_BINS, _FINEST_BIN_S)
+        bin_s = max(self.duration_s / _MAX_BINS, _FINEST_BIN_S)
         return text, tuple(self._native.capacity_mbps(bin_s)) if is_recorded else ()
 
     def __eq__(self, other: object) -> bool:

@@ -46,7 +46,7 @@ _TOLD = {
     "on_timer": ("now_ns",),
     "on_arrived": ("now_ns", "connection", "delivered_bytes"),
 }
-_MOST_CONNECTIONS = 10_000
+_MAX_CONNECTIONS = 10_000
 # What a table of an algorithm says beside its parameters.
 RESERVED = ("kind", "preset")
 
@@ -192,7 +192,7 @@ def traffic(name: str, *, summary: str = "", sources: Sequence[str] = ()) -> Cal
         connections = _parameters(cls).get("connections")
         if connections is not None and not _counts_connections(connections):
             found = f"connections is a {connections.kind} up to {connections.max}"
-            raise _wrong(name, cls, found, f"sojourn.integer(1, min=1, max={_MOST_CONNECTIONS}) or less")
+            raise _wrong(name, cls, found, f"sojourn.integer(1, min=1, max={_MAX_CONNECTIONS}) or less")
         streams = (_arguments(cls.__init__) if "__init__" in _own(cls) else [])[1:]  # type: ignore[misc]
         behaviour = SimpleNamespace(**takes, streams=[stream.replace("_", "-") for stream in streams])
         about = _about(name, cls, summary, sources, None)
@@ -515,7 +515,7 @@ def _told(name: str, cls: type, method: str) -> list[str] | None:
 
 def _counts_connections(declared: Parameter) -> bool:
     least, most = declared.min or 0, declared.max
-    return declared.kind == "integer" and least >= 1 and most is not None and most <= _MOST_CONNECTIONS
+    return declared.kind == "integer" and least >= 1 and most is not None and most <= _MAX_CONNECTIONS
 
 
 def _own(cls: type) -> set[str]:

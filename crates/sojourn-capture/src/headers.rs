@@ -6,7 +6,7 @@ use sojourn_transport::{Segment, SegmentKind};
 
 const IP_BYTES: u32 = 20;
 const TCP_BYTES: u32 = 20;
-const MOST_TCP_BYTES: u32 = 60;
+const MAX_TCP_BYTES: u32 = 60;
 const UDP_BYTES: u16 = 8;
 
 const SYN: u8 = 0x02;
@@ -131,7 +131,7 @@ fn udp(bytes: &mut Vec<u8>, packet: &Packet<Segment>) {
 
 /// Room for TCP options: whole words that the header size and the SACK blocks leave, as TCP allows.
 fn options_bytes(header_bytes: u32, sack_bytes: u32) -> usize {
-    let tcp = (header_bytes + sack_bytes).saturating_sub(IP_BYTES).clamp(TCP_BYTES, MOST_TCP_BYTES);
+    let tcp = (header_bytes + sack_bytes).saturating_sub(IP_BYTES).clamp(TCP_BYTES, MAX_TCP_BYTES);
     ((tcp - TCP_BYTES) / 4 * 4) as usize
 }
 

@@ -13,7 +13,7 @@ use sojourn_queue::{Backlog, Dscp, FlowKey, Host, Packet};
 use std::collections::VecDeque;
 
 /// Packets of a life.
-const MOST_PACKETS: usize = 2_000;
+const MAX_PACKETS: usize = 2_000;
 /// The longest that draining may take: every frame of 65535 bytes at 1 Mbit/s, tried 30 times.
 const LONGEST_DRAIN: Span = Span::from_secs(100_000);
 
@@ -71,7 +71,7 @@ fn life(tape: &mut Tape<'_>, setup: Setup, stations: &[Station], most_bytes: u32
     let last = vec![None; devices * devices * 8];
     let mut queues = Queues { waiting, shut: false, delivered: 0, given_up: 0, last, ways: devices };
     let (mut now, mut brought) = (Time::ZERO, 0);
-    while !tape.is_over() && brought < MOST_PACKETS {
+    while !tape.is_over() && brought < MAX_PACKETS {
         match tape.byte() {
             what @ 0..=179 => {
                 let (station, bytes) = (tape.below(devices - 1), 20 + u32::from(tape.word()) % most_bytes);

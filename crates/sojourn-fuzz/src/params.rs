@@ -7,7 +7,7 @@ use sojourn_core::{Amount, Rate, Span};
 /// Most of what counts things, so that a run stays short.
 const MOST: u64 = 5_000;
 /// Least bytes of a turn: below it a scheduler turns round very often for each packet.
-const LEAST_QUANTUM: u64 = 40;
+const MIN_QUANTUM: u64 = 40;
 
 /// An algorithm with a preset, and a few values of its own where the tape says so.
 pub(crate) fn algorithm(tape: &mut Tape<'_>, descriptors: &[&'static Descriptor]) -> Params {
@@ -46,7 +46,7 @@ fn params(tape: &mut Tape<'_>, descriptor: &'static Descriptor) -> Params {
     if !descriptor.parameters.is_empty() {
         for _ in 0..tape.below(4) {
             let parameter = &descriptor.parameters[tape.below(descriptor.parameters.len())];
-            let least = if parameter.name == "quantum" { LEAST_QUANTUM } else { 0 };
+            let least = if parameter.name == "quantum" { MIN_QUANTUM } else { 0 };
             params.set(parameter.name, value(tape, &parameter.kind, least));
         }
     }

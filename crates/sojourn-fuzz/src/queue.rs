@@ -10,7 +10,7 @@ use sojourn_queue::{
 };
 
 /// Steps of the clock between timers, beyond which a life is cut short: some controllers tick every microsecond.
-const MOST_TICKS: u32 = 20_000;
+const MAX_TICKS: u32 = 20_000;
 /// A discipline may shape to 1 kbit/s: the longest that draining may take.
 const LONGEST_DRAIN: Span = Span::from_secs(1_000_000);
 
@@ -134,7 +134,7 @@ impl Life {
             self.queue.on_timer(time, &mut self.log);
             assert!(self.queue.timer() > Some(time), "a timer moves on");
             self.ticks += 1;
-            if self.ticks > MOST_TICKS {
+            if self.ticks > MAX_TICKS {
                 return;
             }
         }
@@ -163,7 +163,7 @@ impl Life {
             let pause = ready.since(self.now).max(Span::from_micros(100));
             self.wait(pause);
             while self.ask() {}
-            if self.ticks > MOST_TICKS {
+            if self.ticks > MAX_TICKS {
                 return;
             }
             assert!(self.now < end, "it never empties");
@@ -192,7 +192,7 @@ pub(crate) fn queue(bytes: &[u8]) {
     let mut tape = Tape(bytes);
     let Some((queue, may_drop_all)) = build(&mut tape, Time::ZERO) else { return };
     let mut life = Life { queue, may_drop_all, log: Log::default(), brought: Vec::new(), now: Time::ZERO, ticks: 0 };
-    while !tape.is_over() && life.ticks <= MOST_TICKS {
+    while !tape.is_over() && life.ticks <= MAX_TICKS {
         match tape.byte() {
             step @ 0..=119 => (0..=step % 4).for_each(|_| life.arrive(&mut tape)),
             120..=199 => _ = life.ask(),

@@ -10,9 +10,9 @@ use sojourn_transport::{
 };
 
 /// Segments of a transfer, and of what may be under way.
-const MOST_SEGMENTS: usize = 300;
+const MAX_SEGMENTS: usize = 300;
 /// Rounds in which a transfer over a good network must end: some controls may send a segment in 48 round trips.
-const MOST_ROUNDS: usize = 20_000;
+const MAX_ROUNDS: usize = 20_000;
 const ROUND_TRIP: Span = Span::from_millis(50);
 
 struct Connection {
@@ -29,7 +29,7 @@ struct Connection {
 
 impl Connection {
     fn send(&mut self) {
-        while self.data.len() < MOST_SEGMENTS {
+        while self.data.len() < MAX_SEGMENTS {
             let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
             let segment = match transmit {
                 Transmit::Syn => Segment::new(SegmentKind::Syn, 0, self.now),
@@ -92,7 +92,7 @@ impl Connection {
 
     /// A good network from now on: all arrives.
     fn finish(&mut self) {
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             if self.receiver.next() == self.sender.end() {
                 return;
             }

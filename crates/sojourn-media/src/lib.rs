@@ -25,7 +25,7 @@ pub type Device = usize;
 pub const ACCESS_POINT: Device = 0;
 
 /// The most stations of a medium.
-pub const MOST_STATIONS: usize = 255;
+pub const MAX_STATIONS: usize = 255;
 
 /// What a medium has above it: the queues that it serves, and those who get the packets.
 pub trait Above<B> {

@@ -17,7 +17,7 @@ mod tests;
 mod tx_queue;
 
 pub use descriptor::DESCRIPTOR;
-pub use phy::{Air, MOST_STREAMS, Mode, Standard};
+pub use phy::{Air, MAX_STREAMS, Mode, Standard};
 pub use setup::{AfterCollision, Category, Scheduler, Setup, Station};
 
 use crate::{ACCESS_POINT, Above, AirTime, Device, Tally};

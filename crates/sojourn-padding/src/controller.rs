@@ -24,7 +24,7 @@ const LEAST: f64 = 2.0;
 /// Most that an epoch multiplies or divides by.
 const LARGEST_STEP: f64 = 4.0;
 /// Least that it multiplies by. One such step too many stays above the dead band, since 1 / 1.25 is more than 0.75.
-const LEAST_RAISE: f64 = 1.25;
+const MIN_RAISE: f64 = 1.25;
 /// Down to this share of the target nothing changes.
 const DEAD_BAND: f64 = 0.75;
 /// Below this share of the target the link is idle, not relieved.
@@ -207,7 +207,7 @@ impl Controller {
 
     /// More, since `delay` is above the target.
     fn raise(&mut self, delay: Span) {
-        self.adjust(delay.max(self.config.target.mul_f64(LEAST_RAISE)));
+        self.adjust(delay.max(self.config.target.mul_f64(MIN_RAISE)));
     }
 
     /// Changes the rate so that in a full queue limited in packets `delay` becomes the target.

@@ -42,7 +42,7 @@ impl Timer {
 
     #[inline]
     fn new(time: Time, order: u64, owner: u32) -> Timer {
-        debug_assert!(owner < Agenda::MOST_OWNERS && order < 1 << Timer::ORDER_BITS);
+        debug_assert!(owner < Agenda::MAX_OWNERS && order < 1 << Timer::ORDER_BITS);
         let rank = u128::from(time.as_nanos().min(Timer::LAST)) << Timer::ORDER_BITS | u128::from(order);
         Timer(rank << Timer::OWNER_BITS | u128::from(owner))
     }
@@ -54,13 +54,13 @@ impl Timer {
 
     #[inline]
     fn owner(self) -> u32 {
-        self.0 as u32 & (Agenda::MOST_OWNERS - 1)
+        self.0 as u32 & (Agenda::MAX_OWNERS - 1)
     }
 }
 
 impl Agenda {
     /// Whoever has timers is called by a number below this.
-    pub const MOST_OWNERS: u32 = 1 << Timer::OWNER_BITS;
+    pub const MAX_OWNERS: u32 = 1 << Timer::OWNER_BITS;
 
     /// An agenda for `slots` sources, none of which has an event.
     pub fn new(slots: usize) -> Agenda {

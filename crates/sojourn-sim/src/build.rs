@@ -144,7 +144,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
     let agenda = Agenda::new(World::slots(links.len(), lines.len(), air.is_some()));
     assert!(Time::ZERO + scenario.duration < agenda.horizon(), "scenarios beyond the horizon are refused");
     assert!(
-        2 * flows.len() + links.len() < Agenda::MOST_OWNERS as usize,
+        2 * flows.len() + links.len() < Agenda::MAX_OWNERS as usize,
         "so many connections need more memory than there is"
     );
     let transfers = wanted.transfers.then(Vec::new);
@@ -449,7 +449,7 @@ impl Builder<'_> {
 }
 
 /// Segments that receive offload takes as one at most: 64 KiB of 1448 B.
-const MOST_GATHERED: u32 = 45;
+const MAX_GATHERED: u32 = 45;
 
 /// Makes connections of the flows of a group that responds to congestion.
 #[derive(Debug)]
@@ -498,7 +498,7 @@ impl Dialer {
         if let Some(host) = self.host {
             sender = host.bursting(sender);
             if !host.receive_offload.is_zero() {
-                receiver = receiver.with_offload(host.receive_offload, host.burst.max(MOST_GATHERED));
+                receiver = receiver.with_offload(host.receive_offload, host.burst.max(MAX_GATHERED));
             }
         }
         (sender, receiver)

@@ -44,9 +44,9 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 
 /// Most payload bytes that a connection is asked to send.
-const MOST_BYTES: u64 = 1_000_000_000_000_000;
+const MAX_BYTES: u64 = 1_000_000_000_000_000;
 /// Most calls at one instant: an application that wants more lets no time pass.
-const MOST_CALLS: u32 = 10_000;
+const MAX_CALLS: u32 = 10_000;
 
 /// What an application from outside asks for in a call, in this order.
 #[derive(Default, Debug)]
@@ -237,8 +237,8 @@ impl Custom {
     /// Makes an action of a wish.
     fn take(&mut self, wish: Wish, now: Time) -> Result<(), String> {
         let within = |bytes: u64| match bytes {
-            1..=MOST_BYTES => Ok(bytes),
-            _ => Err(format!("{bytes} bytes to send over a connection; allowed: 1 to {MOST_BYTES}")),
+            1..=MAX_BYTES => Ok(bytes),
+            _ => Err(format!("{bytes} bytes to send over a connection; allowed: 1 to {MAX_BYTES}")),
         };
         let begin = |since: Time, bytes| Transfer { since: since.min(now), begun: now, bytes };
         let action = match wish {
@@ -314,8 +314,8 @@ impl Activity for Custom {
             let (at, calls) = &mut self.calls;
             *calls = if *at == now { *calls + 1 } else { 1 };
             *at = now;
-            if *calls > MOST_CALLS {
-                let what = format!("called {MOST_CALLS} times at one instant; allowed: a later time in its timer");
+            if *calls > MAX_CALLS {
+                let what = format!("called {MAX_CALLS} times at one instant; allowed: a later time in its timer");
                 self.fail("on_timer", now, what);
             } else {
                 self.call("on_timer", now, |inside, wishes| inside.on_timer(now, wishes));

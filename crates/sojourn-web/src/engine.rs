@@ -9,7 +9,7 @@ use sojourn_sim::{BOTTLENECK, Monitor, PacketLog, Session, Stopped, Wanted, capa
 use std::sync::Arc;
 
 /// Most flows of a run in a page: a browser's tab has less memory and patience than a command line.
-pub const MOST_FLOWS: u64 = 2000;
+pub const MAX_FLOWS: u64 = 2000;
 
 /// A scenario, and what is wanted of it.
 #[derive(Deserialize, Debug)]
@@ -51,10 +51,10 @@ impl Request {
             Scenario::parse(&self.text, self.name.as_deref(), &Base::Given(self.traces.clone()), &self.overrides);
         let loaded = loaded.map_err(|problems| refusal(&problems))?;
         let flows: u64 = loaded.scenario.groups.iter().map(|group| u64::from(group.flows)).sum();
-        if flows > MOST_FLOWS {
+        if flows > MAX_FLOWS {
             let name = &loaded.scenario.name;
             return Err(sentence(&format!(
-                "{name}: found {flows} flows; allowed in a page: at most {MOST_FLOWS}; `sojourn run` has no such limit"
+                "{name}: found {flows} flows; allowed in a page: at most {MAX_FLOWS}; `sojourn run` has no such limit"
             )));
         }
         Ok(loaded)

@@ -14,4 +14,4 @@ mod engine;
 
 pub use abi::*;
 pub use columns::COLUMNS;
-pub use engine::{MOST_FLOWS, Request, Run, check};
+pub use engine::{MAX_FLOWS, Request, Run, check};

@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 /// Most bins of a run.
-const MOST_BINS: f64 = 10_000_000.0;
+const MAX_BINS: f64 = 10_000_000.0;
 /// Most packets that the log of a flow may hold.
 const MAX_LOGGED: f64 = 1_000_000.0;
 
@@ -215,7 +215,7 @@ impl Plan {
         within("start_at_s", self.start_at_s, 0.0, 1e9)?;
         within("duration_s", self.duration_s, 1e-3, 1e6)?;
         within("bin_s", self.bin_s, 1e-6, 1e6)?;
-        within("duration_s / bin_s", self.duration_s / self.bin_s, 0.0, MOST_BINS)?;
+        within("duration_s / bin_s", self.duration_s / self.bin_s, 0.0, MAX_BINS)?;
         let mut ports = HashSet::new();
         for flow in &self.flows {
             flow.check(self.duration_s)?;

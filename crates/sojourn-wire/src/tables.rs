@@ -9,7 +9,7 @@ use sojourn_scenario::{Base, Group, Pace, Padding, Reach, Scenario, Traffic};
 use sojourn_traffic::{Application, Surroundings};
 
 /// Least mean time between transfers of a flow in a session: each has a connection of its own.
-const LEAST_INTERVAL: Span = Span::from_millis(1);
+const MIN_INTERVAL: Span = Span::from_millis(1);
 
 /// The group of one flow whose tables are those of `flow`.
 pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
@@ -79,8 +79,8 @@ fn steady_padding(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
 /// host says what the application is.
 pub fn check_pace(flow: &FlowPlan, budget: &BudgetPlan) -> Result<(), WireError> {
     let (found, allowed) = match group(flow)?.traffic {
-        Traffic::Transfers { interval, .. } if interval < LEAST_INTERVAL => {
-            (format!("transfers every {interval} in the mean"), format!("{LEAST_INTERVAL} and more"))
+        Traffic::Transfers { interval, .. } if interval < MIN_INTERVAL => {
+            (format!("transfers every {interval} in the mean"), format!("{MIN_INTERVAL} and more"))
         }
         ref traffic if datagram_rate(traffic) > budget.rate_bps as f64 => {
             let [found, allowed] = [datagram_rate(traffic), budget.rate_bps as f64].map(|rate| rate / 1e6);

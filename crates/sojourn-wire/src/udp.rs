@@ -19,7 +19,7 @@
 //! and its SACK blocks (u32 first segment, u32 one past the last).
 //!
 //! With IP and UDP a head is 52 bytes: what `transport.header` says by default. Datagrams of the sender are filled up to
-//! [`LEAST_BYTES`], and shorter ones are not answered: no answer is larger than what it answers. A receiver listens to
+//! [`MIN_BYTES`], and shorter ones are not answered: no answer is larger than what it answers. A receiver listens to
 //! nobody who has not shown the token from the planned address, and then to that address and port and that connection's
 //! identifier only, which the token determines.
 
@@ -31,6 +31,6 @@ mod sender;
 
 pub use answering::{Answering, connection_identifier};
 pub use connection::Connection;
-pub use format::{Data, Head, LEAST_BYTES, Message};
+pub use format::{Data, Head, MIN_BYTES, Message};
 pub use receiver::Receiver;
 pub use sender::Sender;

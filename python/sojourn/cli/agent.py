@@ -11,7 +11,7 @@ from sojourn.cli.examples import ExampleCommand
 from sojourn.reading import input_error
 from sojourn.system import need_linux
 
-_MOST_FLOWS = 256
+_MAX_FLOWS = 256
 
 
 @click.command(
@@ -34,7 +34,7 @@ _MOST_FLOWS = 256
 )
 @click.option("--max-duration", default="300 s", metavar="TIME", show_default=True, help="Longest run.")
 @click.option(
-    "--max-flows", type=click.IntRange(1, _MOST_FLOWS), default=16, show_default=True, help="Most flows of a run."
+    "--max-flows", type=click.IntRange(1, _MAX_FLOWS), default=16, show_default=True, help="Most flows of a run."
 )
 @click.option("--once", is_flag=True, help="End after one run.")
 def agent(

@@ -73,18 +73,18 @@ def pad(  # noqa: PLR0913 (the command's options)
     from sojourn.pad.network import Sockets
     from sojourn.pad.route import way_to
     from sojourn.pad.settings import (
-        MOST_BEFORE_S,
-        MOST_DURATION_S,
-        MOST_PPS,
-        MOST_SHARE,
-        MOST_TARGET_S,
+        MAX_BEFORE_S,
+        MAX_DURATION_S,
+        MAX_PPS,
+        MAX_SHARE,
+        MAX_TARGET_S,
         Limits,
         Settings,
     )
 
-    duration_s = _seconds("--duration", duration, MOST_DURATION_S)
-    before_s = _seconds("--before", before, MOST_BEFORE_S)
-    limits = Limits(_bounded("--most", most, MOST_PPS), _bounded("--share", share, MOST_SHARE), duration_s)
+    duration_s = _seconds("--duration", duration, MAX_DURATION_S)
+    before_s = _seconds("--before", before, MAX_BEFORE_S)
+    limits = Limits(_bounded("--most", most, MAX_PPS), _bounded("--share", share, MAX_SHARE), duration_s)
     if before_s >= duration_s:
         raise input_error(f"--before {before}: it is shorter than --duration {duration}", key="--before", found=before)
     address = _address(target)
@@ -94,10 +94,10 @@ def pad(  # noqa: PLR0913 (the command's options)
         raise input_error(message, key="HOST", found=target)
     settings = Settings(
         limits,
-        target_s=_seconds("--target", target_text, MOST_TARGET_S),
+        target_s=_seconds("--target", target_text, MAX_TARGET_S),
         before_s=before_s,
         uplink_bps=None if uplink is None else _rate(uplink),
-        base_s=None if base is None else _seconds("--base", base, MOST_TARGET_S),
+        base_s=None if base is None else _seconds("--base", base, MAX_TARGET_S),
         ttl=ttl,
         own_target=way == "own",
     )

@@ -14,7 +14,7 @@ from sojourn.progress import progress
 from sojourn.reading import ROOT_HELP, input_error
 
 # Above this a sweep asks first.
-_MOST_RUNS = 100_000
+_MAX_RUNS = 100_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 
 
@@ -39,7 +39,7 @@ _MINUTE_S, _HOUR_S, _DAY_S = 60, 3600, 86_400
 @click.option("--root", type=click.Path(), metavar="DIR", help=ROOT_HELP)
 @click.option("--keep-old", is_flag=True, help="Keep results of another engine, base scenario or trace.")
 @json_option
-@click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MOST_RUNS:,} runs.")
+@click.option("--yes", is_flag=True, help=f"Do not ask before more than {_MAX_RUNS:,} runs.")
 def sweep(
     file: str,
     out: str,
@@ -60,7 +60,7 @@ def sweep(
 
     plan = Plan.load(file, root=root)
     used = jobs or usable_processors()
-    if plan.runs > _MOST_RUNS and not yes:
+    if plan.runs > _MAX_RUNS and not yes:
         needed = duration_text(estimate_s(plan) / used)
         message = f"{plan.runs:,} runs, about {needed} on {used} processor(s); --yes starts them"
         raise input_error(message, file=file, found=f"{plan.runs:,} runs", allowed="--yes")

@@ -17,7 +17,7 @@ SURE = 0.8
 DECIDED = 0.97
 """A probe ends after the load where a name has this probability and is like what was trained."""
 # Below this nothing waited: in ms, and in full packets.
-_LEAST_QUEUE_MS, _LEAST_QUEUE_PACKETS = 1.0, 3.0
+_MIN_QUEUE_MS, _MIN_QUEUE_PACKETS = 1.0, 3.0
 # A rate that differs by more than this between the halves of the load has changed.
 _CHANGE = 0.5
 _FEW_PACKETS = 50
@@ -145,7 +145,7 @@ def _cannot(seen: Probed) -> str | None:
         return "the greedy flow got hardly anything through"
     packet_ms = FULL_BYTES * 8e3 / seen.rate_bps
     deepest = _deepest_ms(seen)
-    if not _signals(seen) and deepest < max(_LEAST_QUEUE_MS, _LEAST_QUEUE_PACKETS * packet_ms):
+    if not _signals(seen) and deepest < max(_MIN_QUEUE_MS, _MIN_QUEUE_PACKETS * packet_ms):
         return f"no queue was seen: no packet waited longer than {deepest:.2g} ms, and none was dropped or marked"
     change = _change(load)
     if change is not None:

@@ -16,7 +16,7 @@ from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LES
 
 NOTHING = float("nan")
 # Loss and delay of less than these are noise of hosts.
-_LEAST_S = 1e-4
+_MIN_S = 1e-4
 _FEW = 5
 # Packets before and after a loss whose delays are compared.
 _AROUND = 10
@@ -299,7 +299,7 @@ def _ratio(one: float, other: float) -> float:
     """Return a ratio of times or rates, bounded where the other is next to nothing."""
     if np.isnan(one) or np.isnan(other):
         return NOTHING
-    return float(np.clip(one / max(other, _LEAST_S), -100.0, 100.0))
+    return float(np.clip(one / max(other, _MIN_S), -100.0, 100.0))
 
 
 def _log(value: float) -> float:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sojourn.comparison import Comparison
     from sojourn.detect.remedies import Remedy
 
-_MOST_NAMES = 8
+_MAX_NAMES = 8
 
 
 def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", remedy: "Remedy | None" = None) -> Page:
@@ -74,7 +74,7 @@ def _alternatives(compared: "Comparison") -> Fold:
 
 
 def _names(names: "Mapping[str, float]") -> Table:
-    likely = sorted(names.items(), key=lambda one: -one[1])[:_MOST_NAMES]
+    likely = sorted(names.items(), key=lambda one: -one[1])[:_MAX_NAMES]
     return Table(
         ("queue", "probability [%]"), [[Cell(name), Cell(f"{100 * part:.1f}", part)] for name, part in likely], "Names"
     )

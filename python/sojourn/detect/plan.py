@@ -31,7 +31,7 @@ _TAIL_S = 1.0
 _TRAIN_SHARE = 0.05
 _TRAIN_EVERY_S = 0.25
 _QUIET_S = 1.0
-_LEAST_BPS = 1e4
+_MIN_BPS = 1e4
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def find() -> Stage:
 
 def load(rate_bps: float, active_s: float = 9.0) -> Stage:
     """Return the stage with one greedy flow on a path of this rate; the first second is quiet but for trains."""
-    rate = max(rate_bps, _LEAST_BPS)
+    rate = max(rate_bps, _MIN_BPS)
     every_s = max(_TRAIN_EVERY_S, (FULL_COUNT * FULL_BYTES + SMALL_COUNT * SMALL_BYTES) * 8 / rate / _TRAIN_SHARE)
     trains = max(2, int((active_s - 0.2) / every_s))
     groups = [
@@ -130,7 +130,7 @@ def load(rate_bps: float, active_s: float = 9.0) -> Stage:
 
 def overload(rate_bps: float, active_s: float = 8.0) -> Stage:
     """Return the stage with more than a path of this rate can carry, after a quiet second; the dose is its length."""
-    rate = max(rate_bps, _LEAST_BPS)
+    rate = max(rate_bps, _MIN_BPS)
     sending_s = active_s - _QUIET_S
     groups = [_thin(active_s)]
     for name, share in ((LARGE, LARGE_SHARE), (LESS, SMALL_SHARE)):

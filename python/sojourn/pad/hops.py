@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-MOST_HOPS = 20
+MAX_HOPS = 20
 ROUNDS = 5
 GAP_S = 0.05
 """Between two packets of a trace: routers limit their answers, and the queue must not notice."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from sojourn.pad.hops import MOST_HOPS, HopAnswer
+from sojourn.pad.hops import MAX_HOPS, HopAnswer
 
 # linux/in.h, linux/errqueue.h and RFC 792.
 _IP_RECVERR = 11
@@ -130,7 +130,7 @@ class Sockets:
         """See `Network`."""
         if ttl == 1:
             self._rounds = (self._rounds + 1) % _REMEMBERED_ROUNDS
-        port = _FIRST_PORT + self._rounds * (MOST_HOPS + 1) + ttl
+        port = _FIRST_PORT + self._rounds * (MAX_HOPS + 1) + ttl
         self._hops.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
         self._asked[port] = (ttl, self.now())
         # What came back for an earlier packet may be told, once, in the place of sending this one.

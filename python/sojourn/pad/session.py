@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sojourn import _native
-from sojourn.pad.hops import APART_S, MOST_HOPS, Trace, past_bottleneck
+from sojourn.pad.hops import APART_S, MAX_HOPS, Trace, past_bottleneck
 from sojourn.pad.network import DISCARD_PORT, Network, PadError
 from sojourn.pad.settings import PROBE_INTERVAL_S, Settings
 
@@ -79,10 +79,10 @@ class Session:
         self._next_probe_s = self._next_report_s = self._next_count_s = self._began_s
         self._answered_s = self._began_s
         self._counts: deque[tuple[float, int]] = deque()
-        self._trace: Trace | None = Trace(settings.ttl or MOST_HOPS, self._began_s)
+        self._trace: Trace | None = Trace(settings.ttl or MAX_HOPS, self._began_s)
         self._retrace_s = 0.0
         self._least_s: dict[int, float] = {}
-        self._hops = MOST_HOPS
+        self._hops = MAX_HOPS
         self._arrived: int | None = None
         self._rule: _native.Padding | None = None
         if settings.base_s is not None:

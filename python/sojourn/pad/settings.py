@@ -4,15 +4,15 @@ from dataclasses import dataclass
 
 from sojourn.padding import SMALLEST_PACKET_BYTES, ethernet_bytes
 
-MOST_PPS = 1000.0
+MAX_PPS = 1000.0
 """No one may ask for more packets per second."""
-MOST_SHARE = 0.25
+MAX_SHARE = 0.25
 """No one may ask for a larger share of the uplink."""
-MOST_DURATION_S = 3600.0
+MAX_DURATION_S = 3600.0
 """No one may ask for a longer time."""
-MOST_BEFORE_S = 600.0
+MAX_BEFORE_S = 600.0
 """No one may have it measure longer first."""
-MOST_TARGET_S = 60.0
+MAX_TARGET_S = 60.0
 """Largest target, and base, that means anything."""
 
 PROBE_INTERVAL_S = 0.1

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-_MOST_POINTS = 400
+_MAX_POINTS = 400
 """Of a line; of longer ones every second, third ... is told."""
-_LEAST_OF_A_CURVE = 3
+_MIN_OF_A_CURVE = 3
 _UNNAMED = "_"
 """What begins the labels that Matplotlib gives to artists without one."""
 
@@ -112,7 +112,7 @@ def _bars(axes: "Axes") -> list[Points]:
 
 
 def _points(x: "Sequence[float] | Values", y: "Sequence[float] | Values") -> Points:
-    step = math.ceil(len(x) / _MOST_POINTS) or 1
+    step = math.ceil(len(x) / _MAX_POINTS) or 1
     known = [
         (float(a), float(b))
         for a, b in zip(x[::step], y[::step], strict=True)
@@ -123,7 +123,7 @@ def _points(x: "Sequence[float] | Values", y: "Sequence[float] | Values") -> Poi
 
 def _is_curve(line: Points) -> bool:
     x = line["x"]
-    return len(x) >= _LEAST_OF_A_CURVE and all(a < b for a, b in itertools.pairwise(x)) and not line["told"]
+    return len(x) >= _MIN_OF_A_CURVE and all(a < b for a, b in itertools.pairwise(x)) and not line["told"]
 
 
 def _colour(colour: Any) -> str:

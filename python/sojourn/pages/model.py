@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sojourn.pages.laboratory import FILE, Link
 from sojourn.report import NO_VALUE, Grid
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 """Rows of a table that is shown unfolded."""
 
 

@@ -7,7 +7,7 @@ from sojourn import compared, purposes
 from sojourn.data.statistics import Statistic
 from sojourn.differences import Differences
 from sojourn.pages.laboratory import Link, link
-from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Table, Tile
+from sojourn.pages.model import MAX_ROWS, Cell, File, Fold, Page, Table, Tile
 from sojourn.pages.pictures import picture
 from sojourn.report import NO_VALUE
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sojourn.figures.variants import Panel
     from sojourn.purposes import Column
 
-_MOST_PANELS = 4
+_MAX_PANELS = 4
 # Columns that a caption tells; the tiles have the rest.
 _SEEN = 2
 _CAPTION = "Each dot is the mean of a variant, and each bar its 95 % interval; squares are the best of a panel."
@@ -30,7 +30,7 @@ def page(comparison: Differences, command: str = "") -> Page:
     record = first.runs[0]
     shown = Table.of_grid(table.grid, "Variants")
     folds = [_everything(comparison)]
-    if len(shown.rows) > MOST_ROWS:
+    if len(shown.rows) > MAX_ROWS:
         folds.insert(0, Fold("All variants", tables=[shown]))
     return Page(
         title=compared.headline(comparison),
@@ -80,7 +80,7 @@ def _main(comparison: Differences) -> "list[Column]":
         ranks = (is_about, shares and column.group in background, column.shown.metric == compared.QUEUE, shares)
         return ranks.index(True) if True in ranks else len(ranks)
 
-    return sorted(columns, key=rank)[:_MOST_PANELS]
+    return sorted(columns, key=rank)[:_MAX_PANELS]
 
 
 def _panel(comparison: Differences, column: "Column") -> "Panel":

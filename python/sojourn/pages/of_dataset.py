@@ -6,7 +6,7 @@ from sojourn._native import InputError
 from sojourn.data import metrics
 from sojourn.data.describe import columns
 from sojourn.pages.laboratory import Link, link
-from sojourn.pages.model import MOST_ROWS, Cell, File, Fold, Page, Picture, Table, Tile
+from sojourn.pages.model import MAX_ROWS, Cell, File, Fold, Page, Picture, Table, Tile
 from sojourn.pages.pictures import picture
 from sojourn.registry import sentence_of
 from sojourn.report import Shown
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _QUEUE = Shown("queue [ms]", "bottleneck_queue_ms_mean")
 _USED = Shown("utilization [%]", "bottleneck_utilization", 100, 1)
-_MOST_COLOURS = 6
-_MOST_TICKS = 12
-_MOST_LINKED = 200
+_MAX_COLOURS = 6
+_MAX_TICKS = 12
+_MAX_LINKED = 200
 _BESIDE = "A link in the last column opens the point in the laboratory, beside the first point."
 
 Line = dict[str, Any]
@@ -34,7 +34,7 @@ def page(dataset: "Dataset", command: str = "") -> Page:
     """Return the page of a dataset; `command` makes it again."""
     lines = dataset.describe(metrics=[_QUEUE.metric, _USED.metric]).lines
     shown = _points(dataset.axes, lines, links := _links(dataset))
-    folds = [Fold(f"All {len(shown.rows)} points", tables=[shown])] if len(shown.rows) > MOST_ROWS else []
+    folds = [Fold(f"All {len(shown.rows)} points", tables=[shown])] if len(shown.rows) > MAX_ROWS else []
     failed = dataset.failures()
     return Page(
         title=_finding(dataset.axes, lines),
@@ -82,7 +82,7 @@ def _links(dataset: "Dataset") -> dict[Place, Link]:
     """
     try:
         plan = dataset.plan()
-        count = plan.points if plan.points <= _MOST_LINKED else MOST_ROWS
+        count = plan.points if plan.points <= _MAX_LINKED else MAX_ROWS
         points = [plan.point(index) for index in range(count)]
         sources = [plan.base.changed(point.changes) for point in points]
         return {
@@ -145,8 +145,8 @@ def _pictures(dataset: "Dataset") -> list[Picture]:
         return []
     numbers = {axis: _numeric(runs, axis) for axis in values}
     x = max(values, key=lambda axis: (numbers[axis] is not None, values[axis]))
-    others = [axis for axis in values if axis != x and values[axis] <= _MOST_COLOURS]
-    if numbers[x] is None and values[x] > _MOST_TICKS:
+    others = [axis for axis in values if axis != x and values[axis] <= _MAX_COLOURS]
+    if numbers[x] is None and values[x] > _MAX_TICKS:
         return []
     kind = "bars" if numbers[x] is None else "line"
     by = max(others, key=lambda axis: (numbers[axis] is None, values[axis]), default=None)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sojourn import _native
-from sojourn.pages.model import MOST_ROWS, Page
+from sojourn.pages.model import MAX_ROWS, Page
 from sojourn.store import whole_file
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 def render(page: Page) -> str:
     """Return a page as one HTML file."""
-    return _environment().get_template("page.html").render(page=page, version=_native.__version__, most_rows=MOST_ROWS)
+    return _environment().get_template("page.html").render(page=page, version=_native.__version__, most_rows=MAX_ROWS)
 
 
 def write(page: Page, path: Path) -> Path:

@@ -19,8 +19,8 @@ KEYS = (
     *("relation", "than", "value", "range", "tolerance", "along", "order", "which", "surely", "often"),
 )
 OPEN = "Open."
-_MOST_NAMED = 6
-_MOST_COMPARED = 5
+_MAX_NAMED = 6
+_MAX_COMPARED = 5
 """Numbers of both sides of a comparison that are said one by one; of more only the spans."""
 _FEW = 4
 """Exceptions that are named one by one, even where they have something in common."""
@@ -101,7 +101,7 @@ class _Part:
         """Return the numbers in words."""
         unit = self.asked.unit
         there = list({id(other): other for _, other in self.asked.pairs}.values())
-        is_short = len(self.cells) + len(there) <= (_MOST_COMPARED if there else _MOST_NAMED)
+        is_short = len(self.cells) + len(there) <= (_MAX_COMPARED if there else _MAX_NAMED)
         here, beside = (_words(cells, unit, axes, one_by_one=is_short) for cells in (self.cells, there))
         text = f"{here} against {beside}" if there else here
         return str(self.asked.tables.get("measured", "{}")).replace("{}", f"{text} {unit.name}".strip())
@@ -220,7 +220,7 @@ def _exceptions(wrong: Sequence[At], judged: Sequence[At], at: At, axes: Axes) -
         count = "the exception" if len(wrong) == 1 else f"all {len(wrong)} exceptions"
         return f" ({count} at {place(wrong[0], common, axes) or _ALL})"
     named = list(dict.fromkeys(place(one, names, axes) or _ALL for one in wrong))
-    return f" (not at {'; '.join(named[:_MOST_NAMED])}{'; ...' if len(named) > _MOST_NAMED else ''})"
+    return f" (not at {'; '.join(named[:_MAX_NAMED])}{'; ...' if len(named) > _MAX_NAMED else ''})"
 
 
 def _varied(places: Sequence[At]) -> list[str]:

@@ -25,11 +25,11 @@ KEYS = (
     *("sweep", "metric", "group", "where", "steps", "x", "by", "against"),
 )
 _WIDTH = 0.8
-_MOST_LETTERS = 85
+_MAX_LETTERS = 85
 """On axes of names side by side, with two for each gap; where there are more, the names are turned."""
-_MOST_DECADES = 2.5
+_MAX_DECADES = 2.5
 """Of a logarithmic axis that has numbers at 2 and 5 too."""
-_MOST_ROWS = 12
+_MAX_ROWS = 12
 """Of a table whose columns have their names below alone."""
 _WHISKER = ("whislo", "q1", "med", "q3", "whishi")
 
@@ -137,7 +137,7 @@ def _tell_places(axes: "Axes", names: Sequence[str], *, lying: bool) -> None:
         return
     place_of_axes = axes.get_subplotspec()
     side_by_side = 1 if place_of_axes is None else place_of_axes.get_gridspec().ncols
-    if sum(2 + max(map(len, name.split("\n"))) for name in names) > _MOST_LETTERS / side_by_side:
+    if sum(2 + max(map(len, name.split("\n"))) for name in names) > _MAX_LETTERS / side_by_side:
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
     else:
         axes.set_xticks(range(len(names)), names)
@@ -212,7 +212,7 @@ def _heat(panel: Panel, axes: "Axes") -> None:
     _tell_places(axes, names, lying=False)
     # Names that are turned would lie across the first row.
     level = not any(label.get_rotation() for label in axes.get_xticklabels())
-    axes.tick_params(length=0, labeltop=level and len(parts) > _MOST_ROWS)
+    axes.tick_params(length=0, labeltop=level and len(parts) > _MAX_ROWS)
 
 
 def _texts(panel: Panel, cell: Cell) -> Iterator[str]:
@@ -353,7 +353,7 @@ def _tell_powers(axis: "Axis") -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < low * 10**_MOST_DECADES else (1.0,)))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < low * 10**_MAX_DECADES else (1.0,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

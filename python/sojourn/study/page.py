@@ -10,7 +10,7 @@ from sojourn.study import model
 from sojourn.study.model import Check, Findings, Item, Study
 from sojourn.study.short import sentence, verdict
 
-_MOST_IN_LEAD = 10
+_MAX_IN_LEAD = 10
 _TONES = {True: "yes", False: "no", None: ""}
 _CHECKS = ("Claim", "Source", "Measured", "Tolerance", "Holds", "Why not, or what is open")
 
@@ -95,7 +95,7 @@ def _leading(everything: Sequence[tuple[Item, Check]]) -> list[tuple[Item, Check
         if one[1].agrees is not None and one[0].name not in there:
             main.append(one)
             there.add(one[0].name)
-    chosen = main[:_MOST_IN_LEAD]
+    chosen = main[:_MAX_IN_LEAD]
     return [one for one in everything if any(one is other for other in chosen)]
 
 

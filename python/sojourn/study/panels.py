@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 GREY = "#999999"
 _HEIGHT_IN = 2.8
-_MOST_IN_A_ROW = 7
+_MAX_IN_A_ROW = 7
 _BELOW = (0.5, -0.22)
 """Where the legend of a panel stands, in parts of the panel."""
 
@@ -53,7 +53,7 @@ def _legend(figure: "Figure", handles: "Mapping[str, Any]") -> None:
             list(handles.values()),
             list(handles),
             loc="outside lower center",
-            ncols=min(len(handles), _MOST_IN_A_ROW, int(PAGE_WIDTH_IN / _entry_in(max(map(len, handles))))),
+            ncols=min(len(handles), _MAX_IN_A_ROW, int(PAGE_WIDTH_IN / _entry_in(max(map(len, handles))))),
         )
 
 

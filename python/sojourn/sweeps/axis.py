@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?
 _RANGE_KEYS = ("from", "to", "count", "step", "scale", "whole")
 _SCALES = ("linear", "log")
 _RANGE = '{ from = "1 Mbit/s", to = "16 Mbit/s", count = 5, scale = "log" }'
-MOST_VALUES = 1_000_000
+MAX_VALUES = 1_000_000
 
 
 class AxisError(Exception):
@@ -108,8 +108,8 @@ def _parts(span: Range, given: Mapping[str, Any]) -> list[float]:
         raise AxisError("a range with both or neither of 'count' and 'step'", _RANGE)
     if "count" in given:
         count = given["count"]
-        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_VALUES:
-            raise AxisError(f"a count of {shown(count)}", f"a whole number from 1 to {MOST_VALUES}")
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_VALUES:
+            raise AxisError(f"a count of {shown(count)}", f"a whole number from 1 to {MAX_VALUES}")
         return [0.0] if count == 1 else [index / (count - 1) for index in range(count)]
     if span.logarithmic:
         raise AxisError("a logarithmic range with a step", "a count")
@@ -117,8 +117,8 @@ def _parts(span: Range, given: Mapping[str, Any]) -> list[float]:
     if unit != span.unit or step <= 0:
         raise AxisError(f"a step of {shown(given['step'])}", f"a step above zero in {span.unit or 'plain numbers'}")
     width = span.high - span.low
-    if not width / step < MOST_VALUES:
-        raise AxisError(f"a step of {shown(given['step'])}, which makes too many values", f"at most {MOST_VALUES}")
+    if not width / step < MAX_VALUES:
+        raise AxisError(f"a step of {shown(given['step'])}, which makes too many values", f"at most {MAX_VALUES}")
     # The last step may miss the end by a rounding error.
     steps = math.floor(width / step + 1e-9)
     return [step * index / width if width else 0.0 for index in range(steps + 1)]

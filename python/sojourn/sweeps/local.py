@@ -13,11 +13,11 @@ from sojourn.sweeps.work import run_batch
 
 # A batch is what is lost when the machine fails, and its overhead is milliseconds; there is a file for each.
 _BATCH_S = 0.5
-_MOST_BATCHES = 2000
+_MAX_BATCHES = 2000
 # A short sweep has so many batches, so that processors end at about the same time, but none shorter than this.
 _SHARED = 32
 _SHORT_S = 0.05
-_MOST_LOOKED_AT = 64
+_MAX_LOOKED_AT = 64
 _LOOK_EVERY_S = 0.1
 
 
@@ -34,7 +34,7 @@ class Status:
 
 def estimate_s(plan: Plan) -> float:
     """Return about how many seconds of processor time the whole plan takes, by points from all over it."""
-    looked_at = min(plan.points, _MOST_LOOKED_AT)
+    looked_at = min(plan.points, _MAX_LOOKED_AT)
     costs = [_run_s(plan, number * plan.points // looked_at) for number in range(looked_at)]
     return sum(costs) / looked_at * plan.runs
 
@@ -54,7 +54,7 @@ def batch_size(plan: Plan) -> tuple[int, int]:
     fewer points than batches, each point's seeds are several.
     """
     whole_s = estimate_s(plan)
-    wanted = min(max(whole_s / _BATCH_S, min(_SHARED, whole_s / _SHORT_S), 1), _MOST_BATCHES)
+    wanted = min(max(whole_s / _BATCH_S, min(_SHARED, whole_s / _SHORT_S), 1), _MAX_BATCHES)
     if wanted <= plan.points:
         return math.ceil(plan.points / wanted), plan.seeds
     return 1, max(math.floor(plan.seeds * plan.points / wanted), 1)

@@ -51,13 +51,13 @@ _OF_THE_SWEEP = frozenset({"seed", "runs"})
 # How a scenario names a trace that comes with Sojourn.
 _READY = "ready:"
 _METHODS = ("latin-hypercube", "random")
-_MOST_SEEDS = 1_000_000
+_MAX_SEEDS = 1_000_000
 _MAX_KEYS = 1000
 # Values of all axes together, so that they fit into memory.
 _MAX_VALUES = 2_000_000
 _MAX_CHANGES_SHOWN = 200
 # Values of each axis that are checked before anything is run; a longer axis shows its mistakes as rows.
-_MOST_TRIED = 1000
+_MAX_TRIED = 1000
 
 
 _T = TypeVar("_T")
@@ -284,7 +284,7 @@ class _Reader:
         plan = Plan(
             name=self._name(),
             base=self._base(),
-            seeds=len(seeds) if seeds else self._count("seeds", self.tables.get("seeds", 1), _MOST_SEEDS),
+            seeds=len(seeds) if seeds else self._count("seeds", self.tables.get("seeds", 1), _MAX_SEEDS),
             listed=seeds,
             keep=keep,
             bin_s=self._bin_s(keep),
@@ -480,7 +480,7 @@ class _Reader:
         for key in table:
             if key not in _SAMPLE_KEYS:
                 raise self._error(f"sample.{key}", "an unknown key", ", ".join(_SAMPLE_KEYS))
-        count = self._count("sample.count", table.get("count"), _MOST_SEEDS)
+        count = self._count("sample.count", table.get("count"), _MAX_SEEDS)
         method = table.get("method", _METHODS[0])
         if method not in _METHODS:
             raise self._error("sample.method", shown(method), " or ".join(map(repr, _METHODS)))
@@ -519,7 +519,7 @@ class _Reader:
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
-            for row in range(min(len(axis.rows), _MOST_TRIED)):
+            for row in range(min(len(axis.rows), _MAX_TRIED)):
                 changes = plan.point(row * step).changes
                 scenario = self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))
                 links |= dict.fromkeys(_links(scenario))

@@ -2,7 +2,7 @@
 
 from sojourn.data.statistics import statistic
 from sojourn.pages import Cell, Fold, Page, Picture, Table, Tile, picture
-from sojourn.pages.model import MOST_ROWS
+from sojourn.pages.model import MAX_ROWS
 from sojourn.report import Grid
 from sojourn.trial.comparison import BEST_KNOWN
 from sojourn.trial.laws import SEEDS, is_low_priority
@@ -20,7 +20,7 @@ def page(report: Report, command: str = "") -> Page:
         for word in ["yes" if law.holds else "no"]
     ]
     laws = Table(("law", "holds", "found"), rows, "Laws")
-    folds = [Fold(f"All {len(laws.rows)} laws", tables=[laws])] if len(laws.rows) > MOST_ROWS else []
+    folds = [Fold(f"All {len(laws.rows)} laws", tables=[laws])] if len(laws.rows) > MAX_ROWS else []
     if report.rows:
         folds.append(Fold(_compared(report), tables=[_comparison(report)]))
     return Page(

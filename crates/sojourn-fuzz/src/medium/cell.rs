@@ -4,10 +4,10 @@ use super::life;
 use crate::tape::Tape;
 use sojourn_core::Span;
 use sojourn_media::cell::{BEST_CQI, Duplex, Phy, Quality, Radio, Recovery, Scheduler, Setup, Station, Uplink};
-use sojourn_media::{self as media, MOST_STATIONS};
+use sojourn_media::{self as media, MAX_STATIONS};
 
 /// A slow cell takes a slot and more for each of its few bytes.
-const MOST_BYTES: u32 = 1_500;
+const MAX_BYTES: u32 = 1_500;
 
 fn setup(tape: &mut Tape<'_>) -> Setup {
     let is_lte = tape.flag();
@@ -50,7 +50,7 @@ fn setup(tape: &mut Tape<'_>) -> Setup {
 }
 
 fn stations(tape: &mut Tape<'_>) -> Vec<Station> {
-    let count = if tape.byte() == 255 { MOST_STATIONS } else { 1 + tape.below(9) };
+    let count = if tape.byte() == 255 { MAX_STATIONS } else { 1 + tape.below(9) };
     let station = |_| {
         let quality = if tape.flag() {
             Quality::Cqi(1 + tape.below(usize::from(BEST_CQI)) as u8)
@@ -72,5 +72,5 @@ pub(crate) fn cell(bytes: &[u8]) {
     let mut tape = Tape(bytes);
     let setup = setup(&mut tape);
     let stations: Vec<_> = stations(&mut tape).into_iter().map(media::Station::Cell).collect();
-    life(&mut tape, media::Setup::Cell(setup), &stations, MOST_BYTES);
+    life(&mut tape, media::Setup::Cell(setup), &stations, MAX_BYTES);
 }

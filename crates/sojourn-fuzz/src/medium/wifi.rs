@@ -3,8 +3,8 @@
 use super::life;
 use crate::tape::Tape;
 use sojourn_core::Span;
-use sojourn_media::wifi::{AfterCollision, Air, MOST_STREAMS, Scheduler, Setup, Standard, Station};
-use sojourn_media::{self as media, MOST_STATIONS};
+use sojourn_media::wifi::{AfterCollision, Air, MAX_STREAMS, Scheduler, Setup, Standard, Station};
+use sojourn_media::{self as media, MAX_STATIONS};
 
 fn setup(tape: &mut Tape<'_>) -> Setup {
     let standard = Standard::named(tape.one_of(&Standard::NAMES));
@@ -39,11 +39,11 @@ fn setup(tape: &mut Tape<'_>) -> Setup {
 }
 
 fn stations(tape: &mut Tape<'_>, air: &Air) -> Vec<Station> {
-    let count = if tape.byte() == 255 { MOST_STATIONS } else { 1 + tape.below(9) };
+    let count = if tape.byte() == 255 { MAX_STATIONS } else { 1 + tape.below(9) };
     let rates = air.rates();
     let station = |_| {
         let name = &rates[tape.below(rates.len())];
-        let streams = 1 + tape.below(MOST_STREAMS as usize) as u32;
+        let streams = 1 + tape.below(MAX_STREAMS as usize) as u32;
         let mode = air.mode(name, streams).or_else(|| air.mode(&rates[0], 1)).expect("the first rate is always there");
         Station { mode, loss: tape.share(), weight: 0.01 + 99.99 * tape.share() }
     };

@@ -151,13 +151,13 @@ pub static NR: Descriptor = Descriptor {
 
 const DUPLEX: [&str; 4] = ["fdd", "DDDSU", "DDSU", "DDDDDDDSUU"];
 /// Most resource blocks of a channel.
-const MOST_BLOCKS: u64 = 273;
+const MAX_BLOCKS: u64 = 273;
 const SECOND: Span = Span::from_secs(1);
 const SLOT: Span = Span::from_micros(500);
 
 const BLOCKS: Parameter = Parameter {
     name: "blocks",
-    kind: Kind::OrAuto(&Kind::Integer { min: 6, max: MOST_BLOCKS }),
+    kind: Kind::OrAuto(&Kind::Integer { min: 6, max: MAX_BLOCKS }),
     default: Value::Auto,
     description: "resource blocks that data may use; auto: all of the bandwidth",
 };

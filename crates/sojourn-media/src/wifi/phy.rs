@@ -67,7 +67,7 @@ const DSSS: [u64; 4] = [10, 20, 55, 110];
 const MCS: [(u32, u32, u32); 10] =
     [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
 /// Most spatial streams.
-pub const MOST_STREAMS: u32 = 4;
+pub const MAX_STREAMS: u32 = 4;
 
 /// Service and tail bits around the bytes of an OFDM frame.
 const OFDM_EXTRA_BITS: u64 = 16 + 6;
@@ -126,7 +126,7 @@ impl Air {
         match self.standard {
             Standard::B => DSSS.iter().map(|&rate| megabits(rate * 100_000)).collect(),
             Standard::A | Standard::G => OFDM.iter().map(|&(rate, _)| megabits(rate * 1_000_000)).collect(),
-            Standard::N => (0..8 * MOST_STREAMS).map(|mcs| format!("mcs{mcs}")).collect(),
+            Standard::N => (0..8 * MAX_STREAMS).map(|mcs| format!("mcs{mcs}")).collect(),
             Standard::Ac => (0..MCS.len()).map(|mcs| format!("mcs{mcs}")).collect(),
         }
     }
@@ -147,7 +147,7 @@ impl Air {
                 Some(Mode { streams: 0, preamble: OFDM_PREAMBLE, symbols, extension: self.extension(), control })
             }
             Standard::N => self.wide(index as u32 % 8, index as u32 / 8 + 1),
-            Standard::Ac => (1..=MOST_STREAMS).contains(&streams).then(|| self.wide(index as u32, streams)).flatten(),
+            Standard::Ac => (1..=MAX_STREAMS).contains(&streams).then(|| self.wide(index as u32, streams)).flatten(),
         }
     }
 

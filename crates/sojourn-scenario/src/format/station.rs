@@ -2,8 +2,8 @@
 
 use super::{Form, Key, Presence, QUEUES, Section};
 use sojourn_core::registry::Kind;
-use sojourn_media::MOST_STATIONS;
-use sojourn_media::wifi::MOST_STREAMS;
+use sojourn_media::MAX_STATIONS;
+use sojourn_media::wifi::MAX_STREAMS;
 
 pub(crate) static STATION: Section = Section {
     name: "station",
@@ -19,7 +19,7 @@ pub(crate) static STATION: Section = Section {
         },
         Key {
             name: "count",
-            form: Form::Value(Kind::Integer { min: 1, max: MOST_STATIONS as u64 }),
+            form: Form::Value(Kind::Integer { min: 1, max: MAX_STATIONS as u64 }),
             presence: Presence::Default("1"),
             description: "how many stations; several are called NAME-0, NAME-1 and so on, and NAME in a group means all of them",
             example: "4",
@@ -34,7 +34,7 @@ pub(crate) static STATION: Section = Section {
         },
         Key {
             name: "streams",
-            form: Form::Value(Kind::Integer { min: 1, max: MOST_STREAMS as u64 }),
+            form: Form::Value(Kind::Integer { min: 1, max: MAX_STREAMS as u64 }),
             presence: Presence::Default("1"),
             description: "spatial streams with 802.11ac, spatial layers in a cell",
             example: "2",

@@ -7,8 +7,8 @@ use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
 use crate::stations::{air, has_air, has_one, mode, named, names, rate_name};
 use crate::types::is_shared;
-use sojourn_media::wifi::{self, MOST_STREAMS};
-use sojourn_media::{MOST_STATIONS, Setup};
+use sojourn_media::wifi::{self, MAX_STREAMS};
+use sojourn_media::{MAX_STATIONS, Setup};
 use std::collections::HashSet;
 
 /// Checks the medium, the stations, and which groups name them.
@@ -159,9 +159,9 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
             seen.insert(name);
         }
     }
-    if all > MOST_STATIONS {
+    if all > MAX_STATIONS {
         let found = Fault::new(format!("{all} stations"));
-        reporter.error(scenario.origin_of("station"), "station", found, format!("at most {MOST_STATIONS}"));
+        reporter.error(scenario.origin_of("station"), "station", found, format!("at most {MAX_STATIONS}"));
     }
 }
 
@@ -188,7 +188,7 @@ fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporte
     let path = join(path, "rate");
     let allowed = if rates.contains(&name) {
         let streams = |count: &u32| air.air.mode(&name, *count).is_some();
-        let possible: Vec<_> = (1..=MOST_STREAMS).filter(streams).map(|count| count.to_string()).collect();
+        let possible: Vec<_> = (1..=MAX_STREAMS).filter(streams).map(|count| count.to_string()).collect();
         let with = if possible.is_empty() {
             "another rate".to_owned()
         } else {

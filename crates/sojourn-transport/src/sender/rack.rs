@@ -10,9 +10,9 @@ use sojourn_core::{Span, Time};
 /// Recoveries that a larger reordering window lasts (RACK.reo_wnd_persist).
 const PERSISTS: u32 = 16;
 /// Most segments that reordering is taken for (`tcp_max_reordering`).
-const MOST_REORDERING: u32 = 300;
+const MAX_REORDERING: u32 = 300;
 /// Most quarters of the least round-trip time in the reordering window (RACK.reo_wnd_mult).
-const MOST_STEPS: u64 = 255;
+const MAX_STEPS: u64 = 255;
 /// Added to what the timers of loss detection wait for (`TCP_TIMEOUT_MIN_US`).
 pub(super) const TIMER_SLACK: Span = Span::from_millis(2);
 
@@ -70,7 +70,7 @@ impl Rack {
             self.duplicate = false;
         }
         if std::mem::take(&mut self.duplicate) {
-            self.steps = (self.steps + 1).min(MOST_STEPS);
+            self.steps = (self.steps + 1).min(MAX_STEPS);
             self.persist = PERSISTS;
             self.stepped = now;
         } else if self.persist == 0 {
@@ -134,7 +134,7 @@ impl Sender {
             && behind > 0
         {
             rack.seen = true;
-            rack.degree = rack.degree.max(behind.min(MOST_REORDERING));
+            rack.degree = rack.degree.max(behind.min(MAX_REORDERING));
         }
     }
 

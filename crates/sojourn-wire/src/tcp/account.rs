@@ -11,7 +11,7 @@ const HEADER_BYTES: u64 = 60;
 /// A connection without data: SYN, acknowledgements, FIN or reset, each sent once more.
 pub const CONNECTION_BYTES: u64 = 6 * HEADER_BYTES;
 /// What is written at once at least, where there is as much: two segments on Ethernet.
-const LEAST_WRITE_BYTES: u64 = 2 * 1448;
+const MIN_WRITE_BYTES: u64 = 2 * 1448;
 /// How often a connection is settled that nothing else wakes.
 pub const SETTLE_EVERY: Span = Span::from_millis(20);
 
@@ -63,7 +63,7 @@ impl Account {
 
     /// What may be written of `wanted` bytes.
     pub fn allowance(&self, info: &TcpInfo, wanted: u64, now: Time) -> Allowance {
-        let least = wanted.min(LEAST_WRITE_BYTES).min((self.held_bytes / 2).max(1));
+        let least = wanted.min(MIN_WRITE_BYTES).min((self.held_bytes / 2).max(1));
         let free = self.held_bytes.saturating_sub(u64::from(info.unsent_bytes));
         if free < least {
             return Allowance::Held;

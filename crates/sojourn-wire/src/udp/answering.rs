@@ -1,6 +1,6 @@
 //! Whom a receiver answers, and what: no sockets here.
 
-use super::format::{Data, Head, LEAST_BYTES, Message};
+use super::format::{Data, Head, MIN_BYTES, Message};
 use sojourn_core::{Stream, Time};
 use sojourn_transport::{Arrival, Clock, Options, Receiver, Segment, SegmentKind};
 use std::net::SocketAddrV4;
@@ -68,7 +68,7 @@ impl Answering {
 
     /// `bytes` arrived from `from`, `marked` if they bear a congestion mark.
     pub fn on_datagram(&mut self, bytes: &[u8], marked: bool, from: SocketAddrV4, now: Time) -> Outcome {
-        if bytes.len() < LEAST_BYTES {
+        if bytes.len() < MIN_BYTES {
             return Outcome::default();
         }
         let from_peer = self.peer == Some(from);

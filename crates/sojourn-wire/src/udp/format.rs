@@ -4,7 +4,7 @@ use sojourn_core::Time;
 use sojourn_transport::{Block, MAX_BLOCKS, Options, Segment, SegmentKind};
 
 /// Shortest datagram of a sender: the longest answer has as many bytes.
-pub const LEAST_BYTES: usize = ACK_BYTES + MAX_BLOCKS * BLOCK_BYTES;
+pub const MIN_BYTES: usize = ACK_BYTES + MAX_BLOCKS * BLOCK_BYTES;
 
 const MAGIC: u16 = 0x4a53;
 const VERSION: u8 = 1;
@@ -20,7 +20,7 @@ const LONGEST_NANOS: u64 = 1 << 55;
 
 /// Bytes of a datagram with a full segment.
 pub fn datagram_bytes(options: &Options) -> usize {
-    LEAST_BYTES.max(HEAD_BYTES + options.payload_bytes as usize)
+    MIN_BYTES.max(HEAD_BYTES + options.payload_bytes as usize)
 }
 
 /// What every datagram says.
@@ -118,7 +118,7 @@ impl Message {
             }
             Message::Ack { head, ece, blocks, .. } => (3, flag(ECE, *ece), blocks.len() as u8, 0, head),
         };
-        let mut bytes = Vec::with_capacity(LEAST_BYTES.max(HEAD_BYTES + usize::from(payload_bytes)));
+        let mut bytes = Vec::with_capacity(MIN_BYTES.max(HEAD_BYTES + usize::from(payload_bytes)));
         bytes.extend(MAGIC.to_le_bytes());
         bytes.extend([VERSION, kind, flags, blocks]);
         bytes.extend(payload_bytes.to_le_bytes());
@@ -133,11 +133,11 @@ impl Message {
         match self {
             Message::Syn { token, .. } => {
                 bytes.extend(token.to_le_bytes());
-                bytes.resize(LEAST_BYTES, 0);
+                bytes.resize(MIN_BYTES, 0);
             }
             Message::SynAck { .. } => {}
             Message::Data(Data { payload_bytes, .. }) => {
-                bytes.resize(LEAST_BYTES.max(HEAD_BYTES + usize::from(*payload_bytes)), 0);
+                bytes.resize(MIN_BYTES.max(HEAD_BYTES + usize::from(*payload_bytes)), 0);
             }
             Message::Ack { delay_nanos, arrived, blocks, .. } => {
                 bytes.extend(delay_nanos.to_le_bytes());
@@ -271,6 +271,6 @@ mod tests {
         assert_eq!(bytes.len(), 1472, "1500 with IP and UDP");
         assert_eq!(bytes[..24], [0x53, 0x4a, 1, 2, 5, 0, 0xa8, 5, 1, 2, 3, 4, 7, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
         let short = Message::Data(Data { head, payload_bytes: 1, cwr: false, last: false }).to_bytes();
-        assert_eq!(short.len(), LEAST_BYTES);
+        assert_eq!(short.len(), MIN_BYTES);
     }
 }

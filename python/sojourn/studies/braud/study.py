@@ -212,7 +212,7 @@ _LINES: dict[str, dict[str, Any]] = {
 }
 # What the lines carry of payload; a full packet is 32 cells of 53 bytes.
 _PAYLOAD_MBPS = {"testbed": 2.4 * PAYLOAD / FULL, "adsl": 5.44 * PAYLOAD / 1696}
-_EXPONENT, _HALF, _MOST_SUMMED = 1.7, 0.5, 20_000_000
+_EXPONENT, _HALF, _MAX_SUMMED = 1.7, 0.5, 20_000_000
 
 
 @functools.cache
@@ -228,7 +228,7 @@ def largest(payload_mbps: float) -> int:
         numbers = np.arange(1, count + 1, dtype=float)
         weights = numbers**-_EXPONENT
         means = np.cumsum(numbers * weights) / np.cumsum(weights)
-        if means[-1] >= wanted or count > _MOST_SUMMED:
+        if means[-1] >= wanted or count > _MAX_SUMMED:
             return int(np.searchsorted(means, wanted)) + 1
         count *= 4
 

@@ -14,14 +14,14 @@ from sojourn.worlds.hosts import protocol
 from sojourn.worlds.hosts.protocol import Message, ProtocolError
 
 KINDS = ("tcp", "udp", "cbr", "utp")
-MOST_START_S = 60.0
+MAX_START_S = 60.0
 """How far ahead a run may be asked for."""
 # A report has up to three values for each flow and bin, of twenty letters or so: far below REPORT_BYTES.
-_MOST_VALUES = 200_000
-_LEAST_DATAGRAM_BYTES = 64
+_MAX_VALUES = 200_000
+_MIN_DATAGRAM_BYTES = 64
 MAX_LOGGED = 500_000
 """Packets that the flows of a run log together: their report stays below REPORT_BYTES."""
-_MOST_DSCP = 63
+_MAX_DSCP = 63
 _SEED_BITS = 63
 
 
@@ -55,8 +55,8 @@ class Ends:
 def plan(request: Message, limits: Limits, ends: Ends, now_s: float) -> dict[str, Any]:
     """Return the agent's part of a run; raises ProtocolError or RefusedError."""
     start_at_s, duration_s, bin_s = (protocol.number(request, key) for key in ("start_at_s", "duration_s", "bin_s"))
-    if not now_s <= start_at_s <= now_s + MOST_START_S:
-        raise RefusedError(f"the run starts in {start_at_s - now_s:.1f} s; allowed is 0 to {MOST_START_S:g} s")
+    if not now_s <= start_at_s <= now_s + MAX_START_S:
+        raise RefusedError(f"the run starts in {start_at_s - now_s:.1f} s; allowed is 0 to {MAX_START_S:g} s")
     if not 0 < duration_s <= limits.duration_s:
         raise RefusedError(
             f"duration is {duration_s:g} s; the agent allows {limits.duration_s:g} s (its option --max-duration)"
@@ -64,7 +64,7 @@ def plan(request: Message, limits: Limits, ends: Ends, now_s: float) -> dict[str
     asked = protocol.entries(request, "flows")
     if not 1 <= len(asked) <= limits.flows:
         raise RefusedError(f"the run has {len(asked)} flows; the agent allows {limits.flows} (its option --max-flows)")
-    if not 0 < bin_s <= duration_s or duration_s / bin_s * len(asked) > _MOST_VALUES:
+    if not 0 < bin_s <= duration_s or duration_s / bin_s * len(asked) > _MAX_VALUES:
         raise RefusedError(
             f"bins of {bin_s:g} s for {len(asked)} flows make too long a report; take wider bins (--bin)"
         )
@@ -104,9 +104,9 @@ def _fixed_bps(flow: dict[str, Any]) -> float:
     if rate is None or rate[1] != "bit/s" or size is None or size[1] != "B" or not 0 < rate[0] < math.inf:
         raise ProtocolError(f"run: flow {flow['id']}: traffic has no rate")
     # A datagram carries its number and time, whatever its size is said to be.
-    if size[0] < _LEAST_DATAGRAM_BYTES:
+    if size[0] < _MIN_DATAGRAM_BYTES:
         raise RefusedError(
-            f"flow {flow['id']}: datagrams of {size[0]:g} B; the agent sends {_LEAST_DATAGRAM_BYTES} B or more"
+            f"flow {flow['id']}: datagrams of {size[0]:g} B; the agent sends {_MIN_DATAGRAM_BYTES} B or more"
         )
     return rate[0]
 
@@ -135,7 +135,7 @@ def _flow(entry: Message, place: int, duration_s: float, ends: Ends) -> dict[str
         "traffic": protocol.table(entry, "traffic"),
         "start_s": start_s,
         "stop_s": stop_s,
-        "dscp": protocol.whole(entry, "dscp", _MOST_DSCP),
+        "dscp": protocol.whole(entry, "dscp", _MAX_DSCP),
         "ecn": entry["ecn"],
         "seed": protocol.whole(entry, "seed", (1 << _SEED_BITS) - 1),
         "token": protocol.whole(entry, "token", (1 << _SEED_BITS) - 1),

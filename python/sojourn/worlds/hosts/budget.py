@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LEAST_BURST_BYTES = 60_000
+MIN_BURST_BYTES = 60_000
 """Twice the initial window of a connection and what else a burst is for, at any rate."""
 _BURST_S = 0.06
 _WORD_BYTES = 8
@@ -16,7 +16,7 @@ _WORD_BYTES = 8
 
 def burst_bytes(rate_bps: int) -> int:
     """Return the bytes above a rate that may leave at once: within any second no more than the rate and this."""
-    return max(LEAST_BURST_BYTES, int(rate_bps / 8 * _BURST_S))
+    return max(MIN_BURST_BYTES, int(rate_bps / 8 * _BURST_S))
 
 
 @contextmanager

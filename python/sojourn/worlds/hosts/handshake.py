@@ -15,7 +15,7 @@ from sojourn.worlds.hosts.protocol import PROTOCOL, ProtocolError
 
 AGENT, PEER = "agent", "peer"
 _NAMES = {side: f"sojourn {PROTOCOL} {side}".encode() for side in (AGENT, PEER)}
-_MOST_LETTERS = 200
+_MAX_LETTERS = 200
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Exchange:
     def finish(self, share: str) -> Key:
         """Return the key, given the other side's share; raises ProtocolError where that is none."""
         try:
-            if len(share) > _MOST_LETTERS:
+            if len(share) > _MAX_LETTERS:
                 raise ValueError("too long")  # noqa: TRY301 (one sentence for all that is wrong with it)
             return Key(self._exchange.finish(bytes.fromhex(share)))
         except Exception:

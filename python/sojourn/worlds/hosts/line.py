@@ -12,7 +12,7 @@ PATIENCE_S = 15.0
 """How long the other side may be silent in a run: the connection shares a queue that may hold seconds."""
 _READ_BYTES = 1 << 16
 # Of a bounded rate, what is written at once.
-_PIECE_S, _LEAST_PIECE_BYTES = 0.02, 1500
+_PIECE_S, _MIN_PIECE_BYTES = 0.02, 1500
 
 
 class GoneError(Exception):
@@ -58,7 +58,7 @@ class Line:
         data = memoryview(encode({"type": kind, **fields}))
         if self._bytes_per_s is None:
             return self._write(data)
-        size = max(_LEAST_PIECE_BYTES, int(self._bytes_per_s * _PIECE_S))
+        size = max(_MIN_PIECE_BYTES, int(self._bytes_per_s * _PIECE_S))
         for piece in (data[at : at + size] for at in range(0, len(data), size)):
             self._write(piece)
             time.sleep(len(piece) / self._bytes_per_s)

@@ -34,7 +34,7 @@ REQUEST_BYTES = 1 << 20
 """Longest line that an agent takes from a peer that has."""
 REPORT_BYTES = 64 << 20
 """Longest line that a peer takes from its agent."""
-_MOST_LETTERS = 2000
+_MAX_LETTERS = 2000
 BUSY, LATE = "busy", "late"
 """Kinds of errors after which the peer asks once more: there is no place, or the run would have begun too early."""
 
@@ -102,7 +102,7 @@ def text(message: Message, key: str) -> str:
 
 def sentence(said: str) -> str:
     """Return what the other side said, fit for a terminal."""
-    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said[:_MOST_LETTERS])
+    return "".join(letter if letter.isprintable() or letter == "\n" else "?" for letter in said[:_MAX_LETTERS])
 
 
 def number(message: Message, key: str) -> float:

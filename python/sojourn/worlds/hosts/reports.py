@@ -10,13 +10,13 @@ from sojourn.worlds.hosts.running import LINGER_S
 from sojourn.worlds.linux.plan import Job
 from sojourn.worlds.linux.plan.flows import Flow
 
-_MOST_BYTES = 1 << 50
-_MOST_COUNT = 1 << 40
-_MOST_RTT_MS = 1e7
-_MOST_CWND_PACKETS = 1e9
-_MOST_COMPLETIONS = 1_000_000
-_MOST_PROBLEM_LETTERS = 300
-_MOST_KERNEL_LETTERS = 100
+_MAX_BYTES = 1 << 50
+_MAX_COUNT = 1 << 40
+_MAX_RTT_MS = 1e7
+_MAX_CWND_PACKETS = 1e9
+_MAX_COMPLETIONS = 1_000_000
+_MAX_PROBLEM_LETTERS = 300
+_MAX_KERNEL_LETTERS = 100
 # Clocks of the two hosts differ, and receivers begin a moment before the run.
 _SLACK_S = 60.0
 
@@ -34,7 +34,7 @@ def flows(told: Message, job: Job) -> list[Message]:
 
 def kernel(told: Message) -> str:
     """Return the agent's kernel, fit for a record and a terminal."""
-    return protocol.sentence(protocol.text(told, "kernel"))[:_MOST_KERNEL_LETTERS].replace("\n", "?")
+    return protocol.sentence(protocol.text(told, "kernel"))[:_MAX_KERNEL_LETTERS].replace("\n", "?")
 
 
 class _Checks:
@@ -57,14 +57,14 @@ class _Checks:
         if flow.forward and "delivered_bytes" not in found:
             raise ProtocolError(f"{entry['type']}: it has no delivered_bytes")
         if entry.get("problem") is not None:
-            found["problem"] = protocol.sentence(protocol.text(entry, "problem"))[:_MOST_PROBLEM_LETTERS]
+            found["problem"] = protocol.sentence(protocol.text(entry, "problem"))[:_MAX_PROBLEM_LETTERS]
         return found
 
     def _receiver(self) -> dict[str, Check]:
         # Over libutp it is the receiver who knows when a transfer was whole.
         return {
             "packets": lambda value: logs.is_log(value, arrivals=True),
-            "delivered_bytes": self._per_bin(lambda value: _is_whole(value, _MOST_BYTES)),
+            "delivered_bytes": self._per_bin(lambda value: _is_whole(value, _MAX_BYTES)),
             "completions": self._are_completions,
         }
 
@@ -72,26 +72,26 @@ class _Checks:
         return {
             "packets": lambda value: logs.is_log(value, arrivals=False),
             "completions": self._are_completions,
-            "sent_bytes": lambda value: _is_whole(value, _MOST_BYTES),
-            "skipped_packets": lambda value: _is_whole(value, _MOST_COUNT),
-            "retransmissions": lambda value: _is_whole(value, _MOST_COUNT),
-            "timeouts": lambda value: _is_whole(value, _MOST_COUNT),
-            "rtt_ms": self._per_bin(lambda value: value is None or _is_number(value, _MOST_RTT_MS)),
-            "cwnd_packets": self._per_bin(lambda value: value is None or _is_number(value, _MOST_CWND_PACKETS)),
+            "sent_bytes": lambda value: _is_whole(value, _MAX_BYTES),
+            "skipped_packets": lambda value: _is_whole(value, _MAX_COUNT),
+            "retransmissions": lambda value: _is_whole(value, _MAX_COUNT),
+            "timeouts": lambda value: _is_whole(value, _MAX_COUNT),
+            "rtt_ms": self._per_bin(lambda value: value is None or _is_number(value, _MAX_RTT_MS)),
+            "cwnd_packets": self._per_bin(lambda value: value is None or _is_number(value, _MAX_CWND_PACKETS)),
         }
 
     def _per_bin(self, check: Check) -> Check:
         return lambda values: isinstance(values, list) and len(values) <= self._bins and all(map(check, values))
 
     def _are_completions(self, values: Any) -> bool:
-        return isinstance(values, list) and len(values) <= _MOST_COMPLETIONS and all(map(self._is_completion, values))
+        return isinstance(values, list) and len(values) <= _MAX_COMPLETIONS and all(map(self._is_completion, values))
 
     def _is_completion(self, value: Any) -> bool:
         return (
             isinstance(value, list)
             and len(value) == 2  # noqa: PLR2004 (seconds and bytes)
             and _is_number(value[0], self._run_s + _SLACK_S)
-            and _is_whole(value[1], _MOST_BYTES)
+            and _is_whole(value[1], _MAX_BYTES)
         )
 
 

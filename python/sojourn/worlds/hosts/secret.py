@@ -8,7 +8,7 @@ from pathlib import Path
 from sojourn.reading import check_regular, input_error, read_bytes
 
 VARIABLE = "SOJOURN_SECRET"
-LEAST_BYTES = 16
+MIN_BYTES = 16
 MAX_BYTES = 4096
 _ADVICE = "to make one: (umask 077; head -c 24 /dev/urandom | base64 > secret)"
 
@@ -34,7 +34,7 @@ def is_loopback(address: str, option: str) -> bool:
 
 
 def _checked(secret: bytes, where: str) -> bytes:
-    if len(secret) < LEAST_BYTES:
-        text = f"the secret has {len(secret)} bytes; allowed are {LEAST_BYTES} and more; {_ADVICE}"
+    if len(secret) < MIN_BYTES:
+        text = f"the secret has {len(secret)} bytes; allowed are {MIN_BYTES} and more; {_ADVICE}"
         raise input_error(text, file=where)
     return secret

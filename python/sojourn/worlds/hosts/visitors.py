@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from sojourn.worlds.hosts import protocol
 
-MOST_STRANGERS, MOST_OF_ONE_ADDRESS = 64, 16
-MOST_GUESTS = 8
+MAX_STRANGERS, MAX_OF_ONE_ADDRESS = 64, 16
+MAX_GUESTS = 8
 # What else an agent has open, for its own run above all.
-_FILES_BESIDES, _LEAST_STRANGERS = 64, 4
+_FILES_BESIDES, _MIN_STRANGERS = 64, 4
 _FULL = "too many ask the agent at once; try again"
 _WORDS = protocol.encode({"type": "error", "kind": protocol.BUSY, "message": _FULL})
 
@@ -52,14 +52,14 @@ class Visitors:
         # Some are sent away by the threads of others.
         self._lock = threading.Lock()
         files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._most_strangers = max(_LEAST_STRANGERS, min(MOST_STRANGERS, files - MOST_GUESTS - _FILES_BESIDES))
+        self._most_strangers = max(_MIN_STRANGERS, min(MAX_STRANGERS, files - MAX_GUESTS - _FILES_BESIDES))
 
     def receive(self, link: socket.socket, address: str, serve: Callable[[Visitor], None]) -> None:
         """Serve a connection in a thread of its own; where there are too many, another gives way."""
         visitor = Visitor(link, address)
         thread = threading.Thread(target=self._serve, args=(visitor, serve), daemon=True)
         with self._lock:
-            if self._count(address) >= MOST_OF_ONE_ADDRESS:
+            if self._count(address) >= MAX_OF_ONE_ADDRESS:
                 self._send_away(address)
             elif len(self._strangers()) >= self._most_strangers:
                 self._send_away()
@@ -76,7 +76,7 @@ class Visitors:
         """Take a stranger for a guest."""
         with self._lock:
             guests = [one for one in self._open if one.is_guest and not one.gave_way]
-            if len(guests) >= MOST_GUESTS:
+            if len(guests) >= MAX_GUESTS:
                 idle = [one for one in guests if not one.has_run]
                 min(idle, key=lambda one: one.since_s).send_away()
             visitor.is_guest, visitor.since_s = True, time.monotonic()

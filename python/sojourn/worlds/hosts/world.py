@@ -37,7 +37,7 @@ _LOOK_EVERY_S = 0.1
 # Processes need a moment to start, before the base is taken; where it was too short, twice as long, up to what an agent
 # allows.
 _START_S = 3.0
-_MOST_START_S = 48.0
+_MAX_START_S = 48.0
 _OVERTIME_S = 10.0
 # Each reading of the other clock is good to half of its round trip; the best of a few is taken.
 _READINGS = 8
@@ -120,7 +120,7 @@ def _measured(peer: Peer, resolved: dict[str, Any], seed: int, how: How, told: P
                 return session.run(resolved, seed, how, told, lead_s)
         except _LateError:
             lead_s *= 2
-            if lead_s > _MOST_START_S:
+            if lead_s > _MAX_START_S:
                 raise
 
 

@@ -11,9 +11,9 @@ from sojourn.worlds.linux.plan.changes import State, Step, step
 from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
 from sojourn.worlds.linux.plan.flows import paths, seconds
-from sojourn.worlds.linux.plan.shaping import MOST_DELAYS
+from sojourn.worlds.linux.plan.shaping import MAX_DELAYS
 
-_MOST_PATHS = 120
+_MAX_PATHS = 120
 _TCP_TRAFFIC = ("bulk", "on-off", "transfers")
 _DATAGRAMS = ("cbr", "train", "voip", "padding")
 _UTP_TRAFFIC = ("bulk",)
@@ -162,12 +162,12 @@ def _shape(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
     if "hop" in scenario:
         yield Refusal("hop", "a further link", "the bottleneck and the return link", who="the testbed")
     by_path = paths(scenario)
-    if len(by_path) > _MOST_PATHS:
-        yield Refusal("group", f"{len(by_path)} paths", f"{_MOST_PATHS} at most", who="the testbed")
+    if len(by_path) > _MAX_PATHS:
+        yield Refusal("group", f"{len(by_path)} paths", f"{_MAX_PATHS} at most", who="the testbed")
     delays = {path.rtt_s for path in by_path.values()}
-    if len(delays) > MOST_DELAYS:
+    if len(delays) > MAX_DELAYS:
         found = f"{len(delays)} different round-trip times"
-        yield Refusal("group.rtt", found, f"{MOST_DELAYS} at most", who="the testbed")
+        yield Refusal("group.rtt", found, f"{MAX_DELAYS} at most", who="the testbed")
 
 
 def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFacts, Expressed] | list[Refusal]:

@@ -10,7 +10,7 @@ from sojourn.worlds.linux.plan.flows import Flow, Path, seconds
 Shaper = Literal["htb", "tbf", "device"]
 SHAPERS: tuple[Shaper, ...] = ("htb", "tbf", "device")
 QUEUE_HANDLE = "10:"
-MOST_DELAYS = 16
+MAX_DELAYS = 16
 """Bands that prio can have."""
 
 # Rates and limits count packets as IP sees them, as they do in a simulation.
