@@ -27,7 +27,7 @@ class Cell:
         """Return the cell of a value: a number with four digits, a text as it is.
 
         >>> Cell.of(0.123456).text, Cell.of(7), Cell.of("red").value
-        ('0.1235', Cell(text='7', value=7.0, tone=''), None)
+        ('0.1235', Cell(text='7', value=7.0, tone='', address=''), None)
         """
         if value is None:
             return cls(NO_VALUE)
