@@ -68,6 +68,7 @@ GROUP_COLUMNS = (
     Shown("Jain", "jain", decimals=3),
     Shown("completion [ms]", "fct_ms_mean"),
     Shown("page [ms]", "page_ms_mean"),
+    Shown("call delay p99 [ms]", "voip_delay_ms_p99"),
     Shown("MOS", "voip_mos"),
     Shown("video [Mbit/s]", "video_rate_mbps"),
     Shown("stalls [s]", "video_stall_s", decimals=1),
