@@ -45,6 +45,7 @@ def flow(kind: str, traffic: dict[str, Any], *, direction: str = "reverse") -> d
         "ecn": False,
         "seed": 1,
         "token": TOKEN,
+        "logged_packets": 0,
     }
 
 

@@ -693,6 +693,7 @@ def test_no_message_ends_an_agent() -> None:
         "transport": {},
         "seed": 1,
         "token": 2,
+        "logged_packets": 0,
     }
     flow |= {"traffic": {"kind": "bulk"}, "start_s": 0.0, "stop_s": None, "dscp": 0, "ecn": False}
     with serving(Settings(None, FEW), port):
