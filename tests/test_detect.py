@@ -1,6 +1,7 @@
 """The detector: what both ends log, what the trains tell, and that it says nothing where nothing can be known."""
 
 import json
+from dataclasses import replace
 from pathlib import Path as File
 from typing import Any
 
@@ -281,6 +282,22 @@ def test_every_queue_that_is_known_has_a_remedy(name: str) -> None:
     assert advised is not None
     assert len(advised.sentences) == 3
     assert (advised.table is None) == (found.judgement.best in ("policer", "shaper"))
+
+
+def test_what_is_not_sure_is_not_said_as_if_it_were() -> None:
+    found = answer(probe(over(path({"kind": "droptail", "limit": "150 packets"}), 2)), load_model())
+    assert found.judgement is not None
+    unsure = replace(found.judgement, families={**found.judgement.families, "FIFO": 0.6})
+    advised = remedies.remedy(replace(found, judgement=unsure))
+    assert advised is not None
+    assert advised.sentences[1].startswith("The queue is most like a FIFO: ")
+    policed = replace(
+        found, delay_ms=1.0, judgement=replace(found.judgement, names={"policer": 1.0}, families={"policer": 1.0})
+    )
+    advised = remedies.remedy(policed)
+    assert advised is not None
+    assert advised.command is not None
+    assert advised.table is None
 
 
 def test_a_first_word_is_a_host_or_a_scenario(command: Any, tmp_path: File) -> None:

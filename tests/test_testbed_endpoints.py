@@ -119,7 +119,11 @@ def delivered(reports, number):
 
 
 def patiently(test: Callable[..., None]) -> Callable[..., None]:
-    """Run a test in real time up to three times: a busy machine stops a process for longer than the test lasts."""
+    """Run a test in real time up to three times.
+
+    A busy machine stops a process for longer than the test lasts. Now and then one packet leaves that was not seen to
+    come, also on an idle machine; why was not found.
+    """
 
     @functools.wraps(test)
     def tried(*arguments: Any, **named: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sojourn import api
 from sojourn.comparison import Comparison, compare
-from sojourn.detect.answer import Answer
+from sojourn.detect.answer import SURE, Answer
 from sojourn.detect.plan import FULL_BYTES
 
 SHAPED = 0.95
@@ -67,9 +67,11 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
     if judged is None or rate is None or delay_ms is None:
         return None
     shaped = f"{rate * SHAPED:.3g}mbit"
-    needed = delay_ms > _GOOD_MS or judged.families[judged.family] < 0.5  # noqa: PLR2004 (more likely not)
+    # Behind a policer nothing waits, and what is too much is lost, also of a call.
+    needed = delay_ms > _GOOD_MS or judged.family == "policer"
     command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed else None
-    likely = "is" if not judged.is_new else "is most like"
+    is_sure = not judged.is_new and judged.families[judged.family] >= SURE
+    likely = "is" if is_sure else "is most like"
     carries = f"The line carries {rate:.3g} Mbit/s, and 95 % of a call's packets wait up to {delay_ms:.3g} ms"
     sentences = (
         f"{carries} in its queue beside a bulk flow.",
