@@ -2,14 +2,13 @@
 
 import importlib.util
 import re
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from matplotlib.figure import Figure
 from tests.conftest import Command
+from tests.lab_page import CHROMIUM
 
 import sojourn
 from sojourn import pages
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from playwright.sync_api import Page as Tab
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDTHS = (360, 768, 1600)
 SHOTS = Path(__file__).parent.parent / "target" / "pages"
 """Where screenshots are left to be looked at."""
@@ -104,16 +102,6 @@ def test_the_table_that_is_open_has_at_most_ten_rows(written: dict[str, Path], k
     text = written[kind].read_text(encoding="utf-8")
     (body,) = re.findall(r"<tbody>(.*?)</tbody>", text[: text.index("<details")], re.DOTALL)
     assert 1 <= body.count("<tr>") <= 10
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 def opened(browser: "Browser", path: Path, width: int, *, dark: bool = False) -> "Tab":
