@@ -12,6 +12,7 @@ import sojourn
 from sojourn.registry import catalogue
 from sojourn.worlds.linux import plan
 from sojourn.worlds.linux.plan import express, shaping
+from sojourn.worlds.linux.plan.check import check_sockets
 from sojourn.worlds.linux.plan.express import CannotSayError, Expressed, LinkFacts
 
 SNAPSHOTS = Path(__file__).parent / "snapshots" / "testbed"
@@ -120,7 +121,11 @@ REFUSED = {
     "group.tcp.transport.ecn_feedback": {
         "group": [{**TCP, "transport": {"preset": "linux", "ecn": True, "ecn_feedback": "accurate"}}]
     },
-    "group.tcp.access_rate": {"group": [{**TCP, "access_rate": "1 Mbit/s"}]},
+    "group.tcp.host": {"group": [{**TCP, "access_rate": "1 Mbit/s"}]},
+    "group.tcp.host.ring": {"group": [{**TCP, "access_rate": "1 Mbit/s", "host": {"kind": "linux", "qdisc": "codel"}}]},
+    "group.tcp.host.small_queue": {
+        "group": [{**TCP, "access_rate": "1 Mbit/s", "host": {"kind": "linux", "small_queue": "1 s"}}]
+    },
     "group.tcp.clock_skew_ppm": {"group": [{**TCP, "clock_skew_ppm": 10.0}]},
     "group.tcp.traffic.kind": {"group": [{**TCP, "traffic": "video"}]},
     "group.padding.traffic.reach": {"group": [TCP, padding(reach="bottleneck")]},
@@ -348,3 +353,66 @@ def test_the_half_round_trips_of_both_directions_make_the_whole() -> None:
     forward, back = (float(line.split(" delay ")[1].removesuffix("us")) for line in found)
     assert forward == 15_000
     assert back == 18_000
+
+
+# Loss detection as before RACK, TLP and F-RTO, and nothing told of what came twice.
+EARLIER = {"preset": "linux", "loss_detection": "count", "tail_probe": False, "undo": "timestamps", "dsack": False}
+
+
+def test_the_hosts_kernels_are_switched_as_the_transport_says() -> None:
+    def switched(transport: Any) -> list[dict[str, str]]:
+        found = plan.job(scenario(group=[{**TCP, "transport": transport}]), 1, HOW).plan["sysctl"]
+        assert not any("tcp_recovery" in key for name in ("rtr", "delay") for key in found[name])
+        return [found["snd"], found["rcv"]]
+
+    names = ("recovery", "early_retrans", "frto", "dsack", "slow_start_after_idle")
+    for transport, values in (
+        ("linux", "1 3 2 1 1"),
+        (EARLIER, "0 0 0 0 1"),
+        ({"preset": "linux", "after_idle": "keep"}, "1 3 2 1 0"),
+    ):
+        for one in switched(transport):
+            assert " ".join(one[f"net.ipv4.tcp_{name}"] for name in names) == values
+
+
+def test_all_connections_share_one_kernel() -> None:
+    with pytest.raises(sojourn.InputError) as refused:
+        plan.job(scenario(group=[TCP, {**OTHER, "transport": EARLIER}]), 1, HOW)
+    found = {item["key"]: item for item in refused.value.diagnostics}
+    assert set(found) == {f"group.other.transport.{key}" for key in ("loss_detection", "tail_probe", "undo", "dsack")}
+    assert found["group.other.transport.undo"]["allowed"] == "the value of group tcp"
+    both = scenario(group=[{**TCP, "transport": EARLIER}, {**OTHER, "transport": EARLIER}])
+    assert plan.job(both, 1, HOW).plan["sysctl"]["snd"]["net.ipv4.tcp_recovery"] == "0"
+
+
+def test_nobody_switches_the_kernel_of_a_host() -> None:
+    check_sockets(scenario())
+    with pytest.raises(sojourn.InputError) as refused:
+        check_sockets(scenario(group=[{**TCP, "transport": EARLIER}]))
+    assert {item["found"] for item in refused.value.diagnostics} == {"count", "false", "timestamps"}
+
+
+HOST = {"kind": "linux", "qdisc": "fq_codel", "ring": 1, "byte_limits": False}
+
+
+def test_each_host_has_its_own_link_and_qdisc() -> None:
+    fast = {**TCP, "flows": 2, "hosts": 1, "access_rate": "5 Mbit/s", "host": HOST}
+    back = {**OTHER, "flows": 2, "access_rate": "1 Mbit/s", "host": "linux", "direction": "reverse"}
+    both = {"reverse": {"rate": "9 Mbit/s", "queue": PFIFO}}
+    found = plan.job(scenario(group=[fast, back, {**TCP, "name": "plain"}], **both), 1, HOW).plan
+    assert len(found["tc"]["snd"]) == len(found["tc"]["rcv"]) == 1 + 3 * 2
+    filtered = "filter add dev snd0 parent 1: protocol ip prio 1 u32"
+    assert found["tc"]["snd"][:4] == [
+        "qdisc add dev snd0 root handle 1: stab overhead -14 htb",
+        "class add dev snd0 parent 1: classid 1:1 htb rate 5000000bit burst 150 cburst 150 quantum 1500",
+        "qdisc add dev snd0 parent 1:1 fq_codel",
+        f"{filtered} match ip src 10.0.0.1/32 match ip dst 10.128.0.1/32 match ip dport 5000 0xffff flowid 1:1",
+    ]
+    assert "qdisc add dev rcv0 parent 1:2 pfifo limit 1000000" in found["tc"]["rcv"]
+    assert "sch_fq_codel" in found["modules"]
+
+
+def test_the_hosts_of_others_keep_their_links() -> None:
+    with pytest.raises(sojourn.InputError) as refused:
+        check_sockets(scenario(group=[{**TCP, "access_rate": "5 Mbit/s", "host": HOST}]))
+    assert {item["key"] for item in refused.value.diagnostics} == {"group.tcp.access_rate", "group.tcp.host"}

@@ -79,6 +79,36 @@ def test_in_virtual_time_it_is_what_is_simulated(virtual: str) -> None:
 
 
 @pytest.mark.testbed
+@pytest.mark.parametrize("qdisc", ["none", "pfifo_fast"])
+def test_small_queues_keep_a_window_out_of_its_own_host(virtual: str, qdisc: str) -> None:
+    host = {"kind": "linux", "qdisc": qdisc, **({} if qdisc == "none" else {"ring": 1, "byte_limits": False})}
+    own = {**TCP, "access_rate": "2 Mbit/s", "host": host}
+    given = scenario(group=[own], bottleneck={**link("droptail", limit="1000 packets"), "rate": "100 Mbit/s"})
+    real = given.run(backend="linux", kernel=virtual).runs[0].groups.tcp
+    simulated = given.run().runs[0].groups.tcp
+    assert real.rtt_ms.mean == pytest.approx(simulated.rtt_ms.mean, rel=0.1)
+    assert real.goodput_mbps == pytest.approx(simulated.goodput_mbps, rel=0.03)
+    assert real.retransmissions == simulated.retransmissions == 0
+    # The same queue behind the host fills.
+    behind = scenario(bottleneck=link("droptail", limit="1000 packets")).run(backend="linux", kernel=virtual).runs[0]
+    assert behind.groups.tcp.rtt_ms.mean > 3 * real.rtt_ms.mean
+
+
+@pytest.mark.testbed
+def test_without_probes_lost_tails_wait_for_the_timer(virtual: str) -> None:
+    def timeouts(tail_probe: bool) -> int:
+        tcp = {
+            **TCP,
+            "transport": {"preset": "linux", "tail_probe": tail_probe},
+            "traffic": {"kind": "transfers", "size": "5 packets", "interval": "500 ms"},
+        }
+        given = scenario(duration="60 s", group=[tcp], bottleneck={**link("droptail"), "loss": 0.2})
+        return int(given.run(backend="linux", kernel=virtual).runs[0].groups.tcp.timeouts)
+
+    assert timeouts(tail_probe=True) < timeouts(tail_probe=False)
+
+
+@pytest.mark.testbed
 def test_both_ends_see_what_is_simulated(virtual: str) -> None:
     """Three trains through a queue with room for ten packets beside the one on the wire: of 15, the last 4 are lost."""
     train = {"kind": "train", "count": 15, "every": "1 s", "repeat": 3}

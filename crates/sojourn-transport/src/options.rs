@@ -307,9 +307,20 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         settings: &[
             Setting::flag("ecn", "features ecn", ""),
             Setting::words("ecn_feedback", &[("classic", ""), ("accurate", "")]),
+            Setting::words(
+                "loss_detection",
+                &[("time", "net.ipv4.tcp_recovery=1"), ("count", "net.ipv4.tcp_recovery=0")],
+            ),
+            Setting::flag("tail_probe", "net.ipv4.tcp_early_retrans=3", "net.ipv4.tcp_early_retrans=0"),
+            Setting::words("undo", &[("all", "net.ipv4.tcp_frto=2"), ("timestamps", "net.ipv4.tcp_frto=0")]),
+            Setting::flag("dsack", "net.ipv4.tcp_dsack=1", "net.ipv4.tcp_dsack=0"),
+            Setting::words(
+                "after_idle",
+                &[("decay", "net.ipv4.tcp_slow_start_after_idle=1"), ("keep", "net.ipv4.tcp_slow_start_after_idle=0")],
+            ),
         ],
         remarks: &[
-            "it has loss probes and time-based loss detection (RFC 8985) besides",
+            "with undo = timestamps it takes back needless repairs too",
             "its timers count in the kernel's ticks: 10 ms in user-mode Linux, 4 ms in Debian's own kernel",
             "a control asks for the feedback that it needs: dctcp for the accurate one",
         ],

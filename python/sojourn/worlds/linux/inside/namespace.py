@@ -58,11 +58,16 @@ def batch(tool: str, lines: Sequence[str], name: str | None = None) -> None:
 
 
 def configure(values: Mapping[str, str]) -> None:
-    """Set the kernel's network settings of the namespace that this process is in."""
+    """Set the kernel's network settings of the namespace that this process is in; raises CommandError.
+
+    Not every kernel has IPv6, or all settings of `net.core`; what is not there does nothing.
+    """
     for key, value in values.items():
         path = Path("/proc/sys", *key.split("."))
         if path.exists():
             path.write_text(value, encoding="ascii")
+        elif key.startswith("net.ipv4."):
+            raise CommandError(f"this kernel has no setting {key}")
 
 
 def run(*command: str, lines: Sequence[str] = ()) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sojourn.worlds.linux.plan import changes, shaping, topology
+from sojourn.worlds.linux.plan import access, changes, shaping, topology
 from sojourn.worlds.linux.plan.check import Fit, fit
 from sojourn.worlds.linux.plan.flows import Flow, flows, paths, probe, seconds
 from sojourn.worlds.linux.plan.shaping import How
@@ -40,7 +40,7 @@ def job(scenario: Mapping[str, Any], seed: int, how: How, *, bin_s: float = 0.1,
     plan = {
         "namespaces": list(topology.NAMESPACES),
         "links": topology.links(),
-        "sysctl": topology.settings(),
+        "sysctl": topology.settings(said.sysctl),
         "devices": {name: list(devices) for name, devices in topology.DEVICES.items()},
         "ip": topology.addresses(list(paths(scenario).values())),
         "tc": _tc(scenario, said, how, all_flows),
@@ -66,7 +66,13 @@ def _tc(scenario: Mapping[str, Any], said: Fit, how: How, all_flows: list[Flow])
         back, back_queue = said.reverse
         router += shaping.bottleneck("rtr0", how, back_queue, back, all_flows, far=False)
         back_wire = back.rate_bps if how.shaper == "device" else None
+    full = said.link.packet_bytes
+    ends = {
+        "snd": access.lines("snd0", how, all_flows, full, far=False),
+        "rcv": access.lines("rcv0", how, all_flows, full, far=True),
+    }
     return {
+        **{name: lines for name, lines in ends.items() if lines},
         "rtr": router,
         "delay": [
             *shaping.delays("delay1", link, all_paths, wire, far=True),

@@ -1,12 +1,13 @@
 """What of a scenario Linux can have: everything that it cannot is refused at once, with what would fit."""
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sojourn import _native, plugins
 from sojourn.spelling import spelled_overrides
-from sojourn.worlds.linux.plan import express
+from sojourn.worlds.linux.plan import access, express
 from sojourn.worlds.linux.plan.changes import State, Step, step
 from sojourn.worlds.linux.plan.changes import refusals as step_refusals
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts, Refusal
@@ -26,6 +27,8 @@ _GROUP_KEYS = (
     *("name", "flows", "rtt", "control", "transport", "traffic", "start", "stop", "direction", "dscp"),
     *("hosts", "receiver_hosts", "clock_offset", "clock_skew_ppm"),
 )
+# Of hosts that the testbed makes itself.
+_HOST_KEYS = ("access_rate", "host")
 UDP, TCP, CBR, UTP = "udp", "tcp", "cbr", "utp"
 
 
@@ -42,11 +45,15 @@ class Fit:
     remarks: Sequence[str]
     steps: Sequence[Step] = ()
     """How the links change while the run goes on."""
+    sysctl: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """How the hosts' kernels are switched."""
 
 
 def fit(scenario: Mapping[str, Any]) -> Fit:
     """Say a resolved scenario to Linux; raises InputError with all that does not fit."""
-    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group))]
+    refusals = [*_shape(scenario), *(one for group in scenario["group"] for one in group_refusals(group, _HOST_KEYS))]
+    for group in scenario["group"]:
+        refusals += access.refusals(group, f"group.{group['name']}", is_tcp=endpoint_kind(group) == TCP)
     packet_bytes = max(_packet_bytes(group["transport"]) for group in scenario["group"])
     sides = {key: _link(scenario[key], key, packet_bytes) for key in ("bottleneck", "reverse") if key in scenario}
     said: dict[str, tuple[LinkFacts, Expressed]] = {}
@@ -59,15 +66,33 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
     if not refusals:
         states = {key: State(scenario[key], *of) for key, of in said.items()}
         steps, refusals = _steps(scenario, states, packet_bytes)
+    if not refusals:
+        refusals = list(_one_kernel(scenario))
     if refusals:
         raise refused(refusals)
     how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
     queues = [expressed for _, expressed in said.values()] + [one.after.queue for one in steps]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
-    modules = sorted({one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module})
+    named = {one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module}
+    modules = sorted(named | access.modules(scenario))
     remarks = [f"{one.name}: {remark}" for one in queues for remark in one.remarks]
-    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)), steps)
+    sysctl = dict(
+        word.split("=") for group in _of_tcp(scenario) for word in express.switches(group["transport"]).values()
+    )
+    return Fit(link, queue, said.get("reverse"), how, modules, list(dict.fromkeys(remarks)), steps, sysctl)
+
+
+def _of_tcp(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [group for group in scenario["group"] if endpoint_kind(group) == TCP]
+
+
+def _one_kernel(scenario: Mapping[str, Any]) -> Iterable[Refusal]:
+    """Refuse groups that want the kernel switched differently: all senders share one, and all receivers."""
+    groups = _of_tcp(scenario)
+    for group in groups[1:]:
+        key, whose = f"group.{group['name']}.transport", f"group {groups[0]['name']}"
+        yield from express.switched(group["transport"], key, express.switches(groups[0]["transport"]), whose)
 
 
 def _steps(
@@ -107,6 +132,10 @@ def check_sockets(scenario: Mapping[str, Any]) -> None:
     """Raise InputError for flows of a resolved scenario that no real socket can have."""
     refusals = [one for group in scenario["group"] for one in group_refusals(group)]
     refusals += _of_groups(scenario)
+    if not refusals:
+        own, whose = express.switches_of_linux(), "preset linux: nobody switches a host's own kernel"
+        for group in _of_tcp(scenario):
+            refusals += express.switched(group["transport"], f"group.{group['name']}.transport", own, whose)
     if refusals:
         raise refused(refusals)
 
@@ -202,10 +231,10 @@ def _rate(text: str) -> float:
     return found[0] if found else 0.0
 
 
-def group_refusals(group: Mapping[str, Any]) -> Iterable[Refusal]:
-    """Say what of a group no real socket can have."""
+def group_refusals(group: Mapping[str, Any], besides: Sequence[str] = ()) -> Iterable[Refusal]:
+    """Say what of a group no real socket can have; `besides` are keys that others look at."""
     key = f"group.{group['name']}"
-    yield from _strangers(group, f"{key}.", _GROUP_KEYS)
+    yield from _strangers(group, f"{key}.", (*_GROUP_KEYS, *besides))
     for clock, still in (("clock_offset", "0 s"), ("clock_skew_ppm", 0.0)):
         if group[clock] != still:
             yield Refusal(f"{key}.{clock}", str(group[clock]), f"{still}: all share the kernel's clock")

@@ -69,6 +69,35 @@ def transport(table: Mapping[str, Any], key: str) -> list[Refusal]:
     return said if isinstance(said, list) else []
 
 
+def switches(table: Mapping[str, Any]) -> dict[str, str]:
+    """Return by key of a transport table that fits what switches it in a kernel, as `sysctl` takes it."""
+    (entry,) = catalogue()["transports"]
+    said = {
+        setting["parameter"]: " ".join(_setting(setting, table[setting["parameter"]], table, LinkFacts(1.0, 1)))
+        for form in entry["linux"]["forms"]
+        for setting in form["settings"]
+    }
+    return {name: word for name, word in said.items() if "=" in word}
+
+
+def switched(table: Mapping[str, Any], key: str, others: Mapping[str, str], whose: str) -> list[Refusal]:
+    """Return where a transport table that fits wants a kernel switched otherwise than `others` say."""
+    return [
+        Refusal(f"{key}.{name}", shown(table[name]), f"the value of {whose}")
+        for name, word in switches(table).items()
+        if others[name] != word
+    ]
+
+
+def switches_of_linux() -> dict[str, str]:
+    """Return the switches of a kernel that nobody has told anything: those of preset `linux`."""
+    (entry,) = catalogue()["transports"]
+    (preset,) = (preset for preset in entry["presets"] if preset["name"] == "linux")
+    values = {parameter["name"]: parameter["default"] for parameter in entry["parameters"]} | preset["values"]
+    # The catalogue has values of presets as texts.
+    return switches({name: value == "true" if value in ("true", "false") else value for name, value in values.items()})
+
+
 def absent(family: str, kind: str) -> str | None:
     """Return why Linux has no such algorithm; None where it has."""
     return _entry(family, kind)["linux"].get("absent")

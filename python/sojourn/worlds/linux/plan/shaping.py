@@ -77,9 +77,18 @@ def _bucket(link: LinkFacts) -> str:
 
 
 def _class(device: str, top: str, how: How, link: LinkFacts) -> str:
+    return share(f"dev {device} parent {top} classid {top}1", how, link)
+
+
+def root(device: str) -> str:
+    """Return the line that gives a device HTB; what belongs to no class of it leaves at once."""
+    return f"qdisc add dev {device} root handle 1: {_AS_IP} htb"
+
+
+def share(place: str, how: How, link: LinkFacts) -> str:
+    """Return the words for a class of HTB at a place, with a rate of its own."""
     rate, full = f"{round(link.rate_bps)}bit", link.packet_bytes
     burst = round((_EXACT_PART if how.exact_timers else _LATE_PART) * full)
-    place = f"dev {device} parent {top} classid {top}1"
     return f"{place} htb rate {rate} burst {burst} cburst {burst} quantum {full}"
 
 

@@ -10,7 +10,7 @@ Near is the side of `snd`, far that of `rcv`. Nothing delays packets in the name
 them in that of the delays, so that neither disturbs the other.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sojourn.worlds.linux.plan.flows import Path
 
@@ -47,9 +47,10 @@ def links() -> list[str]:
     ]
 
 
-def settings() -> dict[str, dict[str, str]]:
-    """Return the kernel settings of each namespace."""
-    return {name: {**_QUIET, **(_HOST if name in {"snd", "rcv"} else _FORWARD)} for name in NAMESPACES}
+def settings(hosts: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return the kernel settings of each namespace; `hosts` are those that a scenario asks of senders and receivers."""
+    of_hosts = {**_HOST, **hosts}
+    return {name: {**_QUIET, **(of_hosts if name in {"snd", "rcv"} else _FORWARD)} for name in NAMESPACES}
 
 
 def addresses(paths: Sequence[Path]) -> dict[str, list[str]]:
