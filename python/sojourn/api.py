@@ -150,6 +150,7 @@ class Scenario:
         packets: bool = False,
         probes: bool = False,
         transfers: bool = False,
+        delays: bool = False,
         backend: str = SIM,
         progress: Progress | None = None,
         **options: Any,
@@ -170,6 +171,8 @@ class Scenario:
             Whether to keep, in every bin, what queue disciplines and congestion controls show of themselves.
         transfers
             Whether to keep one row for each transfer, or object of a web page, that ended.
+        delays
+            Whether records hold the one-way delays, their variation, and the start-up times of every group.
         backend
             The world to run in: "sim", the packet-level simulation; "fluid", the fluid model, which has neither packets
             nor randomness; "linux", the real Linux kernel; "hosts", two hosts and the path between them; or the name of
@@ -197,7 +200,7 @@ class Scenario:
         >>> [run.seed for run in result.runs]
         [7, 8]
         """
-        wanted = Wanted(bin_s if series else None, probes=probes, packets=packets, transfers=transfers)
+        wanted = Wanted(bin_s if series else None, probes, packets, transfers, delays)
         chosen = choose(backend, options, wanted.keep)
         source = self._source_with(runs=runs, seed=seed)
         resolved = self._native if source is self.source else source.resolve()

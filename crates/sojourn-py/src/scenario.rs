@@ -135,12 +135,12 @@ impl Scenario {
         py: Python<'_>,
         seeds: Vec<u64>,
         jobs: usize,
-        keep: (Option<f64>, bool, bool, bool),
+        keep: (Option<f64>, bool, bool, bool, bool),
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Vec<Run>> {
-        let (bin_s, packets, probes, transfers) = keep;
+        let (bin_s, packets, probes, transfers, delays) = keep;
         let bin = bin_s.map(|bin_s| Span::from_secs_f64(bin_s).max(Span::from_nanos(1)));
-        let wanted = Wanted { bin, packets, probes, transfers };
+        let wanted = Wanted { bin, packets, probes, transfers, delays };
         let monitor = Monitor::default();
         let runs = seeds.len();
         let (scenario, progress) = (&*self.inner, progress.as_ref());

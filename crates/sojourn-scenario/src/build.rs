@@ -5,7 +5,7 @@ use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::{
     Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Place,
-    Qdisc, Scenario, Shape, Station,
+    Qdisc, Scenario, Shape, Station, Which,
 };
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
@@ -126,8 +126,25 @@ fn hop(fields: &Fields, scenario: &Fields) -> Hop {
     }
 }
 
-fn direction(fields: &Fields) -> Direction {
+pub(crate) fn direction(fields: &Fields) -> Direction {
     if fields.choice("direction") == Some("reverse") { Direction::Reverse } else { Direction::Forward }
+}
+
+/// The link at which the data of `group` enters the network, where it says one that is there.
+pub(crate) fn enters(group: &Fields, scenario: &Fields) -> Option<Which> {
+    let name = group.text("enters")?;
+    links(direction(group), scenario).find(|(known, _)| *known == name).map(|(_, which)| which)
+}
+
+/// The links that packets which travel in `direction` cross, by their names.
+pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<Item = (&str, Which)> {
+    let main = match direction {
+        Direction::Forward => ("bottleneck", Which::Bottleneck),
+        Direction::Reverse => ("reverse", Which::Reverse),
+    };
+    let hops = scenario.tables("hop").iter().enumerate().filter(move |(_, hop)| self::direction(hop) == direction);
+    let hops = hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))));
+    std::iter::once(main).chain(hops)
 }
 
 /// What waits before a host's network card; nothing where the format has no such keys.
@@ -167,6 +184,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         start: moments(fields.item("start").expect(CHECKED), flows),
         stop: fields.item("stop").map(|stop| moments(stop, flows)),
         direction: direction(fields),
+        enters: enters(fields, scenario),
         stations: of_group(fields, scenario),
         dscp: match fields.item("dscp") {
             Some(Item::Dscp(dscp)) => *dscp,
@@ -235,6 +253,10 @@ fn train(fields: &Fields) -> Train {
         spacing: span(fields, "spacing"),
         every: fields.span("every"),
         repeat: fields.integer("repeat").map(|trains| trains as u32),
+        large: fields
+            .integer("large")
+            .zip(fields.integer("large_every"))
+            .map(|(packets, every)| (packets as u32, every as u32)),
     }
 }
 

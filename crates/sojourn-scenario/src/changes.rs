@@ -9,8 +9,8 @@ use crate::stations::has_air;
 use crate::{GroupChange, Which, overrides, rules};
 use sojourn_core::Span;
 
-/// Most changes of a scenario.
-const MOST: usize = 1000;
+/// Most changes of a scenario, those that happen again counted each time.
+const MOST: usize = 10_000;
 
 /// A change whose links and controls are complete.
 pub(crate) struct Resolved {
@@ -39,33 +39,43 @@ pub(crate) fn resolve(checker: &mut Checker<'_, '_>, mut root: Node, base: &Fiel
     else {
         return Vec::new();
     };
-    if nodes.len() > MOST {
-        let found = Fault::new(format!("{} changes", nodes.len()));
+    let Some(duration) = base.span("duration") else { return Vec::new() };
+    let mut order: Vec<(Span, usize, bool)> = (base.tables("change").iter().enumerate())
+        .flat_map(|(index, change)| occasions(change, duration).map(move |(at, again)| (at, index, again)))
+        .take(MOST + 1)
+        .collect();
+    if order.len() > MOST {
+        let found = Fault::new(format!("more than {MOST} changes, counting each repetition"));
         checker.reporter.error(base.origin_of("change"), "change", found, format!("at most {MOST}"));
         return Vec::new();
     }
-    let mut order: Vec<usize> = (0..nodes.len()).collect();
-    let times: Vec<Span> = base.tables("change").iter().filter_map(|change| change.span("at")).collect();
-    order.sort_by_key(|&index| times[index]);
+    order.sort_by_key(|&(at, ..)| at);
     let mut present = Present { root, fields: base.clone() };
     let mut changes = Vec::new();
-    for index in order {
+    for (at, index, again) in order {
         let fields = &base.tables("change")[index];
         let name = fields.text("name").map(str::to_owned);
         let path = join("change", &name.clone().unwrap_or_else(|| index.to_string()));
-        at_a_time_of_the_run(checker, base, fields, times[index], &path);
+        at_a_time_of_the_run(checker, duration, fields, at, &path);
         let (links, groups) = present.change(checker, nodes[index].as_table(), &path);
         if !checker.reporter.problems.is_empty() {
             // The next one would only repeat what is wrong.
             return Vec::new();
         }
-        changes.push(Resolved { name, at: times[index], links, groups });
+        changes.push(Resolved { name: name.filter(|_| !again), at, links, groups });
     }
     changes
 }
 
-fn at_a_time_of_the_run(checker: &mut Checker<'_, '_>, base: &Fields, change: &Fields, at: Span, path: &str) {
-    if base.span("duration").is_some_and(|duration| at >= duration) {
+/// When a change happens in a run of `duration`, and whether it has happened before.
+fn occasions(change: &Fields, duration: Span) -> impl Iterator<Item = (Span, bool)> + use<> {
+    let (first, every) = (change.span("at"), change.span("every"));
+    let next = move |&at: &Span| every.map(|every| at + every).filter(|&at| at < duration);
+    std::iter::successors(first, next).enumerate().map(|(number, at)| (at, number > 0))
+}
+
+fn at_a_time_of_the_run(checker: &mut Checker<'_, '_>, duration: Span, change: &Fields, at: Span, path: &str) {
+    if at >= duration {
         let found = Fault::new(format!("\"{at}\""));
         checker.reporter.error(change.origin_of("at"), &join(path, "at"), found, "a time before the end of the run");
     }

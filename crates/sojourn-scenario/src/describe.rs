@@ -35,7 +35,7 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
     if !scenario.stations.is_empty() {
         fields.put("station", Item::Tables(scenario.stations.iter().map(station).collect()));
     }
-    fields.put("group", Item::Tables(scenario.groups.iter().map(|one| group(one, &scenario.stations)).collect()));
+    fields.put("group", Item::Tables(scenario.groups.iter().map(|one| group(one, scenario)).collect()));
     if !scenario.changes.is_empty() {
         fields.put(
             "change",
@@ -244,7 +244,7 @@ fn station(station: &Station) -> Fields {
     fields
 }
 
-fn group(group: &Group, stations: &[Station]) -> Fields {
+fn group(group: &Group, scenario: &Scenario) -> Fields {
     let mut fields = new_table(&SCENARIO, "group");
     fields.put("name", Item::Text(group.name.clone()));
     if let Some(title) = &group.title {
@@ -265,8 +265,16 @@ fn group(group: &Group, stations: &[Station]) -> Fields {
         fields.put("stop", stop);
     }
     fields.put("direction", direction(group.direction));
+    if let Some(link) = group.enters {
+        let name = match link {
+            Which::Bottleneck => "bottleneck",
+            Which::Reverse => "reverse",
+            Which::Hop(index) => &scenario.hops[index].name,
+        };
+        fields.put("enters", Item::Text(name.to_owned()));
+    }
     if !group.stations.is_empty() {
-        let name = |&place: &usize| Item::Text(stations[place].name.clone());
+        let name = |&place: &usize| Item::Text(scenario.stations[place].name.clone());
         fields.put("station", Item::List(group.stations.iter().map(name).collect()));
     }
     fields.put("dscp", Item::Dscp(group.dscp));
@@ -352,6 +360,10 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             if let Some(repeat) = train.repeat {
                 fields.put("repeat", integer(u64::from(repeat)));
+            }
+            if let Some((packets, every)) = train.large {
+                fields.put("large", integer(u64::from(packets)));
+                fields.put("large_every", integer(u64::from(every)));
             }
             fields
         }

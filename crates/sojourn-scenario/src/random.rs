@@ -104,7 +104,13 @@ impl Writer<'_> {
     /// Stations and the air that they share are there together, or neither is.
     fn respect_air(&mut self, section: &'static Section, entries: &mut Entries) {
         let Some(shared) = self.shared else {
-            return entries.retain(|(name, _)| *name != "station");
+            let back = Written::Text("reverse".to_owned());
+            let main = if entries.contains(&("direction", back)) { "reverse" } else { "bottleneck" };
+            entries.retain(|(name, _)| *name != "station");
+            for (_, written) in entries.iter_mut().filter(|(name, _)| *name == "enters") {
+                *written = Written::Text(main.to_owned());
+            }
+            return;
         };
         let put = |entries: &mut Entries, name: &'static str, written: Written| {
             entries.retain(|(known, _)| *known != name);
@@ -171,7 +177,10 @@ impl Writer<'_> {
                     }
                 }
             }
-            "group" => put(entries, "station", Written::Text(STATION.to_owned())),
+            "group" => {
+                entries.retain(|(name, _)| *name != "enters");
+                put(entries, "station", Written::Text(STATION.to_owned()));
+            }
             _ => {}
         }
     }

@@ -81,6 +81,41 @@ pub struct Train {
     pub every: Option<Span>,
     /// How many trains there are; trains without end where absent.
     pub repeat: Option<u32>,
+    /// Packets of the large trains, and from one of them to the next in trains; the first one is large. All have `count`
+    /// where absent.
+    pub large: Option<(u32, u32)>,
+}
+
+impl Train {
+    /// Packets of train `index`.
+    pub fn packets(&self, index: u32) -> u32 {
+        match self.large {
+            Some((packets, every)) if index.is_multiple_of(every) => packets,
+            _ => self.count,
+        }
+    }
+
+    /// The train of packet `number`, and its place in it.
+    pub fn place(&self, number: u32) -> (u32, u32) {
+        let Some((large, every)) = self.large else { return (number / self.count, number % self.count) };
+        let (number, count, large) = (u64::from(number), u64::from(self.count), u64::from(large));
+        let round = large + count * u64::from(every - 1);
+        let first = (number / round) as u32 * every;
+        match (number % round).checked_sub(large) {
+            None => (first, (number % round) as u32),
+            Some(after) => (first + 1 + (after / count) as u32, (after % count) as u32),
+        }
+    }
+
+    /// Packets of a train in the mean.
+    pub fn mean_packets(&self) -> f64 {
+        mean_packets(f64::from(self.count), self.large.map(|(packets, every)| (f64::from(packets), f64::from(every))))
+    }
+}
+
+/// Packets of a train in the mean, where one of `every` has another number than `count`.
+pub(crate) fn mean_packets(count: f64, large: Option<(f64, f64)>) -> f64 {
+    large.map_or(count, |(packets, every)| count + (packets - count) / every)
 }
 
 /// Pages of a browser, one after the other.

@@ -463,6 +463,8 @@ pub struct Group {
     pub stop: Option<Moments>,
     /// Which way data travels.
     pub direction: Direction,
+    /// The link at which its data enters the network; the first of its direction where absent.
+    pub enters: Option<Which>,
     /// Indices of the stations that its flows go to or come from, in turn; none without stations.
     pub stations: Vec<usize>,
     /// Differentiated services code point of its data and acknowledgements.

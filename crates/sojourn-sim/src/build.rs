@@ -2,7 +2,9 @@
 
 use crate::agenda::Agenda;
 use crate::air::Air;
-use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost};
+use crate::changes::place;
+use crate::ends::Ends;
+use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
@@ -23,7 +25,6 @@ use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
-use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
 use sojourn_transport::{Clock, Ect, Options, Receiver, Segment, Sender, SenderCounts, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
@@ -74,6 +75,8 @@ struct Builder<'a> {
     #[cfg(feature = "host-queue")]
     devices: Vec<crate::device::Device>,
     answering: Answering,
+    /// The first link of each direction, where there is one.
+    entrances: [Option<usize>; 2],
     /// Flows so far.
     numbered: u32,
 }
@@ -109,10 +112,11 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         #[cfg(feature = "host-queue")]
         devices: Vec::new(),
         answering: Answering::new(scenario, events),
+        entrances: [None; 2],
         numbered: 0,
     };
     builder.add_links();
-    let entrances = builder.chain_links();
+    builder.entrances = builder.chain_links();
     let mut flows = builder.flows();
     builder.drop_unused_lines(&mut flows);
     #[cfg(feature = "host-queue")]
@@ -148,7 +152,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         "so many connections need more memory than there is"
     );
     let transfers = wanted.transfers.then(Vec::new);
-    let ends = wanted.packets.then(PacketLog::default);
+    let ends = Ends::new(wanted, flows.len());
     World {
         now: Time::ZERO,
         events: 0,
@@ -159,7 +163,6 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         lines: Lines::new(lines),
         flows,
         groups,
-        entrances,
         #[cfg(feature = "host-queue")]
         devices,
         air,
@@ -329,6 +332,7 @@ impl Builder<'_> {
                 lead: place.lead,
                 direction: group.direction,
                 station: station(group, place.index) as u32,
+                entrances: self.entrances(group),
                 lines,
                 access,
                 host: group.host.map(|host| {
@@ -346,7 +350,7 @@ impl Builder<'_> {
                 application: application.take(),
                 request: None,
                 requests: 0,
-                call: call(&group.traffic),
+                listener: Listener::new(&group.traffic),
                 endpoints,
                 sojourn: Coarse::default(),
                 counts: Counts::default(),
@@ -357,6 +361,15 @@ impl Builder<'_> {
                 armed: Time::NEVER,
             });
         }
+    }
+
+    /// Where packets of a group enter the network.
+    fn entrances(&self, group: &Group) -> [Option<usize>; 2] {
+        let mut entrances = self.entrances;
+        if let Some(link) = group.enters {
+            entrances[group.direction as usize] = Some(place(self.scenario, link));
+        }
+        entrances
     }
 
     /// The link past which datagrams of flow `index` of the group die, where they do not reach the receiver.
@@ -508,11 +521,6 @@ impl Dialer {
 /// The base RTT `rtt` as the delays there and back.
 fn halves(rtt: Span) -> (Span, Span) {
     (rtt / 2, rtt - rtt / 2)
-}
-
-/// Who listens to `traffic`, where it is a call.
-fn call(traffic: &Traffic) -> Option<Box<Call>> {
-    if let Traffic::Voip(voip) = traffic { Some(Box::new(Call::new(voip))) } else { None }
 }
 
 /// Flow `number`, the `index`th of its group, has two hosts of its own, or those of the flow whose turn it repeats. Each

@@ -7,7 +7,7 @@ use sojourn_core::{Stream, Time};
 use sojourn_scenario::{Change, GroupChange, LinkChange, Scenario, Which};
 
 /// The place of a link among those of a world.
-fn place(scenario: &Scenario, which: Which) -> usize {
+pub fn place(scenario: &Scenario, which: Which) -> usize {
     match which {
         Which::Bottleneck => 0,
         Which::Reverse => 1,

@@ -4,7 +4,9 @@ use crate::Packet;
 use crate::times::Coarse;
 use sojourn_core::{Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
-use sojourn_scenario::Direction;
+use sojourn_scenario::{Direction, Traffic};
+#[cfg(feature = "delays")]
+use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
@@ -25,6 +27,8 @@ pub struct Flow {
     pub direction: Direction,
     /// Its station on the medium, where there is one; the first for all others.
     pub station: u32,
+    /// The link at which packets that travel forward and in reverse enter the network, where there is one.
+    pub entrances: [Option<usize>; 2],
     /// The line behind the last link, for packets that travel forward and in reverse.
     pub lines: [usize; 2],
     /// Its own access link, where it has one.
@@ -49,8 +53,8 @@ pub struct Flow {
     pub requests: u32,
     /// Who sends and receives.
     pub endpoints: Endpoints,
-    /// Who listens, where it is a call.
-    pub call: Option<Box<Call>>,
+    /// Who listens to its datagrams, where somebody does.
+    pub listener: Option<Listener>,
     /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
     pub sojourn: Coarse,
     /// What happened so far.
@@ -87,6 +91,49 @@ pub enum Endpoints {
     Datagrams(Datagrams),
     /// Padding.
     Padding(Box<Padding>),
+}
+
+/// Who listens to datagrams.
+#[derive(Debug)]
+pub enum Listener {
+    /// The receiving end of a call.
+    Call(Box<Call>),
+    /// That of trains.
+    #[cfg(feature = "delays")]
+    Trains(Box<TrainEnd>),
+}
+
+impl Listener {
+    /// Who listens to `traffic`, where somebody does.
+    pub fn new(traffic: &Traffic) -> Option<Listener> {
+        match traffic {
+            Traffic::Voip(voip) => Some(Listener::Call(Box::new(Call::new(voip)))),
+            #[cfg(feature = "delays")]
+            Traffic::Train(train) => Some(Listener::Trains(Box::new(TrainEnd::new(train)))),
+            _ => None,
+        }
+    }
+
+    /// Packet `number` has arrived, `delay` after it was sent. The time to record: its own, or that of its train.
+    pub fn on_packet(&mut self, _number: u32, delay: Span) -> Option<Span> {
+        match self {
+            Listener::Call(call) => {
+                call.on_packet(delay);
+                Some(delay)
+            }
+            #[cfg(feature = "delays")]
+            Listener::Trains(end) => end.on_packet(_number, delay),
+        }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self) {
+        match self {
+            Listener::Call(call) => call.begin_measuring(),
+            #[cfg(feature = "delays")]
+            Listener::Trains(end) => end.begin_measuring(),
+        }
+    }
 }
 
 /// What a sender sends next, before it is a packet.
@@ -147,6 +194,12 @@ pub struct Counts {
     pub sent: u64,
     /// Data packets dropped.
     pub drops: u64,
+    /// Acknowledgements dropped.
+    pub lost_acks: u64,
+    /// SYNs and SYN-ACKs dropped.
+    pub lost_syns: u64,
+    /// Packets sent that are neither data nor acknowledgements.
+    pub others: u64,
     /// Data packets marked.
     pub marks: u64,
     /// Payload bytes that the receiver got for the first time.
@@ -167,6 +220,8 @@ impl Counts {
     pub fn on_drop(&mut self, packet: &Packet) {
         self.lost += 1;
         self.drops += u64::from(is_data(&packet.body));
+        self.lost_acks += u64::from(packet.body.kind == SegmentKind::Ack);
+        self.lost_syns += u64::from(matches!(packet.body.kind, SegmentKind::Syn | SegmentKind::SynAck));
     }
 
     /// A packet was marked.
@@ -233,6 +288,15 @@ impl Flow {
         Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
     }
 
+    /// Who listens, where it is a call.
+    pub fn call(&self) -> Option<&Call> {
+        match self.listener.as_ref()? {
+            Listener::Call(call) => Some(call),
+            #[cfg(feature = "delays")]
+            Listener::Trains(_) => None,
+        }
+    }
+
     /// Its receiver.
     #[inline]
     pub fn receiver(&mut self) -> &mut Receiver {
@@ -259,7 +323,10 @@ impl Flow {
         self.counts.left += 1;
         self.counts.entered += 1;
         match packet.body.kind {
-            SegmentKind::Syn => Arrival { is_new: false, ack: Some(self.receiver().on_syn(&packet.body)) },
+            SegmentKind::Syn => {
+                self.counts.others += 1;
+                Arrival { is_new: false, ack: Some(self.receiver().on_syn(&packet.body)) }
+            }
             _ => self.receive(packet, at),
         }
     }

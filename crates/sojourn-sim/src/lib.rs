@@ -15,6 +15,7 @@ mod changes;
 mod clock;
 #[cfg(feature = "host-queue")]
 mod device;
+mod ends;
 mod flow;
 mod fuse;
 mod grants;
@@ -35,6 +36,8 @@ mod world;
 
 pub use build::{BOTTLENECK, named_links};
 pub use packets::{PacketEvent, PacketLog, PacketRow};
+#[cfg(feature = "delays")]
+pub use record::TrainRecord;
 pub use record::{
     AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
     Record, StationRecord, VideoRecord, VoipRecord,

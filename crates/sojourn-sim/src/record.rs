@@ -221,6 +221,10 @@ pub struct GroupRecord {
     pub drop_rate: Option<f64>,
     /// Its data packets marked over those sent, 0 to 1.
     pub mark_rate: Option<f64>,
+    /// Acknowledgements of its data dropped over those sent, 0 to 1; `None` for traffic that has none.
+    pub ack_drop_rate: Option<f64>,
+    /// Its SYNs and SYN-ACKs dropped; `None` for traffic that has none.
+    pub syn_drops: Option<u64>,
     /// Data segments sent again; `None` for traffic that never does.
     pub retransmissions: Option<u64>,
     /// Retransmission timeouts; `None` for traffic that has none.
@@ -231,6 +235,19 @@ pub struct GroupRecord {
     pub rtt_ms: Milliseconds,
     /// Sojourn times of its data packets in the queue of their direction's main link.
     pub queue_ms: QueueMs,
+    /// One-way delays of its data packets from host to host, where they were wanted.
+    #[cfg(feature = "delays")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<DelayMs>,
+    /// How much longer than the shortest of their flow these are (RFC 5481's packet delay variation).
+    #[cfg(feature = "delays")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pdv_ms: Option<QueueMs>,
+    /// From the first packet of a connection, or the request for an object, to the first byte of data, where delays were
+    /// wanted.
+    #[cfg(feature = "delays")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub startup_ms: Option<Fct>,
     /// Completion times, where its transfers end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fct_ms: Option<Fct>,
@@ -249,6 +266,10 @@ pub struct GroupRecord {
     /// Quality of its calls, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voip: Option<VoipRecord>,
+    /// How its trains arrived, where it sends some.
+    #[cfg(feature = "delays")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub train: Option<TrainRecord>,
     /// Quality of its streams of video, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub video: Option<VideoRecord>,
@@ -282,6 +303,17 @@ pub struct VoipRecord {
     pub r_factor: Option<f64>,
     /// Mean opinion score, 1 to 4.5, mean over the calls.
     pub mos: Option<f64>,
+}
+
+/// What was measured of trains of packets.
+#[cfg(feature = "delays")]
+#[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
+pub struct TrainRecord {
+    /// From when the first packet of a train was due to the arrival of the last one, of whole trains.
+    pub ms: Fct,
+    /// Trains of which a packet did not arrive over all, 0 to 1.
+    pub broken: Option<f64>,
 }
 
 /// A distribution of one-way delays in ms.
@@ -384,6 +416,18 @@ impl Milliseconds {
         }
         let [p50, p90, p95, p99, p999] = in_ms(times.quantiles([0.5, 0.9, 0.95, 0.99, 0.999]));
         Milliseconds { mean: Some(sum_nanos as f64 / times.count() as f64 / 1e6), p50, p90, p95, p99, p999 }
+    }
+}
+
+#[cfg(feature = "delays")]
+impl DelayMs {
+    /// The distribution `times`, with its exact sum and bounds.
+    pub fn new(times: &Times, sum_nanos: u128, min: Span, max: Span) -> DelayMs {
+        if times.count() == 0 {
+            return DelayMs::default();
+        }
+        let Milliseconds { mean, p50, p90, p95, p99, p999 } = Milliseconds::new(times, sum_nanos);
+        DelayMs { min: Some(min.as_millis_f64()), mean, p50, p90, p95, p99, p999, max: Some(max.as_millis_f64()) }
     }
 }
 

@@ -22,6 +22,9 @@ pub struct Wanted {
     pub probes: bool,
     /// A row for each transfer that ended.
     pub transfers: bool,
+    /// In the record, the one-way delays and start-up times of every group.
+    #[cfg(feature = "delays")]
+    pub delays: bool,
 }
 
 /// What a run leaves.

@@ -2,8 +2,12 @@
 
 use crate::build::{BOTTLENECK, named_links};
 use crate::changes::{changes_capacity, of_link};
-use crate::flow::{Endpoints, Flow, by_flow};
+#[cfg(feature = "delays")]
+use crate::ends::Ends;
+use crate::flow::{Counts, Endpoints, Flow, Listener, by_flow};
 use crate::opportunities::Opportunities;
+#[cfg(feature = "delays")]
+use crate::record::TrainRecord;
 use crate::record::{
     Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
     VoipRecord, jain,
@@ -157,11 +161,24 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     let meter = &world.groups[index];
     let mut sojourn = Coarse::default();
     flows.iter().for_each(|flow| sojourn.add(&flow.sojourn));
+    let since = |of: fn(&Counts) -> u64| sum(&|flow| of(&flow.counts) - of(&flow.base));
+    let acks = since(|counts| counts.entered) - sent - since(|counts| counts.others);
+    let connects = flows.iter().all(|flow| matches!(flow.endpoints, Endpoints::Transport(..)));
+    #[cfg(feature = "delays")]
+    let delays = world.ends.as_ref().and_then(Ends::delays).map(|delays| delays.of_group(flows));
     GroupRecord {
         share: (all_bytes > 0).then(|| bytes as f64 / all_bytes as f64),
         goodput_mbps: mbps(bytes, measured),
         drop_rate: rate(sum(&|flow| flow.counts.drops - flow.base.drops)),
         mark_rate: rate(sum(&|flow| flow.counts.marks - flow.base.marks)),
+        ack_drop_rate: (connects && acks > 0).then(|| since(|counts| counts.lost_acks) as f64 / acks as f64),
+        syn_drops: connects.then(|| since(|counts| counts.lost_syns)),
+        #[cfg(feature = "delays")]
+        delay_ms: delays.as_ref().map(|delays| delays.delay_ms),
+        #[cfg(feature = "delays")]
+        pdv_ms: delays.as_ref().map(|delays| delays.pdv_ms),
+        #[cfg(feature = "delays")]
+        startup_ms: delays.and_then(|delays| delays.startup_ms),
         retransmissions: senders(&|flow| sender_count(flow).map(|count| count.0)),
         timeouts: senders(&|flow| sender_count(flow).map(|count| count.1)),
         jain: jain(by_flow(flows).map(|connections| connections.iter().map(delivered).sum::<u64>() as f64)),
@@ -170,13 +187,15 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
             flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
         ),
         queue_ms: QueueMs::of(&sojourn),
-        fct_ms: ends(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
+        fct_ms: transfers_end(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
         page_ms: matches!(group.traffic, Traffic::Web(_)).then(|| Fct::new(&meter.page, meter.page_nanos)),
         transfers_waited: matches!(group.traffic, Traffic::Transfers { .. } | Traffic::Custom(_))
             .then_some(meter.waited),
         padding: padding_record(flows, sent, measured),
         voip: voip_record(flows, &meter.delay),
+        #[cfg(feature = "delays")]
+        train: train_record(flows, &meter.delay),
         video: video_record(flows, world.now),
     }
 }
@@ -192,7 +211,7 @@ fn size_class(power: u32) -> String {
 }
 
 fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
-    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((flow, flow.call.as_ref()?))).collect();
+    let calls: Vec<_> = flows.iter().filter_map(|flow| Some((flow, flow.call()?))).collect();
     if calls.is_empty() {
         return None;
     }
@@ -203,6 +222,23 @@ fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
     let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
     let mean = tally.mean(nanos as f64 / 1e6);
     Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(lost).sum(), &ratings))
+}
+
+#[cfg(feature = "delays")]
+fn train_record(flows: &[Flow], time: &Times) -> Option<TrainRecord> {
+    let mut ends = flows.iter().filter_map(|flow| match &flow.listener {
+        Some(Listener::Trains(end)) => Some(end),
+        _ => None,
+    });
+    let first = ends.next()?;
+    let (mut whole, mut nanos, mut broken) = (first.whole().0, first.whole().1, first.broken());
+    for end in ends {
+        whole += end.whole().0;
+        nanos += end.whole().1;
+        broken += end.broken();
+    }
+    let all = whole + broken;
+    Some(TrainRecord { ms: Fct::new(time, nanos), broken: (all > 0).then(|| broken as f64 / all as f64) })
 }
 
 fn padding_record(flows: &[Flow], sent: u64, measured: Span) -> Option<PaddingRecord> {
@@ -219,7 +255,7 @@ fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {
 }
 
 /// Whether traffic consists of transfers that end.
-fn ends(traffic: &Traffic) -> bool {
+fn transfers_end(traffic: &Traffic) -> bool {
     matches!(
         traffic,
         Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. } | Traffic::Web(_) | Traffic::Custom(_)

@@ -101,6 +101,16 @@ impl Times {
         self.count = 0;
     }
 
+    /// Adds all times of another distribution, each less `by`, than which none of them is shorter.
+    #[cfg(feature = "delays")]
+    pub fn add_less(&mut self, other: &Times, by: Span) {
+        for (own, &count) in (other.buckets.first..).zip(&other.buckets.counts).filter(|(_, count)| **count > 0) {
+            let time = middle(own).saturating_sub(by.as_nanos());
+            *self.buckets.count(bucket(time)) += count;
+            self.count += count;
+        }
+    }
+
     /// The smallest times that at least these fractions of all times do not exceed, as the middles of their
     /// buckets; `None` where there are none. The fractions rise.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> [Option<Span>; N] {

@@ -12,10 +12,10 @@ pub use instruments::{GroupMeter, TransferRow};
 use crate::Packet;
 use crate::agenda::Agenda;
 use crate::air::Air;
+use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::line::{LineEnd, Lines};
 use crate::link::Link;
-use crate::packets::PacketLog;
 use crate::series::Recorder;
 use sojourn_core::{Span, Time};
 use sojourn_scenario::Direction;
@@ -36,8 +36,6 @@ pub struct World {
     pub flows: Vec<Flow>,
     /// The instruments of each group.
     pub groups: Vec<GroupMeter>,
-    /// The first link of each direction, where there is one.
-    pub entrances: [Option<usize>; 2],
     /// The queues of hosts before their network cards, where they have any.
     #[cfg(feature = "host-queue")]
     pub devices: Vec<crate::device::Device>,
@@ -45,8 +43,8 @@ pub struct World {
     pub air: Option<Box<Air>>,
     /// Fills the time series, where they are wanted.
     pub recorder: Option<Recorder>,
-    /// Rows of packets at both ends, where they are wanted.
-    pub ends: Option<PacketLog>,
+    /// What is seen at both ends of flows, where that is wanted.
+    pub ends: Option<Ends>,
     /// A row for each transfer, where they are wanted.
     pub transfers: Option<Vec<TransferRow>>,
     /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines, then of network cards.
@@ -298,9 +296,10 @@ impl World {
     /// A packet enters the network, travelling in `direction`.
     #[inline(always)]
     fn enter(&mut self, direction: Direction, packet: &Packet) {
-        match self.entrances[direction as usize] {
+        let flow = &self.flows[packet.flow as usize];
+        match flow.entrances[direction as usize] {
             Some(link) => self.arrive(link, packet, self.now),
-            None => self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], *packet, self.now),
+            None => self.enter_line(flow.lines[direction as usize], *packet, self.now),
         }
     }
 

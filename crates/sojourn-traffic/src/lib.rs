@@ -26,7 +26,7 @@ mod web;
 
 pub use datagrams::{Datagrams, Spacing};
 pub use padding::Padding;
-pub use train::Trains;
+pub use train::{TrainEnd, Trains};
 
 use bulk::Bulk;
 use on_off::OnOff;

@@ -1,6 +1,6 @@
-//! Trains of packets: when each is due.
+//! Trains of packets: when each is due, and what of them arrives.
 
-use sojourn_core::Time;
+use sojourn_core::{Span, Time};
 use sojourn_scenario::Train;
 
 /// The times of the packets of trains. Every one is reckoned from the start of the first, so that nothing adds up.
@@ -28,7 +28,7 @@ impl Trains {
     /// A packet was sent: when the next is due; never after the last.
     pub(crate) fn after_packet(&mut self) -> Time {
         self.sent += 1;
-        if self.sent == self.train.count {
+        if self.sent == self.train.packets(self.over) {
             self.sent = 0;
             self.over += 1;
         }
@@ -42,11 +42,88 @@ impl Trains {
     }
 }
 
+/// Trains that may be under way at once; of older ones what is missing is lost.
+const MAX_OPEN: usize = 64;
+
+/// The receiving end of trains: how long each took as a whole.
+#[derive(Debug)]
+pub struct TrainEnd {
+    train: Train,
+    /// Trains of which some packets have arrived and some have not, and how many have.
+    open: Vec<(u32, u32)>,
+    /// The first train that counts.
+    base: u32,
+    /// The latest train of which a packet has arrived.
+    newest: Option<u32>,
+    /// Whether that one is whole.
+    newest_is_whole: bool,
+    /// Trains that are whole, from `base` on.
+    whole: u32,
+    /// Sum of the times that these took, in ns.
+    nanos: u128,
+}
+
+impl TrainEnd {
+    /// The receiving end of trains as in `train`.
+    pub fn new(train: &Train) -> TrainEnd {
+        TrainEnd { train: *train, open: Vec::new(), base: 0, newest: None, newest_is_whole: false, whole: 0, nanos: 0 }
+    }
+
+    /// Packet `number` has arrived, `delay` after it was sent. How long its train took, from when its first packet was due,
+    /// where it is whole now and counts.
+    pub fn on_packet(&mut self, number: u32, delay: Span) -> Option<Span> {
+        let (index, place) = self.train.place(number);
+        if self.newest.is_none_or(|newest| newest < index) {
+            (self.newest, self.newest_is_whole) = (Some(index), false);
+        }
+        let at = match self.open.iter().position(|(open, _)| *open == index) {
+            Some(at) => at,
+            None => {
+                if self.open.len() == MAX_OPEN {
+                    self.open.remove(0);
+                }
+                self.open.push((index, 0));
+                self.open.len() - 1
+            }
+        };
+        self.open[at].1 += 1;
+        if self.open[at].1 < self.train.packets(index) {
+            return None;
+        }
+        self.open.remove(at);
+        self.newest_is_whole |= self.newest == Some(index);
+        if index < self.base {
+            return None;
+        }
+        // Packets may overtake each other: what counts is when the last one arrives.
+        let time = delay + self.train.spacing * u64::from(place);
+        self.whole += 1;
+        self.nanos += u128::from(time.as_nanos());
+        Some(time)
+    }
+
+    /// Measures from the next train on.
+    pub fn begin_measuring(&mut self) {
+        self.base = self.newest.map_or(0, |newest| newest + 1);
+        (self.whole, self.nanos) = (0, 0);
+    }
+
+    /// Trains that are whole, and the sum of the times that they took in ns.
+    pub fn whole(&self) -> (u64, u128) {
+        (u64::from(self.whole), self.nanos)
+    }
+
+    /// Trains before the latest one that are not whole.
+    pub fn broken(&self) -> u64 {
+        let Some(newest) = self.newest.filter(|&newest| newest >= self.base) else { return 0 };
+        u64::from(newest - self.base) - u64::from(self.whole - u32::from(self.newest_is_whole))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{Action, Datagrams, Spacing};
-    use sojourn_core::Span;
 
     /// The times in ms of up to ten packets of trains that begin at 5 ms.
     fn times(count: u32, spacing_ms: u64, every_ms: Option<u64>, repeat: Option<u32>) -> Vec<u64> {
@@ -56,6 +133,7 @@ mod tests {
             spacing: Span::from_millis(spacing_ms),
             every: every_ms.map(Span::from_millis),
             repeat,
+            large: None,
         };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), train.packet_bytes);
         assert_eq!(source.next(), Time::NEVER, "silent before it begins");
@@ -85,7 +163,14 @@ mod tests {
 
     #[test]
     fn a_pause_ends_a_train_and_a_start_begins_the_first_anew() {
-        let train = Train { count: 2, packet_bytes: 100, spacing: Span::from_millis(1), every: None, repeat: None };
+        let train = Train {
+            count: 2,
+            packet_bytes: 100,
+            spacing: Span::from_millis(1),
+            every: None,
+            repeat: None,
+            large: None,
+        };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), 100);
         source.perform(Action::Endless, Time::ZERO);
         assert_eq!(source.due(Time::ZERO), Some(0));
@@ -94,5 +179,50 @@ mod tests {
         let later = Time::from_nanos(9_000_000);
         source.perform(Action::Endless, later);
         assert_eq!((source.due(later), source.next()), (Some(1), Time::from_nanos(10_000_000)));
+    }
+
+    /// The first of every three trains has four packets instead of two.
+    fn with_large() -> Train {
+        let every = Some(Span::from_millis(10));
+        Train { count: 2, packet_bytes: 100, spacing: Span::ZERO, every, repeat: None, large: Some((4, 3)) }
+    }
+
+    #[test]
+    fn the_first_of_some_trains_is_large() {
+        let train = with_large();
+        let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), 100);
+        source.perform(Action::Endless, Time::ZERO);
+        for number in 0..40 {
+            let (index, place) = train.place(number);
+            assert_eq!(source.next(), Time::from_nanos(10_000_000 * u64::from(index)), "packet {number}");
+            assert!(place < train.packets(index));
+            assert_eq!(source.due(source.next()), Some(number));
+        }
+        assert_eq!(
+            [0, 3, 4, 5, 6, 8].map(|number| train.place(number)),
+            [(0, 0), (0, 3), (1, 0), (1, 1), (2, 0), (3, 0)]
+        );
+        assert!((train.mean_packets() - 8.0 / 3.0).abs() < 1e-12);
+    }
+
+    /// A train counts when its last packet has come, in whatever order; one that misses a packet is broken once a later one
+    /// has come.
+    #[test]
+    fn a_train_is_whole_or_broken() {
+        let mut end = TrainEnd::new(&with_large());
+        let ms = Span::from_millis;
+        assert_eq!([0, 2, 1].map(|number| end.on_packet(number, ms(1))), [None; 3]);
+        assert_eq!(end.on_packet(3, ms(7)), Some(ms(7)));
+        assert_eq!((end.whole(), end.broken()), ((1, 7_000_000), 0));
+        // Of train 1 packet 5 is lost; train 2 is lost altogether.
+        assert_eq!((end.on_packet(4, ms(1)), end.broken()), (None, 0));
+        assert_eq!((end.on_packet(8, ms(1)), end.broken()), (None, 2));
+        end.begin_measuring();
+        assert_eq!((end.whole(), end.broken()), ((0, 0), 0));
+        // What was under way does not count.
+        assert_eq!([9, 10, 11].map(|number| end.on_packet(number, ms(2))), [None; 3]);
+        assert_eq!(end.broken(), 0);
+        assert_eq!((end.on_packet(12, ms(2)), end.on_packet(13, ms(3))), (None, Some(ms(3))));
+        assert_eq!((end.whole(), end.broken()), ((1, 3_000_000), 0));
     }
 }

@@ -97,7 +97,7 @@ fn datagram_rate(traffic: &Traffic) -> f64 {
         Traffic::Cbr { rate, .. } => return rate.bits_per_second() as f64,
         Traffic::Voip(voip) => (1.0 / voip.frame.as_secs_f64(), voip.packet_bytes()),
         Traffic::Train(train) => {
-            (train.every.map_or(0.0, |every| f64::from(train.count) / every.as_secs_f64()), train.packet_bytes)
+            (train.every.map_or(0.0, |every| train.mean_packets() / every.as_secs_f64()), train.packet_bytes)
         }
         Traffic::Padding(padding) => match padding.pace {
             Pace::Steady { bursts: Some((packets, every)), .. } => {

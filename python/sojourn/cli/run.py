@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 @output("--page", "page", type=click.Path(), metavar="FILE", help=PAGE_HELP)
 @output("--packets", is_flag=True, help="Add rows for each packet to --out: at the bottleneck, sent and received.")
 @output("--transfers", is_flag=True, help="Add one row for each transfer that ended to --out.")
+@output("--delays", is_flag=True, help="Add one-way delays and start-up times of every group to the record.")
 @output("--probes", is_flag=True, help="Add the state of disciplines and controls to --out; draw it with --plot.")
 @output("--pcap", is_flag=True, help="Add what crosses the bottleneck to --out, as pcapng.")
 @output("--bin", "bin_text", default="100 ms", metavar="TIME", show_default=True, help="Step of the time series.")
@@ -71,6 +72,7 @@ def run(  # noqa: PLR0913 (one for each option)
     page: str | None,
     packets: bool,
     transfers: bool,
+    delays: bool,
     probes: bool,
     pcap: bool,
     bin_text: str,
@@ -78,6 +80,8 @@ def run(  # noqa: PLR0913 (one for each option)
 ) -> None:
     """Run a scenario file, or a ready scenario by its name (see `sojourn list scenarios`)."""
     _check_places({"--packets": packets, "--pcap": pcap, "--transfers": transfers}, out)
+    if delays and out is None and not as_json:
+        raise input_error("--delays needs --out DIR or --json", key="--out")
     if probes and out is None and plot is None:
         raise input_error("--probes needs --out DIR or --plot FILE", key="--out")
     if pcap and backend != SIM:
@@ -88,6 +92,7 @@ def run(  # noqa: PLR0913 (one for each option)
         probes=probes,
         packets=packets or pcap,
         transfers=transfers,
+        delays=delays,
     )
     chosen = choose(backend, options, wanted.keep)
     _check_targets(out, plot, page, force=force)
@@ -106,6 +111,7 @@ def run(  # noqa: PLR0913 (one for each option)
             packets=wanted.packets,
             probes=wanted.probes,
             transfers=wanted.transfers,
+            delays=wanted.delays,
             backend=backend,
             progress=update,
             **options,

@@ -13,14 +13,15 @@ POINT, SEED, ERROR = "point", "seed", "error"
 GROUP, LINK, CLASS, SIZE = "group", "link", "class", "size"
 RUNS = "runs"
 GROUPS, LINKS, CLASSES, SIZES = "groups", "links", "classes", "sizes"
-SERIES, PROBES, PACKETS, TRANSFERS = "series", "probes", "packets", "transfers"
+SERIES, PROBES, PACKETS, TRANSFERS, DELAYS = "series", "probes", "packets", "transfers", "delays"
 KEPT: "dict[str, tuple[TableName, ...]]" = {
     SERIES: ("queue", "flows"),
     PROBES: ("queue_probes", "flow_probes"),
     PACKETS: ("packets",),
     TRANSFERS: ("transfers",),
+    DELAYS: (),
 }
-"""The tables that a sweep keeps on demand, by the words that ask for them."""
+"""The tables that a sweep keeps on demand, by the words that ask for them; delays are columns of the table `groups`."""
 
 Row = dict[str, Any]
 Tables = dict[str, list[Row]]

@@ -49,7 +49,7 @@ class Sim(World[SimOptions]):
     ) -> Sequence[_native.Run]:
         """Simulate once for each seed, on a thread for each processor."""
         del options
-        keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers)
+        keep = (wanted.bin_s, wanted.packets, wanted.probes, wanted.transfers, wanted.delays)
         return scenario.run(list(seeds), jobs or usable_processors(), keep, progress)
 
 

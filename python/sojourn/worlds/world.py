@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from sojourn.data.rows import KEPT, PACKETS, PROBES, SERIES, TRANSFERS
+from sojourn.data.rows import DELAYS, KEPT, PACKETS, PROBES, SERIES, TRANSFERS
 
 if TYPE_CHECKING:
     from sojourn import _native
@@ -31,16 +31,19 @@ class Wanted:
     """Whether there is a row for each packet at the bottleneck."""
     transfers: bool = False
     """Whether there is a row for each transfer that ended."""
+    delays: bool = False
+    """Whether records hold the one-way delays and start-up times of every group."""
 
     @classmethod
     def of(cls, keep: Sequence[str], bin_s: float) -> "Wanted":
         """Make one of the names of what is kept; `bin_s` counts where series are."""
-        return cls(bin_s if SERIES in keep else None, PROBES in keep, PACKETS in keep, TRANSFERS in keep)
+        words = (PROBES, PACKETS, TRANSFERS, DELAYS)
+        return cls(bin_s if SERIES in keep else None, *(word in keep for word in words))
 
     @property
     def keep(self) -> tuple[str, ...]:
         """Names of what is kept."""
-        kept = (self.bin_s is not None, self.probes, self.packets, self.transfers)
+        kept = (self.bin_s is not None, self.probes, self.packets, self.transfers, self.delays)
         return tuple(name for name, is_kept in zip(KEPT, kept, strict=True) if is_kept)
 
     @property

@@ -38,6 +38,14 @@ pub(super) static CHANGE: Section = Section {
             example: "20 s",
         },
         Key {
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_nanos(1), max: LONGEST }),
+            presence: Presence::Optional("it happens once"),
+            description: "from then on it happens again at this interval, to the end of the run; two such changes make a link \
+                          whose rate goes up and down",
+            example: "40 s",
+        },
+        Key {
             name: "bottleneck",
             form: Form::Part(&OF_BOTTLENECK),
             presence: Presence::Optional("it stays as it is"),

@@ -85,6 +85,14 @@ pub(super) static GROUP: Section = Section {
             example: "reverse",
         },
         Key {
+            name: "enters",
+            form: Form::Text,
+            presence: Presence::Optional("the first link of its direction"),
+            description: "the link at which its data enters the network: the name of a hop of its direction, `bottleneck` or \
+                          `reverse`; it crosses none of those before. Its acknowledgements cross all links of the way back",
+            example: "second",
+        },
+        Key {
             name: "station",
             form: Form::OneOrMore(&Form::Text),
             presence: Presence::Optional("there are no stations; required where there are some"),

@@ -93,7 +93,8 @@ static CBR: Section = Section {
 
 static TRAIN: Section = Section {
     name: "train",
-    description: "trains of packets of one size at exact times, whatever happens to them, as probes of a path send them; has no \
+    description: "trains of packets of one size at exact times, whatever happens to them, as probes of a path or video frame \
+                  by frame send them; the record tells how long each train takes as a whole, and how many are not whole. Has no \
                   congestion control",
     own: &[
         Key {
@@ -134,6 +135,28 @@ static TRAIN: Section = Section {
             },
             description: "how many trains there are",
             example: "8",
+        },
+        Key {
+            name: "large",
+            form: Form::Value(Kind::Integer { min: 1, max: 1_000_000 }),
+            presence: Presence::OptionalBeside {
+                key: "large_every",
+                meaning: "all have `count`",
+                reason: "it is what some of the trains have",
+            },
+            description: "packets of the first of every `large_every` trains, as of the frames of video that need no other",
+            example: "60",
+        },
+        Key {
+            name: "large_every",
+            form: Form::Value(Kind::Integer { min: 2, max: 1_000_000 }),
+            presence: Presence::OptionalBeside {
+                key: "large",
+                meaning: "all have `count`",
+                reason: "it says which trains are large",
+            },
+            description: "from one large train to the next, in trains",
+            example: "30",
         },
     ],
     base: None,

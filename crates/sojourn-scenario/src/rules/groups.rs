@@ -1,8 +1,9 @@
 //! Rules of groups.
 
 use super::{access, element_path};
+use crate::build;
 use crate::check::join;
-use crate::diagnostic::{Fault, Reporter};
+use crate::diagnostic::{Fault, Reporter, nearest};
 use crate::fields::{Chosen, Fields, Item, as_span};
 use crate::format::UNRESPONSIVE;
 use crate::node::Origin;
@@ -23,6 +24,7 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         bursts(group, &path, reporter);
         times(scenario.span("duration"), group, &path, reporter);
         direction(scenario, group, &path, reporter);
+        entrance(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
         ecn(scenario, group, &path, reporter);
@@ -166,6 +168,23 @@ fn direction(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Repor
         let found = Fault::new("\"reverse\" without a section [reverse]");
         let allowed = "forward, or reverse with a [reverse] link that limits it";
         reporter.error(group.origin_of("direction"), &join(path, "direction"), found, allowed);
+    }
+}
+
+/// Data enters at a link that it can cross.
+fn entrance(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(name) = group.text("enters") else { return };
+    let mut error = |found, allowed| {
+        reporter.error(group.origin_of("enters"), &join(path, "enters"), found, allowed);
+    };
+    if has_air(scenario) {
+        let found = Fault::new("an entrance beside a medium that stations share".to_owned());
+        return error(found, "no enters: data enters at the medium".to_owned());
+    }
+    if build::enters(group, scenario).is_none() {
+        let names: Vec<_> = build::links(build::direction(group), scenario).map(|(name, _)| name).collect();
+        let meant = nearest(name, names.iter().copied()).map(str::to_owned);
+        error(Fault::near(format!("{name:?}, which is no link of its direction"), meant), names.join(", "));
     }
 }
 

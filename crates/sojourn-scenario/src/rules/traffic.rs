@@ -7,6 +7,7 @@ use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::{Fields, Item};
 use crate::format::INTERVAL;
+use crate::traffic::mean_packets;
 use sojourn_core::Span;
 use sojourn_core::registry::{Kind, Value};
 
@@ -29,7 +30,9 @@ pub(super) fn steady(group: &Fields) -> Option<Steady> {
         "train" => {
             // Of one train alone all packets count, as if it came each second.
             let every = traffic.span("every").unwrap_or(Span::from_secs(1));
-            let per_second = traffic.integer("count")? as f64 / every.as_secs_f64();
+            let large = traffic.integer("large").zip(traffic.integer("large_every"));
+            let large = large.map(|(packets, every)| (packets as f64, every as f64));
+            let per_second = mean_packets(traffic.integer("count")? as f64, large) / every.as_secs_f64();
             Some(Steady { packet_bytes: traffic.bytes("packet")? as f64, per_second })
         }
         "voip" => {
@@ -131,6 +134,7 @@ fn trains(train: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     else {
         return;
     };
+    let count = count.max(train.integer("large").unwrap_or(count));
     let length_s = (count - 1) as f64 * spacing.as_secs_f64();
     if length_s >= every.as_secs_f64() {
         let found =

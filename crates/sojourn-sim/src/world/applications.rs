@@ -121,6 +121,9 @@ impl World {
         let flow = &mut self.flows[index];
         flow.requests = flow.requests.wrapping_add(1);
         flow.request = Some(Request::new(flow.requests, fetch, self.now));
+        if let Some(ends) = &mut self.ends {
+            ends.add_request(index, flow.key.destination_port, self.now);
+        }
         self.send_request(index);
         index
     }
@@ -128,6 +131,7 @@ impl World {
     /// Sends the request that a connection has.
     pub(super) fn send_request(&mut self, index: usize) {
         let Some(request) = self.flows[index].request else { return };
+        self.flows[index].counts.others += 1;
         let segment = Segment::new(SegmentKind::Request, request.number, self.now);
         self.send_back(index, segment, request.fetch.request_bytes);
     }

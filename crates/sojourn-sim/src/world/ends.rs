@@ -57,17 +57,18 @@ impl World {
         let flow = &mut self.flows[index];
         let delay = self.now.since(packet.body.stamp);
         flow.counts.on_delay(delay);
-        if let Some(call) = &mut flow.call {
-            call.on_packet(delay);
-            if self.measuring {
-                self.groups[flow.group].delay.record(delay);
-            }
+        if let Some(listener) = &mut flow.listener
+            && let Some(time) = listener.on_packet(packet.body.number, delay)
+            && self.measuring
+        {
+            self.groups[flow.group].delay.record(time);
         }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
     }
 
     /// A probe has come to the receiver.
     fn on_probe(&mut self, index: usize, probe: &Packet) {
+        self.flows[index].counts.others += 1;
         let payload_bytes = probe.bytes - self.flows[index].header_bytes;
         self.send_back(index, Segment::new(SegmentKind::Echo, probe.body.number, probe.body.stamp), payload_bytes);
     }
@@ -100,6 +101,7 @@ impl World {
     }
 
     fn on_syn(&mut self, index: usize, syn: &Segment) {
+        self.flows[index].counts.others += 1;
         let answer = self.flows[index].receiver().on_syn(syn);
         self.send_back(index, answer, 0);
     }
@@ -181,7 +183,10 @@ impl World {
         let (ecn, cwr) = (Ecn::NotEct, false);
         match &mut flow.endpoints {
             Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
-                Transmit::Syn => Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, cwr }),
+                Transmit::Syn => {
+                    flow.counts.others += 1;
+                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, cwr })
+                }
                 Transmit::Data { number, payload_bytes, retransmission, cwr } => {
                     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
                     let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
@@ -207,7 +212,7 @@ impl World {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
         // Made where it goes to, not made and then moved there.
-        match self.entrances[direction as usize] {
+        match flow.entrances[direction as usize] {
             Some(link) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
                 self.arrive(link, &packet, self.now);

@@ -38,7 +38,7 @@ pub struct GroupMeter {
     pub page: Times,
     /// Sum of times of pages, in ns.
     pub page_nanos: u128,
-    /// One-way delays of packets of calls.
+    /// One-way delays of packets of calls, or times of whole trains.
     pub delay: Times,
     /// Makes the connections of its flows.
     pub dialer: Dialer,
@@ -70,14 +70,17 @@ impl World {
         if let Some(air) = &mut self.air {
             air.begin_measuring();
         }
+        if let Some(ends) = &mut self.ends {
+            ends.begin_measuring();
+        }
         for flow in &mut self.flows {
             flow.base = flow.counts;
             flow.sojourn.clear();
             if let Some(application) = &mut flow.application {
                 application.begin_measuring(self.now);
             }
-            if let Some(call) = &mut flow.call {
-                call.begin_measuring();
+            if let Some(listener) = &mut flow.listener {
+                listener.begin_measuring();
             }
             flow.base_sender = flow.sender_counts().unwrap_or_default();
         }

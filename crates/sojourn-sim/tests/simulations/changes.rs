@@ -16,6 +16,27 @@ fn changing(queue: &str, changes: &[&str]) -> Scenario {
     dumbbell("10 s", &bottleneck, &[TCP])
 }
 
+/// What happens again does so at its interval, to the end of the run, and in the order of time.
+#[test]
+fn a_change_that_happens_again_is_many_changes() {
+    let again = changing(
+        "\"droptail\"",
+        &[
+            "name = \"slow\"\nat = \"2 s\"\nevery = \"4 s\"\nbottleneck.rate = \"2 Mbit/s\"",
+            "at = \"4 s\"\nevery = \"4 s\"\nbottleneck.rate = \"10 Mbit/s\"",
+        ],
+    );
+    let times: Vec<_> = again.changes.iter().map(|change| (change.at, change.name.as_deref())).collect();
+    let s = Span::from_secs;
+    assert_eq!(times, [(s(2), Some("slow")), (s(4), None), (s(6), None), (s(8), None)]);
+    for (from, to, rate) in [(1.0, 2.0, 10.0), (2.1, 4.0, 2.0), (4.1, 6.0, 10.0), (6.1, 8.0, 2.0), (8.1, 10.0, 10.0)] {
+        let found = mbps(&again, from, to);
+        assert!((found / rate - 1.0).abs() < 0.01, "{found} Mbit/s from {from} s on");
+    }
+    let written = Scenario::parse(&again.to_toml(), None, &Base::Nowhere, &[]).expect("what is written can be read");
+    assert_eq!(text(&run(&written.scenario)), text(&run(&again)));
+}
+
 fn mbps(scenario: &Scenario, from_s: f64, to_s: f64) -> f64 {
     let queues = series(scenario, 100).queues;
     let rows = queues.time_s.iter().zip(&queues.sent_bytes);

@@ -36,7 +36,7 @@ fn random_scenarios(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let scenario = random::scenario(&mut Stream::new(seed, "fused events"));
         let bin = (seed % 2 == 0).then(|| Span::from_micros(20_000 + seed % 97 * 1_009));
-        let wanted = Wanted { bin, packets: seed % 4 < 2, probes: true, transfers: true };
+        let wanted = Wanted { bin, packets: seed % 4 < 2, probes: true, transfers: true, delays: seed % 3 < 2 };
         check(&format!("random scenario {seed}"), &scenario, &wanted);
     }
 }
@@ -46,7 +46,11 @@ fn ready_scenarios_are_the_same_with_single_events() {
     for ready in sojourn_scenario::ready() {
         let loaded = Scenario::parse(ready.text, None, &Base::Nowhere, &[]).unwrap_or_else(|error| panic!("{error}"));
         let bin = Some(Span::from_millis(100));
-        check(ready.name, &loaded.scenario, &Wanted { bin, probes: true, transfers: true, packets: false });
+        check(
+            ready.name,
+            &loaded.scenario,
+            &Wanted { bin, probes: true, transfers: true, packets: false, delays: true },
+        );
     }
 }
 

@@ -122,6 +122,37 @@ fn a_chain_of_links() {
     close(after.utilization.unwrap(), before.utilization.unwrap() / 4.0, 0.01);
 }
 
+/// Two links of the same rate in a row, and data that enters before each of them: the second is full of both.
+#[test]
+fn data_may_enter_at_a_later_link() {
+    let record = run(&scenario(
+        "duration = \"20 s\"
+        bottleneck.rate = \"10 Mbit/s\"
+        [[hop]]
+        name = \"second\"
+        at = \"after\"
+        rate = \"10 Mbit/s\"
+        [[group]]
+        name = \"through\"
+        rtt = \"50 ms\"
+        traffic = { kind = \"cbr\", rate = \"4 Mbit/s\" }
+        [[group]]
+        name = \"late\"
+        rtt = \"50 ms\"
+        enters = \"second\"
+        traffic = { kind = \"cbr\", rate = \"4 Mbit/s\" }
+        [[group]]
+        name = \"early\"
+        rtt = \"50 ms\"
+        enters = \"bottleneck\"
+        traffic = { kind = \"cbr\", rate = \"1 Mbit/s\" }",
+    ));
+    close(record.bottleneck.utilization.unwrap(), 0.5, 0.01);
+    close(record.hops["second"].utilization.unwrap(), 0.9, 0.01);
+    assert_eq!(record.groups["late"].queue_ms.mean, None, "it never waits at the bottleneck");
+    assert!(record.groups["early"].queue_ms.mean.is_some());
+}
+
 /// Acknowledgements queue behind the data of an upload.
 #[test]
 fn acknowledgements_share_the_return_link() {

@@ -6,6 +6,7 @@ mod cell;
 mod changes;
 mod classes;
 mod common;
+mod delays;
 mod determinism;
 mod flows;
 mod fusing;

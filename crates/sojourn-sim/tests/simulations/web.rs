@@ -148,7 +148,13 @@ fn connections_of_a_flow() {
         web("objects = 7, size = \"50 kB\"")
     );
     let scenario = scenario(&text);
-    let wanted = Wanted { packets: true, bin: Some(sojourn_core::Span::from_secs(1)), probes: true, transfers: true };
+    let wanted = Wanted {
+        packets: true,
+        bin: Some(sojourn_core::Span::from_secs(1)),
+        probes: true,
+        transfers: true,
+        delays: true,
+    };
     let outcome = outcome(&scenario, &wanted);
     let record = &outcome.record;
     assert_eq!(record.flows.len(), 3);

@@ -240,6 +240,8 @@ def _group(one: Class, goodput: float, total: float, drop_rate: float, rtt_ms: M
         "goodput_mbps": goodput,
         "drop_rate": drop_rate,
         "mark_rate": 0.0,
+        "ack_drop_rate": None,
+        "syn_drops": None,
         "retransmissions": None,
         "timeouts": None,
         "jain": 1.0,

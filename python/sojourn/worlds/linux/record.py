@@ -134,6 +134,8 @@ def _group(seen: Observed, own: Sequence[Flow]) -> dict[str, Any]:
         "goodput_mbps": _mbps(seen, sum(delivered)),
         "drop_rate": fates["drops"] / sent if sent and fates["drops"] is not None else None,
         "mark_rate": fates["marks"] / sent if sent else None,
+        "ack_drop_rate": None,
+        "syn_drops": None,
         "retransmissions": _total(seen, own, "retransmissions"),
         "timeouts": _total(seen, own, "timeouts"),
         "jain": jain(delivered),
