@@ -196,6 +196,7 @@ EVERYTHING = {
             "traffic": {"kind": "web", "objects": 2, "size": "10 kB"},
         },
         {"name": "padding", "rtt": "20 ms", "traffic": "adaptive-padding"},
+        {"name": "train", "rtt": "20 ms", "traffic": {"kind": "train", "count": 2}},
     ],
 }
 
@@ -205,7 +206,10 @@ def test_the_page_of_the_record_lists_every_field() -> None:
     cells = re.findall(r"^\| `([^`]+)` \|[^|]*\|[^|]*\|$", section, flags=re.M)
     listed = [path for cell in cells for path in expanded(cell)]
     shared = sojourn.Scenario.load("wifi-home", {"duration": "12 s"})
-    records = [sojourn.scenario(EVERYTHING).run(series=False).runs[0], shared.run(runs=1, series=False).runs[0]]
+    records = [
+        sojourn.scenario(EVERYTHING).run(series=False, delays=True).runs[0],
+        shared.run(runs=1, series=False).runs[0],
+    ]
     assert sorted(listed) == sorted({field for record in records for field in fields(record, "")})
 
 

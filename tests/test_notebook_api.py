@@ -135,6 +135,19 @@ def test_results_are_saved_loaded_and_pickled_whole(small_scenario: sojourn.Scen
         sojourn.Result.load(tmp_path / "kept")
 
 
+def test_delays_are_measured_where_they_are_wanted(small_scenario: sojourn.Scenario) -> None:
+    plain, wanted = (small_scenario.run(series=False, runs=1, delays=delays).runs[0] for delays in (False, True))
+    for name, group in wanted.groups.items():
+        # All that is not queueing is constant here; quantiles of the queue are good to a thirtieth.
+        assert group.delay_ms.max - group.queue_ms.max == pytest.approx(
+            group.delay_ms.mean - group.queue_ms.mean, abs=2
+        )
+        assert group.pdv_ms.p50 == pytest.approx(group.delay_ms.p50 - group.delay_ms.min, abs=0.2)
+        assert group.delay_ms.mean == pytest.approx(group.delay_ms.min + group.pdv_ms.mean)
+        assert "delay_ms" not in plain.groups[name]
+        assert group.queue_ms == plain.groups[name].queue_ms
+
+
 def test_the_summary_is_a_data_frame_without_a_name(small_result: sojourn.Result) -> None:
     frame = small_result._arrow(None)
     assert frame.column_names == ["metric", "mean", "sd", "ci95_low", "ci95_high", "n"]
