@@ -142,8 +142,8 @@ def test_delays_are_measured_where_they_are_wanted(small_scenario: sojourn.Scena
         assert group.delay_ms.max - group.queue_ms.max == pytest.approx(
             group.delay_ms.mean - group.queue_ms.mean, abs=2
         )
-        assert group.pdv_ms.p50 == pytest.approx(group.delay_ms.p50 - group.delay_ms.min, abs=0.2)
-        assert group.delay_ms.mean == pytest.approx(group.delay_ms.min + group.pdv_ms.mean)
+        # The shortest delay of each flow is its own, and no shorter than that of all.
+        assert 0 < group.pdv_ms.mean <= group.delay_ms.mean - group.delay_ms.min
         assert "delay_ms" not in plain.groups[name]
         assert group.queue_ms == plain.groups[name].queue_ms
 

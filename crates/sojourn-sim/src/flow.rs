@@ -297,6 +297,15 @@ impl Flow {
         }
     }
 
+    /// Who listens, where it sends trains.
+    #[cfg(feature = "delays")]
+    pub fn trains(&self) -> Option<&TrainEnd> {
+        match self.listener.as_ref()? {
+            Listener::Trains(end) => Some(end),
+            Listener::Call(_) => None,
+        }
+    }
+
     /// Its receiver.
     #[inline]
     pub fn receiver(&mut self) -> &mut Receiver {

@@ -4,7 +4,7 @@ use crate::build::{BOTTLENECK, named_links};
 use crate::changes::{changes_capacity, of_link};
 #[cfg(feature = "delays")]
 use crate::ends::Ends;
-use crate::flow::{Counts, Endpoints, Flow, Listener, by_flow};
+use crate::flow::{Counts, Endpoints, Flow, by_flow};
 use crate::opportunities::Opportunities;
 #[cfg(feature = "delays")]
 use crate::record::TrainRecord;
@@ -226,10 +226,7 @@ fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
 
 #[cfg(feature = "delays")]
 fn train_record(flows: &[Flow], time: &Times) -> Option<TrainRecord> {
-    let mut ends = flows.iter().filter_map(|flow| match &flow.listener {
-        Some(Listener::Trains(end)) => Some(end),
-        _ => None,
-    });
+    let mut ends = flows.iter().filter_map(Flow::trains);
     let first = ends.next()?;
     let (mut whole, mut nanos, mut broken) = (first.whole().0, first.whole().1, first.broken());
     for end in ends {
