@@ -12,6 +12,7 @@ import sojourn
 from sojourn import api
 from sojourn.detect import hosts, plan, remedies
 from sojourn.detect.answer import answer, fair_queueing
+from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
 from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
 from sojourn.detect.features import NAMES, REASONS, vector
 from sojourn.detect.log import FlowLog, of_table
@@ -206,7 +207,7 @@ def test_a_forest_by_hand() -> None:
 
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
-    from sojourn.detect.training import train, write
+    from sojourn.detect.training import Examples, train, write
 
     random = np.random.default_rng(1)
     names = np.array(["codel", "pie", "sfq"] * 60)
@@ -214,8 +215,10 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     rows[::7, 5] = np.nan
     first, second = tmp_path / "a.npz", tmp_path / "b.npz"
     known = [{"target_ms": 5.0 + place % 7} if name == "codel" else {} for place, name in enumerate(names)]
-    write(first, rows, names, known, 3)
-    write(second, rows, names, known, 3)
+    probes = Examples(rows, names, known)
+    watched = Examples(rows[:, : len(DOWNLOAD_NAMES)], names, [{}] * len(names))
+    write(first, probes, watched, 3)
+    write(second, probes, watched, 3)
     assert first.read_bytes() == second.read_bytes()
     model = load_model(first)
     assert model.provenance["probes"] == 180
@@ -225,11 +228,11 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     assert read.low < read.value < read.high
     assert model.read("pie", dict(zip(NAMES, rows[0], strict=True))) == {}
     chosen = ensemble.RandomForestClassifier(
-        200, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=3, class_weight="balanced"
+        200, min_samples_leaf=2, max_features="sqrt", random_state=3, class_weight="balanced"
     )
     chosen.fit(np.where(np.isnan(rows), -1000, rows).astype(np.float32), names)
     said = chosen.predict_proba(np.where(np.isnan(rows[:20]), -1000, rows[:20]).astype(np.float32))
-    assert train(rows, names, known, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
+    assert train(probes, watched, 3)["full"].votes(rows[:20]) == pytest.approx(said, abs=0.01)
 
 
 HELD_UP = np.array([0, 0, 0, 0, 0, 0.2])

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,13 @@ from sojourn.detect.model import load_model
 from sojourn.detect.plan import FULL, SMALL
 from sojourn.detect.probe import over, probe
 
+Observe = Callable[[Case, dict[str, Any]], dict[str, Any]]
 RESULTS = Path(__file__).parents[1] / "results" / "detector"
 
 
-def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
-    """Return the features of one probe and its conditions; or why there are none."""
-    began = time.monotonic()
-    about = {
+def conditions(case: Case, how: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of a case, as its line begins."""
+    return {
         "number": case.number,
         "name": case.name,
         "queue": case.queue,
@@ -30,6 +31,12 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
         "others_share": case.others_share,
         "world": how.get("kernel", how["backend"]),
     }
+
+
+def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
+    """Return the features of one probe and its conditions; or why there are none."""
+    began = time.monotonic()
+    about = conditions(case, how)
     try:
         seen = probe(over(case.path, case.number + 1, **how))
     except Exception as error:  # a failed probe is a result
@@ -48,13 +55,13 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def collect(count: int, how: dict[str, Any], file: Path, jobs: int = 2) -> None:
+def collect(count: int, how: dict[str, Any], file: Path, jobs: int = 2, of: Observe = observe) -> None:
     """Probe the first `count` cases that the file does not hold yet, and add them to it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     known = {json.loads(line)["number"] for line in file.read_text().splitlines()} if file.exists() else set()
     left = [case for case in cases(count, how["backend"]) if case.number not in known]
     with ProcessPoolExecutor(jobs) as pool, file.open("a", encoding="utf-8") as out:
-        for found in pool.map(observe, left, [how] * len(left)):
+        for found in pool.map(of, left, [how] * len(left)):
             out.write(json.dumps(found, sort_keys=True) + "\n")
             out.flush()
             print(found["number"], found["name"], found.get("error", found.get("wall_s")), file=sys.stderr, flush=True)

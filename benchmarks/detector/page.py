@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.detector import of_downloads
 from benchmarks.detector.cases import NEW
+from benchmarks.detector.tables import calibration_error, share, table
 from sojourn import api
 from sojourn.detect.answer import DECIDED
 from sojourn.detect.draw import FAMILIES, truths
@@ -83,7 +85,7 @@ def judge(file: Path, model: Model) -> tuple[list[Seen], list[dict[str, Any]]]:
     return seen, failed
 
 
-def write(kernel: Path, sim: Path, model: Model) -> None:
+def write(kernel: Path, sim: Path, downloads: Path, model: Model) -> None:
     """Write the page."""
     real, failed = judge(kernel, model)
     simulated, _ = judge(sim, model)
@@ -127,6 +129,7 @@ def write(kernel: Path, sim: Path, model: Model) -> None:
         "## What does an answer cost?",
         _cost(real),
         _early(_split(real)[0], _split(simulated)[0]),
+        *of_downloads.section(downloads, model),
         "## How was this measured?",
         _method(about, real, simulated),
     ]
@@ -137,14 +140,10 @@ def _split(seen: Sequence[Seen]) -> tuple[list[Seen], list[Seen]]:
     return [one for one in seen if not one.is_new], [one for one in seen if one.is_new]
 
 
-def _share(values: Sequence[bool]) -> str:
-    return f"{sum(values)} of {len(values)} ({np.mean(values):.0%})" if values else "none"
-
-
 def _opening(known: Sequence[Seen], new: Sequence[Seen]) -> str:
-    names = _share([one.right for one in known])
-    families = _share([one.right_family for one in known])
-    trains = _share([one.about["fair_queueing"] == _takes_turns(one.name) for one in [*known, *new]])
+    names = share([one.right for one in known])
+    families = share([one.right_family for one in known])
+    trains = share([one.about["fair_queueing"] == _takes_turns(one.name) for one in [*known, *new]])
     rest = sum(one.judged.is_new for one in new)
     rates = [one.about["rate_mbps"] for one in (*known, *new)]
     low, high = min(rates), max(rates)
@@ -165,14 +164,14 @@ def _takes_turns(name: str) -> bool:
 def _targets(known: Sequence[Seen], new: Sequence[Seen], real: Sequence[Seen]) -> str:
     correct = [one.about["fair_queueing"] == _takes_turns(one.name) for one in real]
     rows = [
-        ("family", "at least 99 %", _share([one.right_family for one in known])),
-        ("seven names", "at least 95 %", _share([one.right for one in known])),
-        ("two best names", "at least 97 %", _share([_in_best(one, 2) for one in known])),
-        ("fair queueing from trains alone", "at least 98 %", _share(correct)),
+        ("family", "at least 99 %", share([one.right_family for one in known])),
+        ("seven names", "at least 95 %", share([one.right for one in known])),
+        ("two best names", "at least 97 %", share([_in_best(one, 2) for one in known])),
+        ("fair queueing from trains alone", "at least 98 %", share(correct)),
         ("unknown, AUROC", "at least 0.95", f"{_auroc(known, new):.2f}"),
         ("expected calibration error", "at most 3 %", f"{_ece(known):.1%}"),
     ]
-    return _table(("What", "Wanted", "Reached on the kernel"), rows)
+    return table(("What", "Wanted", "Reached on the kernel"), rows)
 
 
 def _in_best(one: Seen, count: int) -> bool:
@@ -196,7 +195,7 @@ def _confusion(seen: Sequence[Seen]) -> str:
         counts = [sum(one.judged.best == other for one in own) for other in said]
         new = " (not in training)" if name in NEW else ""
         rows.append((f"{name}{new}", *(str(count) if count else "" for count in counts)))
-    return _table(("queue", *(f"said {name}" for name in said)), rows)
+    return table(("queue", *(f"said {name}" for name in said)), rows)
 
 
 def _failures(seen: Sequence[Seen], failed: Sequence[dict[str, Any]]) -> str:
@@ -217,7 +216,7 @@ def _failures(seen: Sequence[Seen], failed: Sequence[dict[str, Any]]) -> str:
             )
         )
     heads = ("queue", "Mbit/s", "RTT in ms", "other traffic", "said", "probability of the true name", "family right")
-    text = _table(heads, rows) if rows else "Every name was right."
+    text = table(heads, rows) if rows else "Every name was right."
     if failed:
         text += f"\n\n{len(failed)} probes failed: {failed[0]['error']}"
     return text
@@ -250,7 +249,7 @@ def _parameters(*worlds: Sequence[Seen]) -> str:
             ]
         rows.append((f"{name} `{key}`", *cells))
     heads = ("parameter", "kernel: probes", "median error", "held", "simulation: probes", "median error", "held")
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _truth(one: Seen) -> dict[str, float]:
@@ -268,7 +267,7 @@ def _refusals(seen: Sequence[Seen]) -> str:
     rows = [
         (one.name, f"{one.about['rate_mbps']:g}", f"{one.about['rtt_ms']:g}", one.about["cannot"]) for one in refused
     ]
-    return f"{text}\n\n{_table(('queue', 'Mbit/s', 'RTT in ms', 'because'), rows)}" if rows else text
+    return f"{text}\n\n{table(('queue', 'Mbit/s', 'RTT in ms', 'because'), rows)}" if rows else text
 
 
 def _reliability(*worlds: Sequence[Seen]) -> str:
@@ -285,19 +284,11 @@ def _reliability(*worlds: Sequence[Seen]) -> str:
             ]
         rows.append((f"{low:.0%} to {min(high, 1):.0%}", *cells))
     heads = ("probability", "kernel: probes", "mean said", "right", "simulation: probes", "mean said", "right")
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _ece(seen: Sequence[Seen]) -> float:
-    """Return the mean difference between probability and share of right answers, in ten equal bins of probability."""
-    if not seen:
-        return float("nan")
-    said = np.array([one.judged.names[one.judged.best] for one in seen])
-    right = np.array([one.right for one in seen], dtype=float)
-    places = np.minimum((said * 10).astype(int), 9)
-    return float(
-        sum(abs(said[places == place].sum() - right[places == place].sum()) for place in range(10)) / len(seen)
-    )
+    return calibration_error([one.judged.names[one.judged.best] for one in seen], [one.right for one in seen])
 
 
 def _abstention(*worlds: Sequence[Seen]) -> str:
@@ -308,7 +299,7 @@ def _abstention(*worlds: Sequence[Seen]) -> str:
             own = [one for one in world if one.judged.names[one.judged.best] >= limit]
             cells += [f"{len(own) / max(1, len(world)):.0%}", f"{np.mean([o.right for o in own]):.1%}" if own else ""]
         rows.append((f"{limit:.0%}", *cells))
-    return _table(("least probability", "kernel: answered", "right", "simulation: answered", "right"), rows)
+    return table(("least probability", "kernel: answered", "right", "simulation: answered", "right"), rows)
 
 
 def _by(title: str, seen: Sequence[Seen], key: str, edges: Sequence[float]) -> str:
@@ -319,7 +310,7 @@ def _by(title: str, seen: Sequence[Seen], key: str, edges: Sequence[float]) -> s
         if own:
             shares = [f"{np.mean([of(one) for one in own]):.0%}" for of in (_right_family, _right)]
             rows.append((f"{low:g} to {high:g}", str(len(own)), *shares))
-    return _table((title, "probes", "family right", "name right"), rows)
+    return table((title, "probes", "family right", "name right"), rows)
 
 
 def _right(one: Seen) -> bool:
@@ -334,7 +325,7 @@ def _cost(seen: Sequence[Seen]) -> str:
     def middle(of: Callable[[Seen], float]) -> str:
         return f"{np.median([of(one) for one in seen]):.3g}" if seen else "none"
 
-    return _table(
+    return table(
         ("Median over the kernel's probes", "Measured"),
         [
             ("bytes sent, MB", middle(lambda one: one.about["sent_bytes"] / 1e6)),
@@ -350,9 +341,9 @@ def _early(*worlds: Sequence[Seen]) -> str:
         early = [one for one in world if one.ends_early]
         right = [one.loaded.best == one.name for one in early]
         answers = [one.loaded.best == one.name if one.ends_early else one.right for one in world]
-        rows.append((name, _share([one.ends_early for one in world]), _share(right), _share(answers)))
+        rows.append((name, share([one.ends_early for one in world]), share(right), share(answers)))
     heads = ("Probes of", "end after the load, 10 s", "of these right", "all right, ended early or not")
-    return _table(heads, rows)
+    return table(heads, rows)
 
 
 def _method(about: Any, real: Sequence[Seen], simulated: Sequence[Seen]) -> str:
@@ -368,8 +359,3 @@ def _method(about: Any, real: Sequence[Seen], simulated: Sequence[Seen]) -> str:
         "To repeat it: `python -m benchmarks.detector --kernel 54 --sim 360`. The features of all probes are kept in "
         "`benchmarks/results/detector/`, so that the page can be written again for another model without a kernel."
     )
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

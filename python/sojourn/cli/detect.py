@@ -19,24 +19,30 @@ from sojourn.worlds import choose
 
 if TYPE_CHECKING:
     from sojourn.detect.answer import Answer
+    from sojourn.detect.model import Model
+    from sojourn.detect.passive import Passive
     from sojourn.detect.probe import Probed, Send
     from sojourn.detect.remedies import Remedy
 
-_PATH, _HOST = "path", "host"
+_PATH, _HOST, _CAPTURE = "path", "host", "capture"
 _ADDRESS = re.compile(r"localhost(:\d+)?|[\w-]+(\.[\w-]+)+(:\d+)?", re.ASCII)
 
 
 class _Detect(ExampleGroup):
-    """A group whose first word may be a host, or a scenario: then it is about the path to it, or in it."""
+    """A group whose first word may be a host, a scenario or a capture: then it is about the path to it, or in it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `host` or `path` before what is no command."""
+        """Put `host`, `path` or `capture` before what is no command."""
         named = args and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named or not args else [_meant(args[0]), *args])
 
 
 def _meant(word: str) -> str:
-    """Tell whether the first word is a host or a scenario; a file is meant wherever there is one."""
+    """Tell whether the first word is a host, a scenario or a capture; a file is meant wherever there is one."""
+    from sojourn.detect.captured import is_download
+
+    if is_download(Path(word)):
+        return _CAPTURE
     is_file = Path(word).exists() or word.endswith(".toml")
     return _HOST if _ADDRESS.fullmatch(word) and not is_file else _PATH
 
@@ -48,6 +54,7 @@ def _meant(word: str) -> str:
     sojourn detect my-link.toml --dry-run                  # seconds and bytes, and nothing is sent
     sojourn detect my-link.toml --backend linux            # the same against a real kernel's queue
     sojourn detect 192.0.2.7 --secret-file secret          # the queue between this host and one of yours
+    sojourn detect download.pcapng                         # what a capture of a download tells; nothing is sent
     sojourn detect train --out model.npz                   # train the classifier again
     """,
 )
@@ -191,6 +198,74 @@ def host(
         _print_remedy(advised)
 
 
+@detect.command(
+    _CAPTURE,
+    cls=ExampleCommand,
+    examples="""
+    tcpdump -i eth0 -s 128 -w download.pcap tcp       # while a download over TCP runs
+    sojourn detect download.pcap
+    sojourn detect results/my-link --json             # a result with packets (run --out results/my-link --packets)
+    """,
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="CAPTURE|RESULT")
+@click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
+@json_option
+def capture(file: Path, model: Path | None, as_json: bool) -> None:
+    """Tell what a download shows of the queue that it crossed; nothing is sent.
+
+    Reads a pcap or pcapng file, or a result with packets. The largest stream is looked at, and others beside it.
+    """
+    from sojourn.detect.captured import read_streams
+    from sojourn.detect.passive import passive
+
+    known = _model(model)
+    streams, notes = read_streams(file)
+    found = passive(streams, known, notes)
+    if as_json:
+        render.print_json(found.document())
+    else:
+        click.echo(_passive_text(found))
+
+
+def _passive_text(found: "Passive") -> str:
+    because = {key: f"cannot say, because {text}" for key, text in found.cannot.items()}
+    place = "" if found.place is None else f", {found.place}"
+    lines = [
+        found.verdict,
+        "",
+        f"  {'stream':<26} {found.stream}",
+        f"  {'packets':<26} {found.packets} in {found.seconds:.3g} s, {found.size_bytes / 1e6:.3g} MB",
+    ]
+    if found.rate_mbps is not None:
+        lines.append(f"  {'rate':<26} {found.rate_mbps:.4g} Mbit/s")
+    rtt = because.get("rtt") if found.rtt_ms is None else f"{found.rtt_ms:.4g} ms"
+    lines.append(f"  {'least RTT':<26} {rtt}")
+    if found.wait_ms:
+        wait = {name: f"{value:.3g}" for name, value in found.wait_ms.items()}
+        lines.append(
+            f"  {'wait in the queue':<26} {wait['median']} ms in the median, {wait['p5']} to {wait['p95']} ms (90 %), "
+            f"at most {wait['deepest']} ms{place}"
+        )
+        lines.append(f"  {'lost':<26} {found.lost} packets")
+    isolated = because.get("isolated") if found.isolated is None else "yes" if found.isolated else "no"
+    if isolated is not None:
+        lines.append(f"  {'flows are isolated':<26} {isolated}")
+    lines += [
+        f"  {name:<26} {one.value:.3g} ({one.low:.3g} to {one.high:.3g})" for name, one in found.parameters.items()
+    ]
+    if "parameters" in because:
+        lines.append(f"  {'parameters':<26} {because['parameters']}")
+    if found.judgement is not None:
+        likely = sorted(found.judgement.names.items(), key=lambda item: -item[1])[:4]
+        lines += ["", "Probabilities", f"  {'a queue with AQM':<26} {found.has_aqm:.1%}"]
+        lines += [f"  {name:<26} {share:.1%}" for name, share in likely]
+        lines += [f"  {'with ' + words:<26} {' or '.join(names)}" for words, names in found.judgement.sets.items()]
+    for title, sentences in (("Evidence", found.evidence), ("The capture", found.notes)):
+        if sentences:
+            lines += ["", title, *(f"  {sentence}" for sentence in sentences)]
+    return "\n".join(lines)
+
+
 def _print_remedy(advised: "Remedy") -> None:
     click.echo("\nWhat to do\n" + "\n".join(f"  {sentence}" for sentence in advised.sentences))
     if advised.table is not None:
@@ -203,13 +278,9 @@ def _print_remedy(advised: "Remedy") -> None:
 def _probed(send: "Send", model: Path | None, budget: str) -> tuple["Answer", "Probed"]:
     """Send a probe; return the answer and what was seen."""
     from sojourn.detect.answer import answer, decided
-    from sojourn.detect.model import ModelError, load_model
     from sojourn.detect.probe import BudgetError, probe
 
-    try:
-        known = load_model(model)
-    except ModelError as error:
-        raise input_error(f"--model: {error}", key="--model", found=str(model)) from None
+    known = _model(model)
     try:
         seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known))
     except BudgetError as error:
@@ -217,15 +288,28 @@ def _probed(send: "Send", model: Path | None, budget: str) -> tuple["Answer", "P
     return answer(seen, known), seen
 
 
+def _model(file: Path | None) -> "Model":
+    """Return the classifier of a file, or Sojourn's own."""
+    from sojourn.detect.model import ModelError, load_model
+
+    try:
+        return load_model(file)
+    except ModelError as error:
+        raise input_error(f"--model: {error}", key="--model", found=str(file)) from None
+
+
 @detect.command(
     cls=ExampleCommand,
     examples="""
     sojourn detect train --out model.npz
-    sojourn detect train --probes 220 --jobs 1 --out small.npz
+    sojourn detect train --probes 220 --downloads 220 --jobs 1 --out small.npz
     """,
 )
 @click.option(
     "--probes", type=click.IntRange(min=110), default=2640, show_default=True, metavar="N", help="Their number."
+)
+@click.option(
+    "--downloads", type=click.IntRange(min=110), default=3300, show_default=True, metavar="N", help="Their number."
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Of all that is drawn."
@@ -234,10 +318,10 @@ def _probed(send: "Send", model: Path | None, budget: str) -> tuple["Answer", "P
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, metavar="FILE", help="Where the model goes (.npz)."
 )
-def train(probes: int, seed: int, jobs: int | None, out: Path) -> None:
-    """Simulate probes over paths drawn at random, and train the classifier; needs the extra `detect`.
+def train(probes: int, downloads: int, seed: int, jobs: int | None, out: Path) -> None:
+    """Simulate probes and downloads over paths drawn at random, and train the classifier; needs the extra `detect`.
 
-    The same number and seed give the same bytes.
+    The same numbers and seed give the same bytes.
     """
     try:
         import sklearn  # noqa: F401 (asked before minutes are spent)
@@ -245,12 +329,16 @@ def train(probes: int, seed: int, jobs: int | None, out: Path) -> None:
         raise input_error('training needs scikit-learn: pip install "sojourn[detect]"') from None
     if out.suffix != ".npz":
         raise input_error(f"--out: found {out}; allowed: a name that ends in .npz", key="--out", found=str(out))
-    from sojourn.detect.training import collect, write
+    from sojourn.detect.training import collect, collect_downloads, write
 
+    jobs = jobs or usable_processors()
     with progress("probing") as update:
-        rows, names, known = collect(probes, seed, jobs or usable_processors(), update)
-    about = write(out, rows, names, known, seed)
-    click.echo(f"{out}: {about['probes']} probes, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
+        probed = collect(probes, seed, jobs, update)
+    with progress("downloading") as update:
+        watched = collect_downloads(downloads, seed, jobs, update)
+    about = write(out, probed, watched, seed)
+    counts = f"{about['probes']} probes, {about['downloads']} downloads"
+    click.echo(f"{out}: {counts}, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
 
 
 def _bytes(text: str) -> float:

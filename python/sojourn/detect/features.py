@@ -7,19 +7,24 @@ value below all others.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from sojourn.detect.log import EMPTY, FlowLog, Log, Times
 from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, SMALL, SMALL_BYTES, SMALL_COUNT, THIN
-
-NOTHING = float("nan")
-# Loss and delay of less than these are noise of hosts.
-_MIN_S = 1e-4
-_FEW = 5
-# Packets before and after a loss whose delays are compared.
-_AROUND = 10
+from sojourn.detect.waits import (
+    FEW,
+    NOTHING,
+    lag_correlation,
+    last_waits,
+    log10,
+    mean,
+    quantile,
+    ranks,
+    ratio,
+    slope_after,
+    waiting,
+)
 
 REASONS: dict[str, str] = {
     "load_thin_to_greedy": "a thin flow waits as long as the greedy one in a shared queue, hardly at all in its own",
@@ -109,7 +114,7 @@ def features(find: Log, load: Log, overload: Log) -> dict[str, float]:
     """
     peak = find_rate(find)
     values = {**_of_load(load, peak), **_of_overload(overload, peak)}
-    values["find_loss"] = _mean(find.get(FULL, EMPTY).lost)
+    values["find_loss"] = mean(find.get(FULL, EMPTY).lost)
     values["rate_log"] = float(np.log10(peak)) if peak > 0 else NOTHING
     return {name: float(values.get(name, NOTHING)) for name in NAMES}
 
@@ -121,137 +126,105 @@ def vector(values: Mapping[str, float]) -> Times:
 
 def _of_load(log: Log, peak_bps: float) -> dict[str, float]:
     thin, greedy, full, small = (log.get(name, EMPTY) for name in (THIN, GREEDY, FULL, SMALL))
-    if len(greedy.sent_s) < _FEW or greedy.lost.all():
+    if len(greedy.sent_s) < FEW or greedy.lost.all():
         return {}
     begin_s, end_s = float(greedy.sent_s[0]), float(greedy.sent_s[-1])
     packet_s = FULL_BYTES * 8 / peak_bps if peak_bps > 0 else NOTHING
-    wait = _waiting(greedy)
+    wait = waiting(greedy)
     late_s = begin_s + 0.4 * (end_s - begin_s)
     is_late = greedy.sent_s >= late_s
     late = wait[is_late]
-    thin_wait = _waiting(thin)[thin.sent_s >= late_s]
-    median, deepest = _quantile(late, 0.5), _quantile(wait, 0.995)
-    rank = _ranks(greedy, wait)
+    thin_wait = waiting(thin)[thin.sent_s >= late_s]
+    median, deepest = quantile(late, 0.5), quantile(wait, 0.995)
+    rank = ranks(greedy, wait)
     seconds = _rates(log, begin_s, end_s)
     idle_full = full.between(-np.inf, begin_s - 0.1)
     loaded_full, loaded_small = full.between(late_s, np.inf), small.between(late_s, np.inf)
     firsts, lasts = _ends_of_trains(loaded_full, FULL_COUNT)
     lasting = lasting_rate(log)
     return {
-        "load_thin_to_greedy": _ratio(_quantile(thin_wait, 0.5), median),
-        "load_thin_p90_to_greedy": _ratio(_quantile(thin_wait, 0.9), median),
-        "load_greedy_ms": _log(median * 1e3),
-        "load_greedy_packets": _log(median / packet_s),
-        "load_greedy_max_ms": _log(deepest * 1e3),
-        "load_greedy_spread": _ratio(_quantile(late, 0.9) - _quantile(late, 0.1), median),
-        "load_standing": _ratio(_quantile(late, 0.1), deepest),
-        "load_early_to_late": _log(_ratio(_quantile(wait[~is_late], 0.99), median)),
-        "load_loss": _log(_mean(greedy.lost) + 1e-5),
-        "load_marks": _log(_mean(greedy.marked) + 1e-5),
-        "load_loss_rank": _mean(rank[greedy.lost]),
-        "load_loss_delay": _ratio(_around_losses(greedy, wait), deepest),
-        "load_thin_loss": _mean(thin.lost),
-        "load_rate_change": _log(lasting / peak_bps),
-        "load_rate_fall": _log(_ratio(_mean(seconds[-2:]), _mean(seconds[1:2]))),
+        "load_thin_to_greedy": ratio(quantile(thin_wait, 0.5), median),
+        "load_thin_p90_to_greedy": ratio(quantile(thin_wait, 0.9), median),
+        "load_greedy_ms": log10(median * 1e3),
+        "load_greedy_packets": log10(median / packet_s),
+        "load_greedy_max_ms": log10(deepest * 1e3),
+        "load_greedy_spread": ratio(quantile(late, 0.9) - quantile(late, 0.1), median),
+        "load_standing": ratio(quantile(late, 0.1), deepest),
+        "load_early_to_late": log10(ratio(quantile(wait[~is_late], 0.99), median)),
+        "load_loss": log10(mean(greedy.lost) + 1e-5),
+        "load_marks": log10(mean(greedy.marked) + 1e-5),
+        "load_loss_rank": mean(rank[greedy.lost]),
+        "load_loss_delay": ratio(_around_losses(greedy, wait), deepest),
+        "load_thin_loss": mean(thin.lost),
+        "load_rate_change": log10(lasting / peak_bps),
+        "load_rate_fall": log10(ratio(mean(seconds[-2:]), mean(seconds[1:2]))),
         "idle_full_dispersion": _dispersion(idle_full, FULL_COUNT, packet_s),
         "load_full_dispersion": _dispersion(loaded_full, FULL_COUNT, packet_s),
         "load_small_dispersion": _dispersion(loaded_small, SMALL_COUNT, packet_s * SMALL_BYTES / FULL_BYTES),
-        "load_train_to_greedy": _ratio(_quantile(firsts, 0.5), median),
-        "load_train_growth": _ratio(_quantile(lasts - firsts, 0.5), packet_s * (FULL_COUNT - 1)),
-        "load_mark_rank": _mean(rank[greedy.marked]),
+        "load_train_to_greedy": ratio(quantile(firsts, 0.5), median),
+        "load_train_growth": ratio(quantile(lasts - firsts, 0.5), packet_s * (FULL_COUNT - 1)),
+        "load_mark_rank": mean(rank[greedy.marked]),
     }
 
 
 def _of_overload(log: Log, peak_bps: float) -> dict[str, float]:
     thin, large, less = (log.get(name, EMPTY) for name in (THIN, LARGE, LESS))
-    if len(large.sent_s) < _FEW or large.lost.all():
+    if len(large.sent_s) < FEW or large.lost.all():
         return {}
     begin_s, end_s = float(large.sent_s[0]), float(large.sent_s[-1])
     length_s = end_s - begin_s
     packet_s = FULL_BYTES * 8 / peak_bps if peak_bps > 0 else NOTHING
     base_s = min(float(np.nanmin(one.delay_s)) for one in (large, less) if not one.lost.all())
-    wait, less_wait, thin_wait = _waiting(large, base_s), _waiting(less, base_s), _waiting(thin)
+    wait, less_wait, thin_wait = waiting(large, base_s), waiting(less, base_s), waiting(thin)
     loaded_thin = thin.sent_s >= begin_s + 0.3 * length_s
     second = (large.sent_s >= begin_s + 0.15 * length_s) & (large.sent_s < begin_s + 0.35 * length_s)
     last = large.sent_s >= end_s - 0.25 * length_s
     both = large.sent_s >= begin_s + 0.15 * length_s
-    median = _quantile(wait[both], 0.5)
+    median = quantile(wait[both], 0.5)
     lost = large.lost
     times = large.sent_s[lost]
     gaps = np.diff(times[times >= begin_s + 0.15 * length_s])
     first = int(np.flatnonzero(lost)[0]) if lost.any() else None
-    rank = _ranks(large, wait)
-    early, later = _quantile(wait[second], 0.5), _quantile(wait[last], 0.5)
+    rank = ranks(large, wait)
+    early, later = quantile(wait[second], 0.5), quantile(wait[last], 0.5)
     arrived = sum(_bytes_between(one, begin_s + base_s + 0.3 * length_s, end_s + base_s) for one in (large, less))
     offered = (len(large.sent_s) + len(less.sent_s)) * FULL_BYTES * 8 / length_s
     late_less = less.sent_s >= begin_s + 0.3 * length_s
     late_large = large.sent_s >= begin_s + 0.3 * length_s
     return {
-        "over_thin_loss": _mean(thin.lost[loaded_thin]),
-        "over_thin_to_large": _ratio(_quantile(thin_wait[loaded_thin], 0.5), median),
-        "over_thin_p90_to_large": _ratio(_quantile(thin_wait[loaded_thin], 0.9), median),
-        "over_loss": _mean(np.concatenate([large.lost[late_large], less.lost[late_less]])),
-        "over_isolation": _mean(large.lost[late_large]) - _mean(less.lost[late_less]),
-        "over_less_loss": _mean(less.lost[late_less]),
-        "over_less_to_large": _ratio(_quantile(less_wait[late_less], 0.5), median),
-        "over_first_loss_s": _log(times[0] - begin_s + 1e-3) if first is not None else _log(100.0),
-        "over_first_loss_delay": _ratio(_near(wait, first), median) if first is not None else NOTHING,
-        "over_loss_early": _mean(lost[second]),
-        "over_loss_late": _mean(lost[last]),
-        "over_loss_trend": _log((_mean(lost[last]) + 0.01) / (_mean(lost[second]) + 0.01)),
-        "over_delay_early_ms": _log(early * 1e3),
-        "over_delay_late_ms": _log(later * 1e3),
-        "over_delay_late_packets": _log(later / packet_s),
-        "over_delay_trend": _log(_ratio(later, early)),
-        "over_delay_max_ms": _log(_quantile(wait, 0.995) * 1e3),
-        "over_delay_spread": _ratio(_quantile(wait[last], 0.9) - _quantile(wait[last], 0.1), later),
-        "over_gap_variation": _ratio(float(np.std(gaps)), float(np.mean(gaps))) if len(gaps) >= _FEW else NOTHING,
-        "over_gap_correlation": _correlation(gaps),
-        "over_loss_runs": _mean(lost[1:][lost[:-1]]),
-        "over_loss_rank": _mean(rank[lost]),
-        "over_rate": _ratio(arrived * 8 / (0.7 * length_s), offered / 1.2),
-        "over_loss_slope": _slope_after(wait, lost, packet_s),
+        "over_thin_loss": mean(thin.lost[loaded_thin]),
+        "over_thin_to_large": ratio(quantile(thin_wait[loaded_thin], 0.5), median),
+        "over_thin_p90_to_large": ratio(quantile(thin_wait[loaded_thin], 0.9), median),
+        "over_loss": mean(np.concatenate([large.lost[late_large], less.lost[late_less]])),
+        "over_isolation": mean(large.lost[late_large]) - mean(less.lost[late_less]),
+        "over_less_loss": mean(less.lost[late_less]),
+        "over_less_to_large": ratio(quantile(less_wait[late_less], 0.5), median),
+        "over_first_loss_s": log10(times[0] - begin_s + 1e-3) if first is not None else log10(100.0),
+        "over_first_loss_delay": ratio(_near(wait, first), median) if first is not None else NOTHING,
+        "over_loss_early": mean(lost[second]),
+        "over_loss_late": mean(lost[last]),
+        "over_loss_trend": log10((mean(lost[last]) + 0.01) / (mean(lost[second]) + 0.01)),
+        "over_delay_early_ms": log10(early * 1e3),
+        "over_delay_late_ms": log10(later * 1e3),
+        "over_delay_late_packets": log10(later / packet_s),
+        "over_delay_trend": log10(ratio(later, early)),
+        "over_delay_max_ms": log10(quantile(wait, 0.995) * 1e3),
+        "over_delay_spread": ratio(quantile(wait[last], 0.9) - quantile(wait[last], 0.1), later),
+        "over_gap_variation": ratio(float(np.std(gaps)), float(np.mean(gaps))) if len(gaps) >= FEW else NOTHING,
+        "over_gap_correlation": lag_correlation(gaps),
+        "over_loss_runs": mean(lost[1:][lost[:-1]]),
+        "over_loss_rank": mean(rank[lost]),
+        "over_rate": ratio(arrived * 8 / (0.7 * length_s), offered / 1.2),
+        "over_loss_slope": slope_after(wait, lost, packet_s),
     }
 
 
-def _waiting(flow: FlowLog, base_s: float | None = None) -> Times:
-    """Return each packet's delay above the least; NaN for those lost."""
-    if flow.lost.all():
-        return flow.delay_s
-    base = float(np.nanmin(flow.delay_s)) if base_s is None else base_s
-    return flow.delay_s - base
-
-
-def _ranks(flow: FlowLog, wait: Times) -> Times:
-    """Return for each packet the rank, 0 to 1, of the delay of the last arrival before it, or its own."""
-    known = np.sort(wait[~flow.lost])
-    if not len(known):
-        return np.full(len(wait), NOTHING)
-    filled = _filled(wait)
-    # Half of those that are equal count as lower, so that a constant delay has the rank one half.
-    low, high = np.searchsorted(known, filled, "left"), np.searchsorted(known, filled, "right")
-    return np.where(np.isnan(filled), NOTHING, (low + high) / 2 / len(known))
-
-
-def _filled(wait: Times) -> Times:
-    """Return the delays with that of the last arrival in the place of a lost packet's."""
-    places = np.where(np.isnan(wait), 0, np.arange(len(wait)))
-    return wait[np.maximum.accumulate(places)] if len(wait) else wait
-
-
 def _around_losses(flow: FlowLog, wait: Times) -> float:
-    return _quantile(_filled(wait)[flow.lost], 0.5)
+    return quantile(last_waits(wait)[flow.lost], 0.5)
 
 
 def _near(wait: Times, place: int) -> float:
-    return _quantile(wait[max(0, place - 5) : place + 6], 0.5)
-
-
-def _slope_after(wait: Times, lost: Any, packet_s: float) -> float:
-    """Return how much longer the tenth packet after a loss waited than the tenth before it, in packet times."""
-    places = np.flatnonzero(lost)
-    places = places[(places >= _AROUND) & (places < len(wait) - _AROUND)]
-    return _quantile((wait[places + _AROUND] - wait[places - _AROUND]) / packet_s, 0.5) if len(places) else NOTHING
+    return quantile(wait[max(0, place - 5) : place + 6], 0.5)
 
 
 def _gaps(train: FlowLog, count: int) -> Times:
@@ -264,13 +237,13 @@ def _gaps(train: FlowLog, count: int) -> Times:
 
 def _dispersion(train: FlowLog, count: int, packet_s: float) -> float:
     gaps = _gaps(train, count)
-    return _log(float(np.median(gaps)) / packet_s + 1e-2) if len(gaps) else NOTHING
+    return log10(float(np.median(gaps)) / packet_s + 1e-2) if len(gaps) else NOTHING
 
 
 def _ends_of_trains(train: FlowLog, count: int) -> tuple[Times, Times]:
     """Return what the first and the last packets of trains waited."""
     whole = len(train.sent_s) // count * count
-    wait = _waiting(train)[:whole].reshape(-1, count)
+    wait = waiting(train)[:whole].reshape(-1, count)
     return wait[:, 0], wait[:, -1]
 
 
@@ -287,29 +260,3 @@ def _rates(log: Log, begin_s: float, end_s: float) -> Times:
     ]
     total: Times = np.sum(arrived, axis=0).astype(np.float64)
     return total
-
-
-def _correlation(gaps: Times) -> float:
-    if len(gaps) < 2 * _FEW or np.std(gaps) == 0:
-        return NOTHING
-    return float(np.corrcoef(gaps[:-1], gaps[1:])[0, 1]) if np.std(gaps[:-1]) and np.std(gaps[1:]) else NOTHING
-
-
-def _ratio(one: float, other: float) -> float:
-    """Return a ratio of times or rates, bounded where the other is next to nothing."""
-    if np.isnan(one) or np.isnan(other):
-        return NOTHING
-    return float(np.clip(one / max(other, _MIN_S), -100.0, 100.0))
-
-
-def _log(value: float) -> float:
-    return float(np.log10(max(value, 1e-6))) if not np.isnan(value) else NOTHING
-
-
-def _mean(values: Any) -> float:
-    return float(np.mean(values)) if len(values) and not np.isnan(values).all() else NOTHING
-
-
-def _quantile(values: Times, fraction: float) -> float:
-    known = values[~np.isnan(values)]
-    return float(np.quantile(known, fraction)) if len(known) else NOTHING

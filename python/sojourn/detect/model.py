@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sojourn.detect.download import NAMES as DOWNLOAD_NAMES
 from sojourn.detect.draw import FAMILIES
 from sojourn.detect.features import NAMES
 
@@ -21,9 +22,12 @@ MISSING = -1000.0
 """What stands for a feature that was not seen: below every value."""
 STAGES = ("load", "full")
 """A model for probes that ended after the load, and one for whole ones."""
-FORMAT = 1
+DOWNLOAD = "download"
+"""The forest for what nothing was sent for."""
+FORMAT = 2
 NEIGHBOURS = 5
 _READ = "read"
+_FEATURES = {"probe": list(NAMES), DOWNLOAD: list(DOWNLOAD_NAMES)}
 _LEAST = 0.002
 
 Array = NDArray[Any]
@@ -188,8 +192,14 @@ class Model:
 
     def judge(self, features: Mapping[str, float], *, whole: bool) -> Judgement:
         """Return what the features of a probe, whole or ended after the load, say."""
-        forest = self.forests["full" if whole else "load"]
-        row = np.array([features[name] for name in NAMES])
+        return self._judge("full" if whole else "load", np.array([features[name] for name in NAMES]))
+
+    def judge_download(self, features: Mapping[str, float]) -> Judgement:
+        """Return what the features of a download say."""
+        return self._judge(DOWNLOAD, np.array([features[name] for name in DOWNLOAD_NAMES]))
+
+    def _judge(self, stage: str, row: Array) -> Judgement:
+        forest = self.forests[stage]
         (shares,) = forest.probabilities(row[None])
         names = {name: float(share) for name, share in zip(forest.classes, shares, strict=True)}
         families: dict[str, float] = {}
@@ -208,7 +218,7 @@ def save(path: Path, forests: Mapping[str, Forest], provenance: Mapping[str, Any
     """Write a model file: the same model always gives the same bytes."""
     arrays = {f"{stage}.{name}": array for stage, forest in forests.items() for name, array in forest.arrays.items()}
     classes = {stage: list(forest.classes) for stage, forest in forests.items()}
-    about = json.dumps({"format": FORMAT, "classes": classes, "features": NAMES, **provenance}, sort_keys=True)
+    about = json.dumps({"format": FORMAT, "classes": classes, "features": _FEATURES, **provenance}, sort_keys=True)
     content: dict[str, Any] = {"about": np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
     np.savez_compressed(path, **content)
 
@@ -238,7 +248,7 @@ def load_model(path: Path | None = None) -> Model:
         if "about" not in content:
             raise ModelError(f"{place}: found no model of a detector; `sojourn detect train` makes one")
         about = json.loads(content["about"].tobytes().decode())
-        if about.get("format") != FORMAT or tuple(about.get("features", ())) != NAMES:
+        if about.get("format") != FORMAT or about.get("features") != _FEATURES:
             raise ModelError(
                 f"{place}: found other features than this version has; `sojourn detect train` makes it anew"
             )

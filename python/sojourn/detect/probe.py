@@ -8,7 +8,7 @@ import numpy as np
 
 from sojourn import api
 from sojourn.detect.features import features, find_rate, lasting_rate
-from sojourn.detect.log import Log, of_table
+from sojourn.detect.log import FlowLog, Log, of_table
 from sojourn.detect.plan import GREEDY, LONGEST_S, PROBES, Path, Stage, find, load, overload
 
 LONG_OVERLOAD_S = 14.0
@@ -111,18 +111,19 @@ def disturbed(send: Send, skew_ppm: float, noise_s: float, random: np.random.Gen
     """
 
     def noisy(stage: Stage) -> Log:
-        return {name: _late(flow, skew_ppm, noise_s, random) for name, flow in send(stage).items()}
+        return {name: late(flow, skew_ppm, noise_s, random) for name, flow in send(stage).items()}
 
     return noisy
 
 
-def _late(flow: Any, skew_ppm: float, noise_s: float, random: np.random.Generator) -> Any:
+def late(flow: FlowLog, skew_ppm: float, noise_s: float, random: np.random.Generator) -> FlowLog:
+    """Return a flow as a host sees it whose clock drifts and that sees arrivals late, in the order of arrival."""
     seen_s = flow.received_s + random.exponential(noise_s, len(flow.received_s)) if noise_s else flow.received_s
     order = np.flatnonzero(~np.isnan(seen_s))
     order = order[np.argsort(flow.received_s[order], kind="stable")]
     received_s = np.full(len(seen_s), np.nan)
     received_s[order] = np.maximum.accumulate(seen_s[order]) * (1 + skew_ppm * 1e-6)
-    return type(flow)(flow.sent_s, received_s, flow.size_bytes, flow.marked)
+    return FlowLog(flow.sent_s, received_s, flow.size_bytes, flow.marked)
 
 
 def estimate(rate_bps: float) -> Mapping[str, float]:

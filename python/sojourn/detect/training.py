@@ -4,22 +4,39 @@ scikit-learn is needed here and nowhere else: it is the extra `detect`.
 """
 
 import hashlib
+import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sojourn import _native
+from sojourn.detect import download
 from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, draw, truths
 from sojourn.detect.features import NAMES, vector
-from sojourn.detect.model import MISSING, NEIGHBOURS, STAGES, Array, Forest, calibrated, oddness, place_of, save, scaled
+from sojourn.detect.model import (
+    DOWNLOAD,
+    MISSING,
+    NEIGHBOURS,
+    STAGES,
+    Array,
+    Forest,
+    calibrated,
+    oddness,
+    place_of,
+    save,
+    scaled,
+)
 from sojourn.detect.probe import disturbed, over, probe
+from sojourn.detect.watched import draw_download, watch
 
 TREES = 200
 READERS = 60
+FOLDS = 5
 # A parameter is read where so many probes had it drawn.
 _FEW = 20
 # Points of a calibration curve.
@@ -27,6 +44,7 @@ _CURVE = 101
 _CLASSES = tuple(FAMILIES)
 _OVERLOAD = [name.startswith("over_") for name in NAMES]
 Progress = Callable[[float], None]
+Observe = Callable[[int, int], tuple[Array, str, dict[str, float]]]
 
 
 def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
@@ -39,48 +57,88 @@ def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
     return vector(seen.features), drawn.name, truths(drawn.name, table)
 
 
-def _observe_pair(pair: tuple[int, int]) -> tuple[Array, str, dict[str, float]]:
-    return observe(*pair)
+def observe_download(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
+    """Return features and name of the training download with a number; no parameters are read of one."""
+    random = np.random.default_rng([seed, 1, place])
+    drawn = draw_download(_CLASSES[place % len(_CLASSES)], random)
+    return download.vector(watch(drawn, random)), drawn.drawn.name, {}
 
 
-def collect(
-    size: int, seed: int, jobs: int, progress: Progress | None = None
-) -> tuple[Array, Array, list[dict[str, float]]]:
-    """Return features, names and parameters of `size` training probes; the same whatever `jobs` is."""
+@dataclass(frozen=True)
+class Examples:
+    """What was seen of paths whose queues are known."""
+
+    rows: Array
+    """Features, a row for each."""
+    names: Array
+    known: Sequence[Mapping[str, float]]
+    """Parameters that were drawn."""
+
+    @property
+    def usable(self) -> "Examples":
+        """Those of which anything was seen."""
+        own: Array = np.asarray(~np.isnan(self.rows).all(axis=1))
+        known = [of for of, is_own in zip(self.known, own, strict=True) if is_own]
+        return Examples(self.rows[own], self.names[own], known)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of features and names."""
+        values = np.nan_to_num(self.rows, nan=MISSING).tobytes() + json.dumps(self.names.tolist()).encode()
+        return hashlib.sha256(values).hexdigest()
+
+
+def collect(size: int, seed: int, jobs: int, progress: Progress | None = None) -> Examples:
+    """Simulate `size` training probes; they are the same whatever `jobs` is."""
+    return _collected(observe, size, seed, jobs, progress)
+
+
+def collect_downloads(size: int, seed: int, jobs: int, progress: Progress | None = None) -> Examples:
+    """Simulate `size` training downloads; they are the same whatever `jobs` is."""
+    return _collected(observe_download, size, seed, jobs, progress)
+
+
+def _collected(of: Observe, size: int, seed: int, jobs: int, progress: Progress | None) -> Examples:
     rows, names, known = [], [], []
     with ProcessPoolExecutor(jobs) as pool:
-        for row, name, of in pool.map(_observe_pair, ((place, seed) for place in range(size)), chunksize=4):
+        for row, name, parameters in pool.map(of, range(size), itertools.repeat(seed, size), chunksize=4):
             rows.append(row)
             names.append(name)
-            known.append(of)
+            known.append(parameters)
             if progress is not None:
                 progress(len(rows) / size)
-    return np.array(rows), np.array(names), known
+    return Examples(np.array(rows), np.array(names), known)
 
 
-def train(rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> dict[str, Forest]:
-    """Return the forests for probes that ended after the load, for whole ones, and for parameters."""
-    usable: Array = np.asarray(~np.isnan(rows).all(axis=1))
-    rows, names = rows[usable], names[usable]
-    known = [of for place, of in enumerate(known) if usable[place]]
+def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]:
+    """Return the forests for probes that ended after the load, for whole ones, for downloads, and for parameters."""
+    probes, downloads = probes.usable, downloads.usable
     forests = {}
     for stage in STAGES:
-        seen = rows.copy()
+        seen = probes.rows.copy()
         if stage == "load":
             seen[:, _OVERLOAD] = np.nan
-        forests[stage] = _forest(seen, names, seed)
-    return {**forests, **_readers(rows, names, known, seed)}
+        forests[stage] = _forest(seen, probes.names, seed)
+    forests[DOWNLOAD] = _forest(downloads.rows, downloads.names, seed)
+    return {**forests, **_readers(probes.rows, probes.names, probes.known, seed)}
 
 
 def _forest(rows: Array, names: Array, seed: int) -> Forest:
     from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    chosen = RandomForestClassifier(
-        TREES, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=seed, class_weight="balanced"
-    )
-    chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
+    def forest() -> Any:
+        return RandomForestClassifier(
+            TREES, min_samples_leaf=2, max_features="sqrt", random_state=seed, class_weight="balanced"
+        )
+
+    values = np.where(np.isnan(rows), MISSING, rows).astype(np.float32)
+    chosen = forest().fit(values, names)
     classes = [str(name) for name in chosen.classes_]
-    votes = chosen.oob_decision_function_
+    # What a whole forest says of probes that it has not seen, as it will of those of users. Out of the bag only a third
+    # of the trees would vote, whose mean is less sure.
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    votes = cross_val_predict(forest(), values, names, cv=folds, method="predict_proba")
     calibration = _calibration(votes, names, classes)
     shares = calibrated(votes, calibration)
     scores = 1 - shares[np.arange(len(names)), np.searchsorted(classes, names)]
@@ -193,23 +251,23 @@ def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Arra
     return usual, quantiles, float(np.quantile(oddness(largest, distances, quantiles), 0.95))
 
 
-def write(path: Path, rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> Mapping[str, Any]:
+def write(path: Path, probes: Examples, downloads: Examples, seed: int) -> Mapping[str, Any]:
     """Train, write a model file, and return its provenance."""
     import sklearn
 
-    forests = train(rows, names, known, seed)
+    forests = train(probes, downloads, seed)
     provenance = {
         "sojourn": _native.__version__,
         "scikit_learn": sklearn.__version__,
-        "probes": len(rows),
+        "probes": len(probes.rows),
+        "downloads": len(downloads.rows),
         "seed": seed,
         "rates_mbps": RATES_MBPS,
         "rtts_ms": RTTS_MS,
         "left_out": LEFT_OUT,
         "world": "sim",
-        "data_sha256": hashlib.sha256(
-            np.nan_to_num(rows, nan=MISSING).tobytes() + json.dumps(names.tolist()).encode()
-        ).hexdigest(),
+        "data_sha256": probes.digest,
+        "downloads_sha256": downloads.digest,
     }
     save(path, forests, provenance)
     return provenance
