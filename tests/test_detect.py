@@ -185,10 +185,10 @@ def test_a_path_whose_rate_changes_has_no_name(tmp_path: File) -> None:
 
 
 def test_calibration_keeps_probabilities() -> None:
-    curves = np.stack([np.linspace(0, 1, 11) ** 2, np.linspace(0, 1, 11)])
-    shares = calibrated(np.array([[0.9, 0.1], [0.5, 0.5]]), curves)
+    shares = calibrated(np.array([[0.9, 0.1, 0.0], [0.5, 0.5, 0.0]]), np.array([2.0, 0.1]))
     assert shares.sum(axis=1) == pytest.approx([1, 1])
-    assert shares[1, 0] == pytest.approx(0.25 / 0.75)
+    assert shares[0] == pytest.approx(np.array([1.0, 0.04, 0.01]) / 1.05)
+    assert shares[1, 0] == shares[1, 1]
 
 
 def test_a_forest_by_hand() -> None:

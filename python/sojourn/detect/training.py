@@ -36,10 +36,9 @@ from sojourn.detect.watched import draw_download, watch
 
 TREES = 200
 READERS = 60
-FOLDS = 5
 # A parameter is read where so many probes had it drawn.
 _FEW = 20
-# Points of a calibration curve.
+# Points of a curve of quantiles.
 _CURVE = 101
 _CLASSES = tuple(FAMILIES)
 _OVERLOAD = [name.startswith("over_") for name in NAMES]
@@ -125,32 +124,25 @@ def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]
 
 def _forest(rows: Array, names: Array, seed: int) -> Forest:
     from sklearn.ensemble import RandomForestClassifier
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-    def forest() -> Any:
-        return RandomForestClassifier(
-            TREES, min_samples_leaf=2, max_features="sqrt", random_state=seed, class_weight="balanced"
-        )
-
-    values = np.where(np.isnan(rows), MISSING, rows).astype(np.float32)
-    chosen = forest().fit(values, names)
+    chosen = RandomForestClassifier(
+        TREES, min_samples_leaf=2, max_features="sqrt", oob_score=True, random_state=seed, class_weight="balanced"
+    )
+    chosen.fit(np.where(np.isnan(rows), MISSING, rows).astype(np.float32), names)
     classes = [str(name) for name in chosen.classes_]
-    # What a whole forest says of probes that it has not seen, as it will of those of users. Out of the bag only a third
-    # of the trees would vote, whose mean is less sure.
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
-    votes = cross_val_predict(forest(), values, names, cv=folds, method="predict_proba")
-    calibration = _calibration(votes, names, classes)
+    votes = chosen.oob_decision_function_
+    labels = np.searchsorted(classes, names)
+    calibration = _calibration(votes, labels)
     shares = calibrated(votes, calibration)
-    scores = 1 - shares[np.arange(len(names)), np.searchsorted(classes, names)]
+    scores = 1 - shares[np.arange(len(labels)), labels]
     scale = _scale(rows, chosen.feature_importances_)
     reference = scaled(rows, scale).astype(np.float16)
-    labels = np.searchsorted(classes, names)
     usual, quantiles, limit = _novelty(reference, labels, votes)
     trees, counts = _flat(chosen)
     arrays = {
         **trees,
         "shares": np.round(counts / counts.sum(axis=1, keepdims=True) * 255).astype(np.uint8),
-        "calibration": calibration.astype(np.float32),
+        "calibration": calibration,
         "scale": scale,
         "reference": reference,
         "labels": labels.astype(np.uint8),
@@ -206,16 +198,18 @@ def _flat(chosen: Any) -> tuple[dict[str, Array], Array]:
     return arrays, np.concatenate(shares)
 
 
-def _calibration(votes: Array, names: Array, classes: list[str]) -> Array:
-    """Return for each class the isotonic curve from votes to frequencies; the trees had not seen the probes."""
-    from sklearn.isotonic import IsotonicRegression
+def _calibration(votes: Array, labels: Array) -> Array:
+    """Return the exponent and the addend under which the truth is most likely; the trees had not seen the probes.
 
-    at = np.linspace(0, 1, _CURVE)
-    curves = []
-    for place, name in enumerate(classes):
-        fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(votes[:, place], names == name)
-        curves.append(fitted.predict(at))
-    return np.array(curves)
+    Of two numbers there is less to learn by heart than of a curve for each class (isotonic regression).
+    """
+    best, least = np.array([1.0, 1e-3]), np.inf
+    for exponent, added in itertools.product(np.linspace(1, 4, 31), np.logspace(-4, -1.5, 11)):
+        shares = calibrated(votes, np.array([exponent, added]))
+        loss = -float(np.log(shares[np.arange(len(labels)), labels]).mean())
+        if loss < least:
+            best, least = np.array([exponent, added]), loss
+    return best
 
 
 def _conformal(scores: Array, level: float) -> float:
