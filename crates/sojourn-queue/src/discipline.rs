@@ -105,6 +105,22 @@ pub trait Sink<B> {
     fn marked(&mut self, packet: &Packet<B>);
 }
 
+/// A sink of whatever kind. Drops and marks are rare enough for a call through a table, and every discipline is there
+/// once instead of once per kind of sink.
+pub(crate) struct AnySink<'a, B>(pub(crate) &'a mut dyn Sink<B>);
+
+impl<B> Sink<B> for AnySink<'_, B> {
+    #[inline]
+    fn dropped(&mut self, packet: &Packet<B>, reason: DropReason) {
+        self.0.dropped(packet, reason);
+    }
+
+    #[inline]
+    fn marked(&mut self, packet: &Packet<B>) {
+        self.0.marked(packet);
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DropReason {

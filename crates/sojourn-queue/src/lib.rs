@@ -59,6 +59,7 @@ pub mod wrr;
 use alloc::string::String;
 use alloc::vec::Vec;
 pub use body::{Acknowledgement, Body, MAX_RANGES};
+use discipline::AnySink;
 pub use discipline::{Backlog, Discipline, DropReason, LinkProperties, Sink};
 pub(crate) use fifo::{Fifo, Limit};
 pub(crate) use hash::FlowHash;
@@ -122,10 +123,11 @@ macro_rules! disciplines {
             }
         }
 
-        /// What a plain queue does is done where the packet is, without a call; these are for all others.
+        /// What a plain queue does is done where the packet is, without a call; these are for all others, once for
+        /// every kind of sink.
         impl<B: Body> Queue<B> {
             #[inline(never)]
-            fn enqueue_managed<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
+            fn enqueue_managed(&mut self, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
                 match self {
                     $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
                     #[cfg(feature = "std")]
@@ -133,7 +135,7 @@ macro_rules! disciplines {
                 }
             }
             #[inline(never)]
-            fn dequeue_managed<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
+            fn dequeue_managed(&mut self, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
                 match self {
                     $(Queue::$name(queue) => queue.dequeue(now, sink)),+,
                     #[cfg(feature = "std")]
@@ -155,14 +157,14 @@ macro_rules! disciplines {
             fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
                 match self {
                     Queue::DropTail(queue) => queue.enqueue(packet, now, sink),
-                    queue => queue.enqueue_managed(packet, now, sink),
+                    queue => queue.enqueue_managed(packet, now, &mut AnySink(sink)),
                 }
             }
             #[inline]
             fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
                 match self {
                     Queue::DropTail(queue) => queue.dequeue(now, sink),
-                    queue => queue.dequeue_managed(now, sink),
+                    queue => queue.dequeue_managed(now, &mut AnySink(sink)),
                 }
             }
             #[inline]

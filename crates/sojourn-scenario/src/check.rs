@@ -404,9 +404,9 @@ pub(crate) fn entry_origin(entry: &Entry) -> Origin {
     }
 }
 
-/// A user's key as a part of a dotted key.
+/// A user's key as a part of a dotted key: bare where TOML lets it be bare.
 pub(crate) fn printable(key: &str) -> String {
-    if !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter)) {
+    if !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter)) {
         crate::diagnostic::shorten(key)
     } else {
         quote(key)

@@ -221,7 +221,7 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     if name.len() > LONGEST {
         return None;
     }
-    let lower = name.to_lowercase();
+    let lower = name.to_ascii_lowercase();
     let most = (lower.chars().count() / 3).clamp(1, 3);
     let names: Vec<_> = names.into_iter().collect();
     // Who leaves something out means the whole: "reno" is newreno rather than veno.
@@ -231,7 +231,7 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
     }
     names
         .into_iter()
-        .map(|known| (strsim::damerau_levenshtein(&lower, &known.to_lowercase()), known))
+        .map(|known| (strsim::damerau_levenshtein(&lower, &known.to_ascii_lowercase()), known))
         .filter(|&(distance, known)| distance <= most && distance < known.len())
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, known)| known)
