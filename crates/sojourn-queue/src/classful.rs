@@ -201,7 +201,7 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
     fn take<S: Sink<B>>(&mut self, class: usize, now: Time, sink: &mut S) -> Option<Packet<B>> {
         let Some(packet) = self.held[class].take() else {
             let sink = &mut InClass { class: class as u8, sink };
-            return self.with(class, |queue| outline::dequeue(queue, now, sink));
+            return self.with(class, |queue| queue.dequeue(now, sink));
         };
         self.packets -= 1;
         self.bytes -= u64::from(packet.bytes);
@@ -240,7 +240,7 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
         if self.limit.is_some_and(|limit| limit.is_exceeded(self.packets + 1, bytes)) {
             return sink.dropped(&packet, DropReason::Overflow);
         }
-        self.with(class, |queue| outline::enqueue(queue, packet, now, &mut InClass { class: class as u8, sink }));
+        self.with(class, |queue| queue.enqueue(packet, now, &mut InClass { class: class as u8, sink }));
         self.update(class);
     }
 
@@ -311,22 +311,6 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
             visit(&format!("{name}.packets"), (queue.packets() + usize::from(held.is_some())) as f64);
             queue.probe(&mut |inner, value| visit(&format!("{name}.{inner}"), value));
         }
-    }
-}
-
-/// The way into a discipline that is held by another. Inlined, every discipline would contain every other one.
-pub(crate) mod outline {
-    use crate::{Body, Discipline, Packet, Queue, Sink};
-    use sojourn_core::Time;
-
-    #[inline(never)]
-    pub(crate) fn enqueue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, packet: Packet<B>, now: Time, sink: &mut S) {
-        queue.enqueue(packet, now, sink);
-    }
-
-    #[inline(never)]
-    pub(crate) fn dequeue<B: Body, S: Sink<B>>(queue: &mut Queue<B>, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        queue.dequeue(now, sink)
     }
 }
 

@@ -8,7 +8,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::classful::{self, outline};
+use crate::classful;
 use crate::{Body, Discipline, Ecn, LinkProperties, Packet, Queue, Sink};
 use alloc::boxed::Box;
 use alloc::format;
@@ -99,12 +99,12 @@ impl<B: Body> Early<B> {
 impl<B: Body> Discipline<B> for Early<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, packet: Packet<B>, now: Time, sink: &mut S) {
-        outline::enqueue(&mut self.child, packet, now, sink);
+        self.child.enqueue(packet, now, sink);
     }
 
     #[inline]
     fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        let mut packet = outline::dequeue(&mut self.child, now, sink)?;
+        let mut packet = self.child.dequeue(now, sink)?;
         let concerned = packet.ecn == Ecn::Ect1 || (packet.ecn == Ecn::Ect0 && self.marks_ect0);
         if concerned && self.is_above(&packet, now) {
             packet.ecn = Ecn::Ce;
