@@ -41,10 +41,8 @@ pub struct Wifi<B> {
     /// Losses of what each member sends.
     errors: Vec<Stream>,
     /// Who sends in the next exchange, and which of their own categories they defer.
-    senders: Vec<u32>,
+    senders: Vec<Sender>,
     deferred: Vec<u32>,
-    /// Whether the present exchange follows another one of the same transmission opportunity.
-    goes_on: bool,
     /// When the next exchange, or the present one, begins.
     from: Time,
     /// When it ends.
@@ -68,7 +66,15 @@ struct Outcome {
     known: Time,
 }
 
+/// Who takes part in an exchange, and how long that takes.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    who: u32,
+    course: Course,
+}
+
 /// How long the parts of an exchange take, from its beginning.
+#[derive(Clone, Copy, Debug)]
 struct Course {
     /// The frame that others may collide with.
     first: Span,
@@ -110,7 +116,6 @@ impl<B: Copy> Wifi<B> {
             errors,
             senders: Vec::new(),
             deferred: Vec::new(),
-            goes_on: false,
             from: Time::NEVER,
             end: Time::NEVER,
             pending: vec![Span::ZERO; devices],
@@ -166,16 +171,19 @@ impl<B: Copy> Wifi<B> {
         self.busy += now.since(self.from);
         let senders = std::mem::take(&mut self.senders);
         let collision = senders.len() > 1;
-        for &who in &senders {
-            let outcome = self.conclude(who, now, collision, above);
+        for sender in &senders {
+            let outcome = self.conclude(sender, now, collision, above);
             self.outcomes.push(outcome);
         }
-        if let ([holder], [Outcome { answer: Answer::Received, more: true, .. }]) = (&senders[..], &self.outcomes[..])
-            && let Some(end) = self.next_of_opportunity(*holder, now)
+        self.senders = senders;
+        if let ([holder], [Outcome { answer: Answer::Received, more: true, .. }]) =
+            (&self.senders[..], &self.outcomes[..])
+            && let Some(course) = self.next_of_opportunity(holder.who, now)
         {
             self.outcomes.clear();
-            self.senders = senders;
-            (self.goes_on, self.from, self.end) = (true, now + self.setup.air.sifs(), end);
+            self.senders[0].course = course;
+            self.from = now + self.setup.air.sifs();
+            self.end = self.from + course.whole;
             return;
         }
         let eifs = collision && self.setup.after_collision != AfterCollision::Difs;
@@ -190,23 +198,23 @@ impl<B: Copy> Wifi<B> {
         for who in self.deferred.drain(..) {
             self.contention.failed(who, now);
         }
-        self.senders = senders;
         self.contention.free();
         self.plan();
     }
 
-    /// When the next exchange of `holder` ends, where its category may send one more before others contend again.
-    fn next_of_opportunity(&self, holder: u32, now: Time) -> Option<Time> {
+    /// The next exchange of `holder`, where its category may send one more before others contend again.
+    fn next_of_opportunity(&self, holder: u32, now: Time) -> Option<Course> {
         let categories = self.setup.categories();
         let category = categories[holder as usize % categories.len()];
         let limit = category.txop(self.setup.air.standard).filter(|_| self.setup.bursts)?;
-        let end = now + self.setup.air.sifs() + self.course(holder, true).whole;
-        (end.since(self.contention.start()) <= limit).then_some(end)
+        let course = self.course(holder, true);
+        let end = now + self.setup.air.sifs() + course.whole;
+        (end.since(self.contention.start()) <= limit).then_some(course)
     }
 
-    /// The exchange of `who` is over.
-    fn conclude(&mut self, who: u32, now: Time, collision: bool, above: &mut impl Above<B>) -> Outcome {
-        let course = self.course(who, self.goes_on);
+    /// The exchange of a sender is over.
+    fn conclude(&mut self, sender: &Sender, now: Time, collision: bool, above: &mut impl Above<B>) -> Outcome {
+        let Sender { who, course } = *sender;
         let member = &mut self.members[who as usize];
         let burst = *member.burst().expect("who sends has something to send");
         let index = member.station(&burst);
@@ -250,23 +258,23 @@ impl<B: Copy> Wifi<B> {
         for &who in self.contention.winners() {
             let device = self.members[who as usize].device;
             // Of a device's own categories the highest one sends.
-            let same = self.senders.iter().position(|&other| self.members[other as usize].device == device);
-            match same {
+            let same = self.senders.iter().position(|other| self.members[other.who as usize].device == device);
+            let highest = match same {
                 Some(place) => {
-                    let lower = self.senders[place].min(who);
-                    self.senders[place] = self.senders[place].max(who);
-                    self.deferred.push(lower);
+                    let other = self.senders.swap_remove(place).who;
+                    self.deferred.push(other.min(who));
+                    other.max(who)
                 }
-                None => self.senders.push(who),
-            }
+                None => who,
+            };
+            self.senders.push(Sender { who: highest, course: self.course(highest, false) });
         }
-        self.goes_on = false;
         self.from = self.contention.start();
         self.end = match &self.senders[..] {
             [] => Time::NEVER,
-            [alone] => self.from + self.course(*alone, false).whole,
+            [alone] => self.from + alone.course.whole,
             several => {
-                let first = |&who: &u32| self.course(who, false).first;
+                let first = |sender: &Sender| sender.course.first;
                 self.from + several.iter().map(first).max().unwrap_or(Span::ZERO)
             }
         };

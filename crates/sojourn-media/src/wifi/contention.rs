@@ -52,11 +52,15 @@ impl Contender {
         self.from + slot * u64::from(self.slots)
     }
 
-    /// The medium was busy from `start`: the whole slots before it are over.
-    fn freeze(&mut self, slot: Span, start: Time) {
-        let passed = start.since(self.from).as_nanos() / slot.as_nanos();
-        self.slots = self.slots.saturating_sub(u32::try_from(passed).unwrap_or(u32::MAX));
+    /// The medium became busy when so many whole slots were over.
+    fn freeze(&mut self, passed: u32) {
+        self.slots = self.slots.saturating_sub(passed);
     }
+}
+
+/// Whole slots between two instants.
+fn whole_slots(slot: Span, from: Time, to: Time) -> u32 {
+    u32::try_from(to.since(from).as_nanos() / slot.as_nanos()).unwrap_or(u32::MAX)
 }
 
 /// The state of a medium that is idle, or busy until somebody says so.
@@ -117,7 +121,7 @@ impl Contention {
             if contender.slots == 0 || contender.due(self.slot) <= self.start {
                 contender.draw();
             } else {
-                contender.freeze(self.slot, self.start);
+                contender.freeze(whole_slots(self.slot, contender.from, self.start));
             }
             contender.from = self.start;
             return false;
@@ -143,13 +147,18 @@ impl Contention {
     /// [free](Contention::free).
     pub fn end(&mut self, end: Time, penalty: Span) {
         let (slot, start) = (self.slot, self.start);
+        // Most began to count at the same instant: one division for them.
+        let mut counted = (start, 0);
         for &who in &self.listed {
             let contender = &mut self.contenders[who as usize];
             if contender.wants && contender.slots == 0 && contender.from > start {
                 // It would have sent without back-off, but the medium became busy within its interframe space.
                 contender.draw();
             } else {
-                contender.freeze(slot, start);
+                if contender.from != counted.0 {
+                    counted = (contender.from, whole_slots(slot, contender.from, start));
+                }
+                contender.freeze(counted.1);
             }
             contender.from = end + penalty + contender.aifs;
         }

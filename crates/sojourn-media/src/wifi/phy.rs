@@ -273,6 +273,19 @@ impl Symbols {
             }
         }
     }
+
+    /// The most bytes with a [`time`](Symbols::time) of at most `longest`.
+    fn bytes_within(self, longest: Span) -> u32 {
+        let micros = longest.as_nanos() / 1_000;
+        let bits = match self {
+            Symbols::Dsss { rate } => micros * rate / 10,
+            Symbols::Ofdm { bits: per_symbol, nanos } => {
+                let symbols = micros / 4 * 4_000 / nanos;
+                (symbols * u64::from(per_symbol)).saturating_sub(OFDM_EXTRA_BITS)
+            }
+        };
+        u32::try_from(bits / 8).unwrap_or(u32::MAX)
+    }
 }
 
 impl Mode {
@@ -283,12 +296,7 @@ impl Mode {
 
     /// The most bytes that take no longer than `longest`; none where not even one does.
     pub fn bytes_within(&self, longest: Span) -> u32 {
-        let (mut low, mut high) = (0u32, 1 << 24);
-        while low < high {
-            let middle = low + (high - low).div_ceil(2);
-            if self.time(middle) <= longest { low = middle } else { high = middle - 1 }
-        }
-        low
+        self.symbols.bytes_within(longest.saturating_sub(self.preamble + self.extension))
     }
 
     /// What Linux expects a packet to take beside its bits, where so many share it: two to the power of `shift`. Of the older
@@ -359,10 +367,16 @@ mod tests {
 
     #[test]
     fn as_many_bytes_fit_as_take_no_longer() {
-        for (air, name) in [(Air::plain(Standard::B), "11 Mbit/s"), (Air::plain(Standard::N), "mcs7")] {
-            let mode = mode(air, name);
-            let most = mode.bytes_within(Span::from_millis(4));
-            assert!(mode.time(most) <= Span::from_millis(4) && mode.time(most + 1) > Span::from_millis(4));
+        let short = Air { short_guard: true, ..Air::plain(Standard::N) };
+        let air = [Air::plain(Standard::B), Air::plain(Standard::G), Air::plain(Standard::N), short];
+        for (air, name) in air.iter().flat_map(|air| air.rates().into_iter().map(move |name| (air, name))) {
+            let mode = mode(*air, &name);
+            for micros in 100..5_484 {
+                let longest = Span::from_micros(micros);
+                let most = mode.bytes_within(longest);
+                assert!(most == 0 || mode.time(most) <= longest, "{name} of {air:?}: {most} B in {longest}");
+                assert!(mode.time(most + 1) > longest, "{name} of {air:?}: {most} B in {longest}");
+            }
         }
         assert_eq!(mode(Air::plain(Standard::B), "1 Mbit/s").bytes_within(Span::from_micros(100)), 0);
     }

@@ -54,16 +54,15 @@ impl Shared {
             if queue.timer().is_some_and(|time| time <= now) {
                 let before = queue.backlog();
                 queue.on_timer(now, sink);
-                change(&mut self.backlog, before, queue.backlog());
+                self.backlog = changed(self.backlog, before, queue.backlog());
             }
         }
     }
 }
 
-/// One queue has changed.
-fn change(all: &mut Backlog, before: Backlog, after: Backlog) {
-    all.packets = all.packets + after.packets - before.packets;
-    all.bytes = all.bytes + after.bytes - before.bytes;
+/// All of the queues where one of them has changed.
+fn changed(all: Backlog, before: Backlog, after: Backlog) -> Backlog {
+    Backlog { packets: all.packets + after.packets - before.packets, bytes: all.bytes + after.bytes - before.bytes }
 }
 
 impl Link {
@@ -133,8 +132,9 @@ impl Link {
         };
         let before = queue.backlog();
         let done = work(queue, &mut sink);
-        change(&mut shared.backlog, before, queue.backlog());
-        self.meter.hold(shared.backlog);
+        let backlog = changed(shared.backlog, before, queue.backlog());
+        shared.backlog = backlog;
+        self.meter.hold(backlog);
         done
     }
 }
