@@ -39,7 +39,7 @@ PAGES = (
     Page("queue", "unresponsive", ("sfb", "hhf")),
     Page("queue", "cake", ("cake",)),
     Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),
-    Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "compound")),
+    Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "htcp", "compound")),
     Page("control", "delay", ("vegas", "nice", "cdg")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
     Page("control", "tcp-lp", ("tcp_lp",)),

@@ -37,6 +37,8 @@ pub mod cubic;
 pub mod custom;
 pub mod dctcp;
 pub mod fledbat;
+#[cfg(feature = "htcp")]
+pub mod htcp;
 pub mod illinois;
 pub mod ledbat;
 pub mod ledbatpp;
@@ -72,9 +74,9 @@ macro_rules! held {
 
 /// Derives the registry and the statically dispatched [`AnyControl`] from one list.
 macro_rules! controls {
-    ($($module:ident::$name:ident $($boxed:ident)?),+ $(,)?) => {
+    ($($(#[$when:meta])? $module:ident::$name:ident $($boxed:ident)?),+ $(,)?) => {
         /// Every control, in the order of the documentation.
-        pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
+        pub static DESCRIPTORS: &[&Descriptor] = &[$($(#[$when])? &$module::DESCRIPTOR),+];
 
         /// Any of the registered controls, without dynamic dispatch.
         ///
@@ -83,7 +85,7 @@ macro_rules! controls {
         #[allow(missing_docs)]
         #[derive(Clone, Debug)]
         pub enum AnyControl {
-            $($name(held!($module::$name $(, $boxed)?))),+,
+            $($(#[$when])? $name(held!($module::$name $(, $boxed)?))),+,
             /// One that was [added](custom::add) from outside.
             #[cfg(feature = "std")]
             Custom(Box<custom::Custom>),
@@ -95,7 +97,7 @@ macro_rules! controls {
             /// # Errors
             /// A combination of parameters that the control cannot work with.
             pub fn build(params: &Params, path: &Path, random: Stream) -> Result<AnyControl, ParameterError> {
-                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(AnyControl::$name($module::$name::new(params, path, random)?.into()));
                 })+
                 #[cfg(feature = "std")]
@@ -115,7 +117,7 @@ macro_rules! controls {
             }
 
             fn fixed_of(descriptor: &Descriptor) -> Option<&'static [&'static str]> {
-                $(if core::ptr::eq(descriptor, &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(descriptor, &$module::DESCRIPTOR) {
                     return <$module::$name as Control>::fixed();
                 })+
                 None
@@ -123,7 +125,7 @@ macro_rules! controls {
 
             /// What a careful user would not do with `params`, although it is legal.
             pub fn advice(params: &Params) -> Vec<Advice> {
-                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name as Control>::advice(params);
                 })+
                 Vec::new()
@@ -134,7 +136,7 @@ macro_rules! controls {
             #[inline]
             fn on_ack(&mut self, ack: &Ack) {
                 match self {
-                    $(AnyControl::$name(control) => {
+                    $($(#[$when])? AnyControl::$name(control) => {
                         // By itself, so that none saves registers for the others.
                         #[inline(never)]
                         fn on_ack(control: &mut $module::$name, ack: &Ack) {
@@ -148,70 +150,70 @@ macro_rules! controls {
             }
             fn on_congestion(&mut self, event: &Congestion) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_congestion(event)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_congestion(event)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_congestion(event),
                 }
             }
             fn on_connected(&mut self, now: Time, rtt: Span) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_connected(now, rtt)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_connected(now, rtt)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_connected(now, rtt),
                 }
             }
             fn on_lost(&mut self, lost: &Lost) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_lost(lost)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_lost(lost)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_lost(lost),
                 }
             }
             fn on_recovered(&mut self, recovered: &Recovered) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_recovered(recovered)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_recovered(recovered)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_recovered(recovered),
                 }
             }
             fn on_undo(&mut self, undo: &Undo) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_undo(undo)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_undo(undo)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_undo(undo),
                 }
             }
             fn on_start(&mut self, start: &Start) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_start(start)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_start(start)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_start(start),
                 }
             }
             fn on_app_limited(&mut self, limited: &AppLimited) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_app_limited(limited)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_app_limited(limited)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_app_limited(limited),
                 }
             }
             fn on_syn_lost(&mut self) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_syn_lost()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_syn_lost()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_syn_lost(),
                 }
             }
             fn set_window(&mut self, window: f64, threshold: f64) {
                 match self {
-                    $(AnyControl::$name(control) => control.set_window(window, threshold)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.set_window(window, threshold)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.set_window(window, threshold),
                 }
             }
             fn on_closed(&mut self, now: Time) {
                 match self {
-                    $(AnyControl::$name(control) => control.on_closed(now)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.on_closed(now)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.on_closed(now),
                 }
@@ -219,7 +221,7 @@ macro_rules! controls {
             #[cfg_attr(not(target_family = "wasm"), inline(always))]
             fn window(&self) -> f64 {
                 match self {
-                    $(AnyControl::$name(control) => control.window()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.window()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.window(),
                 }
@@ -227,7 +229,7 @@ macro_rules! controls {
             #[inline]
             fn waits_for_timeout(&self) -> bool {
                 match self {
-                    $(AnyControl::$name(control) => control.waits_for_timeout()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.waits_for_timeout()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.waits_for_timeout(),
                 }
@@ -235,7 +237,7 @@ macro_rules! controls {
             #[inline]
             fn slow_start_threshold(&self) -> f64 {
                 match self {
-                    $(AnyControl::$name(control) => control.slow_start_threshold()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.slow_start_threshold()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.slow_start_threshold(),
                 }
@@ -243,62 +245,62 @@ macro_rules! controls {
             #[cfg_attr(not(target_family = "wasm"), inline(always))]
             fn pacing_rate(&self) -> Option<Rate> {
                 match self {
-                    $(AnyControl::$name(control) => control.pacing_rate()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.pacing_rate()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.pacing_rate(),
                 }
             }
             fn retune(&mut self, fresh: &AnyControl) {
                 match (self, fresh) {
-                    $((AnyControl::$name(control), AnyControl::$name(fresh)) => control.retune(fresh)),+,
+                    $($(#[$when])? (AnyControl::$name(control), AnyControl::$name(fresh)) => control.retune(fresh)),+,
                     _ => {}
                 }
             }
             fn reduced(&self) -> bool {
                 match self {
-                    $(AnyControl::$name(control) => control.reduced()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.reduced()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.reduced(),
                 }
             }
             fn wants_rate_samples(&self) -> bool {
                 match self {
-                    $(AnyControl::$name(control) => control.wants_rate_samples()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.wants_rate_samples()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.wants_rate_samples(),
                 }
             }
             fn sends_short_segments(&self) -> bool {
                 match self {
-                    $(AnyControl::$name(control) => control.sends_short_segments()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.sends_short_segments()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.sends_short_segments(),
                 }
             }
             fn segment_bytes(&self) -> Option<u32> {
                 match self {
-                    $(AnyControl::$name(control) => control.segment_bytes()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.segment_bytes()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.segment_bytes(),
                 }
             }
             fn ecn(&self) -> EcnUse {
                 match self {
-                    $(AnyControl::$name(control) => control.ecn()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.ecn()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.ecn(),
                 }
             }
             fn answers_both(&self) -> bool {
                 match self {
-                    $(AnyControl::$name(control) => control.answers_both()),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.answers_both()),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.answers_both(),
                 }
             }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self {
-                    $(AnyControl::$name(control) => control.probe(visit)),+,
+                    $($(#[$when])? AnyControl::$name(control) => control.probe(visit)),+,
                     #[cfg(feature = "std")]
                     AnyControl::Custom(control) => control.probe(visit),
                 }
@@ -314,6 +316,8 @@ controls! {
     vegas::Vegas,
     veno::Veno,
     illinois::Illinois,
+    #[cfg(feature = "htcp")]
+    htcp::Htcp,
     dctcp::Dctcp,
     prague::Prague,
     compound::Compound,

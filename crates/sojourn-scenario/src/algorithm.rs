@@ -116,8 +116,11 @@ fn member(
     }
 }
 
-/// Where a medium is to be had that was left out here.
+/// Where an algorithm or a medium is to be had that was left out here.
 fn elsewhere(word: &str) -> Option<&'static str> {
+    if cfg!(not(feature = "htcp")) && word == "htcp" {
+        return Some("; htcp runs on the command line only");
+    }
     let is_left_out = cfg!(not(feature = "cell")) && sojourn_media::NAMES.contains(&word);
     is_left_out.then_some("; cells of LTE and 5G run on the command line only")
 }
