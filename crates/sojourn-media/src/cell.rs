@@ -7,7 +7,6 @@
 
 mod bearer;
 mod carrier;
-mod channel;
 mod descriptor;
 mod phy;
 mod setup;

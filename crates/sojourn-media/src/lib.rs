@@ -10,6 +10,8 @@ struct Readme;
 
 #[cfg(feature = "cell")]
 pub mod cell;
+#[cfg(any(feature = "cell", feature = "minstrel"))]
+mod channel;
 mod medium;
 pub mod wifi;
 

@@ -9,8 +9,15 @@ mod airtime;
 mod aql;
 mod contention;
 mod descriptor;
+#[cfg(feature = "minstrel")]
+mod errors;
 mod member;
+#[cfg(feature = "minstrel")]
+mod minstrel;
 mod phy;
+mod rates;
+#[cfg(feature = "minstrel")]
+mod selection;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -18,6 +25,8 @@ mod tx_queue;
 
 pub use descriptor::DESCRIPTOR;
 pub use phy::{Air, MAX_STREAMS, Mode, Standard};
+#[cfg(feature = "minstrel")]
+pub use setup::Quality;
 pub use setup::{AfterCollision, Category, Scheduler, Setup, Station};
 
 use crate::{ACCESS_POINT, Above, AirTime, Device, Tally};
@@ -25,6 +34,7 @@ use airtime::AirtimeDrr;
 use aql::Aql;
 use contention::{Contender, Contention};
 use member::{Answer, Member, Service};
+use rates::Rates;
 use setup::Limits;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_queue::Dscp;
@@ -34,7 +44,7 @@ use sojourn_queue::Dscp;
 pub struct Wifi<B> {
     setup: Setup,
     limits: Limits,
-    stations: Vec<Station>,
+    rates: Rates,
     contention: Contention,
     /// The categories of the access point, then those of each station.
     members: Vec<Member<B>>,
@@ -121,16 +131,16 @@ impl<B: Copy> Wifi<B> {
             pending: vec![Span::ZERO; devices],
             outcomes: Vec::new(),
             tallies: vec![Tally::default(); devices],
-            air: vec![AirTime::default(); stations.len()],
+            air: vec![AirTime::default(); devices - 1],
             busy: Span::ZERO,
-            stations,
+            rates: Rates::new(&setup.air, stations, stream),
             setup,
         }
     }
 
     /// How many stations there are.
     pub fn stations(&self) -> usize {
-        self.stations.len()
+        self.rates.stations()
     }
 
     /// How many queues `device` has.
@@ -146,7 +156,7 @@ impl<B: Copy> Wifi<B> {
     }
 
     fn receivers(&self, device: Device) -> usize {
-        if device == ACCESS_POINT { self.stations.len() } else { 1 }
+        if device == ACCESS_POINT { self.rates.stations() } else { 1 }
     }
 
     /// When it wants [`act`](Wifi::act) to be called next; never where nobody has anything to send.
@@ -160,7 +170,7 @@ impl<B: Copy> Wifi<B> {
         let who = device * self.setup.categories().len() + queue / each;
         let member = &mut self.members[who];
         member.wake(queue % each);
-        member.prepare(&self.limits, &self.stations, &mut self.pending[device], now, above);
+        member.prepare(&self.limits, &mut self.rates, &mut self.pending[device], now, above);
         if member.burst().is_some() && self.contention.offer(who as u32, now) {
             self.plan();
         }
@@ -217,19 +227,19 @@ impl<B: Copy> Wifi<B> {
         let Sender { who, course } = *sender;
         let member = &mut self.members[who as usize];
         let burst = *member.burst().expect("who sends has something to send");
-        let index = member.station(&burst);
-        let station = &self.stations[index];
-        let (loss, errors) = (station.loss, &mut self.errors[who as usize]);
-        let is_lost = |bytes| collision || (loss > 0.0 && errors.chance(station.loss_of(bytes)));
+        let way = member.way(&burst);
+        let losses = self.rates.losses(way, &burst.choice, now);
+        let errors = &mut self.errors[who as usize];
+        let is_lost = |bytes| collision || (losses.of(bytes) > 0.0 && errors.chance(losses.of(bytes)));
         let device = member.device;
         let (tally, pending) = (&mut self.tallies[device], &mut self.pending[device]);
         tally.collisions += u64::from(collision);
-        let answer = member.sent(&self.limits, pending, above, tally, is_lost);
+        let answer = member.sent(&self.limits, &mut self.rates, pending, now, above, tally, is_lost);
         let unanswered = self.from + if collision { course.first } else { course.frame };
         let used = if collision { course.first } else { now.since(self.from) };
-        self.account(device, who as usize, index, used);
+        self.account(device, who as usize, way.station, used);
         let member = &mut self.members[who as usize];
-        member.prepare(&self.limits, &self.stations, &mut self.pending[device], now, above);
+        member.prepare(&self.limits, &mut self.rates, &mut self.pending[device], now, above);
         let known = match self.setup.after_collision {
             AfterCollision::Standard => unanswered + self.setup.air.answer_timeout(),
             AfterCollision::Difs => now,
@@ -284,9 +294,13 @@ impl<B: Copy> Wifi<B> {
     fn course(&self, who: u32, has_medium: bool) -> Course {
         let member = &self.members[who as usize];
         let burst = member.burst().expect("who sends has something to send");
-        let mode = &self.stations[member.station(burst)].mode;
+        let mode = self.rates.mode(member.way(burst), &burst.choice);
         let (air, bytes) = (&self.setup.air, burst.bytes());
-        let reservation = if has_medium { Span::ZERO } else { self.setup.reservation(mode, bytes) };
+        let reservation = match (has_medium, burst.choice.falls_back()) {
+            (true, _) => Span::ZERO,
+            (false, true) => air.reservation(mode),
+            (false, false) => self.setup.reservation(mode, bytes),
+        };
         let frame = reservation + mode.time(bytes);
         Course {
             first: if reservation == Span::ZERO { frame } else { air.request(mode) },

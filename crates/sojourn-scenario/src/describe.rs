@@ -227,6 +227,12 @@ fn station(station: &Station) -> Fields {
     fields.put("streams", integer(u64::from(station.streams)));
     match &station.air {
         sojourn_media::Station::Wifi(wifi) => {
+            #[cfg(feature = "minstrel")]
+            if let Some(quality) = wifi.quality {
+                fields.put("snr_db", number(quality.mean_db));
+                fields.put("speed_kmh", number(quality.speed_kmh));
+                fields.put("shadowing_db", number(quality.shadowing_db));
+            }
             fields.put("loss", number(wifi.loss));
             fields.put("weight", number(wifi.weight));
         }

@@ -48,6 +48,20 @@ pub(crate) fn mode(station: &Fields, wifi: &wifi::Setup) -> Option<Mode> {
     wifi.air.mode(&rate_name(station)?, station.integer("streams")? as u32)
 }
 
+/// The channel of a station without a rate, by which one is selected.
+#[cfg(feature = "minstrel")]
+pub(crate) fn quality(station: &Fields) -> Option<wifi::Quality> {
+    if station.slot("rate").is_some() {
+        return None;
+    }
+    Some(wifi::Quality {
+        mean_db: station.number("snr_db")?,
+        speed_kmh: station.number("speed_kmh").unwrap_or(0.0),
+        shadowing_db: station.number("shadowing_db").unwrap_or(0.0),
+        streams: station.integer("streams")? as u32,
+    })
+}
+
 /// What a station has of the air where nobody else sends.
 pub(crate) fn nominal(station: &Fields, scenario: &Fields) -> Option<Rate> {
     let air = air(scenario)?;
@@ -67,7 +81,12 @@ pub(crate) fn nominal_of_all(scenario: &Fields) -> Option<Rate> {
 pub(crate) fn in_air(station: &Fields, air: &Setup) -> Option<Station> {
     match air {
         Setup::Wifi(wifi) => Some(Station::Wifi(wifi::Station {
+            #[cfg(feature = "minstrel")]
+            mode: mode(station, wifi).or_else(|| quality(station)?.best_mode(&wifi.air))?,
+            #[cfg(not(feature = "minstrel"))]
             mode: mode(station, wifi)?,
+            #[cfg(feature = "minstrel")]
+            quality: quality(station),
             loss: station.number("loss").unwrap_or(0.0),
             weight: station.number("weight").unwrap_or(1.0),
         })),

@@ -3,7 +3,7 @@
 use super::life;
 use crate::tape::Tape;
 use sojourn_core::Span;
-use sojourn_media::wifi::{AfterCollision, Air, MAX_STREAMS, Scheduler, Setup, Standard, Station};
+use sojourn_media::wifi::{AfterCollision, Air, MAX_STREAMS, Quality, Scheduler, Setup, Standard, Station};
 use sojourn_media::{self as media, MAX_STATIONS};
 
 fn setup(tape: &mut Tape<'_>) -> Setup {
@@ -45,7 +45,15 @@ fn stations(tape: &mut Tape<'_>, air: &Air) -> Vec<Station> {
         let name = &rates[tape.below(rates.len())];
         let streams = 1 + tape.below(MAX_STREAMS as usize) as u32;
         let mode = air.mode(name, streams).or_else(|| air.mode(&rates[0], 1)).expect("the first rate is always there");
-        Station { mode, loss: tape.share(), weight: 0.01 + 99.99 * tape.share() }
+        // Those of 802.11b are not selected.
+        let is_selected = air.standard != Standard::B && tape.flag();
+        let quality = is_selected.then(|| Quality {
+            mean_db: 60.0 * tape.share(),
+            speed_kmh: 500.0 * tape.share(),
+            shadowing_db: 20.0 * tape.share(),
+            streams,
+        });
+        Station { mode, quality, loss: tape.share(), weight: 0.01 + 99.99 * tape.share() }
     };
     (0..count).map(station).collect()
 }

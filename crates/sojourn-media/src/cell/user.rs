@@ -1,9 +1,9 @@
 //! A station in one direction: its channel, what it may send, and its data.
 
 use super::bearer::Bearer;
-use super::channel::{Fading, Shadowing};
 use super::phy::Phy;
 use super::setup::{Quality, Setup, Station};
+use crate::channel::{Fading, Shadowing};
 use sojourn_core::Stream;
 use std::collections::VecDeque;
 

@@ -2,8 +2,9 @@
 
 use super::airtime::AirtimeDrr;
 use super::aql::Aql;
+use super::rates::{Choice, Rates, Way};
+use super::setup::Limits;
 use super::tx_queue::{Place, TxQueue, WINDOW};
-use super::{Limits, Station};
 use crate::{Above, Device, Tally};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Packet;
@@ -44,6 +45,7 @@ pub enum Service {
 pub struct Burst {
     receiver: usize,
     number: u8,
+    pub choice: Choice,
     pub frames: u32,
     /// Bytes of its frames as parts of an aggregate.
     bytes: u32,
@@ -89,9 +91,13 @@ impl<B: Copy> Member<B> {
         self.prepared.front()
     }
 
-    /// The station that an exchange is with.
-    pub fn station(&self, burst: &Burst) -> usize {
-        self.first_station + burst.receiver
+    /// Whom an exchange is between.
+    pub fn way(&self, burst: &Burst) -> Way {
+        self.way_to(burst.receiver)
+    }
+
+    fn way_to(&self, receiver: usize) -> Way {
+        Way { device: self.device, station: self.first_station + receiver }
     }
 
     /// There is something in its queue for this receiver.
@@ -114,16 +120,16 @@ impl<B: Copy> Member<B> {
     pub fn prepare(
         &mut self,
         limits: &Limits,
-        stations: &[Station],
+        rates: &mut Rates,
         pending: &mut Span,
         now: Time,
         above: &mut impl Above<B>,
     ) {
         self.fill_driver(now, above);
-        self.fill_firmware(stations, pending, now, above);
+        self.fill_firmware(rates, pending, now, above);
         while self.prepared.len() < limits.ahead {
             let Some(receiver) = self.next_receiver(now, above) else { return };
-            self.form(receiver, limits, &stations[self.first_station + receiver], now, above);
+            self.form(receiver, limits, rates, now, above);
             self.fill_driver(now, above);
         }
     }
@@ -141,7 +147,7 @@ impl<B: Copy> Member<B> {
     }
 
     /// A firmware gets packets as long as its limits allow, of one receiver after the other.
-    fn fill_firmware(&mut self, stations: &[Station], pending: &mut Span, now: Time, above: &mut impl Above<B>) {
+    fn fill_firmware(&mut self, rates: &Rates, pending: &mut Span, now: Time, above: &mut impl Above<B>) {
         while let Service::Aql(drr, aql) = &mut self.service
             && let Some(receiver) = drr.next_admitted(aql, *pending)
         {
@@ -149,8 +155,8 @@ impl<B: Copy> Member<B> {
                 drr.sleep();
                 continue;
             };
-            let mode = &stations[self.first_station + receiver].mode;
-            let expected = aql.add(receiver, mode, packet.bytes);
+            let way = Way { device: self.device, station: self.first_station + receiver };
+            let expected = aql.add(receiver, rates.best(way), packet.bytes);
             *pending += expected;
             self.push(receiver, packet, now, expected);
         }
@@ -192,13 +198,16 @@ impl<B: Copy> Member<B> {
     }
 
     /// Makes an exchange of the packets of `receiver`, at least one of which waits.
-    fn form(&mut self, receiver: usize, limits: &Limits, station: &Station, now: Time, above: &mut impl Above<B>) {
+    fn form(&mut self, receiver: usize, limits: &Limits, rates: &mut Rates, now: Time, above: &mut impl Above<B>) {
         let number = self.numbered;
         self.numbered = self.numbered.wrapping_add(1);
-        let most_bytes = limits.aggregate_bytes.min(station.bytes_within(self.longest));
-        let mut burst = Burst { receiver, number, frames: 0, bytes: 0, alone_bytes: 0 };
+        let way = self.way_to(receiver);
+        let choice = rates.choose(way, now);
+        let most_bytes = limits.aggregate_bytes.min(rates.bytes_within(way, &choice, self.longest));
+        let most = if choice.is_alone() { 1 } else { limits.aggregate };
+        let mut burst = Burst { receiver, number, choice, frames: 0, bytes: 0, alone_bytes: 0 };
         let mut index = 0;
-        while burst.frames < limits.aggregate && index < WINDOW {
+        while burst.frames < most && index < WINDOW {
             if index == self.tx_queues[receiver].frames.len() && !self.pull(receiver, now, above) {
                 break;
             }
@@ -223,12 +232,15 @@ impl<B: Copy> Member<B> {
     pub fn sent(
         &mut self,
         limits: &Limits,
+        rates: &mut Rates,
         pending: &mut Span,
+        now: Time,
         above: &mut impl Above<B>,
         tally: &mut Tally,
         mut is_lost: impl FnMut(u32) -> bool,
     ) -> Answer {
-        let burst = self.prepared.pop_front().expect("who sends has something to send");
+        let mut burst = self.prepared.pop_front().expect("who sends has something to send");
+        let way = self.way(&burst);
         let receiver = &mut self.tx_queues[burst.receiver];
         let (mut received, mut over) = (0, Span::ZERO);
         for frame in receiver.of(burst.number, burst.frames) {
@@ -257,6 +269,9 @@ impl<B: Copy> Member<B> {
             }
         }
         receiver.waiting += returned;
+        let ends = received > 0 || again.frames == 0;
+        rates.tried(way, &mut burst.choice, (burst.frames, received), ends, now);
+        again.choice = burst.choice;
         let gone = missing - again.frames;
         tally.exchanges += 1;
         tally.frames += u64::from(burst.frames);

@@ -2,6 +2,10 @@
 //!
 //! IEEE 802.11-2016: clauses 16 (11b), 17 (11a), 18 (11g), 19 (11n) and 21 (11ac).
 
+#[cfg(feature = "minstrel")]
+use super::errors::Coding;
+#[cfg(feature = "minstrel")]
+use super::selection::Candidate;
 use sojourn_core::{Rate, Span};
 
 /// A generation of WiFi, in the band in which it is mostly found.
@@ -66,6 +70,10 @@ const DSSS: [u64; 4] = [10, 20, 55, 110];
 /// Coded bits per subcarrier and coding rate of each MCS.
 const MCS: [(u32, u32, u32); 10] =
     [(1, 1, 2), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4), (6, 5, 6), (8, 3, 4), (8, 5, 6)];
+/// The same of the rates of 802.11a and g.
+#[cfg(feature = "minstrel")]
+const OFDM_MCS: [(u32, u32, u32); 8] =
+    [(1, 1, 2), (1, 3, 4), (2, 1, 2), (2, 3, 4), (4, 1, 2), (4, 3, 4), (6, 2, 3), (6, 3, 4)];
 /// Most spatial streams.
 pub const MAX_STREAMS: u32 = 4;
 
@@ -179,6 +187,28 @@ impl Air {
                 _ => Control::Ofdm(96),
             },
         })
+    }
+
+    /// The rates that may be selected with up to `streams` spatial streams, in order: by streams, then from the slowest.
+    #[cfg(feature = "minstrel")]
+    pub(super) fn candidates(&self, streams: u32) -> Vec<Candidate> {
+        let coding = |(bits, part, whole): (u32, u32, u32)| Coding { bits, rate: (part, whole) };
+        match self.standard {
+            Standard::B => Vec::new(),
+            Standard::A | Standard::G => {
+                let modes = self.rates().into_iter().filter_map(|name| self.mode(&name, 1));
+                modes.zip(OFDM_MCS).map(|(mode, mcs)| Candidate { mode, coding: coding(mcs), streams: 1 }).collect()
+            }
+            Standard::N | Standard::Ac => {
+                let most = if self.standard == Standard::N { 8 } else { MCS.len() };
+                let all = (1..=streams).flat_map(|streams| (0..most).map(move |mcs| (streams, mcs)));
+                let one = |(streams, mcs): (u32, usize)| {
+                    let mode = self.wide(mcs as u32, streams)?;
+                    Some(Candidate { mode, coding: coding(MCS[mcs]), streams })
+                };
+                all.filter_map(one).collect()
+            }
+        }
     }
 
     fn dsss_preamble(&self) -> Span {
@@ -306,6 +336,18 @@ impl Mode {
             Symbols::Dsss { .. } => self.preamble + Span::from_micros(10),
             Symbols::Ofdm { .. } if self.streams == 0 => self.preamble + Span::from_micros(16),
             Symbols::Ofdm { .. } => Span::from_micros(u64::from((36 + 4 * self.streams) >> shift)),
+        }
+    }
+
+    /// What rate selection reckons for a frame of `bytes`: with aggregates the symbols of its data, else all of the frame and
+    /// SIFS.
+    #[cfg(feature = "minstrel")]
+    pub(super) fn reckoned(&self, bytes: u32) -> Span {
+        match self.symbols {
+            Symbols::Ofdm { bits, nanos } if self.streams > 0 => {
+                Span::from_nanos((u64::from(bytes) * 8).div_ceil(u64::from(bits)) * nanos)
+            }
+            _ => Span::from_micros(10) + self.time(bytes + 4),
         }
     }
 

@@ -59,12 +59,29 @@ pub enum AfterCollision {
 /// A station.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Station {
-    /// How frames to and from it are sent.
+    /// How frames to and from it are sent; what is reckoned with where that is selected.
     pub mode: Mode,
+    /// What its rate is selected by.
+    #[cfg(feature = "minstrel")]
+    pub quality: Option<Quality>,
     /// The probability that a frame of 1500 bytes is lost, 0 to 1; longer ones are lost more often.
     pub loss: f64,
     /// Its share of the air, unless the scheduler is [`Scheduler::Fifo`].
     pub weight: f64,
+}
+
+/// The channel of a station whose rate is selected, in both directions.
+#[cfg(feature = "minstrel")]
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Quality {
+    /// Mean signal-to-noise ratio in dB, of all spatial streams together.
+    pub mean_db: f64,
+    /// How fast the station moves, in km/h; the channel is constant where it does not.
+    pub speed_kmh: f64,
+    /// Standard deviation of the shadowing in dB.
+    pub shadowing_db: f64,
+    /// Most spatial streams.
+    pub streams: u32,
 }
 
 /// An access category of EDCA, from the lowest.
@@ -130,11 +147,6 @@ const LLC_BYTES: u32 = 8;
 const FCS_BYTES: u32 = 4;
 
 impl Station {
-    /// The most bytes that take no longer than `longest`.
-    pub(super) fn bytes_within(&self, longest: Span) -> u32 {
-        self.mode.bytes_within(longest)
-    }
-
     /// The probability that a frame of `bytes` is lost.
     pub(super) fn loss_of(&self, bytes: u32) -> f64 {
         1.0 - libm::pow(1.0 - self.loss, f64::from(bytes) / 1500.0)

@@ -133,7 +133,13 @@ fn setup(air: Air) -> Setup {
 }
 
 fn station(air: &Air, rate: &str, streams: u32) -> Station {
-    Station { mode: air.mode(rate, streams).expect("the standard has it"), loss: 0.0, weight: 1.0 }
+    Station {
+        mode: air.mode(rate, streams).expect("the standard has it"),
+        #[cfg(feature = "minstrel")]
+        quality: None,
+        loss: 0.0,
+        weight: 1.0,
+    }
 }
 
 /// Alike stations that all send upwards.
@@ -400,4 +406,39 @@ fn airtime_is_shared_above_a_firmware_too() {
     let down = |index: usize| ran.wifi.air_time(index).down.as_secs_f64();
     let all: f64 = (0..3).map(down).sum();
     (0..3).for_each(|index| near(down(index) / all, 1.0 / 3.0, 0.02));
+}
+
+/// A station at `snr_db` with the rates of 802.11n that Minstrel-HT selects, and what it gets of the air alone.
+#[cfg(feature = "minstrel")]
+fn selected_goodput(snr_db: f64, streams: u32) -> (f64, Ran) {
+    let setup = Setup { aggregate: 32, ..setup(N) };
+    let quality = Quality { mean_db: snr_db, speed_kmh: 0.0, shadowing_db: 0.0, streams };
+    let mode = quality.best_mode(&N).expect("something arrives");
+    let station = Station { mode, quality: Some(quality), loss: 0.0, weight: 1.0 };
+    let ran = saturated(setup, vec![station], &[ACCESS_POINT], FULL, 10);
+    (ran.goodput(ACCESS_POINT), ran)
+}
+
+/// A selected rate gives nearly as much as the best fixed one, and what is sent to find it costs a few per cent.
+#[cfg(feature = "minstrel")]
+#[test]
+fn a_selected_rate_is_nearly_the_best() {
+    let fixed = |rate: &str| {
+        let setup = Setup { aggregate: 32, ..setup(N) };
+        saturated(setup, vec![station(&N, rate, 1)], &[ACCESS_POINT], FULL, 10).goodput(ACCESS_POINT)
+    };
+    // Above what each rate needs, and below what the next one needs.
+    for (snr_db, streams, rate) in [(5.0, 1, "mcs0"), (15.0, 1, "mcs3"), (30.0, 1, "mcs7"), (30.0, 2, "mcs15")] {
+        let (found, best) = (selected_goodput(snr_db, streams).0, fixed(rate));
+        assert!(found > 0.93 * best && found < 1.01 * best, "{snr_db} dB: {found} and {best}");
+    }
+}
+
+/// What is lost while another rate is sampled is sent again, and nothing is given up.
+#[cfg(feature = "minstrel")]
+#[test]
+fn samples_lose_no_packets() {
+    let (_, ran) = selected_goodput(15.0, 1);
+    assert!(ran.wifi.tally(ACCESS_POINT).retries > 50, "{:?}", ran.wifi.tally(ACCESS_POINT));
+    assert_eq!(ran.above.given_up, 0);
 }

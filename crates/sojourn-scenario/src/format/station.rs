@@ -27,7 +27,7 @@ pub(crate) static STATION: Section = Section {
         Key {
             name: "rate",
             form: Form::Text,
-            presence: Presence::Optional("it has none in a cell; required with `wifi`"),
+            presence: Presence::Optional("it has none in a cell; with `wifi`, `snr_db` says from what it is selected"),
             description: "with `wifi`, how frames are sent in both directions: a rate of 802.11b, a or g, or the MCS of 802.11n (`mcs0` to \
                           `mcs31`, which says the spatial streams as well) or ac (`mcs0` to `mcs9`)",
             example: "54 Mbit/s",
@@ -36,7 +36,7 @@ pub(crate) static STATION: Section = Section {
             name: "streams",
             form: Form::Value(Kind::Integer { min: 1, max: MAX_STREAMS as u64 }),
             presence: Presence::Default("1"),
-            description: "spatial streams with 802.11ac, spatial layers in a cell",
+            description: "spatial streams with 802.11ac, and with `snr_db` the most of them; spatial layers in a cell",
             example: "2",
         },
         Key {
@@ -65,8 +65,8 @@ pub(crate) static STATION: Section = Section {
         Key {
             name: "snr_db",
             form: Form::Value(Kind::Number { min: -20.0, max: 60.0 }),
-            presence: Presence::Optional("`cqi` says it"),
-            description: "in a cell, the mean signal-to-noise ratio in dB, in both directions",
+            presence: Presence::Optional("`cqi` or `rate` says it"),
+            description: "the mean signal-to-noise ratio in dB, in both directions; with `wifi`, Minstrel-HT selects rates by what arrives",
             example: "18",
         },
         Key {

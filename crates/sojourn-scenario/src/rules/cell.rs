@@ -1,12 +1,13 @@
 //! Rules of stations in a cell.
 
+use super::media::is_faulty;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter};
 use crate::fields::Fields;
 use crate::stations::in_cell;
 use sojourn_media::cell::Setup;
 
-/// A station has a CQI, or an SNR that reaches the lowest one; a channel fades where the station moves.
+/// A station has a CQI, or an SNR that reaches the lowest one.
 pub(super) fn quality(cell: &Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     match (station.integer("cqi"), station.number("snr_db")) {
         (None, None) if !is_faulty(&["cqi", "snr_db"], path, reporter) => {
@@ -25,19 +26,5 @@ pub(super) fn quality(cell: &Setup, station: &Fields, path: &str, reporter: &mut
         }
         _ => {}
     }
-    for (key, other, why) in [
-        ("speed_kmh", "snr_db", "a cqi never changes"),
-        ("shadowing_db", "speed_kmh", "who stands still stays in the same shadow, which snr_db has"),
-    ] {
-        if station.slot(key).is_some() && station.slot(other).is_none() {
-            let found = Fault::new(format!("{key} without {other}"));
-            reporter.error(station.origin_of(key), &join(path, key), found, format!("no {key}: {why}"));
-        }
-    }
-}
-
-/// Whether the value of one of these keys has been refused.
-fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> bool {
-    let paths: Vec<_> = keys.iter().map(|key| join(path, key)).collect();
-    reporter.problems.list().iter().any(|problem| paths.contains(&problem.key))
+    super::media::fading(station, path, "a cqi never changes", reporter);
 }

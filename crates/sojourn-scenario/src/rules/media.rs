@@ -5,6 +5,8 @@ use super::groups::parameter_error;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest, quote};
 use crate::fields::Fields;
+#[cfg(feature = "minstrel")]
+use crate::stations::quality;
 use crate::stations::{air, has_air, has_one, mode, named, names, rate_name};
 use crate::types::is_shared;
 use sojourn_media::wifi::{self, MAX_STREAMS};
@@ -129,14 +131,10 @@ fn stations(scenario: &Fields, reporter: &mut Reporter<'_>) {
         let path = element_path("station", index, station);
         match air(scenario) {
             Some(Setup::Wifi(wifi)) => {
-                foreign(
-                    station,
-                    &path,
-                    &["cqi", "snr_db", "speed_kmh", "shadowing_db"],
-                    "it belongs to a cell",
-                    reporter,
-                );
-                rate(&wifi, station, &path, reporter);
+                foreign(station, &path, &["cqi"], "it belongs to a cell", reporter);
+                if !selection(&wifi, station, &path, reporter) {
+                    rate(&wifi, station, &path, reporter);
+                }
             }
             #[cfg(feature = "cell")]
             Some(Setup::Cell(cell)) => {
@@ -173,10 +171,65 @@ fn foreign(station: &Fields, path: &str, keys: &[&str], why: &str, reporter: &mu
     }
 }
 
+/// Checks the channel of a station whose rate is selected, and whether it is one.
+#[cfg(feature = "minstrel")]
+fn selection(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) -> bool {
+    fading(station, path, "with a rate nothing depends on the channel", reporter);
+    let has_both = station.slot("rate").is_some() && station.slot("snr_db").is_some();
+    if has_both {
+        let found = Fault::new("both rate and snr_db");
+        reporter.error(station.origin_of("snr_db"), path, found, "one of rate, snr_db");
+    }
+    let Some(quality) = quality(station) else {
+        return has_both || is_faulty(&["rate", "snr_db"], path, reporter);
+    };
+    let at = join(path, "snr_db");
+    if wifi.air.standard == wifi::Standard::B {
+        let found = Fault::new("snr_db beside 802.11b");
+        reporter.error(station.origin_of("snr_db"), &at, found, "a rate: those of 802.11b are not selected");
+    } else if quality.best_mode(&wifi.air).is_none() {
+        let found = Fault::new(format!("{} dB, at which hardly a frame arrives", quality.mean_db));
+        let reaches = |db: &i32| wifi::Quality { mean_db: f64::from(*db), ..quality }.best_mode(&wifi.air).is_some();
+        let allowed = (-20..=60).find(reaches).map_or("more".to_owned(), |db| format!("at least {db} dB"));
+        reporter.error(station.origin_of("snr_db"), &at, found, allowed);
+    }
+    true
+}
+
+/// A station has a rate of its own here.
+#[cfg(not(feature = "minstrel"))]
+fn selection(_wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) -> bool {
+    let keys = ["snr_db", "speed_kmh", "shadowing_db"];
+    foreign(station, path, &keys, "rates are selected on the command line only", reporter);
+    false
+}
+
+/// A channel fades where the station moves; `why` it does not without an SNR.
+#[cfg(any(feature = "cell", feature = "minstrel"))]
+pub(super) fn fading(station: &Fields, path: &str, why: &str, reporter: &mut Reporter<'_>) {
+    for (key, other, why) in [
+        ("speed_kmh", "snr_db", why),
+        ("shadowing_db", "speed_kmh", "who stands still stays in the same shadow, which snr_db has"),
+    ] {
+        if station.slot(key).is_some() && station.slot(other).is_none() {
+            let found = Fault::new(format!("{key} without {other}"));
+            reporter.error(station.origin_of(key), &join(path, key), found, format!("no {key}: {why}"));
+        }
+    }
+}
+
+/// Whether the value of one of these keys has been refused.
+#[cfg(any(feature = "cell", feature = "minstrel"))]
+pub(super) fn is_faulty(keys: &[&str], path: &str, reporter: &Reporter<'_>) -> bool {
+    let paths: Vec<_> = keys.iter().map(|key| join(path, key)).collect();
+    reporter.problems.list().iter().any(|problem| paths.contains(&problem.key))
+}
+
 /// A rate must be one of the standard's.
 fn rate(wifi: &wifi::Setup, station: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some(name) = rate_name(station) else {
-        let allowed = format!("a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
+        let or = if cfg!(feature = "minstrel") { "snr_db, or " } else { "" };
+        let allowed = format!("{or}a rate of {}: {} (required)", wifi.air.standard.name(), wifi.air.rates().join(", "));
         return reporter.error(station.origin, &join(path, "rate"), Fault::new("nothing"), allowed);
     };
     if mode(station, wifi).is_some() {

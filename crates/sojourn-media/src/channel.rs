@@ -30,7 +30,7 @@ impl Wave {
 
 /// Slow fading over the way that a station has come: normal in dB, with an exponential correlation.
 #[derive(Clone, Debug)]
-pub(super) struct Shadowing {
+pub(crate) struct Shadowing {
     sd_db: f64,
     speed_m_per_s: f64,
     hills: [Wave; HILLS],
@@ -58,7 +58,7 @@ impl Shadowing {
 /// A channel that fades: Rayleigh's, by Clarke's model of many scatterers around a moving station, times shadowing. Each
 /// antenna has fading of its own, and the receiver adds up what they get.
 #[derive(Clone, Debug)]
-pub(super) struct Fading {
+pub(crate) struct Fading {
     mean_db: f64,
     /// Of each antenna.
     scatterers: Vec<[Wave; SCATTERERS]>,
