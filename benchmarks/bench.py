@@ -3,6 +3,7 @@
 python -m benchmarks.bench            # measure, keep the raw numbers, write the page (about five minutes)
 python -m benchmarks.bench --quick    # one round of everything, to see that it works; nothing is written
 python -m benchmarks.bench --count    # count the instructions of the disciplines (some minutes, needs valgrind)
+python -m benchmarks.bench --media    # measure the media that stations share again, and write the page with them
 python -m benchmarks.bench --render   # write the page again from the raw numbers
 """
 
@@ -20,6 +21,7 @@ from benchmarks import (
     hotspots,
     kinds,
     machine,
+    media,
     performance_page,
     queues,
     scaling,
@@ -41,11 +43,14 @@ def main() -> int:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--render", action="store_true", help="only write the page, from the numbers of the last run")
     how.add_argument("--count", action="store_true", help="only count the instructions of the disciplines")
+    how.add_argument("--media", action="store_true", help="only measure the media that stations share")
     how.add_argument("--quick", action="store_true", help="one round; print the page instead of writing it")
     arguments = parser.parse_args()
     try:
         if arguments.count:
             return count()
+        if arguments.media:
+            return only_media()
         if arguments.render:
             write(load("performance"))
             return 0
@@ -77,6 +82,7 @@ def measure(*, quick: bool) -> dict[str, Any]:
         "scaling": scaling.cost_per_packet(1 if quick else SCALING_REPEATS),
         "idle": scaling.memory_of_an_idle_flow(),
         "large": scaling.large(),
+        "media": {"machine": where, "rows": media.measure(1 if quick else ROUNDS)},
         "queues": queues.measure() if counted else None,
         "kinds": kinds.measure(1 if quick else KINDS_ROUNDS),
         "startup": startup.measure(),
@@ -92,6 +98,15 @@ def count() -> int:
     names = [entry["name"] for entry in sojourn.catalogue()["queues"]]
     save("instructions", {"commit": machine.describe()["commit"], "rows": queues.count(names)})
     write(load("performance"))
+    return 0
+
+
+def only_media() -> int:
+    """Measure the media that stations share, beside the other numbers of the last run."""
+    child.stay_on_one_core()
+    document = {**load("performance"), "media": {"machine": machine.describe(), "rows": media.measure(ROUNDS)}}
+    save("performance", document)
+    write(document)
     return 0
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import before, kinds, machine, queues
+from benchmarks import before, kinds, machine, media, queues
 from benchmarks.common import Document, paragraph, table
 
 FEWEST, MOST = 10, 10_000
@@ -29,6 +29,7 @@ def render(document: Document, instructions: Document, earlier: Document) -> str
         "## Many flows",
         *_scaling(document["scaling"], document["idle"]),
         *_large(document.get("large")),
+        *_media(document.get("media")),
         "## Queue disciplines, a packet at a time",
         *_queues(document["queues"], instructions),
         "## The scenario with each discipline and each control",
@@ -122,6 +123,30 @@ def _large(rows: Sequence[dict[str, Any]] | None) -> list[str]:
         paragraph("""NewReno flows with a base RTT of 50 ms that start at random, over a DropTail buffer of one
             bandwidth-delay product; one run on one thread, with the building of the world and the record."""),
         table([*heads, "Peak memory, MB>"], lines),
+    ]
+
+
+def _media(numbers: dict[str, Any] | None) -> list[str]:
+    if numbers is None:
+        return []
+    heads = ["Network", "A minute takes, ms>", "Least to most, ms>", "Events>", "ns per event>"]
+    lines = [
+        [
+            row["network"],
+            f"{1e3 * row['wall_s']:.0f}",
+            f"{1e3 * row['wall_s_least']:.0f} to {1e3 * row['wall_s_most']:.0f}",
+            f"{row['events']:,}",
+            f"{row['event_ns']:.0f}",
+        ]
+        for row in numbers["rows"]
+    ]
+    return [
+        "## WiFi",
+        paragraph(f"""A simulated minute of a medium that stations share, on one thread; at most
+            {1e3 * media.LIMIT_S:.0f} ms are aimed at for the first. ns-3.37 takes 60 to 90 s for such a minute.
+            Measured at commit {numbers["machine"]["commit"]}; load average before the start
+            {numbers["machine"]["load_before"]:.1f}."""),
+        table(heads, lines),
     ]
 
 
