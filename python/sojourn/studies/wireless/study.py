@@ -46,6 +46,12 @@ def shares(plan: Plan, dataset: Dataset) -> Iterator[Row]:
             yield at, "", "goodput_mbps", Number.of(found[point, station])
 
 
+@measure("selected-shares", of="selected")
+def selected_shares(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield the same where rates are selected."""
+    yield from shares(plan, dataset)
+
+
 @measure("parts", of=("yield", "wired"))
 def parts(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield what the scavenger gets, in % of its goodput and TCP's."""
