@@ -39,6 +39,24 @@ def test_air_is_shared_and_accounted_for():
     assert goodput == pytest.approx(record["groups"]["down"]["goodput_mbps"])
 
 
+def test_selected_rates_are_as_good_as_the_channel():
+    stations = [
+        {"name": "near", "snr_db": 35},
+        {"name": "walker", "snr_db": 22, "speed_kmh": 4, "shadowing_db": 4},
+        {"name": "far", "snr_db": 5},
+    ]
+    traffic = {"kind": "cbr", "rate": "80 Mbit/s"}
+    groups = [{"name": one["name"], "rtt": "10 ms", "station": one["name"], "traffic": traffic} for one in stations]
+    medium = {"kind": "wifi", "guard": "400 ns"}
+    tables = {"bottleneck": {"medium": medium, "queue": "fq_codel"}, "station": stations, "group": groups}
+    ours = scenario(**tables)
+    again = sojourn.scenario(ours.to_dict())
+    records = [one.run(series=False).runs[0] for one in (ours, again)]
+    near, walker, far = (records[0]["groups"][name]["goodput_mbps"] for name in ("near", "walker", "far"))
+    assert near > walker > far > 1
+    assert records[0]["groups"] == records[1]["groups"]
+
+
 def test_a_cell_has_the_fields_of_a_medium():
     tables = {
         "bottleneck": {"medium": "lte", "queue": "codel"},
