@@ -158,6 +158,11 @@ impl Writer<'_> {
                 entries.retain(|(name, _)| !["name", "rate", "streams"].contains(name) && !others.contains(name));
                 entries.push(("name", Written::Text(STATION.to_owned())));
                 match shared {
+                    #[cfg(feature = "minstrel")]
+                    Shared::Wifi(air) if air.standard != Standard::B && self.random.chance(0.5) => {
+                        entries.push(("snr_db", Written::Number(17.5)));
+                        entries.push(("speed_kmh", Written::Number(3.0)));
+                    }
                     Shared::Wifi(air) => {
                         let rates = air.rates();
                         let fits = |rate: &&String| air.mode(rate, 1).is_some();
@@ -479,6 +484,6 @@ mod tests {
         let mut random = Stream::new(1, "random scenarios");
         let valid = |text: &str| Scenario::parse(text, None, &Base::Nowhere, &[]).is_ok();
         let count = (0..1000).filter(|_| valid(&text(&mut random))).count();
-        assert!(count > 150, "{count} of 1000");
+        assert!(count > 120, "{count} of 1000");
     }
 }
