@@ -287,6 +287,42 @@ def test_every_queue_that_is_known_has_a_remedy(name: str) -> None:
     assert (advised.table is None) == (found.judgement.best in ("policer", "shaper"))
 
 
+CLASSES = [{"name": "rest"}, {"name": "low", "dscp": "le"}]
+
+
+@pytest.mark.parametrize(
+    ("queue", "counts"),
+    [
+        ({"kind": "prio", "class": CLASSES}, True),
+        ({"kind": "dwrr", "class": [{**CLASSES[0], "weight": 4}, CLASSES[1]]}, True),
+        ({"kind": "cake", "diffserv": "diffserv4"}, True),
+        ({"kind": "cake", "diffserv": "besteffort"}, False),
+        ({"kind": "droptail", "limit": "100 packets"}, False),
+        ({"kind": "codel", "preset": "linux"}, False),
+        ({"kind": "fq_codel", "preset": "linux"}, False),
+        ({"kind": "sfq", "preset": "linux"}, False),
+    ],
+)
+@pytest.mark.parametrize("rate", ["3 Mbit/s", "30 Mbit/s"])
+def test_classes_are_told_where_they_are_asked_for(queue: dict[str, Any], counts: bool, rate: str) -> None:
+    send = over(path(queue, rate), 1)
+    seen = probe(send, with_classes=True)
+    found = answer(seen, load_model())
+    assert found.classes is counts, seen.logs["classes"]
+    assert seen.active_s <= LONGEST_S
+    assert found.document()["classes"] is counts
+    if found.cannot is None:
+        assert any("code point LE" in sentence for sentence in found.evidence)
+    assert answer(probe(send), load_model()).classes is None
+
+
+def test_a_slow_flow_of_other_traffic_does_not_make_classes() -> None:
+    others = [{"name": "others", "rtt": "40 ms", "control": "cubic"}]
+    for queue in ({"kind": "droptail", "limit": "100 packets"}, {"kind": "fq_codel", "preset": "linux"}):
+        crossed = replace(path(queue), others=others)
+        assert answer(probe(over(crossed, 2), with_classes=True), load_model()).classes is False
+
+
 def test_what_is_not_sure_is_not_said_as_if_it_were() -> None:
     found = answer(probe(over(path({"kind": "droptail", "limit": "150 packets"}), 2)), load_model())
     assert found.judgement is not None

@@ -2,12 +2,16 @@
 
 import argparse
 
-from benchmarks.detector import downloads
+from benchmarks.detector import downloads, trains
 from benchmarks.detector.collect import RESULTS, collect
 from benchmarks.detector.page import write
 from sojourn.detect.model import load_model
 
-KERNEL, SIM, DOWNLOADS = (RESULTS / f"{name}.jsonl" for name in ("kernel", "sim", "downloads"))
+KERNEL, SIM, DOWNLOADS, TRAINS, SIM_TRAINS = (
+    RESULTS / f"{name}.jsonl" for name in ("kernel", "sim", "downloads", "trains", "sim-trains")
+)
+_UML = {"backend": "linux", "kernel": "uml-virtual"}
+_SIM = {"backend": "sim"}
 
 
 def main() -> None:
@@ -16,12 +20,16 @@ def main() -> None:
     parser.add_argument("--kernel", type=int, default=0, metavar="N", help="probes on the kernel in virtual time")
     parser.add_argument("--sim", type=int, default=0, metavar="N", help="the same cases in the simulation")
     parser.add_argument("--downloads", type=int, default=0, metavar="N", help="captures of downloads in the simulation")
+    parser.add_argument("--trains", type=int, default=0, metavar="N", help="the same, without the overload")
+    parser.add_argument("--sim-trains", type=int, default=0, metavar="N", help="these in the simulation")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    collect(given.kernel, {"backend": "linux", "kernel": "uml-virtual"}, KERNEL, given.jobs)
-    collect(given.sim, {"backend": "sim"}, SIM, given.jobs)
-    collect(given.downloads, {"backend": "sim"}, DOWNLOADS, given.jobs, downloads.observe)
-    write(KERNEL, SIM, DOWNLOADS, load_model())
+    collect(given.kernel, _UML, KERNEL, given.jobs)
+    collect(given.trains, _UML, TRAINS, given.jobs, trains.observe)
+    collect(given.sim, _SIM, SIM, given.jobs)
+    collect(given.sim_trains, _SIM, SIM_TRAINS, given.jobs, trains.observe)
+    collect(given.downloads, _SIM, DOWNLOADS, given.jobs, downloads.observe)
+    write({file.stem: file for file in (KERNEL, SIM, DOWNLOADS, TRAINS, SIM_TRAINS)}, load_model())
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ def detect() -> None:
 )
 @click.argument("source", metavar="FILE|READY-NAME")
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
+@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) count, too: 4 s more.")
 @click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
@@ -85,6 +86,7 @@ def path(  # noqa: PLR0913 (one for each option)
     source: str,
     backend: str,
     dry_run: bool,
+    classes: bool,
     budget: str,
     model: Path | None,
     seed: int,
@@ -112,12 +114,12 @@ def path(  # noqa: PLR0913 (one for each option)
     chosen = choose(backend, options, Wanted(None, packets=True).keep)
     native = read(source, list(overrides), root)
     (mbps,) = native.capacity_mbps(native.duration_s)
-    click.echo(_estimate(estimate(mbps * 1e6), mbps), err=True)
+    click.echo(_estimate(estimate(mbps * 1e6, with_classes=classes), mbps), err=True)
     if dry_run:
         return
     given = {key: value for key, value in options.items() if value is not None}
     send = over(ProbedPath.of(Record.parse(native.to_json())), seed, backend=chosen.world.name, **given)
-    found, seen = _probed(send, model, budget)
+    found, seen = _probed(send, model, budget, with_classes=classes)
     if page is not None:
         from sojourn.detect.page import page as page_of
         from sojourn.pages import write
@@ -154,15 +156,17 @@ def path(  # noqa: PLR0913 (one for each option)
     help="Whether the probe runs to the agent or from it.",
 )
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
+@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) count, too: 4 s more.")
 @click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
 @json_option
-def host(
+def host(  # noqa: PLR0913 (one for each option)
     peer: str,
     secret_file: Path | None,
     direction: str,
     dry_run: bool,
+    classes: bool,
     budget: str,
     model: Path | None,
     page: Path | None,
@@ -178,11 +182,11 @@ def host(
 
     if page is not None:
         check_file("--page", page)
-    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6), NOMINAL_MBPS), err=True)
+    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6, with_classes=classes), NOMINAL_MBPS), err=True)
     if dry_run:
         return
     path = Between(peer, secret_file, direction)
-    found, seen = _probed(path.send, model, budget)
+    found, seen = _probed(path.send, model, budget, with_classes=classes)
     advised = remedy(found, path.base_ms)
     if page is not None:
         from sojourn.detect.page import page as page_of
@@ -275,14 +279,14 @@ def _print_remedy(advised: "Remedy") -> None:
         render.print_grid(tabulated(advised.table).grid)
 
 
-def _probed(send: "Send", model: Path | None, budget: str) -> tuple["Answer", "Probed"]:
+def _probed(send: "Send", model: Path | None, budget: str, *, with_classes: bool) -> tuple["Answer", "Probed"]:
     """Send a probe; return the answer and what was seen."""
     from sojourn.detect.answer import answer, decided
     from sojourn.detect.probe import BudgetError, probe
 
     known = _model(model)
     try:
-        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known))
+        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known), with_classes=with_classes)
     except BudgetError as error:
         raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
     return answer(seen, known), seen
@@ -368,6 +372,8 @@ def _text(found: "Answer") -> str:
         lines.append(f"  {'no drop and no mark up to':<40} {found.deepest_ms:.4g} ms of queue")
     if found.fair_queueing is not None:
         lines.append(f"  {'fair queueing, from trains alone':<40} {'yes' if found.fair_queueing else 'no'}")
+    if found.classes is not None:
+        lines.append(f"  {'code points count (classes)':<40} {'yes' if found.classes else 'no'}")
     lines += [
         f"  {name:<40} {read.value:.3g} ({read.low:.3g} to {read.high:.3g})" for name, read in found.parameters.items()
     ]

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from sojourn.detect.features import dispersion_bps, lasting_rate
+from sojourn.detect.features import lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading
-from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, THIN
+from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, LOW, LOW_DSCP, PLAIN, THIN
 from sojourn.detect.probe import Probed
+from sojourn.detect.turns import takes_turns
+from sojourn.detect.waits import quantile, waiting
 
 SURE = 0.8
 """A name is said only with this probability; else the family, where that has it."""
@@ -21,6 +23,8 @@ _MIN_QUEUE_MS, _MIN_QUEUE_PACKETS = 1.0, 3.0
 # A rate that differs by more than this between the halves of the load has changed.
 _CHANGE = 0.5
 _FEW_PACKETS = 50
+# The flow that may wait loses so much more, or waits so many times as long, where code points count.
+_MORE_LOST, _LONGER = 0.1, 3.0
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,8 @@ class Answer:
     """Whether the queue dropped or marked anything at all."""
     fair_queueing: bool | None = None
     """What the trains alone say."""
+    classes: bool | None = None
+    """Whether a packet's code point decides how it is served; None where that was not asked, or cannot be told."""
     evidence: tuple[str, ...] = ()
     parameters: Mapping[str, Reading] = field(default_factory=dict)
     """Parameters of the most probable name, of a probe that was not ended early."""
@@ -70,6 +76,7 @@ class Answer:
             "deepest_ms",
             "dropped",
             "fair_queueing",
+            "classes",
             "sent_bytes",
             "active_s",
         )
@@ -93,6 +100,7 @@ def answer(seen: Probed, model: Model) -> Answer:
         "deepest_ms": _known(_deepest_ms(seen)),
         "dropped": _signals(seen),
         "fair_queueing": fair_queueing(seen),
+        "classes": has_classes(seen),
         "sent_bytes": seen.sent_bytes,
         "active_s": seen.active_s,
     }
@@ -117,19 +125,34 @@ def decided(model: Model) -> Any:
 
 
 def fair_queueing(seen: Probed) -> bool | None:
-    """Return whether flows take turns, from the trains alone; None where they do not tell.
+    """Return whether flows take turns, from the trains beside the greedy flow; None where they do not tell."""
+    return takes_turns(seen.logs.get("find", {}), seen.logs.get("load", {}))
 
-    Beside N greedy flows a train's packets leave N + 1 packet times apart where flows take turns, and back to back
-    where they do not. At least half of the competitor's packets must come between: the limit is 1.5 packet times.
+
+def has_classes(seen: Probed) -> bool | None:
+    """Return whether of two flows the one whose code point says that it may wait pays for the other.
+
+    Where no code point counts, it loses and waits as much or less, since it sends a little less.
     """
-    full = seen.logs.get("load", {}).get(FULL, EMPTY)
-    greedy = seen.logs.get("load", {}).get(GREEDY, EMPTY)
-    if not seen.rate_bps > 0 or not len(greedy.sent_s):
+    log = seen.logs.get("classes", {})
+    plain, low = (_settled(log.get(name, EMPTY)) for name in (PLAIN, LOW))
+    if min((~plain.lost).sum(), len(low.sent_s)) < _FEW_PACKETS:
         return None
-    begin_s = float(greedy.sent_s[0])
-    length_s = float(greedy.sent_s[-1]) - begin_s
-    loaded = dispersion_bps(full.between(begin_s + 0.3 * length_s, np.inf), FULL_COUNT, FULL_BYTES)
-    return bool(seen.rate_bps / loaded > 1.5) if loaded > 0 else None  # noqa: PLR2004
+    more_lost = float(low.lost.mean() - plain.lost.mean())
+    if low.lost.all():
+        return True
+    waits = [quantile(waiting(one), 0.5) for one in (plain, low)]
+    packet_s = FULL_BYTES * 8 / seen.rate_bps
+    longer = waits[1] > _LONGER * waits[0] + _MIN_QUEUE_PACKETS * packet_s
+    if more_lost > _MORE_LOST or longer:
+        return True
+    any_queue = max(waits) > _MIN_QUEUE_PACKETS * packet_s or bool(plain.lost.any() or low.lost.any())
+    return False if any_queue else None
+
+
+def _settled(flow: FlowLog) -> FlowLog:
+    """Return the later half of a flow: a deep buffer has to fill first."""
+    return flow.between(float(flow.sent_s[-1]) / 2, np.inf) if len(flow.sent_s) else flow
 
 
 def _cannot(seen: Probed) -> str | None:
@@ -232,6 +255,11 @@ def evidence(seen: Probed) -> tuple[str, ...]:
         first = 10 ** values["over_first_loss_s"]
         when = f"{first:.2f} s after the overload began" if first < 99 else "never during the overload"  # noqa: PLR2004
         said.append(f"The first drop came {when}." if first < 99 else "The overload led to no drop.")  # noqa: PLR2004
+    classes = has_classes(seen)
+    if classes is not None:
+        meaning = "the queue has classes" if classes else "the queue does not look at it"
+        how = "gave way to an equal flow without it" if classes else "fared as an equal flow without it"
+        said.append(f"A flow with the code point {LOW_DSCP.upper()} {how}: {meaning}.")
     marks = 10 ** values["load_marks"] if not np.isnan(values["load_marks"]) else 0.0
     if marks > 1e-4:  # noqa: PLR2004
         said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")

@@ -47,7 +47,7 @@ class Judgement:
     sets: Mapping[str, tuple[str, ...]]
     """Names that hold the true one with a probability of 95 % and of 99 %, by these words."""
     novelty: float
-    """How unlike all training probes it is: 1 is what 95 % of those do not exceed."""
+    """How unlike the training probes of the same name it is: 1 is what 95 % of those do not exceed."""
 
     @property
     def best(self) -> str:
@@ -124,7 +124,7 @@ class Forest:
         own = of["reference"][of["labels"] == named].astype(np.float64)
         distances = np.sqrt(((own - scaled(row[None], of["scale"])) ** 2).sum(axis=1))
         distance = np.sort(distances)[:NEIGHBOURS].mean() / of["usual"][named]
-        return float(oddness(votes.max(), distance, of["quantiles"]) / of["limits"][0])
+        return float(oddness(votes.max(), distance, of["quantiles"]) / of["usual_oddness"][named])
 
 
 def place_of(name: str, parameter: str) -> str:
@@ -203,7 +203,7 @@ class Model:
         families: dict[str, float] = {}
         for name, share in names.items():
             families[FAMILIES[name]] = families.get(FAMILIES[name], 0.0) + share
-        _, *limits = forest.arrays["limits"]
+        limits = forest.arrays["limits"]
         best = max(names, key=lambda name: names[name])
         sets = {
             words: tuple(name for name, share in names.items() if 1 - share <= limit or name == best)

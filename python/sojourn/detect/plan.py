@@ -7,6 +7,8 @@ A probe has three stages, each a scenario of its own, since each needs what the 
   are isolated from each other, and the rate that lasts.
 - `overload`: two flows of datagrams, together `OVERLOAD` times that rate, and the thin stream. They do not answer to
   drops, so that what drops is seen by itself.
+- `classes`, where it is asked for: two flows of datagrams with nearly the same rate, of which one has a code point. It
+  tells whether that counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,15 +19,20 @@ OVERLOAD = 1.2
 """The most that a probe sends, in parts of the rate found."""
 LARGE_SHARE, SMALL_SHARE = 0.75, 0.45
 """What the two flows of the overload send, in parts of the rate found."""
+PLAIN_SHARE, LOW_SHARE = 0.63, 0.57
+"""The same of the two flows that ask for classes. With equal rates one would come first each time, and the other be
+dropped."""
 LONGEST_S = 30.0
 """The longest that the packets of a probe may take."""
 FULL_BYTES, SMALL_BYTES, THIN_BYTES = 1500, 150, 64
 FULL_COUNT, SMALL_COUNT = 6, 8
 THIN_EVERY_S = 0.02
-THIN, FULL, SMALL, GREEDY, LARGE, LESS = (
-    f"probe-{name}" for name in ("thin", "full", "small", "greedy", "large", "less")
+THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW = (
+    f"probe-{name}" for name in ("thin", "full", "small", "greedy", "large", "less", "plain", "low")
 )
-PROBES = (THIN, FULL, SMALL, GREEDY, LARGE, LESS)
+PROBES = (THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW)
+LOW_DSCP = "le"
+"""The code point of what may wait (RFC 8622); a queue without classes does not look at it."""
 _TAIL_S = 1.0
 # Trains take at most this share of the rate.
 _TRAIN_SHARE = 0.05
@@ -142,6 +149,18 @@ def overload(rate_bps: float, active_s: float = 8.0) -> Stage:
         LESS: rate * SMALL_SHARE / 8 * sending_s,
     }
     return Stage("overload", active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
+
+
+def classes(rate_bps: float, active_s: float = 4.0) -> Stage:
+    """Return the stage with two flows of which one may wait, together as much more than the rate as in the overload."""
+    rate = max(rate_bps, _MIN_BPS)
+    groups = []
+    sizes = {}
+    for name, share, extra in ((PLAIN, PLAIN_SHARE, {}), (LOW, LOW_SHARE, {"dscp": LOW_DSCP})):
+        traffic = {"kind": "cbr", "rate": f"{round(rate * share)} bit/s", "packet": f"{FULL_BYTES} B"}
+        groups.append({"name": name, "traffic": traffic, "stop": f"{active_s} s", **extra})
+        sizes[name] = rate * share / 8 * active_s
+    return Stage("classes", active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
 
 
 def _thin(active_s: float) -> dict[str, Any]:

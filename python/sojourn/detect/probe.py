@@ -9,7 +9,7 @@ import numpy as np
 from sojourn import api
 from sojourn.detect.features import features, find_rate, lasting_rate
 from sojourn.detect.log import FlowLog, Log, of_table
-from sojourn.detect.plan import GREEDY, LONGEST_S, PROBES, Path, Stage, find, load, overload
+from sojourn.detect.plan import GREEDY, LONGEST_S, PROBES, Path, Stage, classes, find, load, overload
 
 LONG_OVERLOAD_S = 14.0
 Send = Callable[[Stage], Log]
@@ -51,11 +51,14 @@ class Probed:
         self.logs[stage.name] = {name: flow for name, flow in log.items() if name in PROBES}
 
 
-def probe(send: Send, *, budget_bytes: float | None = None, decided: Decided | None = None) -> Probed:
+def probe(
+    send: Send, *, budget_bytes: float | None = None, decided: Decided | None = None, with_classes: bool = False
+) -> Probed:
     """Send the stages of a probe one after the other and return what was seen.
 
     It ends early where no train arrives, and after the load where `decided` says so. The overload is longer where the
-    load filled no buffer: what never dropped needs a larger dose.
+    load filled no buffer: what never dropped needs a larger dose. `with_classes` adds a last stage, in any case where
+    the load found a rate.
 
     Raises
     ------
@@ -79,11 +82,14 @@ def probe(send: Send, *, budget_bytes: float | None = None, decided: Decided | N
     loaded = take(load(seen.rate_bps))
     lasting = lasting_rate(loaded)
     greedy = loaded.get(GREEDY)
-    if not lasting > 0 or greedy is None or (decided is not None and decided(seen)):
+    if not lasting > 0 or greedy is None:
         return seen
     answered = bool(greedy.lost.any() or greedy.marked.any())
     rate = min(lasting, seen.rate_bps) if lasting < 0.7 * seen.rate_bps else seen.rate_bps
-    take(overload(rate) if answered else overload(rate, LONG_OVERLOAD_S))
+    if decided is None or not decided(seen):
+        take(overload(rate) if answered else overload(rate, LONG_OVERLOAD_S))
+    if with_classes:
+        take(classes(rate))
     assert seen.active_s <= LONGEST_S  # noqa: S101 (the plan's own promise)
     return seen
 
@@ -126,9 +132,14 @@ def late(flow: FlowLog, skew_ppm: float, noise_s: float, random: np.random.Gener
     return FlowLog(flow.sent_s, received_s, flow.size_bytes, flow.marked)
 
 
-def estimate(rate_bps: float) -> Mapping[str, float]:
+def estimate(rate_bps: float, *, with_classes: bool = False) -> Mapping[str, float]:
     """Return the seconds and the most bytes of a whole probe at a rate: `seconds`, `bytes` and the peak `bps`."""
-    stages = [find(), load(rate_bps), overload(rate_bps, LONG_OVERLOAD_S)]
+    stages = [
+        find(),
+        load(rate_bps),
+        overload(rate_bps, LONG_OVERLOAD_S),
+        *([classes(rate_bps)] if with_classes else []),
+    ]
     return {
         "seconds": sum(stage.active_s for stage in stages),
         "bytes": sum(stage.size_bytes for stage in stages),

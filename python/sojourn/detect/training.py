@@ -36,7 +36,7 @@ from sojourn.detect.watched import draw_download, watch
 
 TREES = 200
 READERS = 60
-# A parameter is read where so many probes had it drawn.
+# A parameter is read, and a name has a limit of its own, where there are so many probes.
 _FEW = 20
 # Points of a curve of quantiles.
 _CURVE = 101
@@ -137,7 +137,7 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
     scores = 1 - shares[np.arange(len(labels)), labels]
     scale = _scale(rows, chosen.feature_importances_)
     reference = scaled(rows, scale).astype(np.float16)
-    usual, quantiles, limit = _novelty(reference, labels, votes)
+    usual, quantiles, oddest = _novelty(reference, labels, votes)
     trees, counts = _flat(chosen)
     arrays = {
         **trees,
@@ -148,7 +148,8 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
         "labels": labels.astype(np.uint8),
         "usual": usual,
         "quantiles": quantiles,
-        "limits": np.array([limit, *(_conformal(scores, level) for level in (0.95, 0.99))]),
+        "usual_oddness": oddest,
+        "limits": np.array([_conformal(scores, level) for level in (0.95, 0.99)]),
     }
     return Forest(classes, arrays)
 
@@ -226,8 +227,11 @@ def _scale(rows: Array, importance: Array) -> Array:
     return np.stack([middle, np.where(spread > 0, spread, 1.0), np.sqrt(importance)])
 
 
-def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Array, float]:
-    """Return the usual distances in each class, quantiles of doubt and distance, and the limit of what is new."""
+def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Array, Array]:
+    """Return the usual distances in each class, quantiles of doubt and distance, and from where on each name is new.
+
+    Some names are said with more doubt than others, so each has a limit of its own.
+    """
     distances = np.empty(len(labels))
     usual = np.empty(votes.shape[1])
     for label in range(votes.shape[1]):
@@ -242,7 +246,13 @@ def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Arra
     at = np.linspace(0, 1, _CURVE)
     largest = votes.max(axis=1)
     quantiles = np.stack([np.quantile(1 - largest, at), np.quantile(distances, at)])
-    return usual, quantiles, float(np.quantile(oddness(largest, distances, quantiles), 0.95))
+    odd, named = oddness(largest, distances, quantiles), votes.argmax(axis=1)
+    everywhere = np.quantile(odd, 0.95)
+    limits = [
+        np.quantile(odd[own], 0.95) if (own := named == label).sum() >= _FEW else everywhere
+        for label in range(votes.shape[1])
+    ]
+    return usual, quantiles, np.array(limits)
 
 
 def write(path: Path, probes: Examples, downloads: Examples, seed: int) -> Mapping[str, Any]:
