@@ -135,6 +135,7 @@ def write(files: Mapping[str, Path], model: Model) -> None:
         *of_downloads.section(files["downloads"], model),
         "## How was this measured?",
         _method(about, real, simulated),
+        _repeat({name: _lines(file) for name, file in files.items()}),
     ]
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
@@ -382,9 +383,17 @@ def _method(about: Any, real: Sequence[Seen], simulated: Sequence[Seen]) -> str:
         "classifier had been judged on these probes. "
         f"{len(real)} probes crossed disciplines of Linux 6.1 in user-mode Linux with virtual time, at "
         f"{rates[0]:.1f} to {rates[-1]:.1f} Mbit/s. {len(simulated)} more were simulated with the same parameter sets "
-        "at other rates. The detector saw only when its packets were sent and received.\n\n"
-        "To repeat it: `python -m benchmarks.detector --kernel 54 --sim 360 --trains 54 --sim-trains 360 "
-        "--downloads 216`. "
-        "The features of all probes are kept in "
+        "at other rates. The detector saw only when its packets were sent and received."
+    )
+
+
+def _lines(file: Path) -> int:
+    return len(file.read_text().splitlines()) if file.exists() else 0
+
+
+def _repeat(counts: Mapping[str, int]) -> str:
+    options = " ".join(f"--{name} {count}" for name, count in counts.items() if count)
+    return (
+        f"To repeat it: `python -m benchmarks.detector {options}`. The features of all probes are kept in "
         "`benchmarks/results/detector/`, so that the page can be written again for another model without a kernel."
     )
