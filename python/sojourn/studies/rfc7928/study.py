@@ -18,7 +18,6 @@ _RTT_MS, _LONGEST_RTT_MS = 100, 560
 _ALWAYS_MARK = {"cake", "dualpi2"}
 _PHASE_S = 20
 _FAST, _SLOW = "100 Mbit/s", "10 Mbit/s"
-_PERIODS_S = {"8.2.6 each 20 s": (20.0, 140.0), "8.2.6 each 0.1 s": (0.1, 60.0)}
 
 
 def parameters(queue: Mapping[str, Any]) -> dict[str, str]:
@@ -36,7 +35,7 @@ def buffer(queue: Mapping[str, Any], rtt_ms: int = _RTT_MS, limits: Sequence[str
     return {**queue, **{name: f"{rtt_ms} ms" for name in limits if known.get(name) == "amount"}}
 
 
-@changes("senders", "windows", "bursts", "levels", "load", "sizes", "mix", "packets")
+@changes("senders", "windows", "bursts", "levels", "load", "capacity", "sizes", "mix", "packets")
 def with_buffer(made: Mapping[str, Any]) -> Changes:
     """Return the discipline with its buffer."""
     return {_QUEUE: buffer(made[_QUEUE])}
@@ -53,17 +52,10 @@ def with_the_longest_buffer(made: Mapping[str, Any], signal: str) -> Changes | N
     return {_QUEUE: queue} if queue["kind"] in _ALWAYS_MARK else None
 
 
-@changes("capacity")
-def in_turns(made: Mapping[str, Any], every: str) -> Changes:
-    """Return a link that has its two rates in turns, from the first change on."""
-    period_s, end_s = _PERIODS_S[every]
-    return {
-        _QUEUE: buffer(made[_QUEUE]),
-        "change": [
-            {"at": f"{number * period_s:.1f} s", "bottleneck": {"rate": _SLOW if number % 2 else _FAST}}
-            for number in range(1, round(end_s / period_s))
-        ],
-    }
+@changes("hops")
+def in_a_row(made: Mapping[str, Any]) -> Changes:
+    """Return the same discipline before both links of a row."""
+    return {_QUEUE: buffer(made[_QUEUE]), "hop.second.queue": buffer(made[_QUEUE])}
 
 
 @changes("two-way")
@@ -204,6 +196,23 @@ def _of_run(rows: Mapping[str, Any], point: int, seed: int) -> dict[str, Any]:
     return {name: column[chosen] for name, column in rows.items()}
 
 
+_QUANTILES = {"p10": 10, "p25": 25, "p50": 50, "p75": 75, "p90": 90, "p95": 95, "p99": 99, "p999": 99.9}
+
+
+@measure("distribution", of="levels")
+def distribution(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield the packet delay variation (RFC 5481) at each level, as times and the parts that have no more."""
+    columns = {f"pdv_ms_{name}": percentile for name, percentile in _QUANTILES.items()}
+    found: dict[tuple[int, str], list[float]] = {}
+    for row in dataset.table(GROUPS).select([POINT, *columns]).to_pylist():
+        for column in columns:
+            found.setdefault((row[POINT], column), []).append(row[column])
+    for (point, column), values in found.items():
+        at = {**plan.point(point).coordinates, "percentile": columns[column]}
+        yield at, "", "pdv_ms", Number.of(values)
+        yield at, "", "part", Number.of([columns[column] / 100 for _ in values])
+
+
 _KINDS = {"data": "data", "ack": "acknowledgements", "request": "requests", "syn-ack": "SYN-ACKs"}
 
 
@@ -221,10 +230,18 @@ _ROWS = {
     "capacity": "every",
 }
 """Sweeps that have a row of the table for each value of an axis."""
-_ALONE = {"load": "8.2.5 load varies", "sizes": "4.4 packet sizes", "mix": "9.1 traffic mix", "two-way": "9.2 uplink"}
+_ALONE = {
+    "load": "8.2.5 load varies",
+    "sizes": "4.4 packet sizes",
+    "mix": "9.1 traffic mix",
+    "two-way": "9.2 uplink",
+    "hops": "10.2 second of two",
+}
+_SLOWEST = {"hops": "hops_second"}
+"""The link whose delays count, where that is not the bottleneck."""
 
 
-@measure("table", of=("sizes", "senders", "bursts", "levels", "load", "capacity", "mix", "two-way"))
+@measure("table", of=("sizes", "senders", "bursts", "levels", "load", "capacity", "mix", "two-way", "hops"))
 def table(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield delay and goodput of every scenario, goodput in parts of the link's rate."""
     goodputs: dict[tuple[int, int], float] = {}
@@ -234,8 +251,9 @@ def table(plan: Plan, dataset: Dataset) -> Iterator[Row]:
             key = (row[POINT], row[SEED])
             goodputs[key] = goodputs.get(key, 0.0) + (row["goodput_mbps"] or 0.0)
     delays: dict[int, list[float]] = {}
-    for row in dataset.table(RUNS).select([POINT, SEED, "bottleneck_queue_ms_p95"]).to_pylist():
-        delays.setdefault(row[POINT], []).append(row["bottleneck_queue_ms_p95"])
+    column = f"{_SLOWEST.get(plan.name, 'bottleneck')}_queue_ms_p95"
+    for row in dataset.table(RUNS).select([POINT, SEED, column]).to_pylist():
+        delays.setdefault(row[POINT], []).append(row[column])
     for point in range(plan.points):
         at = plan.point(point).coordinates
         scenario = at[_ROWS[plan.name]] if plan.name in _ROWS else _ALONE[plan.name]
