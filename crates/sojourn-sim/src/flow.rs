@@ -288,6 +288,12 @@ impl Flow {
         Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
     }
 
+    /// The link at which packets that travel in `direction` enter the network, and the line where there is none.
+    #[inline(always)]
+    pub fn way_in(&self, direction: Direction) -> (Option<usize>, usize) {
+        (self.entrances[direction as usize], self.lines[direction as usize])
+    }
+
     /// Who listens, where it is a call.
     pub fn call(&self) -> Option<&Call> {
         match self.listener.as_ref()? {

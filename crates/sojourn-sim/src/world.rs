@@ -18,7 +18,6 @@ use crate::line::{LineEnd, Lines};
 use crate::link::Link;
 use crate::series::Recorder;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::Direction;
 use sojourn_transport::SegmentKind;
 
 /// Everything that exists in a run.
@@ -207,7 +206,8 @@ impl World {
             }
             LineEnd::Network(direction) => {
                 let packet = self.leave_line(index);
-                self.enter(direction, &packet);
+                let (entrance, line) = self.flows[packet.flow as usize].way_in(direction);
+                self.enter(entrance, line, &packet);
                 self.on_left_host(&packet);
             }
             LineEnd::Beyond(link) => {
@@ -293,13 +293,12 @@ impl World {
         }
     }
 
-    /// A packet enters the network, travelling in `direction`.
+    /// A packet enters the network at the link `entrance`, or where there is none goes down `line`.
     #[inline(always)]
-    fn enter(&mut self, direction: Direction, packet: &Packet) {
-        let flow = &self.flows[packet.flow as usize];
-        match flow.entrances[direction as usize] {
+    fn enter(&mut self, entrance: Option<usize>, line: usize, packet: &Packet) {
+        match entrance {
             Some(link) => self.arrive(link, packet, self.now),
-            None => self.enter_line(flow.lines[direction as usize], *packet, self.now),
+            None => self.enter_line(line, *packet, self.now),
         }
     }
 

@@ -169,8 +169,8 @@ impl World {
                     }
                 }
                 None => {
-                    let direction = flow.direction;
-                    self.enter(direction, &packet);
+                    let (entrance, line) = flow.way_in(flow.direction);
+                    self.enter(entrance, line, &packet);
                 }
             }
         }
