@@ -234,7 +234,7 @@ impl<B: Copy> Wifi<B> {
         let device = member.device;
         let (tally, pending) = (&mut self.tallies[device], &mut self.pending[device]);
         tally.collisions += u64::from(collision);
-        let answer = member.sent(&self.limits, &mut self.rates, pending, now, above, tally, is_lost);
+        let answer = member.sent(&self.limits, &mut self.rates, (tally, pending), now, above, is_lost);
         let unanswered = self.from + if collision { course.first } else { course.frame };
         let used = if collision { course.first } else { now.since(self.from) };
         self.account(device, who as usize, way.station, used);

@@ -233,10 +233,9 @@ impl<B: Copy> Member<B> {
         &mut self,
         limits: &Limits,
         rates: &mut Rates,
-        pending: &mut Span,
+        (tally, pending): (&mut Tally, &mut Span),
         now: Time,
         above: &mut impl Above<B>,
-        tally: &mut Tally,
         mut is_lost: impl FnMut(u32) -> bool,
     ) -> Answer {
         let mut burst = self.prepared.pop_front().expect("who sends has something to send");

@@ -123,7 +123,7 @@ impl Rates {
     }
 
     /// A try of an exchange of `frames`, of which `answered` were, has `ended` it or not.
-    #[cfg_attr(not(feature = "minstrel"), expect(unused_variables, clippy::needless_pass_by_ref_mut))]
+    #[cfg_attr(not(feature = "minstrel"), expect(unused_variables))]
     pub fn tried(&mut self, way: Way, choice: &mut Choice, (frames, answered): (u32, u32), ends: bool, now: Time) {
         #[cfg(feature = "minstrel")]
         if let (Some(selected), Some(series)) = (self.selected_mut(way), &mut choice.series) {
