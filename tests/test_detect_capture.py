@@ -169,7 +169,8 @@ def test_what_was_not_captured_is_said(tmp_path: Path) -> None:
         if n % 20
     ]
     found = told(pcap(frames), tmp_path, "x.pcap")
-    assert found.verdict.startswith("cannot say, because the capture missed 199 of ")
+    # Those of the last third may have been sent again after the end.
+    assert found.verdict.startswith("cannot say, because the capture missed 139 of ")
 
 
 def written(folder: Path, data: bytes) -> Path:

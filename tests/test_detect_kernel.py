@@ -33,5 +33,6 @@ def test_a_queue_of_a_kernel_is_among_the_names() -> None:
         probe(over(Path({"bottleneck": link}, "30 ms"), 1, backend="linux", kernel="uml-virtual")), load_model()
     )
     assert found.judgement is not None, found.verdict
-    assert found.rate_mbps == pytest.approx(rate_mbps, rel=0.15)
+    # What one greedy flow gets is less where CoDel keeps a slow link short; the overload fills it.
+    assert found.carried_mbps == pytest.approx(rate_mbps, rel=0.15)
     assert name in found.judgement.sets["99 %"], (name, found.judgement.names)

@@ -24,6 +24,8 @@ _REASONS = {
     "are needed": "too few packets",
     "rate of the path changed": "the rate seemed to change",
     "missed": "the capture missed packets",
+    "UDP": "the largest stream was UDP",
+    "timestamps": "no timestamps that follow a clock",
 }
 
 

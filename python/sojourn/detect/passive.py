@@ -20,7 +20,8 @@ MIN_PACKETS, MIN_S = 200, 2.0
 """Of fewer packets, or in less time, no queue is named."""
 _MIN_QUEUE_S, _MIN_QUEUE_PACKETS, _MIN_TICKS = 1e-3, 3.0, 3.0
 _MAX_MISSED = 0.01
-_MAX_CHANGE = 2.0
+# Other traffic that was not captured takes its part now and then.
+_MAX_CHANGE = 3.0
 # A slope below the first is isolation; above the second, with a difference that swings less than the third, one queue.
 _ISOLATED, _SHARED, _SAME = 0.3, 0.7, 0.25
 _TAIL = 0.8
@@ -98,6 +99,8 @@ class _Looked:
     """bit/s of all of them."""
     tick_s: float
     others: Sequence[tuple[str, FlowLog]]
+    streams: Sequence[Stream]
+    """Those that share the queue, as far as they were captured."""
 
     @classmethod
     def at(cls, streams: Sequence[Stream]) -> "_Looked":
@@ -105,8 +108,8 @@ class _Looked:
         place, log = _log(largest)
         beside = [(one, its) for one in rest for where, its in [_log(one)] if where == place]
         others = [(one.name, its) for one, its in beside if its is not None]
-        rate = rate_bps([largest, *(one for one, _ in beside)])
-        return cls(place, log, rate, largest.resolution_s if place == BEFORE else 0.0, others)
+        sharing = [largest, *(one for one, _ in beside)]
+        return cls(place, log, rate_bps(sharing), largest.resolution_s if place == BEFORE else 0.0, others, sharing)
 
     @property
     def other(self) -> Beside | None:
@@ -153,7 +156,7 @@ def passive(streams: Sequence[Stream], model: Model, notes: Sequence[str] = ()) 
         "isolated": apart,
     }
     evidence = _evidence(log, lost, other, found)
-    hindered = _hindrance(largest, log, rate, seen.tick_s, lost)
+    hindered = _hindrance(largest, log, seen, lost)
     if hindered is not None:
         said = Passive(f"cannot say, because {hindered}", {**cannot, "queue": hindered}, **found)
         return replace(said, evidence=evidence)
@@ -206,9 +209,9 @@ def _notes(stream: Stream) -> list[str]:
     return notes
 
 
-def _hindrance(stream: Stream, log: FlowLog, rate: float, tick_s: float, lost: Episodes) -> str | None:
+def _hindrance(stream: Stream, log: FlowLog, seen: _Looked, lost: Episodes) -> str | None:
     """Return why no queue can be named, where that is so."""
-    count, seconds = len(log.sent_s), float(np.ptp(log.sent_s))
+    count, seconds, rate = len(log.sent_s), float(np.ptp(log.sent_s)), seen.rate
     if count < MIN_PACKETS or seconds < MIN_S or not rate > 0:
         return (
             f"the largest stream has {count} packets in {seconds:.2g} s; "
@@ -218,7 +221,7 @@ def _hindrance(stream: Stream, log: FlowLog, rate: float, tick_s: float, lost: E
         return f"the capture missed {stream.missed} of {count} packets"
     packet_s = FULL_BYTES * 8 / rate
     deepest = quantile(waiting(log), 0.999)
-    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * packet_s, _MIN_TICKS * tick_s)
+    least = max(_MIN_QUEUE_S, _MIN_QUEUE_PACKETS * packet_s, _MIN_TICKS * seen.tick_s)
     if deepest < least:
         if lost.packets:
             return (
@@ -230,16 +233,23 @@ def _hindrance(stream: Stream, log: FlowLog, rate: float, tick_s: float, lost: E
                 f"no queue was seen: no packet waited longer than {deepest * 1e3:.2g} ms, and none was lost or marked; "
                 "what limited the download lies elsewhere"
             )
-    change = _change(log, packet_s)
+    change = _change(log, seen.streams, packet_s)
     if change > _MAX_CHANGE:
         return f"the rate of the path changed during the download, by a factor of {change:.1f}"
     return None
 
 
-def _change(log: FlowLog, packet_s: float) -> float:
-    """Return by what the rate at which packets leave a standing queue differs between the quarters of a download."""
+def _change(log: FlowLog, streams: Sequence[Stream], packet_s: float) -> float:
+    """Return by what the rate at which packets leave a standing queue differs between the quarters of a download.
+
+    Packets of all streams count that were captured, in the time in which those of the log waited.
+    """
     came = ~log.lost
-    wait, arrived, sizes = waiting(log)[came], log.received_s[came], log.size_bytes[came]
+    wait, arrived = waiting(log)[came], log.received_s[came]
+    every_s = np.concatenate([one.arrived_s for one in streams])
+    order = np.argsort(every_s, kind="stable")
+    total = np.concatenate([[0], np.cumsum(np.concatenate([one.size_bytes for one in streams])[order])])
+    sizes = np.diff(total[np.searchsorted(every_s[order], arrived, "right")])
     gaps = np.diff(arrived)
     busy = (wait[1:] > 5 * packet_s) & (wait[:-1] > 5 * packet_s) & (gaps >= 0)
     edges = np.linspace(arrived[0], arrived[-1], _QUARTERS + 1)
@@ -247,7 +257,7 @@ def _change(log: FlowLog, packet_s: float) -> float:
     for begin, end in itertools.pairwise(edges):
         own = busy & (arrived[1:] >= begin) & (arrived[1:] < end)
         if own.sum() >= MIN_PACKETS // _QUARTERS and gaps[own].sum() > 0:
-            rates.append(float(sizes[1:][own].sum() / gaps[own].sum()))
+            rates.append(float(sizes[own].sum() / gaps[own].sum()))
     return max(rates) / min(rates) if len(rates) > 1 else 1.0
 
 

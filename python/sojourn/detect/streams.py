@@ -22,8 +22,11 @@ Times = NDArray[np.float64]
 MSS_BYTES = 1448
 """Payload of a full packet on an Ethernet, for packets that were captured in larger pieces."""
 _HERTZ = (10, 100, 250, 1000, 1_000_000)
-# A clock is taken for one of these rates where it differs by less, by the logarithm.
-_CLOCK_TOLERANCE = 0.2
+# A clock is taken for one of these rates where it differs by less, by the logarithm: while a deep buffer fills, packets
+# come more slowly than they were sent.
+_CLOCK_TOLERANCE = 0.45
+# What is missing near the end of a capture may have been sent again after it.
+_RECOVERED = 0.7
 _MIN_CLOCK_S = 1.0
 _MAX_SKEW = 2e-4
 _MIN_SKEW_S = 20.0
@@ -61,7 +64,7 @@ class Stream:
     lost_after: int = 0
     """Packets that came by a second time."""
     missed: int = 0
-    """Packets that never came by, though later ones did."""
+    """Packets that never came by, though later ones did and there was time to send them again."""
     resolution_s: float = 0.0
     """What the delays of `before` are counted in."""
     rtt_s: float | None = None
@@ -149,7 +152,7 @@ def _stream(rows: Any, forth: int, name: str, origin_ns: int) -> Stream | None:
         after=after,
         lost_before=sum(hole.packets for hole in seen.lost),
         lost_after=len(seen.repeated),
-        missed=sum(hole.packets for hole in seen.holes if hole.missing > 0),
+        missed=sum(hole.packets for hole in seen.holes if hole.missing > 0 and hole.place < _RECOVERED * len(data)),
         resolution_s=1 / clock.hertz if clock is not None else 0.0,
         rtt_s=_rtt_s(rows, data, backward, after, origin_ns),
     )
