@@ -55,8 +55,8 @@ def paper(
     """Repeat a paper, or a study of your own: its figures, their data, and a table of what agrees.
 
     Runs that the folder holds already are not repeated, and the page keeps what the folder holds of other items.
-    gong-testbed and some items of braud need a Linux kernel
-    (`sojourn testbed doctor`); without one `all` leaves out the former, and braud the latter.
+    gong-testbed and some items of braud and updates need a Linux kernel (`sojourn testbed doctor`);
+    without one `all` leaves out the former, and braud and updates the latter.
     """
     from sojourn.study.find import find, studies
 
