@@ -20,6 +20,7 @@ METRICS: Mapping[str, Sequence[Metric]] = {
     "marking": QUEUES,
     "open-loop": QUEUES,
     "controls": CONTROLS,
+    "defaults": CONTROLS,
     "delays": DELAYS,
 }
 # What the peers do to break ties, where a base RTT is a whole number of packets: access links of 100 Gbit/s.

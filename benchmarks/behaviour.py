@@ -298,14 +298,18 @@ def _means(dataset: Dataset, names: Mapping[str, str], metrics: Sequence[str]) -
     """Return a row for each combination of columns, under other names, with the mean over the seeds of each metric."""
     if dataset.failures():
         raise RuntimeError(f"{dataset.description['name']}: {dataset.failures()} runs failed")
-    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for line in dataset.stats(by=list(names), metrics=list(metrics)):
-        key = tuple(line[name] for name in names)
-        row = rows.setdefault(key, dict(zip(names.values(), key, strict=True)))
-        row[str(line["metric"])] = line["mean"]
-    runs = dataset.table()
+    of_runs = set(dataset.table().column_names)
+    table = dataset.joined() if "group" in names else dataset.table()
     # Controls in the order of the registry.
-    return [rows[key] for key in dict.fromkeys(zip(*(runs[name].to_pylist() for name in names), strict=True))]
+    keys = dict.fromkeys(zip(*(table[name].to_pylist() for name in names), strict=True))
+    rows = [dict(zip(names, key, strict=True)) for key in keys]
+    for metric in metrics:
+        # What is one number for a whole run has no groups.
+        by = [name for name in names if name != "group" or metric not in of_runs]
+        means = {tuple(line[name] for name in by): line["mean"] for line in dataset.stats(by=by, metrics=[metric])}
+        for row in rows:
+            row[metric] = means[tuple(row[name] for name in by)]
+    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
 
 
 def _path(control: str, rate_mbps: float, rtt_ms: float) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from benchmarks.common import SCENARIO
-from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point
+from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point, Senders
 
 PACKET_BYTES = 1500
 STREAMS = SCENARIO.with_name("streams.toml")
@@ -38,9 +38,12 @@ QUEUES: Mapping[tuple[PeerName, str], str] = {
 }
 
 # ns-3's sender: SACK, a round-trip sample from every acknowledgement, a clock of 1 ms, 1 s before the first sample.
-TRANSPORTS: Mapping[PeerName, str] = {
-    "ns2": "preset = 'ns2'",
-    "ns3": "preset = 'ns2', sack = true, timestamps = true, clock = '1 ms', initial_rto = '1 s'",
+# With its own settings it is preset rfc with proportional rate reduction. While duplicate acknowledgements only suggest
+# a loss, ns-3 takes what SACK reports out of what is in flight, and sends as much (`TcpSocketBase::AvailableWindow`).
+TRANSPORTS: Mapping[tuple[PeerName, Senders], str] = {
+    ("ns2", "alike"): "preset = 'ns2'",
+    ("ns3", "alike"): "preset = 'ns2', sack = true, timestamps = true, clock = '1 ms', initial_rto = '1 s'",
+    ("ns3", "defaults"): "preset = 'rfc', reduction = 'proportional', disorder = 'conservation', ack_delay = '200 ms'",
 }
 NEWRENO: Mapping[PeerName, str] = {
     "ns2": "kind = 'newreno', preset = 'ns2'",
@@ -109,7 +112,7 @@ def _sender(peer: PeerName, point: Point, group: str) -> Iterator[str]:
         return
     newreno = group == "one" or point.other == "newreno"
     control = NEWRENO[peer] if newreno else CONTROLS[point.other]
-    transport = LINUX_AGENT if not newreno and point.other.startswith("linux:") else TRANSPORTS[peer]
+    transport = LINUX_AGENT if not newreno and point.other.startswith("linux:") else TRANSPORTS[peer, point.senders]
     if point.ecn:
         accurate = ", ecn_feedback = 'accurate'" if control.startswith("kind = 'dctcp'") else ""
         transport += f", ecn = true{accurate}"

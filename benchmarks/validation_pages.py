@@ -58,15 +58,15 @@ def _index(document: Document) -> list[str]:
     judged, unknown = _judged(document["papers"]), len(pages_papers.unexplained(document["papers"]))
     failed = sum(not check["agrees"] for check in judged)
     paper = "[motivating example](validation/papers.md)"
-    rows.append(_row(paper, "Gong et al., Fig. 2", judged, "agrees", (0, failed - unknown, 0, unknown)))
+    rows.append(_row(paper, "Gong et al., Fig. 2", judged, "agrees", (0, 0, failed - unknown, 0, unknown)))
     laws = [row for rows_of_law in document["ledbat"].values() for row in rows_of_law]
     broken = sum(not row["holds"] for row in laws)
-    rows.append(_row("[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", laws, "holds", (0, 0, 0, broken)))
+    rows.append(_row("[LEDBAT's laws](validation/ledbat.md)", "RFC 6817", laws, "holds", (0, 0, 0, 0, broken)))
     behaviour = document["behaviour"]
     counts = _reasons([why for _, why in pages_behaviour.failing(behaviour)])
     what = "[behaviour of the controls](validation/behaviour.md)"
     rows.append(_row(what, "RFCs, drafts and papers", behaviour["checks"], "agrees", counts))
-    heads = ["What", "Against", "Checks that hold>", "Noise>", "Explained>", "Narrowed>", "Open>"]
+    heads = ["What", "Against", "Checks that hold>", "Noise>", "Fault>", "Explained>", "Narrowed>", "Open>"]
     return [
         "# Validation",
         paragraph(f"""Written by `make validate` at commit {document["machine"]["commit"]}; the raw numbers, with every
@@ -85,9 +85,10 @@ def _index(document: Document) -> list[str]:
             [its page](validation/detector.md), written by `python -m benchmarks.detector`."""),
         paragraph("""A check is one number of one point: the mean queue, the drops, the share of a group ... of ten runs
             in each simulator; or one claim of a source about a table. Of those that fail, the page says why. "Noise":
-            these runs cannot decide. "Explained": by the peer's source with numbers that fit, or by an experiment.
-            "Narrowed": what it is not, and what it may be; the rest is open. How the peers are set up: [their
-            README](../benchmarks/peers/README.md); what a point is in Sojourn: `benchmarks/equivalents.py`."""),
+            these runs cannot decide. "Fault": one of the peer's, which its developers have named and mended in a later
+            version, with numbers that fit. "Explained": by the peer's source with numbers that fit, or by an
+            experiment. "Narrowed": what it is not, and what it may be; the rest is open. How the peers are set up:
+            [their README](../benchmarks/peers/README.md); what a point is in Sojourn: `benchmarks/equivalents.py`."""),
     ]
 
 
@@ -99,7 +100,7 @@ def _row(
 
 def _reasons(found: Sequence[Explanation | None]) -> list[int]:
     known = [why.status if why else "open" for why in found]
-    return [known.count(status) for status in ("noise", "explained", "narrowed", "open")]
+    return [known.count(status) for status in ("noise", "fault", "explained", "narrowed", "open")]
 
 
 def _checks(families: Iterable[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:

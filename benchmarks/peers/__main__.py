@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from benchmarks.peers.packages import install
 from benchmarks.peers.points import BENCH, Point
 from benchmarks.peers.runs import PeerError, run
-from benchmarks.peers.saved import load_reference, reference, save_reference
+from benchmarks.peers.saved import complete, reference, save_reference
 from benchmarks.peers.timing import VARIANTS, time_peers
 
 
@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     timing.add_argument("--duration-s", type=float, default=BENCH.duration_s)
     timing.add_argument("--variant", action="append", choices=list(VARIANTS), help="default: all")
     grid.add_argument("--seeds", type=int, default=10)
+    grid.add_argument("--jobs", type=int, default=1, help="runs side by side")
     grid.add_argument("--missing", action="store_true", help="keep the points that the saved document has")
     arguments = parser.parse_args(argv)
     try:
@@ -59,8 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             for row in time_peers(point, arguments.repeats, arguments.variant or tuple(VARIANTS)):
                 print(json.dumps(dataclasses.asdict(row)))
         else:
-            known = load_reference(arguments.peer) if arguments.missing else None
-            print(save_reference(arguments.peer, reference(arguments.peer, arguments.seeds, known)))
+            how = (arguments.peer, arguments.seeds, arguments.jobs)
+            print(complete(*how) if arguments.missing else save_reference(arguments.peer, reference(*how)))
     except PeerError as error:
         print(f"peers: {error}", file=sys.stderr)
         return 1

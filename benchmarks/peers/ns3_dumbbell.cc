@@ -47,6 +47,7 @@ struct Settings
     uint32_t initialWindow = 2;
     double minRto = 0.2;
     uint32_t delayedAck = 1;
+    bool timestamps = false;
     double startMax = 0.1;
     std::string topology = "dumbbell";
     std::string fifo = "disc";
@@ -364,6 +365,7 @@ main(int argc, char* argv[])
     cmd.AddValue("initial_window", "segments", config.initialWindow);
     cmd.AddValue("min_rto", "s", config.minRto);
     cmd.AddValue("delayed_ack", "segments per acknowledgement", config.delayedAck);
+    cmd.AddValue("timestamps", "in all flows; otherwise where a control needs them", config.timestamps);
     cmd.AddValue("start_max", "s, starts are uniform below it", config.startMax);
     cmd.AddValue("topology", "dumbbell or direct", config.topology);
     cmd.AddValue("fifo", "droptail in a queue disc (disc) or only in the device (device)", config.fifo);
@@ -401,7 +403,7 @@ main(int argc, char* argv[])
     // LEDBAT and LP read delays from timestamps, 12 bytes of options in every packet. The segment shrinks by as much: the packet
     // stays as long as without them (and is not fragmented by IP).
     const auto timed = [](const std::string& name) { return name == "ledbat" || name == "lp"; };
-    const bool timestamps = timed(config.control1) || timed(config.control2);
+    const bool timestamps = config.timestamps || timed(config.control1) || timed(config.control2);
     const uint32_t segment = config.payload - (timestamps ? kTimestamp : 0);
     Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(timestamps));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(segment));

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 QueueName = Literal["droptail", "red", "sfq", "drr", "ared", "codel", "fq_codel", "pie", "fq_pie", "cobalt", "step"]
 PeerName = Literal["ns2", "ns3"]
+Senders = Literal["alike", "defaults"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Point:
         ecn: all flows negotiate ECN and the queue marks; ns-3 only.
         load: 0 for the controls; otherwise UDP streams of constant rates that offer load * rate_bps in all, whatever
             happens, a quarter of it from group 1.
+        senders: "alike": as the other peer's, where that can be set; "defaults": with the peer's own settings of TCP;
+            ns-3 only.
     """
 
     rate_bps: float = 4e6
@@ -48,6 +51,7 @@ class Point:
     bottleneck_delay_s: float = 0.0
     ecn: bool = False
     load: float = 0.0
+    senders: Senders = "alike"
 
 
 # 5 + 5 flows, 4 Mbit/s, 400 packets, 50 ms, 600 s: long enough that start-up does not matter.
@@ -138,6 +142,11 @@ def control_points(peer: PeerName) -> list[Point]:
     )
 
 
+def default_points(peer: PeerName) -> list[Point]:
+    """The same with ns-3's own settings of TCP."""
+    return [dataclasses.replace(point, senders="defaults") for point in control_points(peer)] if peer == "ns3" else []
+
+
 def delay_points(peer: PeerName) -> list[Point]:
     """How long packets wait under CoDel and PIE: 10 Mbit/s, 1 and 4 flows for each of 4 pairs, three base RTTs."""
     if peer == "ns2":
@@ -155,5 +164,6 @@ FAMILIES: Mapping[str, Callable[[PeerName], list[Point]]] = {
     "marking": marking_points,
     "open-loop": open_loop_points,
     "controls": control_points,
+    "defaults": default_points,
     "delays": delay_points,
 }

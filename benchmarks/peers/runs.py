@@ -13,18 +13,23 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.packages import package_version
-from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point
+from benchmarks.peers.points import BUCKETS, MARKED_ABOVE, PeerName, Point, Senders
 
 HERE = Path(__file__).resolve().parent
 NS2_SCRIPT = HERE / "ns2_dumbbell.tcl"
 NS3_SOURCE = HERE / "ns3_dumbbell.cc"
 NS3_MODULES = ("applications", "internet", "traffic-control", "point-to-point", "network", "core")
+# What ns3_dumbbell.cc is told of TCP. The defaults of ns-3.37 are spelled out, so that a reader sees them here.
+NS3_SENDERS: Mapping[Senders, Mapping[str, object]] = {
+    "alike": {"initial_window": 2, "min_rto": 0.2, "delayed_ack": 1, "timestamps": "false"},
+    "defaults": {"initial_window": 10, "min_rto": 1.0, "delayed_ack": 2, "timestamps": "true"},
+}
 
 
 class PeerError(RuntimeError):
@@ -142,8 +147,8 @@ def run_ns2(
     """
     if shutil.which("ns") is None:
         raise PeerError("ns-2 is not installed (Debian package ns2)")
-    if point.ecn:
-        raise PeerError("ns-2 is compared without ECN")
+    if point.ecn or point.senders == "defaults":
+        raise PeerError("ns-2 is compared without ECN and as ns-3 can be")
     keys = {
         **_asked(point, seed),
         "buckets": BUCKETS,
@@ -204,9 +209,6 @@ def run_ns3(
     seed: int,
     *,
     sack: bool = True,
-    initial_window: int = 2,
-    min_rto_s: float = 0.2,
-    delayed_ack: int = 1,
     topology: str = "dumbbell",
     fifo: str = "disc",
     monitor: bool = True,
@@ -219,10 +221,7 @@ def run_ns3(
         seed: ns-3's run number.
         sack: selective acknowledgements. ns-3's sender without them resends delivered data in bulk (README.md). With
             them it recovers by proportional rate reduction; with ECN, where that would also stretch the answer to a
-            mark over a round trip, classically.
-        initial_window: segments.
-        min_rto_s: lower bound of the retransmission timer, seconds.
-        delayed_ack: segments per acknowledgement; 1 is no delay.
+            mark over a round trip, classically, but with its defaults as always.
         topology: "dumbbell" or "direct" (all sockets on the two routers: the cheapest; one control only).
         fifo: DropTail as a queue disc over a one-packet device queue ("disc") or in the device alone ("device",
             cheaper).
@@ -234,10 +233,8 @@ def run_ns3(
         "ecn": str(point.ecn).lower(),
         "marked_above": MARKED_ABOVE,
         "sack": str(sack).lower(),
-        "recovery": "prr" if sack and not point.ecn else "classic",
-        "initial_window": initial_window,
-        "min_rto": min_rto_s,
-        "delayed_ack": delayed_ack,
+        "recovery": "prr" if sack and (point.senders == "defaults" or not point.ecn) else "classic",
+        **NS3_SENDERS[point.senders],
         "topology": topology,
         "fifo": fifo,
         "monitor": str(monitor).lower(),

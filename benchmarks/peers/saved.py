@@ -7,6 +7,7 @@ import re
 import statistics
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
     "ns3": {
         "tcp": "TcpNewReno, SACK, 1460 B segments, no timestamps, IW 2, min RTO 0.2 s, no delayed ACK",
         "recovery": "PRR; with ECN classic",
+        "senders": "alike: these; defaults: IW 10, min RTO 1 s, delayed ACK (2, 0.2 s), timestamps (1448 B), PRR",
         "queue": "over a device queue of 1 packet; MaxSize limit - 1 packets; RED with ns-2's values, others default",
         "flows": "FqCoDel and FqPie: 65536, so that hardly ever two flows collide",
         "load": "OnOffApplication, always on, over UDP, 1500 B",
@@ -60,22 +62,39 @@ SETTINGS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def reference(peer: PeerName, seeds: int = 10, known: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def reference(peer: PeerName, seeds: int = 10, jobs: int = 1) -> dict[str, Any]:
     """Run all families of points and return the reference document.
 
     Args:
         peer: "ns2" or "ns3".
         seeds: seeds 1 to this number at every point.
-        known: an earlier document; its points are kept instead of run.
+        jobs: how many runs go on side by side.
     """
-    have = {Point(**entry["point"]): entry for entry in known["points"]} if known else {}
-    points = []
-    for point in (point for family in FAMILIES.values() for point in family(peer)):
+    return _document(peer, [_measured(peer, point, seeds, jobs) for point in _points(peer)])
+
+
+def complete(peer: PeerName, seeds: int = 10, jobs: int = 1) -> Path:
+    """Run the points that the saved document lacks; each is saved at once, so that an interrupted run is not lost."""
+    have = {Point(**entry["point"]): entry for entry in load_reference(peer)["points"]}
+    for point in _points(peer):
         if point not in have:
-            print(f"{peer}: {point}", file=sys.stderr)
-            results = [run(peer, point, seed) for seed in range(1, seeds + 1)]
-            have[point] = {"point": dataclasses.asdict(point), "seeds": seeds, "metrics": summarize(results)}
-        points.append(have[point])
+            have[point] = _measured(peer, point, seeds, jobs)
+            save_reference(peer, _document(peer, [have[one] for one in _points(peer) if one in have]))
+    return save_reference(peer, _document(peer, [have[one] for one in _points(peer)]))
+
+
+def _points(peer: PeerName) -> list[Point]:
+    return [point for family in FAMILIES.values() for point in family(peer)]
+
+
+def _measured(peer: PeerName, point: Point, seeds: int, jobs: int) -> dict[str, Any]:
+    print(f"{peer}: {point}", file=sys.stderr)
+    with ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda seed: run(peer, point, seed), range(1, seeds + 1)))
+    return {"point": dataclasses.asdict(point), "seeds": seeds, "metrics": summarize(results)}
+
+
+def _document(peer: PeerName, points: list[dict[str, Any]]) -> dict[str, Any]:
     package = {"ns2": "ns2", "ns3": "libns3-dev"}[peer]
     return {
         "peer": peer,
