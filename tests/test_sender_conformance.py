@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks.common import DOCS, load
-from benchmarks.senders import compare, packets, pages, recording, trace
+from benchmarks.senders import compare, lots, packets, pages, recording, trace
 from benchmarks.senders.__main__ import RESULTS, main
 from benchmarks.senders.cases import SENDERS, WORKLOADS, Sender
 from benchmarks.senders.path import Path, Receiver
@@ -91,6 +91,49 @@ def test_a_recording_is_read_as_it_was_written(tmp_path, monkeypatch) -> None:
     first = path.read_bytes()
     recording.save("copy", about, recording.load("copy")[1])
     assert path.read_bytes() == first
+
+
+def test_lots_are_drawn_as_the_kernel_did() -> None:
+    connection = recording.load("cdg")[1]["bulk"]
+    drawn = lots.of_backoffs(connection)
+    answers = [lot.place for lot in drawn if lot.value == 0]
+    state = dict(zip(np.flatnonzero(connection.looks).tolist(), connection.states["ca_state"].tolist(), strict=True))
+    assert answers
+    assert {state[place] for place in answers} == {compare.CA_STATES.index("CWR")}
+    assert {state[place - 1] for place in answers} == {compare.CA_STATES.index("Open")}
+    assert {lot.value for lot in drawn} == {0, lots.LOTS - 1}
+    marked = recording.load("cdg")[1]["bulk-marks"]
+    echoes = np.flatnonzero(marked.acks)[marked.marked == 1]
+    assert not {lot.place for lot in lots.of_backoffs(marked) if lot.value == 0} & set(echoes.tolist())
+
+
+def test_a_replay_without_the_kernels_lots_differs() -> None:
+    for name in ("cdg", "bbr"):
+        connection = recording.load(name)[1]["bulk"]
+        right = compare.replay(SENDERS[name], "bulk", connection)
+        wrong = compare.replay(dataclasses.replace(SENDERS[name], name="other"), "bulk", connection)
+        assert not np.array_equal(right.cwnd, wrong.cwnd), name
+
+
+def test_bbr_takes_the_phase_with_which_most_agrees() -> None:
+    connection = recording.load("bbr")[1]["bulk"]
+    asked = []
+
+    def replay(drawn):
+        asked.append(drawn)
+        return drawn
+
+    best = lots.of_cycles(connection, replay, lambda drawn: drawn[-1].value == 642857)
+    assert [lot.value for lot in best] == [642857]
+    assert len(asked) == 1 + 7
+    assert best[0].place == 0
+
+
+def test_the_timer_wheel_stands_where_the_kernels_did() -> None:
+    connection = recording.load("cubic")[1]["bulk-silent"]
+    turned = dataclasses.replace(connection, start_tick=connection.start_tick + 4)
+    results = [compare.compare(SENDERS["cubic"], "bulk-silent", found) for found in (connection, turned)]
+    assert results[0]["same_segments"] == 1 > results[1]["same_segments"]
 
 
 def test_every_reason_explains_something() -> None:

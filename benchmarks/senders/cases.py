@@ -124,6 +124,10 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 
+KERNEL = {"timer_rounding": "wheel", "rtt_sample": "segment", "pacing_slack": "departures"}
+"""What this kernel has beside the preset `linux` of the transport."""
+
+
 @dataclass(frozen=True)
 class Sender:
     """A control as the kernel calls it, and the same as a scenario says it."""
@@ -147,6 +151,7 @@ class Sender:
             "preset": "linux",
             "payload": f"{PAYLOAD_BYTES} B",
             "timer_tick": "10 ms",
+            **KERNEL,
             **({"ecn": True, **feedback} if ecn else {}),
         }
         queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}
@@ -178,7 +183,7 @@ SENDERS: dict[str, Sender] = {
         Sender("illinois", _linux("illinois")),
         Sender("lp", _linux("tcp_lp")),
         Sender("cdg", _linux("cdg")),
-        Sender("dctcp", _linux("dctcp"), ecn=True),
+        Sender("dctcp", {**_linux("dctcp"), "window_end": "reached"}, ecn=True),
         Sender("bbr", _linux("bbr")),
         Sender("reno-bursts", _linux("newreno"), module="reno", bursts=True),
         Sender("cubic-bursts", {**_linux("cubic"), "tick": "10 ms"}, module="cubic", bursts=True),

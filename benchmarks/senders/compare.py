@@ -1,6 +1,7 @@
 """Sojourn's sender on the acknowledgements that a kernel's got: what agrees."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,13 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.kernel.compare import longest_rising
+from benchmarks.senders import lots
 from benchmarks.senders.cases import WORKLOADS, Sender
+from benchmarks.senders.lots import Lot
 from benchmarks.senders.packets import PAYLOAD_BYTES
 from benchmarks.senders.recording import INFINITE, KINDS, Column, Connection
 from sojourn import _native
 
 TICK_NS = 10_000_000
 """Of the kernel's timers."""
+
+WHEEL_TICKS = 512
+"""After which the levels of the kernel's timer wheel that are used here have turned."""
+
+BOOT_TICKS = 208
+"""Where the wheel stands when the kernel's clock starts: `INITIAL_JIFFIES`, which is -300 s."""
 
 AT_ONCE_NS = 100_000
 """Within this a segment went out upon the same acknowledgement: they are much further apart."""
@@ -38,24 +47,53 @@ class Replayed:
 
 
 def replay(sender: Sender, workload: str, connection: Connection) -> Replayed:
-    """Lead Sojourn's sender through a connection's inputs."""
+    """Lead Sojourn's sender through a connection's inputs, with the lots that the kernel drew."""
+
+    def lead(drawn: Sequence[Lot]) -> Replayed:
+        return _lead(sender, workload, connection, drawn)
+
+    if sender.name == "cdg":
+        return lead(lots.of_backoffs(connection))
+    if sender.name == "bbr":
+        return lots.of_cycles(connection, lead, lambda ours: int(np.count_nonzero(_same_window(connection, ours))))
+    return lead([])
+
+
+def _lead(sender: Sender, workload: str, connection: Connection, drawn: Sequence[Lot]) -> Replayed:
     scenario = _native.load_json(json.dumps(sender.scenario(WORKLOADS[workload])))
-    kinds = [KINDS[code] for code in connection.kind.tolist()]
-    per_unit = [PAYLOAD_BYTES if kind == "supply" else 1 for kind in kinds]
-    values = [value * unit for value, unit in zip(connection.value.tolist(), per_unit, strict=True)]
+    # The timer wheel turns with the kernel's clock, which was running before.
+    began_ns = (connection.start_tick + BOOT_TICKS) % WHEEL_TICKS * TICK_NS
+    inputs = _inputs(connection, drawn)
+    times = [time_ns + began_ns for time_ns, _, _ in inputs]
+    kinds = [kind for _, kind, _ in inputs]
     acks = zip(
-        connection.echo_ns.tolist(),
+        (connection.echo_ns + began_ns).tolist(),
         connection.delay_ns.tolist(),
         (connection.marked == 1).tolist(),
         connection.sack(),
         strict=True,
     )
-    sent, states = _native.replay_sender(scenario, (connection.time_ns.tolist(), kinds, values, list(acks)), 1)
-    times, numbers, kind = (np.frombuffer(column[2], dtype=column[1]) for column in sent)
-    cwnd, ssthresh, _, rto = (np.frombuffer(column[2], dtype=column[1]) for column in states)
+    rows = (times, kinds, [value for _, _, value in inputs], list(acks))
+    sent, states = _native.replay_sender(scenario, rows, 1)
+    sent_ns, numbers, kind = (np.frombuffer(column[2], dtype=column[1]) for column in sent)
     data = kind != (sent[2][3] or []).index("syn")
     number = numbers[data].astype(np.int64)
-    return Replayed(times[data].astype(np.int64), number, repeats(number), cwnd, ssthresh, rto)
+    after = np.array(kinds) != "lot"
+    cwnd, ssthresh, _, rto = (np.frombuffer(column[2], dtype=column[1])[after] for column in states)
+    return Replayed(sent_ns[data].astype(np.int64) - began_ns, number, repeats(number), cwnd, ssthresh, rto)
+
+
+def _inputs(connection: Connection, drawn: Sequence[Lot]) -> list[tuple[int, str, int]]:
+    """Return times, events and values as `replay_sender` takes them."""
+    values = {lot.place: lot.value for lot in drawn}
+    inputs = []
+    rows = zip(connection.time_ns.tolist(), connection.kind.tolist(), connection.value.tolist(), strict=True)
+    for place, (time_ns, code, value) in enumerate(rows):
+        if place in values:
+            inputs.append((time_ns, "lot", values[place]))
+        kind = KINDS[code]
+        inputs.append((time_ns, kind, value * PAYLOAD_BYTES if kind == "supply" else value))
+    return inputs
 
 
 def repeats(numbers: Column) -> Column:
@@ -81,7 +119,7 @@ def compare(sender: Sender, workload: str, connection: Connection) -> dict[str, 
     same = matched[np.abs(late_ns) <= TICK_NS]
     all_sent = len(connection.number) + len(ours.number) - len(matched)
     acks = connection.acks
-    same_window = np.floor(ours.cwnd[acks] + 1e-9) == connection.state("cwnd")
+    same_window = _same_window(connection, ours)
     same_threshold = _same_threshold(connection.state("ssthresh"), ours.ssthresh[acks])
     late_rto_s = np.abs(ours.rto_s[acks] - connection.state("rto_us") / 1e6)
     return {
@@ -94,7 +132,7 @@ def compare(sender: Sender, workload: str, connection: Connection) -> dict[str, 
         "same_moments": int(np.count_nonzero(np.abs(late_ns) <= AT_ONCE_NS)) / all_sent,
         "same_windows": float(np.mean(same_window)),
         "same_thresholds": float(np.mean(same_threshold)),
-        "same_timeouts": float(np.mean(late_rto_s <= TICK_NS / 1e9)),
+        "same_timeouts": float(np.mean(late_rto_s <= TICK_NS / 1e9 + 1e-9)),
         "first_segment": _first_segment(connection, ours),
         "first_window": _first_window(connection, ours, same_window),
         "first_state": _first_state(connection, ours, same_window),
@@ -107,6 +145,11 @@ def _matched(kernel: Connection, ours: Replayed) -> tuple[Column, Column]:
     keys = enumerate(zip(kernel.number.tolist(), kernel.nth.tolist(), strict=True))
     pairs = np.array([(place, where[key]) for place, key in keys if key in where], dtype=np.int64).reshape(-1, 2)
     return pairs, ours.sent_ns[pairs[:, 1]] - kernel.sent_ns[pairs[:, 0]]
+
+
+def _same_window(kernel: Connection, ours: Replayed) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = np.floor(ours.cwnd[kernel.acks] + 1e-9) == kernel.state("cwnd")
+    return same
 
 
 def _same_threshold(kernel: Column, ours: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -47,6 +47,7 @@ _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
 _SO_SNDBUFFORCE = 32
 _SEND_BUFFER_BYTES = 1 << 27
 _INFO = struct.Struct("<8B24I")
+_TCP_CC_INFO, _BBR_INFO = 26, struct.Struct("<5I")
 _PR_SET_TIMERSLACK = 29
 _TICK_NS = 10_000_000
 _SETTINGS = {
@@ -94,7 +95,7 @@ class Run:
     """One connection."""
 
     def __init__(self, device: int, control: str, run: dict[str, Any]) -> None:
-        self.device = device
+        self.device, self.control = device, control
         self.plan = run
         self.path = Path(**run["path"])
         self.receiver = Receiver(DELAYED_ACK_US, accurate=control == "dctcp")
@@ -149,7 +150,7 @@ class Run:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
         self.read()
-        return {"inputs": self.inputs, "sent": self.sent}
+        return {"start_tick": self.start_ns // _TICK_NS, "inputs": self.inputs, "sent": self.sent}
 
     def done(self) -> bool:
         """Tell whether everything was written and acknowledged."""
@@ -167,8 +168,15 @@ class Run:
             "ssthresh": words[17],
             "ca_state": info[1],
             "rto_us": words[0],
+            "pacing_gain": self.pacing_gain(),
         }
         self.inputs.append([self.now_ns(), kind, value, ack, state])
+
+    def pacing_gain(self) -> int:
+        """Return BBR's pacing gain in 1/256; 0 with other controls."""
+        if self.control != "bbr":
+            return 0
+        return int(_BBR_INFO.unpack(self.socket.getsockopt(socket.IPPROTO_TCP, _TCP_CC_INFO, _BBR_INFO.size))[3])
 
     def read(self) -> None:
         """Take what the kernel has sent."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import Document, paragraph, table, yes
-from benchmarks.senders.cases import RATE_BIT_PER_S, RTT_MS, SENDERS, WORKLOADS
+from benchmarks.senders.cases import KERNEL, RATE_BIT_PER_S, RTT_MS, SENDERS, WORKLOADS
 from benchmarks.senders.reasons import OPEN, REASONS, reason
 
 LEAST = 0.95
@@ -46,7 +46,7 @@ def render(document: Document) -> list[str]:
     """Return the page, in paragraphs."""
     return [
         "# Does Sojourn's sender decide as Linux's TCP does?",
-        paragraph(f"{verdict(document)} {_ANSWER.format(kernel=document['kernel'])}"),
+        paragraph(f"{verdict(document)} {_ANSWER.format(kernel=document['kernel'], options=_options())}"),
         table(_SUMMARY_HEADS, [_summary(name, results) for name, results in document["senders"].items()]),
         paragraph(_COLUMNS),
         "## Why do they differ?",
@@ -60,6 +60,11 @@ def render(document: Document) -> list[str]:
         "## How was it recorded, and how is it compared?",
         *(paragraph(text) for text in _METHOD),
     ]
+
+
+def _options() -> str:
+    options = {**KERNEL, "window_end": SENDERS["dctcp"].control["window_end"]}
+    return ", ".join(f'`{name} = "{value}"`' for name, value in options.items())
 
 
 def _rows(document: Document) -> Iterator[tuple[str, str, Document]]:
@@ -171,8 +176,8 @@ def _workloads() -> list[str]:
 
 
 _ANSWER = """The TCP of a real Linux kernel (version {kernel}, in virtual time) sent over scripted paths; what it sent,
-    and its window after each acknowledgement, was recorded. Here Sojourn's sender, with its `linux` presets, gets the
-    same acknowledgements at the same times."""
+    and its window after each acknowledgement, was recorded. Here Sojourn's sender, with its `linux` presets and four
+    options of this kernel that they do not set ({options}), gets the same acknowledgements at the same times."""
 
 _COLUMNS = """A segment is the same where both senders sent it, new or again, in the same order and within a tick of the
     kernel's timers (10 ms); it went out at once where both sent it on the same acknowledgement. Windows, thresholds
@@ -193,6 +198,11 @@ _METHOD = (
     when the call returns, so that TCP_INFO shows the window after that acknowledgement. Segments leave one by one
     (`gso_max_segs 1`): bursts of the host are not part of this comparison. Timers of this kernel tick every 10
     ms, which Sojourn's `timer_tick` follows.""",
+    """Two things of the kernel are no decisions, and Sojourn's sender gets them as they were. Lots: CDG draws whether
+    it answers a rising delay, BBR in which phase a cycle begins. The first is told from the kernel's state, which
+    becomes CWR without a mark; of BBR's seven phases the one is taken with which most windows are equal. And the place
+    of its timer wheel, whose buckets of 8 and 64 ticks long timeouts are rounded up to: the recordings say how many
+    ticks the kernel had run.""",
     """In the replay an acknowledgement of what Sojourn has not sent counts as one of all that it has. Sojourn's
     timers go off between the recorded inputs.""",
     """`python -m benchmarks.senders` replays the recordings in `benchmarks/senders/recordings/` and writes this

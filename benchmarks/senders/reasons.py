@@ -31,17 +31,26 @@ class Reason:
 
 REASONS = (
     Reason(
-        "lots",
-        "the kernel draws lots on whether a rising delay is answered, and its draws are not known to Sojourn.",
+        "first sample",
+        "the kernel's CDG takes the round trip of the handshake for its first sample, and counts anew after a back-off; "
+        "Sojourn's does not.",
         {"Open", "CWR"},
         {"cdg"},
     ),
     Reason(
-        "timer wheel",
-        "the kernel rounds waits of 63 ticks and more up to whole 8 or 64 ticks; Sojourn to whole ticks.",
-        {"Open", "Recovery", "Loss"},
-        {"reno", "cubic", "veno"},
-        {"bulk-silent"},
+        "loss in CWR",
+        "a loss in state CWR halves what that has left of the kernel's window so far; Sojourn's DCTCP halves what the mark "
+        "leaves in the end.",
+        {"Recovery"},
+        {"dctcp"},
+        {"bulk-marks-losses"},
+    ),
+    Reason(
+        "probe",
+        "the kernel's DCTCP answers a loss that a tail loss probe has repaired as a mark; Sojourn's as a loss.",
+        {"Open"},
+        {"dctcp"},
+        {"requests"},
     ),
 )
 

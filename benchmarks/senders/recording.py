@@ -15,8 +15,8 @@ RECORDINGS = Path(__file__).resolve().parent / "recordings"
 KINDS = ("supply", "accepted", "ack", "look")
 """What may happen to a sender."""
 
-STATES = ("cwnd", "ssthresh", "ca_state", "rto_us")
-"""What TCP_INFO says after each input; windows in segments."""
+STATES = ("cwnd", "ssthresh", "ca_state", "rto_us", "pacing_gain")
+"""What TCP_INFO says after each input, windows in segments; and BBR's pacing gain in 1/256."""
 
 INFINITE = 0x7FFFFFFF
 """A slow-start threshold that has not been set."""
@@ -53,6 +53,8 @@ class Connection:
     cwr: Column
     before: Column
     """How many inputs came between the segment and the one sent before it."""
+    start_tick: int = 0
+    """Ticks of the kernel's timers from its start to that of the recording."""
 
     @property
     def acks(self) -> NDArray[np.bool_]:
@@ -99,6 +101,7 @@ def parse(document: Mapping[str, Any]) -> Connection:
         nth=sent[:, 2],
         cwr=sent[:, 3],
         before=archive.steps(begun),
+        start_tick=document["start_tick"],
     )
 
 
@@ -119,6 +122,7 @@ def save(name: str, about: Mapping[str, Any], connections: Mapping[str, Connecti
         If something would not be the same when read again.
     """
     path = RECORDINGS / f"{name}.zip"
+    about = {**about, "start_ticks": {run: connection.start_tick for run, connection in connections.items()}}
     fields = {run: _fields(connection) for run, connection in connections.items()}
     names = next(iter(fields.values()))
     columns = {field: np.concatenate([found[field] for found in fields.values()]) for field in names}
@@ -139,13 +143,15 @@ def load(name: str) -> tuple[dict[str, Any], dict[str, Connection]]:
     connections = {}
     for run, lengths in about["lengths"].items():
         ends = {field: begins[field] + length for field, length in lengths.items()}
-        connections[run] = _connection({field: columns[field][begins[field] : ends[field]] for field in columns})
+        fields = {field: columns[field][begins[field] : ends[field]] for field in columns}
+        connections[run] = _connection(fields, about["start_ticks"][run])
         begins = ends
     return about, connections
 
 
 def _plain(connection: Connection) -> dict[str, Column]:
-    return {**{name: values for name, values in vars(connection).items() if name != "states"}, **connection.states}
+    columns = {name: values for name, values in vars(connection).items() if name not in ("states", "start_tick")}
+    return {**columns, **connection.states}
 
 
 def _fields(connection: Connection) -> dict[str, Column]:
@@ -158,13 +164,13 @@ def _fields(connection: Connection) -> dict[str, Column]:
     return {name: archive.steps(values) if name in _RISING else values for name, values in fields.items()}
 
 
-def _connection(fields: Mapping[str, Column]) -> Connection:
+def _connection(fields: Mapping[str, Column], start_tick: int) -> Connection:
     found = {name: np.cumsum(values) if name in _RISING else values for name, values in fields.items()}
     found["sent_ns"] = found["sent_ns"] + _begun(found["time_ns"], found["before"])
     acked_ns = found["time_ns"][found["kind"] == KINDS.index("ack")]
     found["echo_ns"] = found["sent_ns"][_sent_by(found["sent_ns"], acked_ns) - found["echo_ns"] - 1]
     states = {name: found.pop(name) for name in STATES}
-    return Connection(states=states, **found)
+    return Connection(states=states, start_tick=start_tick, **found)
 
 
 def _begun(time_ns: Column, before: Column) -> Column:

@@ -15,6 +15,7 @@ mod window;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
+use crate::lots::Lots;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
 use sojourn_core::registry::{ParameterError, Params};
@@ -47,7 +48,7 @@ enum Repair {
 #[derive(Clone, Debug)]
 pub struct Bbr {
     settings: Settings,
-    random: Stream,
+    lots: Lots,
     window: f64,
     threshold: f64,
     pacing: Pacing,
@@ -120,7 +121,7 @@ impl Bbr {
         };
         let first_gain = settings.startup_gain * settings.below_bandwidth;
         Ok(Bbr {
-            random,
+            lots: Lots::new(random),
             window: path.initial_window,
             threshold: f64::INFINITY,
             pacing: Pacing::new(path.mss_bytes, path.initial_window, first_gain),
@@ -150,6 +151,11 @@ impl Bbr {
             delivered: 0,
             delivered_at: Time::ZERO,
         })
+    }
+
+    /// [`AnyControl::fix_lots`](crate::AnyControl::fix_lots).
+    pub(crate) fn fix_lots(&mut self, lot: Option<f64>) {
+        self.lots.fix(lot);
     }
 
     /// `bbr_update_gains`: pacing and window.
@@ -237,7 +243,7 @@ impl Control for Bbr {
         self.update_aggregation(ack.now, sample);
         self.update_cycle(ack);
         self.check_full(app_limited);
-        self.check_drain(ack.now, f64::from(sample.in_flight));
+        self.check_drain(ack.now, sample);
         self.update_least_rtt(ack.now, ack.rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();

@@ -27,6 +27,7 @@ mod tests;
 pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
+use crate::lots::Lots;
 use crate::reno::Reno;
 use crate::rounds::Rounds;
 use gradient::{Extremes, Gradients};
@@ -65,7 +66,7 @@ pub struct Cdg {
     /// Back-offs that reduced the window, since the start.
     answered: u64,
     hystart: HyStart,
-    random: Stream,
+    lots: Lots,
     settings: Settings,
 }
 
@@ -167,9 +168,14 @@ impl Cdg {
             backoffs: 0,
             answered: 0,
             hystart: HyStart::default(),
-            random,
+            lots: Lots::new(random),
             settings,
         })
+    }
+
+    /// [`AnyControl::fix_lots`](crate::AnyControl::fix_lots).
+    pub(crate) fn fix_lots(&mut self, lot: Option<f64>) {
+        self.lots.fix(lot);
     }
 
     #[inline]
@@ -252,7 +258,7 @@ impl Cdg {
 
     /// Steps 2 and 3.
     fn back_off(&mut self, gradient: f64) -> bool {
-        if !self.random.chance(1.0 - libm::exp(-gradient / self.settings.scale_nanos)) {
+        if !self.lots.chance(1.0 - libm::exp(-gradient / self.settings.scale_nanos)) {
             return false;
         }
         self.backoffs += 1;

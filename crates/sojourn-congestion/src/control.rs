@@ -182,6 +182,8 @@ pub struct Ack {
     pub delivered: u32,
     /// Segments by which the first unacknowledged one (SND.UNA) moved.
     pub advanced: u32,
+    /// Segments outstanding after it: SND.NXT - SND.UNA.
+    pub outstanding: u32,
     /// Whether it reports segments that arrived behind a hole (SACK).
     pub selective: bool,
     /// Segments in flight just before it arrived.
@@ -228,7 +230,7 @@ impl Ack {
 
 /// A delivery-rate sample and what else is known of the life of the newest segment that an acknowledgement covers
 /// (draft-ietf-ccwg-bbr, "Delivery Rate Samples"). Its RS.rtt is [`Ack::rtt`].
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct RateSample {
     /// Segments delivered over `interval` (RS.delivered).
     pub delivered: u32,
@@ -248,6 +250,8 @@ pub struct RateSample {
     pub tx_in_flight: u32,
     /// Segments in flight after this acknowledgement (C.inflight).
     pub in_flight: u32,
+    /// How long pacing still holds back the next segment (EDT of Linux), where the transport says so.
+    pub held: Option<Span>,
     /// Whether the transport is repairing losses, also those that a timeout showed, after this acknowledgement.
     pub repairing: bool,
     /// Whether the application, not the network, limited the sample (RS.is_app_limited).

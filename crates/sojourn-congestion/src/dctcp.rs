@@ -50,6 +50,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "alpha is kept in whole parts of one in so many, rounded down, and is 0 from where a decrease would be less than a part; auto is exact",
         },
         Parameter {
+            name: "window_end",
+            kind: Kind::Choice(&["beyond", "reached"]),
+            default: Value::Choice("beyond"),
+            description: "when a window of data ends for alpha: when more is acknowledged than was sent as it began (beyond, section 3.3 step 4), or when that is (reached, Linux)",
+        },
+        Parameter {
             name: "hold",
             kind: Kind::Choice(&["echoes", "round-trip"]),
             default: Value::Choice("echoes"),
@@ -101,7 +107,7 @@ pub struct Dctcp {
     /// `DCTCP.Alpha`, 0 to 1.
     alpha: f64,
     /// The window of data that ends at `DCTCP.WindowEnd`.
-    rounds: Rounds,
+    observed: Observed,
     /// `DCTCP.BytesAcked`, in segments.
     acked: f64,
     /// `DCTCP.BytesMarked`, in segments.
@@ -110,6 +116,15 @@ pub struct Dctcp {
     held: Time,
     growth: Growth,
     settings: Settings,
+}
+
+/// The window of data over which marks are counted.
+#[derive(Clone, Debug)]
+enum Observed {
+    /// It ends when something sent after it began is acknowledged.
+    Beyond(Rounds),
+    /// It ends when so many more segments are acknowledged (`dctcp_update_alpha`).
+    Reached(u32),
 }
 
 /// What a loss does.
@@ -141,7 +156,7 @@ impl Dctcp {
         Ok(Dctcp {
             reno: Reno::with(params, path.initial_window),
             alpha: params.number("initial_alpha"),
-            rounds: Rounds::default(),
+            observed: Observed::new(params),
             acked: 0.0,
             marked: 0.0,
             held: Time::ZERO,
@@ -168,7 +183,7 @@ impl Dctcp {
         if ack.marked {
             self.marked += acked;
         }
-        if self.acked > 0.0 && self.rounds.ends(ack) {
+        if self.acked > 0.0 && self.observed.ends(ack) {
             self.alpha = self.settings.moved(self.alpha, self.marked / self.acked);
             self.acked = 0.0;
             self.marked = 0.0;
@@ -179,6 +194,31 @@ impl Dctcp {
     fn left(&self) -> f64 {
         let window = self.reno.window;
         (window - self.reno.rounded(window * self.alpha / 2.0)).max(MIN_WINDOW)
+    }
+}
+
+impl Observed {
+    fn new(params: &Params) -> Observed {
+        match params.choice("window_end") {
+            "beyond" => Observed::Beyond(Rounds::default()),
+            _ => Observed::Reached(0),
+        }
+    }
+
+    /// Whether the window ends with `ack`; then the next begins.
+    #[inline]
+    fn ends(&mut self, ack: &Ack) -> bool {
+        match self {
+            Observed::Beyond(rounds) => rounds.ends(ack),
+            Observed::Reached(left) => {
+                *left = left.saturating_sub(ack.advanced);
+                let ends = *left == 0;
+                if ends {
+                    *left = ack.outstanding;
+                }
+                ends
+            }
+        }
     }
 }
 
@@ -254,6 +294,6 @@ impl Control for Dctcp {
     }
 
     fn fixed() -> Option<&'static [&'static str]> {
-        Some(&["arithmetic", "initial_alpha", "alpha_steps"])
+        Some(&["arithmetic", "initial_alpha", "alpha_steps", "window_end"])
     }
 }

@@ -22,6 +22,7 @@ mod control;
 mod hystart;
 #[cfg(test)]
 mod laws;
+mod lots;
 mod path_model;
 mod reno;
 mod rounds;
@@ -331,6 +332,18 @@ controls! {
     tcp_lp::TcpLp,
     cdg::Cdg boxed,
     scout::Scout boxed,
+}
+
+impl AnyControl {
+    /// For replays: each lot that it draws is `lot` from now on, from 0 to below 1; `None` makes them random again. Only BBR and
+    /// CDG draw lots that recordings show.
+    pub fn fix_lots(&mut self, lot: Option<f64>) {
+        match self {
+            AnyControl::Bbr(control) => control.fix_lots(lot),
+            AnyControl::Cdg(control) => control.fix_lots(lot),
+            _ => {}
+        }
+    }
 }
 
 /// The control called `name`, built in or added.

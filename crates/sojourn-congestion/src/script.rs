@@ -60,6 +60,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
         newly_acked: 1,
         delivered: 1,
         advanced: 1,
+        outstanding: window as u32,
         selective: false,
         flight: window.floor(),
         window_limited: true,
@@ -181,6 +182,7 @@ impl Script {
             lost: 0,
             tx_in_flight: segments,
             in_flight: segments - 1,
+            held: None,
             repairing: false,
             app_limited: false,
         }

@@ -45,6 +45,7 @@ impl Flow {
                 lost: u64::from(tape.byte()).min(self.lost),
                 tx_in_flight: u32::from(tape.word() % 2000),
                 in_flight: u32::from(tape.word() % 2000),
+                held: (what & 128 == 0).then(|| Span::from_micros(u64::from(tape.byte()) * 100)),
                 repairing: what & 4 != 0,
                 app_limited: what & 8 != 0,
             }
@@ -55,6 +56,7 @@ impl Flow {
             newly_acked,
             delivered: newly_acked,
             advanced: if what & 2 == 0 { newly_acked } else { 0 },
+            outstanding: flight as u32,
             selective: what & 2 != 0,
             flight,
             window_limited: what & 16 == 0,

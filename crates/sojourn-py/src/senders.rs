@@ -10,7 +10,10 @@ use sojourn_transport::replay::{Event, Input, Outcome, Sent, State, replay};
 use sojourn_transport::{Block, MAX_BLOCKS, Options, Segment, SegmentKind, Sender, Transmit};
 
 /// What may happen to a sender, in the order of the codes.
-const EVENTS: [&str; 4] = ["supply", "accepted", "ack", "look"];
+const EVENTS: [&str; 5] = ["supply", "accepted", "ack", "look", "lot"];
+
+/// A lot is given in parts of one in so many.
+const LOTS: f64 = 1e6;
 
 /// What a sender sends, in the order of the codes.
 const KINDS: [&str; 3] = ["syn", "new", "again"];
@@ -71,6 +74,7 @@ fn read((times, events, values, acks): &Inputs) -> PyResult<Vec<Input>> {
             "accepted" => Event::Accepted,
             "ack" => Event::Acknowledged(acknowledgement(value, acks.next())?),
             "look" => Event::Look,
+            "lot" => Event::Lot { value: (value as f64 / LOTS).min(1.0 - 1.0 / LOTS) },
             _ => {
                 return Err(PyValueError::new_err(format!(
                     "inputs: found the event {name:?}; allowed: {}",

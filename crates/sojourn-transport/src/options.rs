@@ -150,6 +150,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "what the timeout makes of differing round-trip times: their mean deviation (mean, RFC 6298), or its peak of each round trip, which it forgets by a quarter per round trip, where falling times count for an eighth (peak, Linux)",
         },
         Parameter {
+            name: "rtt_sample",
+            kind: Kind::Choice(&["timestamp", "segment"]),
+            default: Value::Choice("timestamp"),
+            description: "what round-trip times are taken from: the timestamp that new data's acknowledgement echoes (RFC 7323), or when the oldest segment was sent that is newly acknowledged, also by SACK, and the timestamp only where that was sent again (Linux)",
+        },
+        Parameter {
             name: "undo",
             kind: Kind::Choice(&["none", "timestamps", "all"]),
             default: Value::Choice("none"),
@@ -181,9 +187,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "timer_rounding",
-            kind: Kind::Choice(&["due", "ticks"]),
+            kind: Kind::Choice(&["due", "ticks", "wheel"]),
             default: Value::Choice("due"),
-            description: "with a timer_tick: what is rounded up to whole ticks: when a timer is due (due), or how long it waits, from the tick that began last, and one tick more (ticks, the timer wheel of Linux below 64 ticks)",
+            description: "with a timer_tick: what is rounded up to whole ticks: when a timer is due (due), or how long it waits, from the tick that began last, and one tick more (ticks), from 63 ticks on up to whole 8, from 504 on whole 64 (wheel, Linux since 4.8)",
         },
         Parameter {
             name: "pacing",
@@ -193,9 +199,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "pacing_slack",
-            kind: Kind::Choice(&["none", "linux"]),
+            kind: Kind::Choice(&["none", "linux", "departures"]),
             default: Value::Choice("none"),
-            description: "what a control that paces its segments lets go sooner: nothing, or the first ten segments of a connection at once, and after a late segment the next one up to half a gap sooner (linux)",
+            description: "what a control that paces its segments lets go sooner: nothing, or the first ten segments of a connection at once, and after a late segment the next one up to half a gap sooner (linux); departures also tells BBR when the next one may go, as Linux does since 4.20",
         },
         Parameter {
             name: "send_jitter",
@@ -373,14 +379,20 @@ pub struct Options {
     pub reducing: Reducing,
     /// What idle time leaves of the window.
     pub idle: AfterIdle,
+    /// Whether round-trip times are those of segments, before those of timestamps.
+    pub times_segments: bool,
     /// Timers go off at whole multiples of this; zero is when they are due.
     pub timer_tick: Span,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
     /// Whether the first segments are not paced, and late ones followed sooner.
     pub pacing_slack: bool,
+    /// Whether controls hear when pacing lets the next segment go.
+    pub tells_departures: bool,
     /// Whether the wait of a timer is rounded up to whole ticks, instead of when it is due.
     pub rounds_waits: bool,
+    /// Whether long waits are rounded up to 8 or 64 ticks besides, as by Linux's timer wheel.
+    pub has_wheel: bool,
     /// Longest random pause before data is sent.
     pub send_jitter: Span,
     /// Whether ECN is negotiated.
@@ -430,6 +442,8 @@ pub struct RtoOptions {
     pub clock: Span,
     /// Whether the peak of the deviation counts, as in Linux.
     pub peak: bool,
+    /// Unit up to which it is rounded before back-off (`usecs_to_jiffies`); zero is exact.
+    pub tick: Span,
 }
 
 impl Options {
@@ -446,6 +460,7 @@ impl Options {
             floor_on_variance: params.choice("rto_floor") == "variance",
             clock: params.span("clock"),
             peak: params.choice("rtt_variance") == "peak",
+            tick: if params.choice("timer_rounding") == "wheel" { params.span("timer_tick") } else { Span::ZERO },
         };
         if rto.min > rto.max {
             return Err(ParameterError::new("min_rto", format!("not above max_rto, which is {}", rto.max)));
@@ -540,10 +555,13 @@ impl Options {
                 "decay" => AfterIdle::Decay,
                 _ => AfterIdle::Keep,
             },
+            times_segments: params.choice("rtt_sample") == "segment",
             timer_tick: params.span("timer_tick"),
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
-            pacing_slack: params.choice("pacing_slack") == "linux",
-            rounds_waits: params.choice("timer_rounding") == "ticks",
+            pacing_slack: params.choice("pacing_slack") != "none",
+            tells_departures: params.choice("pacing_slack") == "departures",
+            rounds_waits: params.choice("timer_rounding") != "due",
+            has_wheel: params.choice("timer_rounding") == "wheel",
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,

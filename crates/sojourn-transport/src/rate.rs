@@ -29,6 +29,8 @@ pub struct Present {
     pub now: Time,
     /// Segments in flight.
     pub in_flight: u32,
+    /// How long pacing holds back the next segment, where that is told.
+    pub held: Option<Span>,
     /// Whether losses are under repair.
     pub repairing: bool,
 }
@@ -165,6 +167,7 @@ impl RateSampler {
             lost: self.lost - snapshot.lost,
             tx_in_flight: snapshot.tx_in_flight,
             in_flight: present.in_flight,
+            held: present.held,
             repairing: present.repairing,
             app_limited: snapshot.app_limited,
         }
@@ -182,7 +185,7 @@ mod tests {
     /// An acknowledgement of all up to `newest`, the last one sent of `newly` segments.
     fn ack(sampler: &mut RateSampler, newly: u32, newest: u32, millis: u64) -> RateSample {
         let snapshot = sampler.on_delivered(newly, newest, newest + 1, at(millis)).unwrap();
-        let present = Present { now: at(millis), in_flight: 0, repairing: false };
+        let present = Present { now: at(millis), in_flight: 0, held: None, repairing: false };
         let rtt = at(millis).since(snapshot.sent);
         sampler.sample(&snapshot, Some(rtt), &present)
     }
@@ -237,7 +240,7 @@ mod tests {
         sampler.on_send(1, 0, at(50));
         sampler.on_send(1, 0, at(60));
         let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
-        let present = Present { now: at(90), in_flight: 0, repairing: false };
+        let present = Present { now: at(90), in_flight: 0, held: None, repairing: false };
         let sample = sampler.sample(&snapshot, None, &present);
         assert_eq!((sample.interval, sample.per_second()), (Span::ZERO, 0.0));
     }
@@ -278,7 +281,7 @@ mod tests {
             }
         }
         let snapshot = sampler.on_delivered(10, 0, 10, at(140)).unwrap();
-        let present = Present { now: at(140), in_flight: 0, repairing: false };
+        let present = Present { now: at(140), in_flight: 0, held: None, repairing: false };
         let sample = sampler.sample(&snapshot, None, &present);
         assert_eq!((sample.prior_delivered, sample.total_delivered, sample.newly_delivered), (3, 10, 10));
         assert_eq!((sample.delivered, sample.interval), (7, Span::from_millis(80)));

@@ -35,6 +35,12 @@ pub enum Event {
     Acknowledged(Segment),
     /// Nothing: the state is looked at.
     Look,
+    /// Lots of the control are so from now on, as [`AnyControl::fix_lots`](sojourn_congestion::AnyControl::fix_lots) takes
+    /// them.
+    Lot {
+        /// From 0 to below 1.
+        value: f64,
+    },
 }
 
 /// A segment that was sent.
@@ -109,6 +115,7 @@ impl Run {
             Event::Accepted => self.sender.on_syn_ack(self.now),
             Event::Acknowledged(segment) => self.acknowledge(segment),
             Event::Look => {}
+            Event::Lot { value } => self.sender.fix_lots(*value),
         }
         self.send();
         let (control, rtt) = (self.sender.control(), self.sender.rtt());

@@ -119,13 +119,17 @@ impl RttEstimator {
     /// The retransmission timeout, with its back-off.
     #[inline]
     pub fn timeout(&self) -> Span {
-        let RtoOptions { initial, min, max, floor_on_variance, clock, .. } = self.options;
+        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = self.options;
         let base = if self.smoothed.is_zero() {
             initial
         } else if floor_on_variance {
             self.smoothed + (self.variance * 4).max(clock).max(min)
         } else {
             (self.smoothed + (self.variance * 4).max(clock)).max(min)
+        };
+        let base = match tick.as_nanos() {
+            0 => base,
+            nanos => Span::from_nanos(base.as_nanos().div_ceil(nanos) * nanos),
         };
         (base * (1 << self.backoff)).min(max)
     }
@@ -166,6 +170,7 @@ mod tests {
         floor_on_variance: false,
         clock: Span::from_millis(1),
         peak: false,
+        tick: Span::ZERO,
     };
 
     #[test]
@@ -193,6 +198,17 @@ mod tests {
             linux.sample(Span::from_millis(100), 0, 0);
         }
         assert_eq!(linux.timeout(), Span::from_millis(300));
+    }
+
+    /// Linux counts it in ticks before it is doubled: 62.7 ms of 10 ms twice are 140, not 130.
+    #[test]
+    fn ticks_are_whole_before_back_off() {
+        let tick = Span::from_millis(10);
+        let mut estimator = RttEstimator::new(RtoOptions { min: Span::ZERO, tick, ..RFC });
+        estimator.sample(Span::from_micros(20_900), 0, 0);
+        assert_eq!(estimator.timeout(), Span::from_millis(70));
+        estimator.back_off();
+        assert_eq!(estimator.timeout(), Span::from_millis(140));
     }
 
     #[test]

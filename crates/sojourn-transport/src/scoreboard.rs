@@ -39,6 +39,10 @@ pub struct Delivered {
     pub sent: Time,
     /// Whether that one was sent once only.
     pub unambiguous: bool,
+    /// When the first and the last of those were sent that were sent once only.
+    pub once: Option<[Time; 2]>,
+    /// Whether SND.UNA moved over something that was sent again.
+    pub again: bool,
 }
 
 /// The outstanding segments, from the first unacknowledged one on.
@@ -192,6 +196,7 @@ impl Scoreboard {
     /// The first segment is acknowledged, to which more has happened than that it was sent.
     #[inline(never)]
     fn acknowledge_marked(&mut self, record: &Record, delivered: &mut Delivered) {
+        delivered.again |= record.ambiguous;
         if record.sacked {
             self.sacked -= 1;
         } else {
@@ -414,6 +419,10 @@ impl Delivered {
             self.newest = number;
             self.sent = record.sent;
             self.unambiguous = !record.ambiguous;
+        }
+        if !record.ambiguous {
+            let [first, last] = self.once.unwrap_or([record.sent; 2]);
+            self.once = Some([first.min(record.sent), last.max(record.sent)]);
         }
     }
 }

@@ -97,14 +97,20 @@ pub struct Sender {
     /// Whether what was selectively acknowledged is not in flight while a loss is only suspected.
     conserves: bool,
     timestamps: bool,
+    /// Whether round-trip times are those of segments, before those of timestamps.
+    times_segments: bool,
     timer_tick: Span,
     /// Whether the wait of a timer is rounded up to whole ticks.
     rounds_waits: bool,
+    /// Whether long waits are rounded up further (timer wheel of Linux).
+    has_wheel: bool,
     ecn: bool,
     /// How losses and marks lower the window.
     reducing: Reducing,
     pacing: Option<f64>,
     pacing_slack: bool,
+    /// Whether controls hear when pacing lets the next segment go.
+    tells_departures: bool,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -188,13 +194,16 @@ impl Sender {
             ],
             conserves: options.conserves,
             timestamps: options.timestamps,
+            times_segments: options.times_segments,
             timer_tick: options.timer_tick,
             rounds_waits: options.rounds_waits,
+            has_wheel: options.has_wheel,
             ecn: options.ecn,
             // A control that follows a model of the path bounds its window in repairs by itself.
             reducing: if wants_rate { Reducing::AtOnce } else { options.reducing },
             pacing: options.pacing,
             pacing_slack: options.pacing_slack,
+            tells_departures: options.tells_departures,
             control,
             board,
             rtt: RttEstimator::new(options.rto),
@@ -293,6 +302,11 @@ impl Sender {
     /// Its control takes the parameters of `fresh`, which is of the same kind ([`Control::retune`]).
     pub fn retune(&mut self, fresh: &AnyControl) {
         self.control.retune(fresh);
+    }
+
+    /// For replays: lots that its control draws are `lot` from now on.
+    pub(crate) fn fix_lots(&mut self, lot: f64) {
+        self.control.fix_lots(Some(lot));
     }
 
     /// The round-trip estimator.

@@ -146,6 +146,7 @@ impl Controller for Driven {
             newly_acked: segments as u32,
             delivered: segments as u32,
             advanced: segments as u32,
+            outstanding: (left / self.mtu) as u32,
             selective: false,
             flight: before / self.mtu,
             window_limited: !app_limited,

@@ -73,7 +73,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     presets: &[
         Preset {
             name: "linux",
-            summary: "Linux 6 tcp_bbr; without the correction for packets that wait in lower layers, of which there are none here",
+            summary: "Linux 6 tcp_bbr; departure times count where the transport tells them (pacing_slack)",
             values: &[],
         },
         Preset {

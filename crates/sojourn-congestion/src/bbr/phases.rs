@@ -1,7 +1,7 @@
 //! When the pipe is full, has been drained, and when the next phase of the cycle begins.
 
 use super::{Bbr, CYCLE, Mode};
-use crate::control::Ack;
+use crate::control::{Ack, RateSample};
 use sojourn_core::Time;
 
 /// The cycle begins at a random phase, but not with draining: so many to choose from (`bbr_cycle_rand`).
@@ -26,12 +26,14 @@ impl Bbr {
         let full_length = self.least_rtt.get().is_some_and(|rtt| ack.now.since(self.phase_began) > rtt);
         let (gain, _) = self.gains();
         if gain == 1.0 {
-            full_length
-        } else if gain > 1.0 {
-            // The next quantum counts as sent. A lossy path may never hold as much as is aimed at.
-            full_length && (self.newly_lost > 0 || ack.flight + self.quantum() >= self.in_flight(gain))
+            return full_length;
+        }
+        let in_network = self.in_network(ack.flight, ack.rate.as_ref().and_then(|sample| sample.held));
+        if gain > 1.0 {
+            // A lossy path may never hold as much as is aimed at.
+            full_length && (self.newly_lost > 0 || in_network >= self.in_flight(gain))
         } else {
-            full_length || ack.flight <= self.in_flight(1.0)
+            full_length || in_network <= self.in_flight(1.0)
         }
     }
 
@@ -43,7 +45,7 @@ impl Bbr {
     /// `bbr_reset_probe_bw_mode`.
     pub(super) fn enter_probe_bandwidth(&mut self, now: Time) {
         self.mode = Mode::ProbeBandwidth;
-        self.phase = CYCLE.len() - 1 - (self.random.bits() % FIRST_PHASES) as usize;
+        self.phase = CYCLE.len() - 1 - self.lots.below(FIRST_PHASES) as usize;
         self.next_phase(now);
     }
 
@@ -64,12 +66,17 @@ impl Bbr {
 
     /// `bbr_check_drain`.
     #[inline]
-    pub(super) fn check_drain(&mut self, now: Time, in_flight: f64) {
+    pub(super) fn check_drain(&mut self, now: Time, sample: &RateSample) {
+        // With the gain that the last acknowledgement left.
+        let in_network = match sample.held {
+            Some(_) => self.in_network(f64::from(sample.in_flight), sample.held),
+            None => f64::from(sample.in_flight),
+        };
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
             self.threshold = self.in_flight(1.0);
         }
-        if self.mode == Mode::Drain && in_flight <= self.in_flight(1.0) {
+        if self.mode == Mode::Drain && in_network <= self.in_flight(1.0) {
             self.enter_probe_bandwidth(now);
         }
     }

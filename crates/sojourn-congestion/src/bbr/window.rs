@@ -51,6 +51,18 @@ impl Bbr {
         self.budget(self.product(self.bandwidth.get(), gain))
     }
 
+    /// `bbr_packets_in_net_at_edt`: what is left of `in_flight` when pacing lets the next quantum go, which counts where more is
+    /// to be in flight.
+    #[inline]
+    pub(super) fn in_network(&self, in_flight: f64, held: Option<Span>) -> f64 {
+        let (gain, _) = self.gains();
+        let then = if gain > 1.0 { in_flight + self.quantum() } else { in_flight };
+        match held {
+            Some(held) => (then - rounded_down(self.estimate() * held.as_secs_f64())).max(0.0),
+            None => then,
+        }
+    }
+
     /// `bbr_save_cwnd`.
     pub(super) fn save_window(&mut self) {
         let untouched = self.repair[1] == Repair::None && self.mode != Mode::ProbeRtt;

@@ -122,6 +122,7 @@ fn draining_takes_three_round_trips_at_most() {
             lost: 0,
             tx_in_flight: 90,
             in_flight: 90,
+            held: None,
             repairing: false,
             app_limited: false,
         };

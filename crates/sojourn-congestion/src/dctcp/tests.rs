@@ -31,8 +31,14 @@ fn window_of(script: &mut Script, segments: u32, marked: u32) {
     script.now += BASE_RTT;
     for number in 0..segments {
         let ack = ack(script.now, script.window(), Span::ZERO);
-        let sent = if number == 0 { ack.sent } else { sojourn_core::Time::ZERO };
-        script.control.on_ack(&Ack { sent, marked: number >= segments - marked, window_limited: false, ..ack });
+        let (sent, advanced) = if number == 0 { (ack.sent, u32::MAX) } else { (sojourn_core::Time::ZERO, 0) };
+        script.control.on_ack(&Ack {
+            sent,
+            advanced,
+            marked: number >= segments - marked,
+            window_limited: false,
+            ..ack
+        });
     }
 }
 
@@ -83,6 +89,24 @@ fn nothing_acknowledged_is_no_window() {
     let empty = ack(script.now, script.window(), Span::ZERO);
     script.control.on_ack(&Ack { newly_acked: 0, delivered: 0, ..empty });
     close(alpha(&script), 1.0);
+}
+
+/// RFC 8257 section 3.3 step 4: what goes beyond `WindowEnd` ends a window. Linux (`dctcp_update_alpha`): what reaches it.
+#[test]
+fn windows_end_beyond_what_was_sent_or_with_it() {
+    for (end, reached) in [("beyond", false), ("reached", true)] {
+        let mut script = begun("linux", &[("window_end", Value::Choice(end))]);
+        let first = Ack { advanced: 2, outstanding: 8, ..ack(script.now, 10.0, Span::ZERO) };
+        script.control.on_ack(&first);
+        close(alpha(&script), 15.0 / 16.0);
+        let then = Ack { now: script.now + BASE_RTT, ..first };
+        script.control.on_ack(&Ack { advanced: 6, outstanding: 6, ..then });
+        close(alpha(&script), 15.0 / 16.0);
+        script.control.on_ack(&Ack { advanced: 2, outstanding: 8, ..then });
+        close(alpha(&script), if reached { 900.0 / 1024.0 } else { 15.0 / 16.0 });
+        script.control.on_ack(&Ack { sent: first.now, advanced: 2, outstanding: 8, ..then });
+        close(alpha(&script), 900.0 / 1024.0);
+    }
 }
 
 /// Linux: alpha in 1/1024, less a sixteenth rounded down and 0 below 16/1024; the marked part rounded down too.

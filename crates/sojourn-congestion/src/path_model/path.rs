@@ -106,6 +106,7 @@ impl Pipe {
                 lost: u64::from(lose),
                 tx_in_flight: flight,
                 in_flight: flight,
+                held: None,
                 repairing: self.repairing,
                 app_limited: self.app_limited,
             };
@@ -121,6 +122,7 @@ impl Pipe {
             newly_acked: sample.newly_delivered,
             delivered: sample.newly_delivered,
             advanced: sample.newly_delivered,
+            outstanding: flight,
             selective: false,
             orderly: true,
             flight: f64::from(flight),

@@ -43,6 +43,7 @@ fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
         newly_acked,
         delivered: newly_acked,
         advanced: newly_acked,
+        outstanding: flight as u32,
         selective: false,
         flight,
         window_limited: true,

@@ -17,6 +17,8 @@ pub(super) struct Heard {
     pub(super) delivered: Delivered,
     /// Segments that it reports to have come twice.
     pub(super) duplicates: u32,
+    /// When the segments were sent that tell the longest and the shortest round-trip time (`seq_rtt_us`, `ca_rtt_us` in Linux).
+    timed: Option<[Time; 2]>,
 }
 
 impl Sender {
@@ -48,8 +50,12 @@ impl Sender {
         let heard = self.hear(segment, now);
         let Heard { acknowledged, ref delivered, .. } = heard;
         // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
-        let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
-        let sample = self.sample_rtt(segment, acknowledged, newest, now);
+        let (sample, newest) = if self.times_segments {
+            self.sample_segments(segment, &heard, now)
+        } else {
+            let newest = delivered.unambiguous.then(|| now.since(delivered.sent));
+            (self.sample_rtt(segment, acknowledged, newest, now), newest)
+        };
         let snapshot = if self.rate.is_some() { self.take_snapshot(delivered, segment.number, now) } else { None };
         // What the acknowledgement says of losses. After the sample, because the timer is started again here; before the
         // control hears, because it must know of a repair.
@@ -119,6 +125,7 @@ impl Sender {
             newly_acked: 1,
             delivered: 1,
             advanced: 1,
+            outstanding: self.board.outstanding(),
             selective: segment.blocks > 0,
             flight: 0.0,
             window_limited: self.uses_window(),
@@ -145,11 +152,8 @@ impl Sender {
         let first = self.board.first();
         let acknowledged = segment.number.saturating_sub(first);
         let mut delivered = Delivered::default();
-        self.board.acknowledge(segment.number, &mut delivered);
-        if segment.blocks > 0 {
-            self.board.sack(segment.sack_blocks(), &mut delivered);
-        }
-        Heard { acknowledged, first, delivered, duplicates: 0 }
+        let timed = self.enter(segment, &mut delivered);
+        Heard { acknowledged, first, delivered, duplicates: 0, timed }
     }
 
     /// The same with all that time-based loss detection wants to know.
@@ -160,14 +164,24 @@ impl Sender {
         let doubtful_after = Time::from_nanos(now.as_nanos().saturating_sub(self.rtt.min().as_nanos()));
         self.board.begin_evidence(doubtful_after, segment.stamp);
         let mut delivered = Delivered::default();
-        self.board.acknowledge(segment.number, &mut delivered);
-        let mut duplicates = 0;
-        if segment.blocks > 0 {
-            self.board.sack(segment.sack_blocks(), &mut delivered);
-            duplicates = self.duplicates_reported(segment, first);
-        }
+        let timed = self.enter(segment, &mut delivered);
+        let duplicates = if segment.blocks > 0 { self.duplicates_reported(segment, first) } else { 0 };
         self.note_delivered(&delivered, sacked_end, now);
-        Heard { acknowledged, first, delivered, duplicates }
+        Heard { acknowledged, first, delivered, duplicates, timed }
+    }
+
+    /// Enters cumulative acknowledgement and SACK blocks. What it returns is [`Heard::timed`].
+    #[inline]
+    fn enter(&mut self, segment: &Segment, delivered: &mut Delivered) -> Option<[Time; 2]> {
+        self.board.acknowledge(segment.number, delivered);
+        let in_order = delivered.once.take().filter(|_| !delivered.again);
+        if segment.blocks > 0 {
+            self.board.sack(segment.sack_blocks(), delivered);
+        }
+        let behind_hole = delivered.once;
+        let [first, _] = in_order.or(behind_hole)?;
+        let [_, last] = behind_hole.or(in_order)?;
+        Some([first, last])
     }
 
     /// An acknowledgement arrived after a later one. What it says of received segments may be new all the same.
@@ -218,7 +232,8 @@ impl Sender {
     #[inline(never)]
     fn sample_since(&mut self, snapshot: &Snapshot, newest: Option<Span>, now: Time) -> Option<RateSample> {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let present = Present { now, in_flight: self.in_flight(), repairing };
+        let held = self.tells_departures.then(|| self.next_send_at.since(now));
+        let present = Present { now, in_flight: self.in_flight(), held, repairing };
         Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
     }
 
@@ -273,6 +288,26 @@ impl Sender {
             self.rtt.sample(sample, self.board.first(), self.board.next());
         }
         rtt
+    }
+
+    /// As Linux feeds the estimator (`tcp_ack_update_rtt`): with the time since the oldest segment that it newly covers was
+    /// sent, and where that was sent again, with the timestamp's, which counts in ms. Returns that, and what the control hears.
+    fn sample_segments(&mut self, segment: &Segment, heard: &Heard, now: Time) -> (Option<Span>, Option<Span>) {
+        let (sample, newest) = match heard.timed {
+            Some(sent) => {
+                let [sample, newest] = sent.map(|sent| now.since(sent));
+                (sample, newest)
+            }
+            None if self.timestamps && heard.acknowledged > 0 => {
+                let millis = |time: Time| time.as_nanos() / Span::from_millis(1).as_nanos();
+                let echoed = Span::from_millis((millis(now) - millis(segment.stamp).min(millis(now))).max(1));
+                (echoed, echoed)
+            }
+            None => return (None, None),
+        };
+        self.rtt.observe(newest);
+        self.rtt.sample(sample, self.board.first(), self.board.next());
+        (Some(sample), Some(newest))
     }
 
     /// The round trip of the one segment that was being timed and is acknowledged.

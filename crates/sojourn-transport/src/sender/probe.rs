@@ -7,6 +7,10 @@ use crate::segment::Segment;
 use sojourn_congestion::Signal;
 use sojourn_core::{Span, Time};
 
+/// Levels of the timer wheel beside the last one, and how many ticks the first holds (`LVL_DEPTH`, `LVL_SIZE`).
+const WHEEL_LEVELS: u32 = 8;
+const FIRST_BUCKETS: u64 = 63;
+
 /// What the timer waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pending {
@@ -37,6 +41,15 @@ impl Probe {
     }
 }
 
+/// Ticks after which a timer goes off that is started at the tick `now` for `ticks`, in the timer wheel of Linux
+/// (`calc_wheel_index`): each of its levels has an eighth of the resolution of the one before and begins where that one's
+/// buckets do not suffice. Nothing goes off early, so the next bucket is taken.
+fn wheel_expiry(now: u64, ticks: u64) -> u64 {
+    let level = (0..WHEEL_LEVELS).find(|level| ticks < FIRST_BUCKETS << (3 * level)).unwrap_or(WHEEL_LEVELS);
+    let resolution = 3 * level;
+    (((now + ticks) >> resolution) + 1) << resolution
+}
+
 impl Sender {
     /// Starts the timer at `now`, for `wait`.
     pub(super) fn arm(&mut self, pending: Pending, now: Time, wait: Span) {
@@ -53,7 +66,8 @@ impl Sender {
         }
         let began = now.as_nanos() / tick.as_nanos();
         let ticks = wait.as_nanos().div_ceil(tick.as_nanos());
-        Time::from_nanos((began + ticks + 1).saturating_mul(tick.as_nanos()))
+        let due = if self.has_wheel { wheel_expiry(began, ticks) } else { began + ticks + 1 };
+        Time::from_nanos(due.saturating_mul(tick.as_nanos()))
     }
 
     /// Starts the retransmission timer (RFC 6298 rules 5.1 and 5.3), which counts from the first segment's transmission where
@@ -158,5 +172,18 @@ impl Sender {
             // A duplicate acknowledgement without SACK: both copies arrived.
             self.probe.end = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Linux (`calc_wheel_index`): below 63 ticks the next one, from there on whole 8 ticks of the clock, from 504 on whole 64.
+    #[test]
+    fn long_waits_end_with_a_bucket_of_the_wheel() {
+        let found = [(10, 5), (10, 62), (10, 63), (17, 63), (10, 503), (10, 504), (63, 504), (0, 4031), (0, 4032)];
+        let expected = [16, 73, 80, 88, 520, 576, 576, 4032, 4096 + 512];
+        assert_eq!(found.map(|(now, ticks)| wheel_expiry(now, ticks)), expected);
     }
 }

@@ -60,7 +60,7 @@ impl Sender {
     /// RFC 8985 section 6, in the order of Linux (`tcp_fastretrans_alert`): what ends, what was needless, what is lost.
     #[inline(never)]
     pub(super) fn respond_by_time(&mut self, segment: &Segment, heard: &Heard, now: Time) {
-        let Heard { acknowledged, first, ref delivered, duplicates } = *heard;
+        let Heard { acknowledged, first, ref delivered, duplicates, .. } = *heard;
         self.send_lost_first();
         if segment.ece {
             self.undo.on_marked();

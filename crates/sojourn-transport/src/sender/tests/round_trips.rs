@@ -1,6 +1,6 @@
 //! Which round-trip time the estimator takes, and which one a control is told: Vegas shows the least it was told.
 
-use super::network::{Network, network_of, these};
+use super::network::{Network, first, network_of, preset, these};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
 
@@ -63,4 +63,50 @@ fn a_retransmission_tells_a_control_nothing() {
     assert_eq!(path.rtts, [101.0]);
     assert!(path.shown("base_rtt_ms").is_nan());
     assert_eq!(extremes(&path), (Span::MAX, Span::ZERO));
+}
+
+/// Linux (`tcp_ack_update_rtt`): the acknowledgement of 2 is the first that arrives, and the oldest segment that it covers was
+/// sent 50 ms before 2. The timestamp is that of 2, because the receiver has acknowledged the others.
+#[test]
+fn the_oldest_segment_tells_the_round_trip() {
+    let last = |changes: &[(&str, Value)]| {
+        let mut path = preset("linux", changes);
+        path.ack_drops = Box::new(|ack| ack < 2);
+        path.send_segments(2).run(50);
+        path.send_segments(3).run(1000);
+        path.assert_complete(3);
+        path.rtts.clone()
+    };
+    assert_eq!(last(&[]), [101.0]);
+    assert_eq!(last(&[("rtt_sample", Value::Choice("segment"))]), [151.0]);
+}
+
+/// The same behind a hole: there the newest of what is reported is what the control hears. Of what was sent again only the
+/// timestamp tells, in whole milliseconds.
+#[test]
+fn what_is_reported_behind_a_hole_tells_a_round_trip() {
+    let mut path = preset("linux", &[("rtt_sample", Value::Choice("segment"))]);
+    path.drops = first(&[0]);
+    path.ack_drops = Box::new(|ack| ack < 1);
+    path.send_segments(2).run(50);
+    path.send_segments(3).run(1000);
+    path.assert_complete(3);
+    // 1 and 2 behind the hole, then 0, which is sent again when they are reported and reordering was waited for.
+    assert_eq!(path.rtts[0], 151.0, "{}", path.table());
+    assert_eq!(path.sender.rtt().min().as_millis_f64(), 101.0, "{}", path.table());
+    assert_eq!(path.rtts[1].fract(), 0.0, "{}", path.table());
+}
+
+/// Linux since 4.20 tells BBR when pacing lets the next segment go; so it takes more for drained.
+#[test]
+fn departures_are_told() {
+    let sent = |slack| {
+        let mut path = network_of("bbr", &[("pacing_slack", Value::Choice(slack))], &[]);
+        path.send_forever().run(3000);
+        let held = path.sender.tells_departures;
+        (held, path.table())
+    };
+    let (plain, told) = (sent("linux"), sent("departures"));
+    assert_eq!((plain.0, told.0), (false, true));
+    assert_ne!(plain.1, told.1);
 }

@@ -275,5 +275,8 @@ fn waits_are_counted_in_ticks() {
     {
         assert_eq!(expiry("ticks", now, wait), ticks, "{wait} ms from {now} ms");
         assert_eq!(expiry("due", now, wait), instant, "{wait} ms from {now} ms");
+        assert_eq!(expiry("wheel", now, wait), ticks, "{wait} ms from {now} ms");
     }
+    // Linux since 4.8: whole 8 ticks from 63 on.
+    assert_eq!(["ticks", "wheel"].map(|rounding| expiry(rounding, 100, 630)), [740.0, 800.0]);
 }
