@@ -32,15 +32,15 @@ class Reason:
 REASONS = (
     Reason(
         "first sample",
-        "the kernel's CDG takes the round trip of the handshake for its first sample, and counts anew after a back-off; "
+        "the kernel's CDG takes the handshake's round trip for its first sample, and counts anew after a back-off; "
         "Sojourn's does not.",
         {"Open", "CWR"},
         {"cdg"},
     ),
     Reason(
         "loss in CWR",
-        "a loss in state CWR halves what that has left of the kernel's window so far; Sojourn's DCTCP halves what the mark "
-        "leaves in the end.",
+        "a loss in state CWR halves what that has left of the kernel's window so far; Sojourn's DCTCP halves what "
+        "the mark leaves in the end.",
         {"Recovery"},
         {"dctcp"},
         {"bulk-marks-losses"},
