@@ -253,9 +253,9 @@ def replay_sender(
     `inputs` are times (ns, never falling), events, values, and a row for each acknowledgement. Events are supply (the
     value is the bytes that the application has had to send so far), accepted (of the connection), ack (the next
     segment expected), look, which does nothing, and lot: from then on each random number that the control draws from 0
-    to 1 is the value in millionths, where it is BBR or CDG. A row is the time (ns) that is echoed, the one-way delay (ns) of
-    the segment that caused it, whether a mark is echoed, and at most three SACK blocks. Segments are numbered from 0;
-    each has one MSS. An acknowledgement of what has not been sent counts as one of all that has. Chance is drawn from
+    to 1 is the value in millionths, where it is BBR or CDG. A row is the time (ns) that is echoed, the one-way delay
+    (ns) of the segment that caused it, whether a mark is echoed, and at most three SACK blocks. Segments are numbered
+    from 0; each has one MSS. An acknowledgement of what has not been sent counts as one of all that has. Chance is drawn from
     `seed`.
     The columns of what was sent are time_ns, number and kind (a code into its categories: syn, new, again); those of
     states are cwnd and ssthresh (segments), srtt_s and rto_s. Raises ValueError where columns differ in length or go
