@@ -255,8 +255,8 @@ def replay_sender(
     segment expected), look, which does nothing, and lot: from then on each random number that the control draws from 0
     to 1 is the value in millionths, where it is BBR or CDG. A row is the time (ns) that is echoed, the one-way delay
     (ns) of the segment that caused it, whether a mark is echoed, and at most three SACK blocks. Segments are numbered
-    from 0; each has one MSS. An acknowledgement of what has not been sent counts as one of all that has. Chance is drawn from
-    `seed`.
+    from 0; each has one MSS. An acknowledgement of what has not been sent counts as one of all that has. Chance is
+    drawn from `seed`.
     The columns of what was sent are time_ns, number and kind (a code into its categories: syn, new, again); those of
     states are cwnd and ssthresh (segments), srtt_s and rto_s. Raises ValueError where columns differ in length or go
     back, an event is unknown, or the first group has no congestion control.
