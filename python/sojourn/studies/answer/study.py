@@ -30,7 +30,13 @@ def settings(control: str, rate_mbps: float, who: str, reader: str = "") -> dict
     """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
     if who == _BEST_EFFORT and control != _FIRST:
         return None
-    return {"bottleneck.queue.bandwidth": f"{_TOLD_PART * rate_mbps:g} Mbit/s"} if reader == "CAKE, told" else {}
+    return told(rate_mbps) if reader == "CAKE, told" else {}
+
+
+@changes("kernel-marked", "simulated-marked")
+def told(rate_mbps: float) -> dict[str, Any]:
+    """Tell CAKE the rate that its tins have parts of."""
+    return {"bottleneck.queue.bandwidth": f"{_TOLD_PART * rate_mbps:g} Mbit/s"}
 
 
 @measure("places", of="map")
