@@ -8,8 +8,8 @@ import sojourn
 MS = 1_000_000
 S = 1_000_000_000
 SMALL_BYTES = 20
-HEADER_BYTES = 52
-SMALL_TRAIN = 20
+QUANTUM_BYTES = 1500
+SMALL_TRAIN = 4, 20
 FIRST_TRAIN = 10
 SHORTEST_TRAIN = 4
 LONGEST_TRAIN = 64
@@ -39,8 +39,11 @@ class Scout:
     def __init__(self, path, random):
         self.random = random
         self.mss = float(path.mss_bytes)
-        self.small = float(min(SMALL_BYTES, path.mss_bytes))
-        self.wire_bits = 8.0 * (self.mss + HEADER_BYTES)
+        self.header = float(path.header_bytes)
+        self.small = float(min(max(SMALL_BYTES, path.smallest_packet_bytes - path.header_bytes), path.mss_bytes))
+        shortest, longest = SMALL_TRAIN
+        self.small_train = min(max(QUANTUM_BYTES // int(self.small + self.header), shortest), longest)
+        self.wire_bits = 8.0 * (self.mss + self.header)
         self.initial_window = max(min(path.initial_window, INITIAL_WINDOW), 1.0)
         self.cwnd = 0.0
         self.ssthresh = math.inf
@@ -66,7 +69,7 @@ class Scout:
         self.turn_ends = 0
         self.recent = deque(maxlen=4)
         self.new_round()
-        self.train("small", SMALL_TRAIN)
+        self.train("small", self.small_train)
 
     @property
     def window(self):
@@ -93,7 +96,7 @@ class Scout:
         self.pacing_rate_bps = self.payload_rate(self.capacity) if kind == "full" else None
 
     def payload_rate(self, rate):
-        return max(rate * self.mss / (self.mss + HEADER_BYTES), 1.0)
+        return max(rate * self.mss / (self.mss + self.header), 1.0)
 
     def rest(self, pause_ns, state):
         self.state = state
@@ -148,7 +151,7 @@ class Scout:
             if self.clean > 0:
                 self.train("full", self.full_packets())
             else:
-                self.train("small", SMALL_TRAIN)
+                self.train("small", self.small_train)
 
     def on_congestion(self, now_ns, signal, flight):
         self.now = now_ns
@@ -199,7 +202,7 @@ class Scout:
         return max(float(rtt_ns - self.base_ns) - own - self.noise(), 0.0)
 
     def own_ns(self):
-        return self.packet_ns() * (self.mss - self.small) / (self.mss + HEADER_BYTES)
+        return self.packet_ns() * (self.mss - self.small) / (self.mss + self.header)
 
     def full_window(self):
         return max(self.capacity * self.base_ns / S / self.wire_bits, 2.0)
@@ -255,7 +258,7 @@ class Scout:
         self.noise_ns = rest if self.noise_ns is None else self.noise_ns + (rest - self.noise_ns) / 8.0
         if gap <= 0.0 or steady < rest:
             return
-        self.estimates.append(8.0 * (self.small + HEADER_BYTES) * S / gap)
+        self.estimates.append(8.0 * (self.small + self.header) * S / gap)
         self.by_trains = sorted(self.estimates)[len(self.estimates) // 2]
         self.settle()
 

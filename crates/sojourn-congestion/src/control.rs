@@ -164,6 +164,10 @@ pub enum EcnUse {
 pub struct Path {
     /// Payload bytes of a full segment.
     pub mss_bytes: u32,
+    /// Bytes of headers that every packet has beside its payload, as the network counts them.
+    pub header_bytes: u32,
+    /// Bytes of the smallest packet, as the network counts them: one with less payload is filled up.
+    pub smallest_packet_bytes: u32,
     /// Initial window of the transport, in segments.
     pub initial_window: f64,
     /// Whether the receiver acknowledges selectively, so that several losses of a round trip can be told.

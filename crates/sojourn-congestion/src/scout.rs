@@ -87,7 +87,7 @@ impl Scout {
             pacing: None,
             small: true,
             now: 0,
-            path: PathKnowledge::new(nanos("target"), path.mss_bytes),
+            path: PathKnowledge::new(nanos("target"), path),
             state: State::Drain,
             pause: 0.0,
             clean: false,
@@ -99,7 +99,7 @@ impl Scout {
                 turn: nanos("turn"),
             },
         };
-        scout.send_train(Purpose::Small, train::SMALL);
+        scout.send_train(Purpose::Small, scout.path.small_train());
         Ok(scout)
     }
 
@@ -259,7 +259,7 @@ impl Control for Scout {
                 if self.clean {
                     self.send_full_train();
                 } else {
-                    self.send_train(Purpose::Small, train::SMALL);
+                    self.send_train(Purpose::Small, self.path.small_train());
                 }
             }
             State::Knock => {}

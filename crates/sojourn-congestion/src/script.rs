@@ -79,7 +79,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
 }
 
 fn built(params: &Params, initial_window: f64, seed: u64) -> AnyControl {
-    let path = Path { mss_bytes: 1460, initial_window, sack: true };
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window, sack: true };
     AnyControl::build(params, &path, Stream::new(seed, "control")).unwrap()
 }
 

@@ -144,7 +144,13 @@ impl Flow {
 pub(crate) fn control(bytes: &[u8]) {
     let mut tape = Tape(bytes);
     let params = algorithm(&mut tape, DESCRIPTORS);
-    let path = Path { mss_bytes: 1460, initial_window: f64::from(1 + tape.byte() % 10), sack: tape.flag() };
+    let path = Path {
+        mss_bytes: 1460,
+        header_bytes: 52,
+        smallest_packet_bytes: 52,
+        initial_window: f64::from(1 + tape.byte() % 10),
+        sack: tape.flag(),
+    };
     let Ok(control) = AnyControl::build(&params, &path, Stream::new(1, "fuzz")) else { return };
     let (now, smoothed) = (Time::from_nanos(1_000_000), Span::ZERO);
     let mut flow =

@@ -571,7 +571,13 @@ impl Options {
 
     /// What a control may know of a path with these options.
     pub fn path(&self) -> Path {
-        Path { mss_bytes: self.payload_bytes, initial_window: f64::from(self.initial_window), sack: self.sack }
+        Path {
+            mss_bytes: self.payload_bytes,
+            header_bytes: self.header_bytes,
+            smallest_packet_bytes: self.header_bytes,
+            initial_window: f64::from(self.initial_window),
+            sack: self.sack,
+        }
     }
 }
 

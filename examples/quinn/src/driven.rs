@@ -15,6 +15,8 @@ use std::time::Instant;
 
 /// The initial window in segments (RFC 9002 section 7.2).
 const INITIAL_WINDOW: f64 = 10.0;
+/// Headers of IPv4 and UDP; QUIC's own count in the MTU.
+const HEADER_BYTES: u32 = 28;
 /// The smallest window in segments (RFC 9002 section 7.2).
 const MINIMUM_WINDOW: f64 = 2.0;
 
@@ -40,7 +42,7 @@ impl Factory {
     }
 
     fn control(&self, mtu: u16) -> AnyControl {
-        let path = Path { mss_bytes: u32::from(mtu), initial_window: INITIAL_WINDOW, sack: true };
+        let path = Path { mss_bytes: u32::from(mtu), header_bytes: HEADER_BYTES, smallest_packet_bytes: HEADER_BYTES, initial_window: INITIAL_WINDOW, sack: true };
         AnyControl::build(&self.params, &path, Stream::new(self.seed, "control")).expect("defaults fit together")
     }
 }

@@ -112,7 +112,7 @@ fn the_cycle_never_begins_with_draining() {
 }
 
 fn path() -> Path {
-    Path { mss_bytes: 1000, initial_window: 10.0, sack: true }
+    Path { mss_bytes: 1000, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true }
 }
 
 /// Twice 50, what comes at once, and 6 for hosts, even.

@@ -367,7 +367,7 @@ fn hosts_hold_more_at_high_rates() {
 #[test]
 fn windows_of_the_round_trip_time_must_cover_each_other() {
     let set = params(&DESCRIPTOR, "draft", &[("min_rtt_window", Value::Span(Span::from_secs(4)))]);
-    let path = Path { mss_bytes: 1000, initial_window: 10.0, sack: true };
+    let path = Path { mss_bytes: 1000, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true };
     let error = Bbr3::new(&set, &path, Stream::new(1, "control")).unwrap_err();
     assert_eq!(error.parameter, "min_rtt_window");
     assert!(error.rule.contains("probe_rtt_interval, which is 5 s"), "{}", error.rule);

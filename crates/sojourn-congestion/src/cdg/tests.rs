@@ -424,7 +424,7 @@ fn hybrid_slow_start_ends_with_a_train_or_a_delay() {
 
 #[test]
 fn only_ineffective_back_offs_are_held() {
-    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
     let changes = [("ineffective", Value::Auto)];
     let built = AnyControl::build(&params(&DESCRIPTOR, "paper", &changes), &path, Stream::new(1, "control"));
     assert_eq!(built.unwrap_err().parameter, "hold");

@@ -486,7 +486,8 @@ fn leaving_recovery_sends_no_burst() {
 #[test]
 fn contradictions_are_refused() {
     let refused = |changes: &[(&str, Value)]| {
-        let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+        let path =
+            Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
         let error = AnyControl::build(&params(&DESCRIPTOR, "linux", changes), &path, Stream::new(1, "control"));
         error.expect_err("a contradiction").parameter
     };

@@ -215,7 +215,7 @@ fn leaving_recovery_sends_no_burst() {
 /// The ends of a range may meet but not cross.
 #[test]
 fn crossed_ranges_are_refused() {
-    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
     for (least, most, same, above) in [
         ("alpha_min", "alpha_max", 10.0, 11.0),
         ("beta_min", "beta_max", 0.5, 0.6),

@@ -139,7 +139,7 @@ fn the_send_buffer_bounds_the_window() {
     let mut flow = ten_packets(&[("send_buffer_bytes", Value::Integer(16_000))]);
     flow.table(&[Queue(0); 5]);
     assert_eq!(bytes(&flow), 16_000.0);
-    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
     let changes = [("send_buffer_bytes", Value::Integer(1500)), ("min_window_bytes", Value::Integer(2000))];
     let built = AnyControl::build(&params(&DESCRIPTOR, "libutp", &changes), &path, Stream::new(1, "control"));
     assert_eq!(built.unwrap_err().parameter, "send_buffer_bytes");

@@ -40,7 +40,7 @@ impl Pipe {
         changes: &[(&str, Value)],
         sack: bool,
     ) -> Pipe {
-        let path = Path { mss_bytes: 1000, initial_window: 10.0, sack };
+        let path = Path { mss_bytes: 1000, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack };
         let params = params(descriptor, preset, changes);
         let mut control = AnyControl::build(&params, &path, Stream::new(1, "control")).unwrap();
         let rtt = Span::from_millis(50);

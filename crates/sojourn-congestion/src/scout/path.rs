@@ -1,16 +1,18 @@
 //! What scout knows of its path: base delay, capacity, noise, and the queueing delay it aims at.
 
-use super::train::Sample;
+use super::train::{self, Sample};
+use crate::control::Path;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 /// Nanoseconds in a second, and in a millisecond.
 pub(super) const SECOND: f64 = 1e9;
 pub(super) const MILLISECOND: f64 = 1e6;
-/// Headers of a packet, as far as a sender knows: IPv4, TCP and timestamps.
-const HEADER_BYTES: f64 = 52.0;
-/// Payload of a small segment: with its headers, four fit into the smallest quantum in use (300 bytes).
+/// Payload of a small segment, where the network does not fill it up: with its headers, four fit into the smallest quantum
+/// in use (300 bytes).
 const SMALL_BYTES: u32 = 20;
+/// What a small train may be in all: the quantum that most fair queues have, one full packet.
+const QUANTUM_BYTES: u32 = 1500;
 const MINUTE_NANOS: u64 = 60_000_000_000;
 /// Minutes whose minima make the base delay.
 const BASE_MINUTES: usize = 10;
@@ -26,6 +28,7 @@ pub(super) struct PathKnowledge {
     target: f64,
     mss: f64,
     small: u32,
+    header: f64,
     wire_bits: f64,
     minima: VecDeque<u64>,
     minute: Option<u64>,
@@ -40,14 +43,20 @@ pub(super) struct PathKnowledge {
     pub(super) delay: f64,
 }
 
+/// The payload of a small segment, which is not less than what its packet has in any case.
+fn small_bytes(path: &Path) -> u32 {
+    SMALL_BYTES.max(path.smallest_packet_bytes.saturating_sub(path.header_bytes)).min(path.mss_bytes)
+}
+
 impl PathKnowledge {
-    pub(super) fn new(target: f64, mss_bytes: u32) -> PathKnowledge {
-        let mss = f64::from(mss_bytes);
+    pub(super) fn new(target: f64, path: &Path) -> PathKnowledge {
+        let (mss, header) = (f64::from(path.mss_bytes), f64::from(path.header_bytes));
         PathKnowledge {
             target,
             mss,
-            small: SMALL_BYTES.min(mss_bytes),
-            wire_bits: 8.0 * (mss + HEADER_BYTES),
+            small: small_bytes(path),
+            header,
+            wire_bits: 8.0 * (mss + header),
             minima: VecDeque::with_capacity(BASE_MINUTES),
             minute: None,
             base: None,
@@ -66,6 +75,12 @@ impl PathKnowledge {
         self.target = fresh.target;
     }
 
+    /// Packets of a small train: no more than one quantum holds.
+    pub(super) fn small_train(&self) -> u32 {
+        let packet_bytes = (f64::from(self.small) + self.header).max(1.0) as u32;
+        (QUANTUM_BYTES / packet_bytes).clamp(*train::SMALL.start(), *train::SMALL.end())
+    }
+
     /// Payload bytes of a small segment.
     pub(super) fn small_bytes(&self) -> u32 {
         self.small
@@ -78,7 +93,7 @@ impl PathKnowledge {
 
     /// The rate of full segments' payload, where packets have this rate.
     pub(super) fn payload_rate(&self, rate: f64) -> f64 {
-        (rate * self.mss / (self.mss + HEADER_BYTES)).max(1.0)
+        (rate * self.mss / (self.mss + self.header)).max(1.0)
     }
 
     /// The rate of so many full segments in a time.
@@ -127,7 +142,7 @@ impl PathKnowledge {
     /// By how much a full segment's own time on the link is longer than a small one's, whose delay the base is.
     #[inline]
     pub(super) fn own(&self) -> f64 {
-        self.packet() * (self.mss - f64::from(self.small)) / (self.mss + HEADER_BYTES)
+        self.packet() * (self.mss - f64::from(self.small)) / (self.mss + self.header)
     }
 
     /// The queueing delay in a round-trip time, of which `own` is the segment's own.
@@ -182,7 +197,7 @@ impl PathKnowledge {
         if self.estimates.len() == ESTIMATES {
             self.estimates.pop_front();
         }
-        self.estimates.push_back(8.0 * (f64::from(self.small) + HEADER_BYTES) * SECOND / gap);
+        self.estimates.push_back(8.0 * (f64::from(self.small) + self.header) * SECOND / gap);
         let mut ordered: Vec<f64> = self.estimates.iter().copied().collect();
         ordered.sort_unstable_by(f64::total_cmp);
         self.by_trains = ordered[ordered.len() / 2];

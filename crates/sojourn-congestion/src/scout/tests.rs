@@ -13,6 +13,7 @@ const BASE: Span = Span::from_millis(50);
 /// A path of `mbps` with a base round-trip time of 50 ms, `others` backlogged flows in a fair queue, and `queue` before all.
 struct Lab {
     control: AnyControl,
+    smallest_packet_bytes: u32,
     now: Time,
     mbps: f64,
     others: u64,
@@ -22,7 +23,7 @@ struct Lab {
 }
 
 fn control(mss_bytes: u32, seed: u64) -> AnyControl {
-    let path = Path { mss_bytes, initial_window: 10.0, sack: true };
+    let path = Path { mss_bytes, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true };
     AnyControl::build(&params(&DESCRIPTOR, "default", &[]), &path, Stream::new(seed, "scout")).unwrap()
 }
 
@@ -63,7 +64,15 @@ fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
 
 impl Lab {
     fn new(mbps: f64) -> Lab {
-        Lab { control: control(MSS, 1), now: Time::ZERO, mbps, others: 0, queue: Span::ZERO, sent: Vec::new() }
+        Lab::of(52, mbps)
+    }
+
+    /// A path whose packets have at least so many bytes.
+    fn of(smallest_packet_bytes: u32, mbps: f64) -> Lab {
+        let path = Path { mss_bytes: MSS, header_bytes: 52, smallest_packet_bytes, initial_window: 10.0, sack: true };
+        let control = AnyControl::build(&params(&DESCRIPTOR, "default", &[]), &path, Stream::new(1, "scout")).unwrap();
+        let (now, queue, sent) = (Time::ZERO, Span::ZERO, Vec::new());
+        Lab { control, smallest_packet_bytes, now, mbps, others: 0, queue, sent }
     }
 
     fn time_of(&self, bytes: u32) -> Span {
@@ -82,13 +91,14 @@ impl Lab {
         let packets = self.control.window().floor().max(1.0) as u32;
         self.sent.push((packets, payload));
         let start = self.now;
-        let own = self.time_of(payload + 52);
+        let packet_bytes = self.smallest_packet_bytes.max(payload + 52);
+        let own = self.time_of(packet_bytes);
         let (mut free, mut quantum) = (start, 1514);
         for number in 0..packets {
             let sent = start + gap * u64::from(number);
             free = free.max(sent);
             // A fair queue of one quantum for each flow in turn.
-            quantum -= i64::from(payload + 52);
+            quantum -= i64::from(packet_bytes);
             free += own;
             if quantum <= 0 {
                 quantum += 1514;
@@ -125,6 +135,19 @@ fn alone_it_goes_after_two_clean_trains() {
     assert_eq!((lab.control.window(), lab.control.segment_bytes()), (10.0, None));
     let full = 100e6 * 0.05 / (8.0 * 1500.0);
     assert!((lab.control.slow_start_threshold() - full).abs() < 2.0, "{}", lab.control.slow_start_threshold());
+}
+
+/// Where small packets are filled up, fewer of them fit into a quantum, and their payload costs nothing: others do not go
+/// between them, and the link's rate is what it is.
+#[test]
+fn a_small_train_fits_a_quantum_whatever_a_packet_has_at_least() {
+    for others in [0, 1, 5] {
+        let mut lab = Lab { others, ..Lab::of(92, 20.0) };
+        let goes = lab.until_it_goes(4);
+        assert_eq!((lab.sent[0], goes), ((16, 40), others == 0), "{others}");
+        assert!((state(&lab.control, "capacity_mbps") - 20.0).abs() < 0.01, "{others}");
+    }
+    assert_eq!(Lab::of(600, 20.0).control.window(), 4.0);
 }
 
 /// Beside a backlog in a fair queue the small train still shows the link's rate, and the full one disperses.
@@ -327,7 +350,8 @@ proptest! {
 #[test]
 fn no_rest_is_longer_than_the_longest_pause() {
     for seconds in [1, 4, 60] {
-        let path = Path { mss_bytes: 200, initial_window: 10.0, sack: true };
+        let path =
+            Path { mss_bytes: 200, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true };
         let params = params(&DESCRIPTOR, "default", &[("pause", Value::Span(Span::from_secs(seconds)))]);
         let mut control = AnyControl::build(&params, &path, Stream::new(3, "scout")).unwrap();
         let mut now = Time::from_nanos(1);

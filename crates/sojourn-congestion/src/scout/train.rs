@@ -2,9 +2,10 @@
 
 use crate::control::Ack;
 use alloc::vec::Vec;
+use core::ops::RangeInclusive;
 
-/// Packets of a train of small segments.
-pub(super) const SMALL: u32 = 20;
+/// Packets of a train of small segments: as many as one quantum of a fair queue holds, and three gaps need.
+pub(super) const SMALL: RangeInclusive<u32> = 4..=20;
 /// Packets of the train of full segments that measures a path where small ones are lost in noise.
 pub(super) const FIRST: u32 = 10;
 /// Packets of a train of full segments, at least and at most.

@@ -216,7 +216,8 @@ fn a_loss_halves_the_flight_or_the_window() {
 fn an_estimated_clock_needs_whole_ticks_per_second() {
     let build = |tick| {
         let changes = [("tick", Value::Span(tick))];
-        let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+        let path =
+            Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
         AnyControl::build(&params(&DESCRIPTOR, "linux", &changes), &path, Stream::new(1, "control"))
     };
     assert!(build(millis(4)).is_ok());

@@ -173,7 +173,7 @@ fn idling_forgets_the_base() {
 
 #[test]
 fn alpha_must_not_exceed_beta() {
-    let path = Path { mss_bytes: 1460, initial_window: 2.0, sack: true };
+    let path = Path { mss_bytes: 1460, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 2.0, sack: true };
     let changes = [("alpha", Value::Number(5.0))];
     let built = AnyControl::build(&params(&DESCRIPTOR, "linux", &changes), &path, Stream::new(1, "control"));
     assert_eq!(built.unwrap_err().parameter, "alpha");

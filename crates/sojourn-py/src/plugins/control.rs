@@ -271,6 +271,8 @@ impl PythonControl {
     fn new(py: Python<'_>, class: Arc<Class>, params: &Params, path: &Path, random: Stream) -> PyResult<PythonControl> {
         let about = PyDict::new(py);
         about.set_item("mss_bytes", path.mss_bytes)?;
+        about.set_item("header_bytes", path.header_bytes)?;
+        about.set_item("smallest_packet_bytes", path.smallest_packet_bytes)?;
         about.set_item("initial_window", path.initial_window)?;
         about.set_item("sack", path.sack)?;
         let plugin = class.make.call1(py, (values(py, params)?, about, Random::new(random)))?;

@@ -1,5 +1,7 @@
 //! Datagrams from and to bytes.
 
+use crate::socket::ip_bytes;
+use sojourn_congestion::Path;
 use sojourn_core::Time;
 use sojourn_transport::{Block, MAX_BLOCKS, Options, Segment, SegmentKind};
 
@@ -21,6 +23,15 @@ const LONGEST_NANOS: u64 = 1 << 55;
 /// Bytes of a datagram with a full segment.
 pub fn datagram_bytes(options: &Options) -> usize {
     MIN_BYTES.max(HEAD_BYTES + options.payload_bytes as usize)
+}
+
+/// What a control is told of packets as they are here, whatever headers the scenario's transport has.
+pub fn path(options: &Options) -> Path {
+    Path {
+        header_bytes: ip_bytes(HEAD_BYTES) as u32,
+        smallest_packet_bytes: ip_bytes(MIN_BYTES) as u32,
+        ..options.path()
+    }
 }
 
 /// What every datagram says.

@@ -1,7 +1,7 @@
 //! The sending end of a flow on its socket.
 
 use super::connection::{AllArrived, Connection};
-use super::format::{Data, Message, datagram_bytes};
+use super::format::{Data, Message, datagram_bytes, path};
 use crate::bins::Samples;
 use crate::budget::{Budget, Purpose};
 use crate::clock::Timeline;
@@ -138,7 +138,7 @@ impl Sender {
     /// The control of connection `number`.
     fn control(&self, number: u32) -> Result<AnyControl, WireError> {
         let stream = Stream::new(self.flow.seed, &format!("flow.{}.control.{number}", self.flow.id));
-        let mut control = AnyControl::build(&self.control, &self.options.path(), stream).map_err(|error| {
+        let mut control = AnyControl::build(&self.control, &path(&self.options), stream).map_err(|error| {
             WireError::input(format!("flow {}: control.{}: allowed is {}", self.flow.id, error.parameter, error.rule))
         })?;
         if let AnyControl::Custom(custom) = &mut control {
