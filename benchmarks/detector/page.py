@@ -379,8 +379,9 @@ def _method(about: Any, real: Sequence[Seen], simulated: Sequence[Seen]) -> str:
     return (
         f"The classifier saw {about['probes']} simulated probes (seed {about['seed']}, scikit-learn "
         f"{about['scikit_learn']}) and no probe of a kernel. The features were chosen before any kernel was probed, "
-        "but for one probe of CoDel, by which the log of a kernel's two ends was checked. Nothing was changed after a "
-        "classifier had been judged on these probes. "
+        "but for one probe of CoDel, by which the log of a kernel's two ends was checked. Once the method was "
+        "changed after a look at these probes: an isotonic calibration had an error of 9.8 % on them. The present one "
+        "was chosen by simulated probes. "
         f"{len(real)} probes crossed disciplines of Linux 6.1 in user-mode Linux with virtual time, at "
         f"{rates[0]:.1f} to {rates[-1]:.1f} Mbit/s. {len(simulated)} more were simulated with the same parameter sets "
         "at other rates. The detector saw only when its packets were sent and received."
