@@ -42,7 +42,13 @@ impl Factory {
     }
 
     fn control(&self, mtu: u16) -> AnyControl {
-        let path = Path { mss_bytes: u32::from(mtu), header_bytes: HEADER_BYTES, smallest_packet_bytes: HEADER_BYTES, initial_window: INITIAL_WINDOW, sack: true };
+        let path = Path {
+            mss_bytes: u32::from(mtu),
+            header_bytes: HEADER_BYTES,
+            smallest_packet_bytes: HEADER_BYTES,
+            initial_window: INITIAL_WINDOW,
+            sack: true,
+        };
         AnyControl::build(&self.params, &path, Stream::new(self.seed, "control")).expect("defaults fit together")
     }
 }
