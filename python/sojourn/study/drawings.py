@@ -31,6 +31,11 @@ _MAX_DECADES = 2.5
 """Of a logarithmic axis that has numbers at 2 and 5 too."""
 _MAX_ROWS = 12
 """Of a table whose columns have their names below alone."""
+_HEAT_ALPHA = 0.7
+"""How much of its colour a cell of a table shows."""
+_GAMMA = 2.2
+_MIDDLE_LUMINANCE = 0.245
+"""Where white and dark letters are as easy to read (WCAG 2.2, relative luminance)."""
 _WHISKER = ("whislo", "q1", "med", "q3", "whishi")
 
 
@@ -197,22 +202,34 @@ def _whiskers(panel: Panel, axes: "Axes") -> None:
 
 def _heat(panel: Panel, axes: "Axes") -> None:
     """Draw a table whose cells have a colour each, from one end of `range` to the other; `against` is a second line."""
+    import numpy as np
     from matplotlib.colors import LogNorm, Normalize
 
     names, parts = _along(panel)
     low, high = panel.tables["range"]
     numbers = [[line[name].number.mean if name in line else math.nan for name in names] for line in parts.values()]
     colours = (LogNorm if panel.tables.get("log") else Normalize)(low, high)
-    axes.imshow(numbers, cmap="RdBu_r", norm=colours, aspect="auto", alpha=0.7)
+    image = axes.imshow(numbers, cmap="RdBu_r", norm=colours, aspect="auto", alpha=_HEAT_ALPHA)
+    fills = image.to_rgba(np.asarray(numbers))
     for row, line in enumerate(parts.values()):
         for column, name in enumerate(names):
             text = "\n".join(_texts(panel, line[name])) if name in line else ""
-            axes.text(column, row, text, ha="center", va="center", fontsize=6.5, linespacing=0.95)
+            color = _readable(fills[row, column])
+            axes.text(column, row, text, ha="center", va="center", fontsize=6.5, linespacing=0.95, color=color)
     axes.set_yticks(range(len(parts)), list(parts))
     _tell_places(axes, names, lying=False)
     # Names that are turned would lie across the first row.
     level = not any(label.get_rotation() for label in axes.get_xticklabels())
     axes.tick_params(length=0, labeltop=level and len(parts) > _MAX_ROWS)
+
+
+def _readable(fill: Sequence[float]) -> str:
+    """Return the colour of letters on a fill that the page shines through: the one with more contrast."""
+    from sojourn.figures.style import INK
+
+    shown = (1 - _HEAT_ALPHA * (1 - part) for part in fill[:3])
+    luminance = sum(weight * part**_GAMMA for weight, part in zip((0.2126, 0.7152, 0.0722), shown, strict=True))
+    return "white" if luminance < _MIDDLE_LUMINANCE else INK
 
 
 def _texts(panel: Panel, cell: Cell) -> Iterator[str]:
