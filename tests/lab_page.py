@@ -91,7 +91,7 @@ def native(page: "Page", index: int) -> dict[str, Any]:
     """Run the TOML that the page exports with the native engine."""
     text = page.locator("#files textarea").nth(index).input_value()
     scenario = _native.load(text)
-    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
+    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False, False), None)
     record: dict[str, Any] = json.loads(run.record())
     return record
 

@@ -100,7 +100,9 @@ class TestInBrowser:
         turn = page.evaluate("sojournLab.turn")
         cell.click()
         wait_until(page, f"sojournLab.turn > {turn} && document.body.dataset.state === 'done'")
-        (run,) = _native.load(page.locator("#text-right").input_value()).run([1], 1, (None, False, False, False), None)
+        (run,) = _native.load(page.locator("#text-right").input_value()).run(
+            [1], 1, (None, False, False, False, False), None
+        )
         mos = json.loads(run.record())["groups"]["call"]["voip"]["mos"]
         assert cell.inner_text() == f"{mos:.1f}"
         assert "the call" in page.locator("#map-inside").inner_text()

@@ -75,7 +75,7 @@ def test_a_failing_kernel_stops_the_sweep_and_what_was_done_is_kept(
         if flows == 2 and len(asked) == 2:
             raise KernelError("the kernel went away")
         # What a kernel gives has the form of what a simulation gives.
-        return scenario.run(seeds, 1, (None, False, False, False), None)
+        return scenario.run(seeds, 1, (None, False, False, False, False), None)
 
     monkeypatch.setattr("sojourn.worlds.linux.world.run", run)
     dataset = Dataset.create(tmp_path / "data", plan(), 1)

@@ -81,14 +81,14 @@ def answers() -> dict[str, Any]:
 @pytest.mark.parametrize("name", [*READY, CHANGED])
 def test_a_record_is_the_native_one_byte_by_byte(answers: dict[str, Any], name: str) -> None:
     scenario = _native.load(CHANGED_TEXT, CHANGED) if name == CHANGED else _native.load_ready(name)
-    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False), None)
+    (run,) = scenario.run([scenario.seed], 1, (None, False, False, False, False), None)
     assert timeless(answers[name]["whole"]) == timeless(run.record())
 
 
 def test_the_change_of_a_group_matters(answers: dict[str, Any]) -> None:
     first_change = CHANGED_TEXT.index("[[change]]")
     without = CHANGED_TEXT[:first_change] + CHANGED_TEXT[CHANGED_TEXT.index("[[change]]", first_change + 1) :]
-    (run,) = _native.load(without, CHANGED).run([1], 1, (None, False, False, False), None)
+    (run,) = _native.load(without, CHANGED).run([1], 1, (None, False, False, False, False), None)
     assert timeless(run.record()) != timeless(answers[CHANGED]["whole"])
 
 
