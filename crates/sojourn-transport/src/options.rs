@@ -385,14 +385,10 @@ pub struct Options {
     pub timer_tick: Span,
     /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
     pub pacing: Option<f64>,
-    /// Whether the first segments are not paced, and late ones followed sooner.
-    pub pacing_slack: bool,
-    /// Whether controls hear when pacing lets the next segment go.
-    pub tells_departures: bool,
-    /// Whether the wait of a timer is rounded up to whole ticks, instead of when it is due.
-    pub rounds_waits: bool,
-    /// Whether long waits are rounded up to 8 or 64 ticks besides, as by Linux's timer wheel.
-    pub has_wheel: bool,
+    /// What a control that paces its segments lets go sooner.
+    pub pacing_slack: Slack,
+    /// What is rounded up to whole ticks.
+    pub rounding: Rounding,
     /// Longest random pause before data is sent.
     pub send_jitter: Span,
     /// Whether ECN is negotiated.
@@ -444,6 +440,28 @@ pub struct RtoOptions {
     pub peak: bool,
     /// Unit up to which it is rounded before back-off (`usecs_to_jiffies`); zero is exact.
     pub tick: Span,
+}
+
+/// What of a timer is rounded up to whole ticks (`timer_rounding`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rounding {
+    /// When it is due.
+    Due,
+    /// How long it waits.
+    Ticks,
+    /// The same, and long waits to 8 or 64 ticks of the clock, as Linux's timer wheel does.
+    Wheel,
+}
+
+/// What a control that paces its segments lets go sooner (`pacing_slack`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slack {
+    /// Nothing.
+    None,
+    /// The first segments, and those after a late one.
+    Linux,
+    /// The same, and it hears when the next segment goes.
+    Departures,
 }
 
 impl Options {
@@ -558,10 +576,16 @@ impl Options {
             times_segments: params.choice("rtt_sample") == "segment",
             timer_tick: params.span("timer_tick"),
             pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
-            pacing_slack: params.choice("pacing_slack") != "none",
-            tells_departures: params.choice("pacing_slack") == "departures",
-            rounds_waits: params.choice("timer_rounding") != "due",
-            has_wheel: params.choice("timer_rounding") == "wheel",
+            pacing_slack: match params.choice("pacing_slack") {
+                "none" => Slack::None,
+                "linux" => Slack::Linux,
+                _ => Slack::Departures,
+            },
+            rounding: match params.choice("timer_rounding") {
+                "due" => Rounding::Due,
+                "ticks" => Rounding::Ticks,
+                _ => Rounding::Wheel,
+            },
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,

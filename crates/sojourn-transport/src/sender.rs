@@ -26,7 +26,7 @@ pub use idle::AfterIdle;
 pub use reduction::Reducing;
 pub use undo::Undoing;
 
-use crate::options::{Detection, Options};
+use crate::options::{Detection, Options, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
@@ -100,17 +100,12 @@ pub struct Sender {
     /// Whether round-trip times are those of segments, before those of timestamps.
     times_segments: bool,
     timer_tick: Span,
-    /// Whether the wait of a timer is rounded up to whole ticks.
-    rounds_waits: bool,
-    /// Whether long waits are rounded up further (timer wheel of Linux).
-    has_wheel: bool,
+    rounding: Rounding,
     ecn: bool,
     /// How losses and marks lower the window.
     reducing: Reducing,
     pacing: Option<f64>,
-    pacing_slack: bool,
-    /// Whether controls hear when pacing lets the next segment go.
-    tells_departures: bool,
+    pacing_slack: Slack,
     control: AnyControl,
     board: Scoreboard,
     rtt: RttEstimator,
@@ -196,14 +191,12 @@ impl Sender {
             timestamps: options.timestamps,
             times_segments: options.times_segments,
             timer_tick: options.timer_tick,
-            rounds_waits: options.rounds_waits,
-            has_wheel: options.has_wheel,
+            rounding: options.rounding,
             ecn: options.ecn,
             // A control that follows a model of the path bounds its window in repairs by itself.
             reducing: if wants_rate { Reducing::AtOnce } else { options.reducing },
             pacing: options.pacing,
             pacing_slack: options.pacing_slack,
-            tells_departures: options.tells_departures,
             control,
             board,
             rtt: RttEstimator::new(options.rto),

@@ -1,6 +1,7 @@
 //! What an acknowledgement says: what was delivered, what follows for losses, what the control counts.
 
 use super::{Sender, State};
+use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
 use crate::segment::Segment;
@@ -232,7 +233,7 @@ impl Sender {
     #[inline(never)]
     fn sample_since(&mut self, snapshot: &Snapshot, newest: Option<Span>, now: Time) -> Option<RateSample> {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
-        let held = self.tells_departures.then(|| self.next_send_at.since(now));
+        let held = (self.pacing_slack == Slack::Departures).then(|| self.next_send_at.since(now));
         let present = Present { now, in_flight: self.in_flight(), held, repairing };
         Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
     }

@@ -5,6 +5,7 @@
 //! just about to come (`tcp_tso_should_defer`). Pacing counts once for a burst. Retransmissions go one by one.
 
 use super::{Sender, State};
+use crate::options::Slack;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Time};
 
@@ -201,7 +202,8 @@ impl Sender {
             None => self.gap(self.window()).map(|gap| gap * u64::from(sent)),
         };
         if let Some(gap) = gap {
-            self.next_send_at = now + if linux && self.pacing_slack { self.slackened(gap, now) } else { gap };
+            self.next_send_at =
+                now + if linux && self.pacing_slack != Slack::None { self.slackened(gap, now) } else { gap };
         }
         if let Some(bursts) = &mut self.bursts {
             bursts.written = Some(self.next_send_at.max(now));

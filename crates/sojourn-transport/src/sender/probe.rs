@@ -2,7 +2,7 @@
 
 use super::rack::TIMER_SLACK;
 use super::{Sender, State};
-use crate::options::at_tick;
+use crate::options::{Rounding, at_tick};
 use crate::segment::Segment;
 use sojourn_congestion::Signal;
 use sojourn_core::{Span, Time};
@@ -61,12 +61,12 @@ impl Sender {
     #[inline]
     pub(super) fn expiry(&self, now: Time, wait: Span) -> Time {
         let tick = self.timer_tick;
-        if tick.is_zero() || !self.rounds_waits {
+        if tick.is_zero() || self.rounding == Rounding::Due {
             return at_tick(now + wait, tick);
         }
         let began = now.as_nanos() / tick.as_nanos();
         let ticks = wait.as_nanos().div_ceil(tick.as_nanos());
-        let due = if self.has_wheel { wheel_expiry(began, ticks) } else { began + ticks + 1 };
+        let due = if self.rounding == Rounding::Wheel { wheel_expiry(began, ticks) } else { began + ticks + 1 };
         Time::from_nanos(due.saturating_mul(tick.as_nanos()))
     }
 

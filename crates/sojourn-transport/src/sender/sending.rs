@@ -2,6 +2,7 @@
 
 use super::probe::Pending;
 use super::{Sender, State, Transmit};
+use crate::options::Slack;
 use sojourn_congestion::Control;
 use sojourn_core::{Span, Stream, Time};
 
@@ -263,7 +264,7 @@ impl Sender {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn pace(&mut self, now: Time, window: f64) {
         let Some(gap) = self.gap(window) else { return };
-        let slack = self.pacing_slack && self.control.pacing_rate().is_some();
+        let slack = self.pacing_slack != Slack::None && self.control.pacing_rate().is_some();
         self.next_send_at = now + if slack { self.slackened(gap, now) } else { gap };
     }
 
