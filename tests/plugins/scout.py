@@ -8,7 +8,7 @@ import sojourn
 MS = 1_000_000
 S = 1_000_000_000
 SMALL_BYTES = 20
-QUANTUM_BYTES = 1500
+TRAIN_BYTES = 750
 SMALL_TRAIN = 4, 20
 FIRST_TRAIN = 10
 SHORTEST_TRAIN = 4
@@ -42,7 +42,7 @@ class Scout:
         self.header = float(path.header_bytes)
         self.small = float(min(max(SMALL_BYTES, path.smallest_packet_bytes - path.header_bytes), path.mss_bytes))
         shortest, longest = SMALL_TRAIN
-        self.small_train = min(max(QUANTUM_BYTES // int(self.small + self.header), shortest), longest)
+        self.small_train = min(max(TRAIN_BYTES // int(self.small + self.header), shortest), longest)
         self.wire_bits = 8.0 * (self.mss + self.header)
         self.initial_window = max(min(path.initial_window, INITIAL_WINDOW), 1.0)
         self.cwnd = 0.0

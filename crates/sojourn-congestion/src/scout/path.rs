@@ -11,8 +11,9 @@ pub(super) const MILLISECOND: f64 = 1e6;
 /// Payload of a small segment, where the network does not fill it up: with its headers, four fit into the smallest quantum
 /// in use (300 bytes).
 const SMALL_BYTES: u32 = 20;
-/// What a small train may be in all: the quantum that most fair queues have, one full packet.
-const QUANTUM_BYTES: u32 = 1500;
+/// What a small train may be in all: half the quantum that most fair queues have, a full packet. The other half is for bytes
+/// that the queue counts and a sender does not know of (Ethernet's, a tunnel's), and for smaller quanta.
+const TRAIN_BYTES: u32 = 750;
 const MINUTE_NANOS: u64 = 60_000_000_000;
 /// Minutes whose minima make the base delay.
 const BASE_MINUTES: usize = 10;
@@ -75,10 +76,10 @@ impl PathKnowledge {
         self.target = fresh.target;
     }
 
-    /// Packets of a small train: no more than one quantum holds.
+    /// Packets of a small train: no more than half a quantum holds.
     pub(super) fn small_train(&self) -> u32 {
         let packet_bytes = (f64::from(self.small) + self.header).max(1.0) as u32;
-        (QUANTUM_BYTES / packet_bytes).clamp(*train::SMALL.start(), *train::SMALL.end())
+        (TRAIN_BYTES / packet_bytes).clamp(*train::SMALL.start(), *train::SMALL.end())
     }
 
     /// Payload bytes of a small segment.
