@@ -152,8 +152,8 @@ class Measured:
     def table(self, name: "TableName | MeasuredName") -> "pa.Table":
         """Return a table by its name as an Arrow table.
 
-        `runs`, `groups` and `links` (and `classes` and `sizes`) have one row for each run, and one for each group and
-        link of it, with the columns of a dataset; the others are those in `kept`.
+        `runs`, `groups` and `links` (and `classes`, `sizes`, `phase_groups` and `phase_links`) have one row for each run,
+        and one for each group and link of it, with the columns of a dataset; the others are those in `kept`.
         """
         from sojourn.data.schema import of_records
         from sojourn.tables import MeasuredName, arrow_table

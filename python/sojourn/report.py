@@ -1,4 +1,4 @@
-"""The numbers of a result as small tables for people: one of links, one of groups."""
+"""The numbers of a result as small tables for people: one of links, one of groups, and one of phases where there are any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -59,6 +59,15 @@ LINK_ROWS = (
     Shown("marks", "marks", decimals=0),
 )
 
+PHASE_COLUMNS = (
+    Shown("utilization [%]", "utilization", 100, 1),
+    Shown("queue [ms]", "queue_ms_mean"),
+    Shown("queue, 95th percentile [ms]", "queue_ms_p95"),
+    Shown("queue, 99th percentile [ms]", "queue_ms_p99"),
+    Shown("drops", "drops", decimals=0),
+    Shown("marks", "marks", decimals=0),
+)
+
 GROUP_COLUMNS = (
     Shown("share [%]", "share", 100, 1),
     Shown("goodput [Mbit/s]", "goodput_mbps"),
@@ -110,9 +119,27 @@ def group_grid(result: "Measured") -> Grid:
     return Grid(["group", *(column.label for column in columns)], rows)
 
 
+def phase_grid(result: "Measured") -> Grid | None:
+    """Tabulate the phases: the bottleneck, and each group's goodput; None where there are none."""
+    phases = list(result.runs[0].get(metrics.PHASES) or {})
+    if not phases:
+        return None
+    columns = [(column.label, f"{metrics.BOTTLENECK}_{column.metric}", column) for column in PHASE_COLUMNS]
+    goodput = Shown("goodput", "goodput_mbps")
+    columns += [
+        (f"goodput, {result.titles[group]} [Mbit/s]", f"{goodput.metric}.{group}", goodput) for group in result.groups
+    ]
+    rows = [
+        [phase, *(shown.cell(result.summary.get(f"{metrics.PHASES}_{phase}_{metric}")) for _, metric, shown in columns)]
+        for phase in phases
+    ]
+    return Grid(["phase", *(label for label, _, _ in columns)], rows)
+
+
 def html(result: "Measured") -> str:
-    """Return both tables as HTML for a notebook."""
-    body = "".join(_html_table(grid) for grid in (link_grid(result), group_grid(result)))
+    """Return all tables as HTML for a notebook."""
+    grids = (link_grid(result), group_grid(result), phase_grid(result))
+    body = "".join(_html_table(grid) for grid in grids if grid is not None)
     note = _html_note(presets_note(result))
     return f"<div><p>{_escaped(title(result))}{_interval_note(result)}</p>{body}{note}</div>"
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 TableName = Literal["queue", "flows", "queue_probes", "flow_probes", "packets", "transfers"]
 
-MeasuredName = Literal["runs", "groups", "links", "classes", "sizes"]
+MeasuredName = Literal["runs", "groups", "links", "classes", "sizes", "phase_groups", "phase_links"]
 """Tables that every result has, of its records: the same as those of a dataset."""
 
 Column = tuple[str, str, bytes, list[str] | None]

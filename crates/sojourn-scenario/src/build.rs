@@ -4,8 +4,8 @@ use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::{
-    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Place,
-    Qdisc, Scenario, Shape, Station, Which,
+    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Phase,
+    Place, Qdisc, Scenario, Shape, Station, Which,
 };
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
@@ -31,6 +31,16 @@ pub(crate) fn scenario(fields: &Fields, changes: &[Resolved], name: &str) -> Sce
         stations: fields.tables("station").iter().flat_map(|one| stations(one, fields)).collect(),
         groups: fields.tables("group").iter().map(|one| group(one, fields)).collect(),
         changes: changes.iter().map(|one| change(one, fields)).collect(),
+        phases: fields.tables("phase").iter().map(phase).collect(),
+    }
+}
+
+fn phase(fields: &Fields) -> Phase {
+    Phase {
+        name: fields.text("name").expect(CHECKED).to_owned(),
+        from: span(fields, "from"),
+        to: span(fields, "to"),
+        every: fields.span("every"),
     }
 }
 
@@ -121,7 +131,7 @@ fn hop(fields: &Fields, scenario: &Fields) -> Hop {
     Hop {
         name: fields.text("name").expect(CHECKED).to_owned(),
         direction: direction(fields),
-        place: if fields.choice("at") == Some("before") { Place::Before } else { Place::After },
+        place: place(fields),
         link: link(fields, scenario),
     }
 }
@@ -136,15 +146,34 @@ pub(crate) fn enters(group: &Fields, scenario: &Fields) -> Option<Which> {
     links(direction(group), scenario).find(|(known, _)| *known == name).map(|(_, which)| which)
 }
 
-/// The links that packets which travel in `direction` cross, by their names.
+/// The links that packets which travel in `direction` cross, by their names and in that order.
 pub(crate) fn links(direction: Direction, scenario: &Fields) -> impl Iterator<Item = (&str, Which)> {
     let main = match direction {
         Direction::Forward => ("bottleneck", Which::Bottleneck),
         Direction::Reverse => ("reverse", Which::Reverse),
     };
-    let hops = scenario.tables("hop").iter().enumerate().filter(move |(_, hop)| self::direction(hop) == direction);
-    let hops = hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))));
-    std::iter::once(main).chain(hops)
+    let at = move |wanted: Place| {
+        let hops = scenario.tables("hop").iter().enumerate();
+        let hops = hops.filter(move |(_, hop)| self::direction(hop) == direction && place(hop) == wanted);
+        hops.filter_map(|(index, hop)| Some((hop.text("name")?, Which::Hop(index))))
+    };
+    at(Place::Before).chain(std::iter::once(main)).chain(at(Place::After))
+}
+
+/// The links that the data of `group` crosses: all of its direction, or those from where it enters on.
+pub(crate) fn crossed<'f>(group: &Fields, scenario: &'f Fields) -> impl Iterator<Item = &'f Fields> {
+    let (direction, first) = (direction(group), enters(group, scenario));
+    let links = links(direction, scenario).map(|(_, which)| which);
+    let crossed = links.skip_while(move |&which| first.is_some_and(|first| first != which));
+    crossed.filter_map(|which| match which {
+        Which::Bottleneck => scenario.table("bottleneck"),
+        Which::Reverse => scenario.table("reverse"),
+        Which::Hop(index) => scenario.tables("hop").get(index),
+    })
+}
+
+fn place(hop: &Fields) -> Place {
+    if hop.choice("at") == Some("before") { Place::Before } else { Place::After }
 }
 
 /// What waits before a host's network card; nothing where the format has no such keys.

@@ -5,8 +5,8 @@ use crate::fields::{Chosen, Fields, Item};
 use crate::format::{CLASS, Form, SCENARIO, Section};
 use crate::node::Origin;
 use crate::{
-    Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Place, Reach, Scenario, Shape, Sizes,
-    Station, Traffic, Which,
+    Change, Direction, Group, GroupChange, Hop, Jitter, Link, Moments, Pace, Phase, Place, Reach, Scenario, Shape,
+    Sizes, Station, Traffic, Which,
 };
 use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
@@ -41,6 +41,20 @@ pub(crate) fn scenario(scenario: &Scenario) -> Fields {
             "change",
             Item::Tables(scenario.changes.iter().map(|one| change(one, &scenario.hops, &scenario.groups)).collect()),
         );
+    }
+    if !scenario.phases.is_empty() {
+        fields.put("phase", Item::Tables(scenario.phases.iter().map(phase).collect()));
+    }
+    fields
+}
+
+fn phase(phase: &Phase) -> Fields {
+    let mut fields = new_table(&SCENARIO, "phase");
+    fields.put("name", Item::Text(phase.name.clone()));
+    fields.put("from", span(phase.from));
+    fields.put("to", span(phase.to));
+    if let Some(every) = phase.every {
+        fields.put("every", span(every));
     }
     fields
 }

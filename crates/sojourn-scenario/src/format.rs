@@ -9,6 +9,7 @@ mod change;
 mod group;
 mod host;
 mod link;
+mod phase;
 mod queue;
 mod sizes;
 mod station;
@@ -23,6 +24,7 @@ use change::CHANGE;
 use group::GROUP;
 pub(crate) use link::is_shared;
 use link::{BOTTLENECK, HOP, REVERSE};
+use phase::PHASE;
 pub(crate) use queue::CLASS;
 use sojourn_core::Span;
 use sojourn_core::registry::{Descriptor, Holds, Kind};
@@ -472,6 +474,13 @@ pub(crate) static SCENARIO: Section = Section {
             presence: Presence::Optional("links stay as they are"),
             description: "what changes while the run goes on",
             example: "[{ at = \"20 s\", bottleneck = { rate = \"5 Mbit/s\" } }]",
+        },
+        Key {
+            name: "phase",
+            form: Form::Tables(&PHASE),
+            presence: Presence::Optional("there are only the results of the whole run"),
+            description: "parts of the run that have results of their own",
+            example: "[{ name = \"slow\", from = \"20 s\", to = \"40 s\" }]",
         },
     ],
     base: None,

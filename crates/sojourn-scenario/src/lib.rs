@@ -56,5 +56,5 @@ pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 pub use types::{
     Bucket, Capacity, Change, Direction, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments,
-    Place, Qdisc, Scenario, Shape, Station, Trace, Which,
+    Phase, Place, Qdisc, Scenario, Shape, Station, Trace, Which,
 };

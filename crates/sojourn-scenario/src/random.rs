@@ -97,6 +97,7 @@ impl Writer<'_> {
         self.respect_air(section, &mut entries);
         if section.name.is_empty() {
             self.respect_links(&mut entries);
+            respect_times(&mut entries);
         }
         entries
     }
@@ -439,6 +440,22 @@ impl Writer<'_> {
     fn logarithmic(&mut self, low: f64, high: f64) -> f64 {
         // The platform's functions will do: nothing is compared across machines here.
         self.random.uniform_between(low.ln(), high.max(low).ln()).exp().clamp(low, high.max(low))
+    }
+}
+
+/// Phases begin when the warm-up is over, and end before the shortest of runs.
+fn respect_times(entries: &mut Entries) {
+    let warmup = entries.iter().find(|(key, _)| *key == "warmup").map(|(_, written)| written.clone());
+    let Some((_, Written::List(phases))) = entries.iter_mut().find(|(key, _)| *key == "phase") else { return };
+    for phase in phases {
+        let Written::Section(phase) = phase else { continue };
+        for (key, written) in phase.iter_mut() {
+            match (*key, &warmup) {
+                ("from", Some(warmup)) => *written = warmup.clone(),
+                ("to", _) => *written = Written::Text("600 ms".to_owned()),
+                _ => {}
+            }
+        }
     }
 }
 

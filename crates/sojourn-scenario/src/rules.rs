@@ -7,6 +7,7 @@ mod groups;
 mod links;
 mod media;
 mod memory;
+mod phases;
 mod size;
 mod traffic;
 
@@ -26,6 +27,7 @@ pub(crate) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
     media::check(scenario, reporter);
     links::check(scenario, reporter);
     memory::check(scenario, reporter);
+    phases::check(scenario, reporter);
     size::check(scenario, reporter);
 }
 

@@ -38,6 +38,31 @@ pub struct Scenario {
     pub groups: Vec<Group>,
     /// What changes while a run goes on, in order of time.
     pub changes: Vec<Change>,
+    /// Parts of the run that have results of their own.
+    pub phases: Vec<Phase>,
+}
+
+/// A part of a run that has results of its own.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// When it begins, at the end of the warm-up at the earliest.
+    pub from: Span,
+    /// When it ends, at the end of the run at the latest.
+    pub to: Span,
+    /// After how long it begins again; never shorter than it lasts.
+    pub every: Option<Span>,
+}
+
+impl Phase {
+    /// When it begins and ends in a run of `duration`, whose end ends the last window.
+    pub fn windows(&self, duration: Span) -> impl Iterator<Item = (Span, Span)> + use<> {
+        let (length, every) = (self.to - self.from, self.every);
+        let next = move |&from: &Span| every.map(|every| from + every).filter(|&from| from < duration);
+        std::iter::successors(Some(self.from), next).map(move |from| (from, (from + length).min(duration)))
+    }
 }
 
 /// What is different from an instant on.

@@ -116,6 +116,11 @@ impl Air {
         (0..=self.medium.stations()).map(|device| self.medium.packets(device)).sum()
     }
 
+    /// How long the medium has been in use.
+    pub fn busy(&self) -> Span {
+        self.medium.busy()
+    }
+
     /// The part of `measured` in which the medium was in use.
     pub fn utilization(&self, measured: Span) -> f64 {
         // The exchange that was in the air when measuring began counts as a whole.

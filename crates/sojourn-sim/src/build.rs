@@ -12,6 +12,7 @@ use crate::link::{Link, Service, Shared};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
+use crate::phases::Phases;
 use crate::runs::Wanted;
 use crate::series::Recorder;
 use crate::times::{Coarse, Times};
@@ -167,6 +168,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         devices,
         air,
         recorder,
+        phases: Phases::new(scenario),
         measuring: false,
     }
 }

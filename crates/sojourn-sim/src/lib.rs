@@ -25,6 +25,7 @@ mod meter;
 mod noise;
 mod opportunities;
 mod packets;
+mod phases;
 mod record;
 mod runs;
 mod series;
@@ -39,8 +40,8 @@ pub use packets::{PacketEvent, PacketLog, PacketRow};
 #[cfg(feature = "delays")]
 pub use record::TrainRecord;
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
-    Record, StationRecord, VideoRecord, VoipRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord,
+    PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, VideoRecord, VoipRecord,
 };
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};

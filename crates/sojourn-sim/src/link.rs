@@ -7,7 +7,7 @@ pub use shared::Shared;
 use crate::Packet;
 use crate::flow::{Flow, is_data};
 use crate::grants::Grants;
-use crate::meter::{ClassMeter, Meter};
+use crate::meter::{ClassMeter, Meter, Reading};
 use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
@@ -342,6 +342,11 @@ impl Link {
         let classes = self.queue.classes().into_iter().zip(self.classes.iter().map(ClassMeter::record));
         let classes = past.chain(classes).collect();
         LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
+    }
+
+    /// What the instruments read at `now`, up to which they have been brought.
+    pub fn reading(&self, now: Time) -> Reading {
+        self.meter.reading(self.partial_bytes(now))
     }
 
     /// The packet on the wire has been sent.

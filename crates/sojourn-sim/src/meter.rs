@@ -1,6 +1,6 @@
 //! What is measured at a link.
 
-use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
+use crate::record::{ClassRecord, LinkRecord, MeanMax, Milliseconds, PhaseLinkRecord, QueueMs};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Backlog;
@@ -109,6 +109,11 @@ impl Meter {
         self.sojourn.clear();
     }
 
+    /// What it reads, with `partial_bytes` of the packet on the wire sent.
+    pub fn reading(&self, partial_bytes: f64) -> Reading {
+        Reading { totals: self.totals, partial_bytes, sojourn: self.sojourn.clone() }
+    }
+
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes` and has sent
     /// `partial_bytes` of the packet on the wire.
     pub fn record(&self, capacity_bytes: f64, partial_bytes: f64, now: Time) -> LinkRecord {
@@ -127,6 +132,41 @@ impl Meter {
             classes: BTreeMap::new(),
             access: None,
             drop_rate: (measured.arrivals > 0).then(|| measured.drops as f64 / measured.arrivals as f64),
+        }
+    }
+}
+
+/// What a link's instruments read at an instant, or what they measured between two readings.
+#[derive(Clone, Default, Debug)]
+pub struct Reading {
+    /// Everything that only grows.
+    pub totals: Totals,
+    /// Bytes of the packet on the wire that have been sent and are not in the totals.
+    pub partial_bytes: f64,
+    /// Sojourn times.
+    pub sojourn: Times,
+}
+
+impl Reading {
+    /// Adds what was measured between two readings, which have no end of the warm-up between them.
+    pub fn add_since(&mut self, later: &Reading, earlier: &Reading) {
+        self.totals = self.totals + (later.totals - earlier.totals);
+        self.partial_bytes += later.partial_bytes - earlier.partial_bytes;
+        self.sojourn.add_since(&later.sojourn, &earlier.sojourn);
+    }
+
+    /// What was measured in `time`, as the record tells it of a phase, on a link with this utilization.
+    pub fn record(&self, utilization: Option<f64>, time: Span) -> PhaseLinkRecord {
+        let totals = &self.totals;
+        PhaseLinkRecord {
+            utilization,
+            queue_packets_mean: totals.packet_nanos as f64 / time.as_nanos() as f64,
+            queue_ms: Milliseconds::new(&self.sojourn, totals.sojourn_nanos),
+            arrivals: totals.arrivals,
+            departures: totals.departures,
+            drops: totals.drops,
+            marks: totals.marks,
+            drop_rate: (totals.arrivals > 0).then(|| totals.drops as f64 / totals.arrivals as f64),
         }
     }
 }
@@ -161,6 +201,23 @@ impl ClassMeter {
             departures: self.departures,
             drops: self.drops,
             marks: self.marks,
+        }
+    }
+}
+
+impl std::ops::Add for Totals {
+    type Output = Totals;
+
+    fn add(self, more: Totals) -> Totals {
+        Totals {
+            arrivals: self.arrivals + more.arrivals,
+            departures: self.departures + more.departures,
+            drops: self.drops + more.drops,
+            marks: self.marks + more.marks,
+            sent_bytes: self.sent_bytes + more.sent_bytes,
+            packet_nanos: self.packet_nanos + more.packet_nanos,
+            byte_nanos: self.byte_nanos + more.byte_nanos,
+            sojourn_nanos: self.sojourn_nanos + more.sojourn_nanos,
         }
     }
 }

@@ -34,10 +34,70 @@ pub struct Record {
     pub stations: BTreeMap<String, StationRecord>,
     /// Groups by name.
     pub groups: BTreeMap<String, GroupRecord>,
+    /// Phases by name, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub phases: BTreeMap<String, PhaseRecord>,
     /// Flows, in the order of groups and indices.
     pub flows: Vec<FlowRecord>,
     /// Jain's fairness index of the goodputs of all flows; `jain` is that of a group's flows.
     pub jain_all: Option<f64>,
+}
+
+/// What was measured in a phase, in all its windows together.
+#[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
+pub struct PhaseRecord {
+    /// How long all its windows last, in s.
+    pub time_s: f64,
+    /// The bottleneck.
+    pub bottleneck: PhaseLinkRecord,
+    /// The return link, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<PhaseLinkRecord>,
+    /// Further links by name, where there are any.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub hops: BTreeMap<String, PhaseLinkRecord>,
+    /// The stations' own queues by name, where the bottleneck is an access point.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub stations: BTreeMap<String, PhaseLinkRecord>,
+    /// Groups by name.
+    pub groups: BTreeMap<String, PhaseGroupRecord>,
+}
+
+/// What was measured at a link in a phase.
+#[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
+pub struct PhaseLinkRecord {
+    /// Bits sent over bits that could have been sent, 0 to 1.
+    pub utilization: Option<f64>,
+    /// Packets waiting, without the one on the wire: time average.
+    pub queue_packets_mean: f64,
+    /// Sojourn times of the packets that left the queue.
+    pub queue_ms: Milliseconds,
+    /// Packets offered to the queue.
+    pub arrivals: u64,
+    /// Packets that left it for the link.
+    pub departures: u64,
+    /// Packets that it dropped, or that the link lost.
+    pub drops: u64,
+    /// Packets that it marked.
+    pub marks: u64,
+    /// Drops over arrivals, 0 to 1.
+    pub drop_rate: Option<f64>,
+}
+
+/// What was measured of a group in a phase.
+#[derive(Clone, Serialize, Debug)]
+#[non_exhaustive]
+pub struct PhaseGroupRecord {
+    /// Its delivered payload over that of all groups of its direction, 0 to 1.
+    pub share: Option<f64>,
+    /// Delivered payload in Mbit/s, all flows together.
+    pub goodput_mbps: f64,
+    /// Its data packets dropped over those sent, 0 to 1.
+    pub drop_rate: Option<f64>,
+    /// Its data packets marked over those sent, 0 to 1.
+    pub mark_rate: Option<f64>,
 }
 
 /// What was measured at a link.

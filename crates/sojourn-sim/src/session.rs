@@ -74,6 +74,7 @@ impl<S: Borrow<Scenario>> Session<S> {
         if !self.world.measuring && until >= warmup {
             self.process(warmup, monitor)?;
             self.world.begin_measuring();
+            self.world.turn_phases();
         }
         self.process(until, monitor)
     }
@@ -112,8 +113,9 @@ impl<S: Borrow<Scenario>> Session<S> {
         while self.world.now < until {
             let bin_end = self.world.recorder.as_ref().map_or(Time::NEVER, Recorder::bin_end);
             let change_at = time_of(self.scenario.borrow(), self.changed);
+            let phase_at = self.phase_at();
             let before = self.world.now;
-            let reached = self.world.run(until.min(bin_end).min(change_at), EVENTS_PER_LOOK);
+            let reached = self.world.run(until.min(bin_end).min(change_at).min(phase_at), EVENTS_PER_LOOK);
             monitor.note(self.world.now.since(before));
             if monitor.is_stopped() {
                 return Err(Stopped::Asked);
@@ -127,12 +129,20 @@ impl<S: Borrow<Scenario>> Session<S> {
             if reached && self.world.now == bin_end {
                 self.end_bin();
             }
+            if reached && self.world.now == phase_at {
+                self.world.turn_phases();
+            }
             while reached && self.world.now == time_of(self.scenario.borrow(), self.changed) {
                 apply(self.scenario.borrow(), self.seed, self.changed, &mut self.world);
                 self.changed += 1;
             }
         }
         Ok(())
+    }
+
+    /// When the next window of a phase begins or ends, in the measured part of the run.
+    fn phase_at(&mut self) -> Time {
+        if self.world.measuring { self.world.phases.next() } else { Time::NEVER }
     }
 
     /// Reads all instruments; the present bin of the series ends.

@@ -5,17 +5,19 @@ use crate::changes::{changes_capacity, of_link};
 #[cfg(feature = "delays")]
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
+use crate::meter::Reading;
 use crate::opportunities::Opportunities;
+use crate::phases::{Counted, Instruments};
 #[cfg(feature = "delays")]
 use crate::record::TrainRecord;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
-    VoipRecord, jain,
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, PhaseGroupRecord, PhaseRecord, QueueMs,
+    Record, StationRecord, VideoRecord, VoipRecord, jain,
 };
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
+use sojourn_scenario::{Capacity, Direction, Group, Phase, Scenario, Traffic};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
 
@@ -44,9 +46,65 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
         groups: (0..scenario.groups.len())
             .map(|index| (scenario.groups[index].name.clone(), group_record(scenario, world, index)))
             .collect(),
+        phases: phases(scenario, world),
         jain_all: jain(flows.iter().map(|flow| flow.goodput_mbps)),
         flows,
         wall_s,
+    }
+}
+
+/// What was measured in each phase.
+fn phases(scenario: &Scenario, world: &World) -> BTreeMap<String, PhaseRecord> {
+    let all = scenario.phases.iter().zip(world.phases.measured());
+    all.map(|(phase, measured)| (phase.name.clone(), phase_record(scenario, phase, measured))).collect()
+}
+
+fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> PhaseRecord {
+    let windows: Vec<_> = phase.windows(scenario.duration).collect();
+    let time = windows.iter().fold(Span::ZERO, |sum, &(from, to)| sum + (to - from));
+    let capacity_bytes = |index| {
+        windows.iter().map(|&(from, to)| capacity_bytes(scenario, index, Time::ZERO + from, Time::ZERO + to)).sum()
+    };
+    let record = |index: usize, reading: &Reading| {
+        let utilization = match (scenario.air(), index) {
+            (None, _) => {
+                let capacity_bytes: f64 = capacity_bytes(index);
+                let sent_bytes = reading.totals.sent_bytes as f64 + reading.partial_bytes;
+                (capacity_bytes > 0.0).then(|| sent_bytes / capacity_bytes)
+            }
+            // As of the whole run: an exchange that was in the air when a window began counts as a whole.
+            (Some(_), BOTTLENECK) => Some(measured.busy.ratio(time).min(1.0)),
+            (Some(_), _) => None,
+        };
+        reading.record(utilization, time)
+    };
+    let names = named_links(scenario).into_iter().map(|(name, ..)| name.to_owned());
+    let mut links = names.zip(measured.links.iter().enumerate().map(|(index, reading)| record(index, reading)));
+    let (_, bottleneck) = links.next().expect("there is a bottleneck");
+    let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
+    let hops = links.by_ref().take(scenario.hops.len()).collect();
+    let of_direction = |direction| {
+        let groups = scenario.groups.iter().zip(&measured.groups);
+        groups.filter(|(group, _)| group.direction == direction).map(|(_, counted)| counted.delivered_bytes).sum()
+    };
+    let group = |(group, counted): (&Group, &Counted)| {
+        let all_bytes: u64 = of_direction(group.direction);
+        let rate = |count: u64| (counted.sent > 0).then(|| count as f64 / counted.sent as f64);
+        let record = PhaseGroupRecord {
+            share: (all_bytes > 0).then(|| counted.delivered_bytes as f64 / all_bytes as f64),
+            goodput_mbps: mbps(counted.delivered_bytes, time),
+            drop_rate: rate(counted.drops),
+            mark_rate: rate(counted.marks),
+        };
+        (group.name.clone(), record)
+    };
+    PhaseRecord {
+        time_s: time.as_secs_f64(),
+        bottleneck,
+        reverse,
+        hops,
+        stations: links.collect(),
+        groups: scenario.groups.iter().zip(&measured.groups).map(group).collect(),
     }
 }
 

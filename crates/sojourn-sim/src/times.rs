@@ -25,6 +25,11 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
         &mut self.counts[bucket - self.first]
     }
 
+    /// The count of `bucket`, where it may never have been hit.
+    fn get(&self, bucket: usize) -> Count {
+        self.counts.get(bucket.wrapping_sub(self.first)).copied().unwrap_or_default()
+    }
+
     /// Makes room for `bucket`.
     #[cold]
     fn widen(&mut self, bucket: usize) {
@@ -108,6 +113,17 @@ impl Times {
             let time = middle(own).saturating_sub(by.as_nanos());
             *self.buckets.count(bucket(time)) += count;
             self.count += count;
+        }
+    }
+
+    /// Adds the times that `later` has and `earlier`, the same distribution before, did not have.
+    pub fn add_since(&mut self, later: &Times, earlier: &Times) {
+        for (bucket, &count) in (later.buckets.first..).zip(&later.buckets.counts) {
+            let more = count - earlier.buckets.get(bucket);
+            if more > 0 {
+                *self.buckets.count(bucket) += more;
+                self.count += more;
+            }
         }
     }
 

@@ -214,16 +214,20 @@ def _parameters(parameters: Sequence[Parameter]) -> list[list[str]]:
 
 
 def print_result(result: "Result") -> None:
-    """Print the links and groups of a result."""
+    """Print the links and groups of a result, and its phases where it has some."""
     from rich.console import Group
     from rich.text import Text
 
-    from sojourn.report import group_grid, interval_note, link_grid, presets_note, title
+    from sojourn.report import group_grid, interval_note, link_grid, phase_grid, presets_note, title
 
     _print(Group(Text(title(result), style="bold"), Text()))
     print_grid(link_grid(result))
     _print(Text())
     print_grid(group_grid(result))
+    phases = phase_grid(result)
+    if phases is not None:
+        _print(Text())
+        print_grid(phases)
     notes = [text for text in (interval_note(result), presets_note(result)) if text]
     if notes:
         _print(Group(Text(), *(Text(text, style="dim") for text in notes)))

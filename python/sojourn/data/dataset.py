@@ -13,7 +13,21 @@ from sojourn import _native
 from sojourn.data.describe import Description, Tables, alike, describe
 from sojourn.data.lock import lock
 from sojourn.data.provenance import UNREADABLE, Provenance
-from sojourn.data.rows import CLASSES, ERROR, GROUP, GROUPS, KEPT, LINKS, MAX_POINTS, POINT, RUNS, SEED, SIZES
+from sojourn.data.rows import (
+    CLASSES,
+    ERROR,
+    GROUP,
+    GROUPS,
+    KEPT,
+    LINKS,
+    MAX_POINTS,
+    PHASE_GROUPS,
+    PHASE_LINKS,
+    POINT,
+    RUNS,
+    SEED,
+    SIZES,
+)
 from sojourn.reading import MAX_INTEGER, Source, input_error, is_line, is_lines, is_whole, read_parquet, read_table
 from sojourn.store import check_writable, dump_json, whole_file
 
@@ -32,7 +46,7 @@ _LOCK = ".lock"
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
 _SHOWN_VALUES = 8
-TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, *(name for names in KEPT.values() for name in names))
+TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, PHASE_GROUPS, PHASE_LINKS, *(name for names in KEPT.values() for name in names))
 """Every table that a dataset may have; other folders beside them are of somebody else."""
 # Columns that a table cannot be used without.
 _NEEDS = {RUNS: (POINT, SEED, ERROR), GROUPS: (POINT, SEED, GROUP)}

@@ -13,6 +13,7 @@ FRACTION = "0 to 1"
 """The unit of shares, rates and indices, which people read in percent or as they are."""
 COUNT = ""
 BOTTLENECK, REVERSE, HOPS, STATIONS = "bottleneck", "reverse", "hops", "stations"
+PHASES = "phases"
 JAIN_ALL = "jain_all"
 
 
@@ -125,6 +126,15 @@ GROUP = (
 RUN = (Metric(JAIN_ALL, FRACTION, "Jain's fairness index of the goodputs of all flows"),)
 """Of a whole run."""
 
+_OF_PHASE_LINKS = {
+    *("utilization", "queue_packets_mean", "arrivals", "departures", "drops", "marks", "drop_rate"),
+    *(f"queue_ms_{part}" for part in ("mean", *_TAIL)),
+}
+PHASE_LINK = tuple(metric for metric in LINK if metric.name in _OF_PHASE_LINKS)
+"""Of a link in a phase."""
+PHASE_GROUP = tuple(metric for metric in GROUP if metric.name in {"share", "goodput_mbps", "drop_rate", "mark_rate"})
+"""Of a group in a phase."""
+
 _BY_NAME = {metric.name: metric for metric in (*GROUP, *LINK, *AIR, *RUN)}
 
 
@@ -133,6 +143,8 @@ def find(column: str) -> Metric | None:
 
     >>> find("bottleneck_queue_ms_p999").meaning, find("share.tcp").unit, find("bottleneck.rate")
     ('sojourn time in the queue: 99.9th percentile', '0 to 1', None)
+    >>> find("phases_slow_bottleneck_queue_ms_p95").unit, find("phases_slow_goodput_mbps.tcp").unit
+    ('ms', 'Mbit/s')
     """
     return _find(column)
 
@@ -142,10 +154,17 @@ def _find(column: str) -> Metric | None:
     if column in _BY_NAME:
         return _BY_NAME[column]
     if column.startswith((f"{BOTTLENECK}_", f"{REVERSE}_", f"{HOPS}_", f"{STATIONS}_")):
-        ends = (metric for metric in (*LINK, *AIR) if column.endswith(f"_{metric.name}"))
-        return max(ends, key=lambda metric: len(metric.name), default=None)
+        return _longest(column, (*LINK, *AIR))
     metric, dot, _group = column.partition(".")
+    if column.startswith(f"{PHASES}_"):
+        return _longest(metric, PHASE_GROUP if dot else PHASE_LINK)
     return _BY_NAME.get(metric) if dot else None
+
+
+def _longest(column: str, metrics: Iterable[Metric]) -> Metric | None:
+    """Return the metric with the longest name that ends the name of the column."""
+    ends = (metric for metric in metrics if column.endswith(f"_{metric.name}"))
+    return max(ends, key=lambda metric: len(metric.name), default=None)
 
 
 def links(record: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -181,6 +200,11 @@ def values(record: Mapping[str, Any]) -> dict[str, float | None]:
     for group, of in record["groups"].items():
         found.update((f"{name}.{group}", value) for name, value in leaves(of))
     found[JAIN_ALL] = record[JAIN_ALL]
+    for phase, of in (record.get(PHASES) or {}).items():
+        before = f"{PHASES}_{phase}_"
+        found.update((f"{before}{name}", value) for link, at in links(of) for name, value in leaves(at, f"{link}_"))
+        for group, measured in of["groups"].items():
+            found.update((f"{before}{name}.{group}", value) for name, value in leaves(measured))
     return found
 
 

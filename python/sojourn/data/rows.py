@@ -1,4 +1,4 @@
-"""From run records to the rows of the tables `runs`, `groups`, `links`, `classes` and `sizes`."""
+"""From run records to the rows of the tables of what runs measured: `runs`, `groups`, `links` and those inside them."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,10 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 10**9
 POINT, SEED, ERROR = "point", "seed", "error"
-GROUP, LINK, CLASS, SIZE = "group", "link", "class", "size"
+GROUP, LINK, CLASS, SIZE, PHASE = "group", "link", "class", "size", "phase"
 RUNS = "runs"
 GROUPS, LINKS, CLASSES, SIZES = "groups", "links", "classes", "sizes"
+PHASE_GROUPS, PHASE_LINKS = "phase_groups", "phase_links"
 SERIES, PROBES, PACKETS, TRANSFERS, DELAYS = "series", "probes", "packets", "transfers", "delays"
 KEPT: "dict[str, tuple[TableName, ...]]" = {
     SERIES: ("queue", "flows"),
@@ -31,7 +32,7 @@ def of_run(point: int, record: Mapping[str, Any]) -> Tables:
     """Return what a run measured at a point of a plan: a row for the run, and one for each group and link.
 
     Queues inside a discipline and transfers by size have tables of their own, `classes` and `sizes`, since nobody knows
-    before a run which there will be.
+    before a run which there will be. Phases have two, `phase_groups` and `phase_links`, which are like those of the run.
     """
     at = {POINT: point, SEED: record["seed"]}
     run: Row = {**at, ERROR: None}
@@ -51,6 +52,14 @@ def of_run(point: int, record: Mapping[str, Any]) -> Tables:
             {**at, GROUP: name, SIZE: size, **dict(metrics.leaves(times, "fct_ms_"))}
             for size, times in (group.get("fct_by_size_ms") or {}).items()
         ]
+    for name, phase in (record.get(metrics.PHASES) or {}).items():
+        of_phase = {**at, PHASE: name}
+        tables.setdefault(PHASE_GROUPS, []).extend(
+            {**of_phase, GROUP: group, **dict(metrics.leaves(measured))} for group, measured in phase["groups"].items()
+        )
+        tables.setdefault(PHASE_LINKS, []).extend(
+            {**of_phase, LINK: link, **dict(metrics.leaves(measured))} for link, measured in metrics.links(phase)
+        )
     return tables
 
 

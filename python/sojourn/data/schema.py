@@ -18,6 +18,9 @@ from sojourn.data.rows import (
     GROUPS,
     LINK,
     LINKS,
+    PHASE,
+    PHASE_GROUPS,
+    PHASE_LINKS,
     POINT,
     RUNS,
     SEED,
@@ -30,7 +33,7 @@ from sojourn.data.rows import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-RESERVED = (POINT, SEED, GROUP, LINK, CLASS, SIZE, ERROR)
+RESERVED = (POINT, SEED, GROUP, LINK, CLASS, SIZE, PHASE, ERROR)
 """Names that no axis may have, since they are columns of their own."""
 UNIT, MEANING = b"unit", b"meaning"
 # The unit of a column of quantities, and how much of the basic unit it is.
@@ -144,6 +147,8 @@ class Schema:
             LINKS: ([LINK], metrics.of_links(self.links)),
             CLASSES: ([LINK, CLASS], metrics.CLASS),
             SIZES: ([GROUP, SIZE], metrics.COMPLETION),
+            PHASE_GROUPS: ([PHASE, GROUP], metrics.PHASE_GROUP),
+            PHASE_LINKS: ([PHASE, LINK], metrics.PHASE_LINK),
         }
         texts, measured = own[name]
         return texts, _named(measured)
@@ -152,7 +157,7 @@ class Schema:
 def of_records(name: str, records: Sequence[Mapping[str, Any]]) -> "pa.Table":
     """Return a table of the records of one scenario's runs: what a sweep of a single point has."""
     links = dict.fromkeys(link for record in records for link, _ in metrics.links(record))
-    rows = [row for record in records for row in of_run(0, record)[name]]
+    rows = [row for record in records for row in of_run(0, record).get(name, [])]
     return Schema((), tuple(links)).table(name, rows, {0: {}})
 
 

@@ -34,11 +34,17 @@ def page(result: "Measured", command: str = "") -> Page:
         notes=[note for note in (report.interval_note(result), report.presets_note(result), _plug_ins(result)) if note],
         folds=[
             Fold("The links", tables=[Table.of_grid(report.link_grid(result), "Links")]),
+            *_phases(result),
             _everything(result),
         ],
         command=command,
         files=[File("Scenario, every default written out", result.to_toml())],
     )
+
+
+def _phases(result: "Measured") -> list[Fold]:
+    grid = report.phase_grid(result)
+    return [] if grid is None else [Fold("The phases", tables=[Table.of_grid(grid, "Phases")])]
 
 
 def _plug_ins(result: "Measured") -> str:

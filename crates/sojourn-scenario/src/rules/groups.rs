@@ -1,6 +1,7 @@
 //! Rules of groups.
 
 use super::{access, element_path};
+use crate::Direction;
 use crate::build;
 use crate::check::join;
 use crate::diagnostic::{Fault, Reporter, nearest};
@@ -59,11 +60,9 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
 
 /// Whether a queue in the way of the group's data marks.
 fn may_be_marked(scenario: &Fields, group: &Fields) -> bool {
-    let direction = group.choice("direction");
-    let main = if direction == Some("reverse") { "reverse" } else { "bottleneck" };
-    let hops = scenario.tables("hop").iter().filter(|hop| hop.choice("direction") == direction);
-    let stations = scenario.tables("station").iter().filter(|_| direction == Some("reverse"));
-    let links = scenario.table(main).into_iter().chain(hops).chain(stations);
+    let is_upload = build::direction(group) == Direction::Reverse;
+    let stations = scenario.tables("station").iter().filter(|_| is_upload);
+    let links = build::crossed(group, scenario).chain(stations);
     let mut queues = links.filter_map(|link| link.chosen("queue"));
     queues.any(|queue| Queue::<()>::marks(&queue.params))
 }

@@ -15,6 +15,7 @@ mod instruments;
 mod ledbat;
 mod links;
 mod padding;
+mod phases;
 mod probing;
 mod random;
 mod retune;

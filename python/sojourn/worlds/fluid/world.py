@@ -188,6 +188,8 @@ def model(scenario: Record) -> Model:
             raise _refused(key, "a further link", "the bottleneck alone")
     if "change" in scenario:
         raise _refused("change", f"{len(scenario.change)} of them", "a link that stays as it is")
+    if "phase" in scenario:
+        raise _refused("phase", f"{len(scenario.phase)} of them", "the results of the whole run")
     packet_bytes = {_bytes(group.transport.payload) + _bytes(group.transport.header) for group in scenario.group}
     if len(packet_bytes) > 1:
         raise _refused("transport", f"packets of {sorted(packet_bytes)} bytes", "packets of one size")
