@@ -198,6 +198,7 @@ EVERYTHING = {
         {"name": "padding", "rtt": "20 ms", "traffic": "adaptive-padding"},
         {"name": "train", "rtt": "20 ms", "traffic": {"kind": "train", "count": 2}},
     ],
+    "phase": [{"name": "first", "from": "0 s", "to": "1 s"}],
 }
 
 
@@ -222,11 +223,12 @@ def expanded(cell: str) -> list[str]:
 def fields(value: Any, path: str) -> Iterator[str]:
     if isinstance(value, dict):
         for key, one in value.items():
-            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms", "stations"))
+            named = path.endswith(("hops", "groups", "classes", "fct_by_size_ms", "stations", "phases"))
             place = f"{path}.{'NAME' if named else key}".lstrip(".")
             # A station is a link, and more.
             own = r"stations\.NAME(?!\.(?:goodput_|air_)|$)"
-            yield from fields(one, re.sub(rf"^(bottleneck|reverse|hops\.NAME|{own})(?![\w])", "LINK", place))
+            link = rf"^(phases\.NAME\.)?(bottleneck|reverse|hops\.NAME|{own})(?![\w])"
+            yield from fields(one, re.sub(link, r"\1LINK", place))
     elif isinstance(value, list):
         for one in value:
             yield from fields(one, f"{path}[]")

@@ -192,6 +192,7 @@ def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
         ({"bottleneck.loss": 0.01}, "bottleneck.loss"),
         ({"bottleneck.framing": "ethernet"}, "bottleneck.framing"),
         ({"bottleneck.medium": "docsis"}, "bottleneck.medium"),
+        ({"phase": [{"name": "late", "from": "12 s", "to": "14 s"}]}, "allowed: the results of the whole run"),
     ],
 )
 def test_what_is_refused(fluid_file: Path, change: dict[str, object], complaint: str) -> None:

@@ -116,6 +116,7 @@ REFUSED = {
     "bottleneck.trace": {"bottleneck": {"rate": None, "trace": "ready:synthetic-lte", "queue": PFIFO}},
     "bottleneck.framing": {"bottleneck": {"framing": "ethernet", "queue": PFIFO}},
     "hop": {"hop": [{"name": "gateway", "rate": "9 Mbit/s", "at": "before", "queue": PFIFO}]},
+    "phase": {"phase": [{"name": "early", "from": "1 s", "to": "2 s"}]},
     "group.tcp.control.halve": {"group": [{**TCP, "control": {"kind": "newreno", "preset": "rfc"}}]},
     "group.tcp.transport.min_rto": {"group": [{**TCP, "transport": "rfc"}]},
     "group.tcp.transport.ecn_feedback": {

@@ -152,7 +152,7 @@ class Measured:
     def table(self, name: "TableName | MeasuredName") -> "pa.Table":
         """Return a table by its name as an Arrow table.
 
-        `runs`, `groups` and `links` (and `classes`, `sizes`, `phase_groups` and `phase_links`) have one row for each run,
+        `runs`, `groups` and `links` (and `classes`, `sizes`, `phase_groups`, `phase_links`) have one row for each run
         and one for each group and link of it, with the columns of a dataset; the others are those in `kept`.
         """
         from sojourn.data.schema import of_records

@@ -1,4 +1,4 @@
-"""The numbers of a result as small tables for people: one of links, one of groups, and one of phases where there are any."""
+"""The numbers of a result as small tables for people: of links, of groups, and of phases where there are any."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -40,7 +40,7 @@ pub use packets::{PacketEvent, PacketLog, PacketRow};
 #[cfg(feature = "delays")]
 pub use record::TrainRecord;
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Mean, Milliseconds, PaddingRecord,
     PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, VideoRecord, VoipRecord,
 };
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};

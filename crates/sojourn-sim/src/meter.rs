@@ -1,6 +1,6 @@
 //! What is measured at a link.
 
-use crate::record::{ClassRecord, LinkRecord, MeanMax, Milliseconds, PhaseLinkRecord, QueueMs};
+use crate::record::{ClassRecord, LinkRecord, Mean, MeanMax, Milliseconds, PhaseLinkRecord, QueueMs};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Backlog;
@@ -160,7 +160,7 @@ impl Reading {
         let totals = &self.totals;
         PhaseLinkRecord {
             utilization,
-            queue_packets_mean: totals.packet_nanos as f64 / time.as_nanos() as f64,
+            queue_packets: Mean { mean: totals.packet_nanos as f64 / time.as_nanos() as f64 },
             queue_ms: Milliseconds::new(&self.sojourn, totals.sojourn_nanos),
             arrivals: totals.arrivals,
             departures: totals.departures,

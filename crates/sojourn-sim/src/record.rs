@@ -71,7 +71,7 @@ pub struct PhaseLinkRecord {
     /// Bits sent over bits that could have been sent, 0 to 1.
     pub utilization: Option<f64>,
     /// Packets waiting, without the one on the wire: time average.
-    pub queue_packets_mean: f64,
+    pub queue_packets: Mean,
     /// Sojourn times of the packets that left the queue.
     pub queue_ms: Milliseconds,
     /// Packets offered to the queue.
@@ -193,6 +193,14 @@ pub struct ClassRecord {
     pub drops: u64,
     /// Its packets marked.
     pub marks: u64,
+}
+
+/// A time average.
+#[derive(Clone, Copy, Serialize, Debug)]
+#[non_exhaustive]
+pub struct Mean {
+    /// Time average.
+    pub mean: f64,
 }
 
 /// A time average and a maximum.

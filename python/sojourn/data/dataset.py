@@ -46,7 +46,16 @@ _LOCK = ".lock"
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
 _SHOWN_VALUES = 8
-TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, PHASE_GROUPS, PHASE_LINKS, *(name for names in KEPT.values() for name in names))
+TABLES = (
+    RUNS,
+    GROUPS,
+    LINKS,
+    CLASSES,
+    SIZES,
+    PHASE_GROUPS,
+    PHASE_LINKS,
+    *(name for names in KEPT.values() for name in names),
+)
 """Every table that a dataset may have; other folders beside them are of somebody else."""
 # Columns that a table cannot be used without.
 _NEEDS = {RUNS: (POINT, SEED, ERROR), GROUPS: (POINT, SEED, GROUP)}

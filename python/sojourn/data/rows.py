@@ -32,7 +32,7 @@ def of_run(point: int, record: Mapping[str, Any]) -> Tables:
     """Return what a run measured at a point of a plan: a row for the run, and one for each group and link.
 
     Queues inside a discipline and transfers by size have tables of their own, `classes` and `sizes`, since nobody knows
-    before a run which there will be. Phases have two, `phase_groups` and `phase_links`, which are like those of the run.
+    before a run which there will be. Phases have two, `phase_groups` and `phase_links`, like those of the run.
     """
     at = {POINT: point, SEED: record["seed"]}
     run: Row = {**at, ERROR: None}

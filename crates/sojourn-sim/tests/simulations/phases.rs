@@ -84,7 +84,7 @@ fn a_phase_as_long_as_the_measured_part_has_its_results() {
         assert_eq!([link.arrivals, link.departures], [whole.arrivals, whole.departures]);
         assert_eq!([link.drops, link.marks], [whole.drops, whole.marks]);
         close(link.utilization.unwrap(), whole.utilization.unwrap(), 1e-12);
-        close(link.queue_packets_mean, whole.queue_packets.mean, 1e-12);
+        close(link.queue_packets.mean, whole.queue_packets.mean, 1e-12);
         assert_eq!([link.queue_ms.mean, link.queue_ms.p99], [whole.queue_ms.mean, whole.queue_ms.p99]);
         for (name, group) in &record.groups {
             let own = &phase.groups[name];

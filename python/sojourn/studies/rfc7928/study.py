@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sojourn.data.dataset import Dataset
-from sojourn.data.rows import GROUP, GROUPS, POINT, RUNS, SEED
+from sojourn.data.rows import GROUP, GROUPS, LINK, PHASE, PHASE_GROUPS, PHASE_LINKS, POINT, RUNS, SEED
 from sojourn.registry import catalogue
 from sojourn.study import Number, changes, measure
 from sojourn.study.synchrony import Synchrony
@@ -16,8 +16,6 @@ Row = tuple[dict[str, Any], str, str, Number]
 _QUEUE = "bottleneck.queue"
 _RTT_MS, _LONGEST_RTT_MS = 100, 560
 _ALWAYS_MARK = {"cake", "dualpi2"}
-_PHASE_S = 20
-_FAST, _SLOW = "100 Mbit/s", "10 Mbit/s"
 
 
 def parameters(queue: Mapping[str, Any]) -> dict[str, str]:
@@ -85,47 +83,39 @@ def at_target(made: Mapping[str, Any], target_ms: int) -> Changes:
 @measure("loads", of="load")
 def loads(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield delay and goodput in each phase of section 8.2.5."""
-    yield from _phases(plan, dataset, ("mild", "medium", "heavy"))
+    yield from _phases(plan, dataset, {"mild": "mild", "medium": "medium", "heavy": "heavy"})
 
 
 @measure("rates", of="capacity")
 def rates(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield delay and goodput while the link of section 8.2.6 is slow, and while it is fast."""
-    yield from _phases(plan, dataset, (_SLOW, _FAST), every="8.2.6 each 20 s")
+    yield from _phases(plan, dataset, {"slow": "10 Mbit/s", "fast": "100 Mbit/s"})
 
 
-def _phases(plan: Plan, dataset: Dataset, names: Sequence[str], **only: Any) -> Iterator[Row]:
-    """Yield what phases of equal length, in turns from the end of the warm-up on, had at each point.
-
-    The mean delay is that of the packets that left; the highest is that of the seconds' means.
-    """
-    bins: dict[tuple[int, int, str], dict[str, list[float]]] = {}
-    for table, columns in (("queue", ("queue_ms", "departures")), ("flows", ("delivered_bytes",))):
-        wanted = dataset.table(table).select([POINT, SEED, "time_s", *columns, *(["link"] if table == "queue" else [])])
-        for row in wanted.to_pylist():
-            phase = names[int(row["time_s"] // _PHASE_S - 1) % len(names)]
-            if row["time_s"] < _PHASE_S or row.get("link", "bottleneck") != "bottleneck":
-                continue
-            found = bins.setdefault((row[POINT], row[SEED], phase), {})
-            for column in columns:
-                found.setdefault(column, []).append(row[column] or 0.0)
-    for point in range(plan.points):
-        at = plan.point(point).coordinates
-        if any(at[axis] != value for axis, value in only.items()):
-            continue
-        for phase in names:
-            runs = [found for (one, _, name), found in sorted(bins.items()) if (one, name) == (point, phase)]
-            measured = {
-                "phase_ms_mean": [_weighted(run["queue_ms"], run["departures"]) for run in runs],
-                "phase_ms_max": [max(run["queue_ms"]) for run in runs],
-                "phase_mbps": [8e-6 * sum(run["delivered_bytes"]) / (len(run["queue_ms"])) for run in runs],
-            }
-            for metric, values in measured.items():
-                yield {"queue": at["queue"], "phase": phase}, "", metric, Number.of(values)
+_OF_PHASES = {
+    "queue_ms_mean": "phase_ms_mean",
+    "queue_ms_p95": "phase_ms_p95",
+    "queue_ms_p99": "phase_ms_p99",
+    "drop_rate": "phase_drop_rate",
+}
+"""Columns of the bottleneck's phases, and what they are called here."""
 
 
-def _weighted(values: Sequence[float], weights: Sequence[float]) -> float:
-    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / (sum(weights) or 1.0)
+def _phases(plan: Plan, dataset: Dataset, titles: Mapping[str, str]) -> Iterator[Row]:
+    """Yield what each phase had at each point that has some: the bottleneck's packets, and all groups' goodput."""
+    found: dict[tuple[int, str, str], list[float]] = {}
+    for row in dataset.table(PHASE_LINKS, where={LINK: "bottleneck"}).to_pylist():
+        for column, metric in _OF_PHASES.items():
+            found.setdefault((row[POINT], row[PHASE], metric), []).append(row[column])
+    goodputs: dict[tuple[int, int, str], float] = {}
+    for row in dataset.table(PHASE_GROUPS).to_pylist():
+        key = (row[POINT], row[SEED], row[PHASE])
+        goodputs[key] = goodputs.get(key, 0.0) + row["goodput_mbps"]
+    for (point, _, phase), goodput in goodputs.items():
+        found.setdefault((point, phase, "phase_mbps"), []).append(goodput)
+    for (point, phase, metric), values in found.items():
+        at = {"queue": plan.point(point).coordinates["queue"], "phase": titles[phase]}
+        yield at, "", metric, Number.of(values)
 
 
 @measure("acknowledgements", of="two-way")
@@ -149,8 +139,9 @@ def acknowledgements(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 
 
 _PERCENTILES = (10, 25, 50, 75, 90, 99)
-_FLOWS, _WARMUP_S, _END_S, _EVENT_S = 14, 20.0, 60.0, 0.2
-"""Flows of the sweep `packets`, when it is measured, and how long a loss event lasts."""
+_FLOWS = {"8.2.2 mild": 6, "8.2.3 medium": 14, "8.2.4 heavy": 19}
+_WARMUP_S, _END_S, _EVENT_S = 20.0, 60.0, 0.2
+"""When the sweep `packets` is measured, and how long a loss event lasts."""
 
 
 @measure("patterns", of="packets")
@@ -166,6 +157,7 @@ def patterns(plan: Plan, dataset: Dataset) -> Iterator[Row]:
         for table in [dataset.table("packets", columns=columns, where={"event": event, "kind": "data"})]
     )
     for point in range(plan.points):
+        count = _FLOWS[plan.point(point).coordinates["level"]]
         for seed in plan.all_seeds:
             delays, drops = (_of_run(rows, point, seed) for rows in (received, lost))
             one_way_ms = delays["sojourn_ns"] / 1e6
@@ -175,15 +167,13 @@ def patterns(plan: Plan, dataset: Dataset) -> Iterator[Row]:
             }
             times_s, flows = drops["time_ns"] / 1e9, drops["index"].tolist()
             pairs = set(zip(flows, drops["seq"].tolist(), strict=True))
-            together = Synchrony.of(
-                list(zip(times_s.tolist(), flows, strict=True)), _FLOWS, _EVENT_S, _WARMUP_S, _END_S
-            )
-            measured |= {
-                "gap_ms_p50": float(np.median(np.diff(np.sort(times_s)))) * 1e3,
-                "in_row": 100 * sum((flow, seq - 1) in pairs for flow, seq in pairs) / len(pairs),
-                "together": 100 * together.share,
-                "phi": together.phi,
-            }
+            together = Synchrony.of(list(zip(times_s.tolist(), flows, strict=True)), count, _EVENT_S, _WARMUP_S, _END_S)
+            measured |= {"together": 100 * together.share, "phi": together.phi}
+            if len(pairs) > 1:
+                measured |= {
+                    "gap_ms_p50": float(np.median(np.diff(np.sort(times_s)))) * 1e3,
+                    "in_row": 100 * sum((flow, seq - 1) in pairs for flow, seq in pairs) / len(pairs),
+                }
             for metric, value in measured.items():
                 found.setdefault((point, metric), []).append(value)
     for (point, metric), values in found.items():
@@ -220,6 +210,28 @@ def _texts(*values: str) -> Any:
     import pyarrow as pa
 
     return pa.array(values)
+
+
+_STARTS = {"windows": "short", "bursts": "pages", "mix": "pages", "two-way": "pages"}
+"""The group of a sweep whose connections and requests begin while it is measured."""
+
+
+@measure("startups", of=tuple(_STARTS))
+def startups(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield start-up times (section 2.2), and how many SYNs and SYN-ACKs were dropped, where connections begin."""
+    metrics = ("startup_ms_mean", "startup_ms_p95", "syn_drops")
+    found: dict[tuple[int, str], list[float]] = {}
+    for row in dataset.table(GROUPS, columns=[POINT, *metrics], where={GROUP: _STARTS[plan.name]}).to_pylist():
+        for metric in metrics:
+            if row[metric] is not None:
+                found.setdefault((row[POINT], metric), []).append(row[metric])
+    for (point, metric), values in found.items():
+        at = plan.point(point).coordinates
+        if plan.name == "windows":
+            scenario = f"5.1.2 initial window {at['initial_window']}"
+        else:
+            scenario = at["traffic"] if plan.name == "bursts" else _ALONE[plan.name]
+        yield {"queue": at["queue"], "scenario": scenario}, "", metric, Number.of(values)
 
 
 _CAPACITY_MBPS = {"capacity": 55.0, "two-way": 1.0}
