@@ -124,7 +124,7 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 
-KERNEL = {"timer_rounding": "wheel", "rtt_sample": "segment", "pacing_slack": "departures"}
+KERNEL: dict[str, str] = {}
 """What this kernel has beside the preset `linux` of the transport."""
 
 
@@ -183,7 +183,7 @@ SENDERS: dict[str, Sender] = {
         Sender("illinois", _linux("illinois")),
         Sender("lp", _linux("tcp_lp")),
         Sender("cdg", _linux("cdg")),
-        Sender("dctcp", {**_linux("dctcp"), "window_end": "reached"}, ecn=True),
+        Sender("dctcp", _linux("dctcp"), ecn=True),
         Sender("bbr", _linux("bbr")),
         Sender("reno-bursts", _linux("newreno"), module="reno", bursts=True),
         Sender("cubic-bursts", {**_linux("cubic"), "tick": "10 ms"}, module="cubic", bursts=True),

@@ -26,7 +26,7 @@ mod tests;
 
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
+use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Stage, Start, Unused};
 use crate::lots::Lots;
 use crate::reno::Reno;
 use crate::rounds::Rounds;
@@ -117,6 +117,7 @@ struct Settings {
     delays: bool,
     tick_nanos: i64,
     skips_repairs: bool,
+    counts_handshake: bool,
 }
 
 impl Cdg {
@@ -148,6 +149,7 @@ impl Cdg {
             delays: matches!(params.choice("hystart"), "delay" | "both"),
             tick_nanos: params.span("tick").as_nanos() as i64,
             skips_repairs: params.choice("repairs") == "left-out",
+            counts_handshake: params.choice("first_round") == "handshake",
         };
         if settings.ineffective == u64::MAX && settings.hold != u64::MAX {
             return Err(ParameterError::new(
@@ -180,14 +182,25 @@ impl Cdg {
 
     #[inline]
     fn sample(&mut self, rtt: Span, ack: &Ack) {
-        let nanos = rtt.as_nanos() as i64;
-        let nanos = nanos - nanos.rem_euclid(self.settings.tick_nanos);
-        if self.was_delayed(ack) {
+        let nanos = self.ticks(rtt);
+        if !ack.selective && self.was_delayed(ack) {
             if let Some(round) = &mut self.round {
                 round.least = round.least.min(nanos);
             }
             return;
         }
+        self.note(nanos);
+    }
+
+    /// In nanoseconds, rounded down to the clock's granularity.
+    #[inline]
+    fn ticks(&self, rtt: Span) -> i64 {
+        let nanos = rtt.as_nanos() as i64;
+        nanos - nanos.rem_euclid(self.settings.tick_nanos)
+    }
+
+    #[inline]
+    fn note(&mut self, nanos: i64) {
         let round = self.round.get_or_insert(Extremes { least: nanos, greatest: nanos });
         round.least = round.least.min(nanos);
         round.greatest = round.greatest.max(nanos);
@@ -195,10 +208,10 @@ impl Cdg {
 
     #[inline]
     fn was_delayed(&mut self, ack: &Ack) -> bool {
-        let delayed = ack.newly_acked == 1 && self.several > 0;
+        let delayed = ack.advanced == 1 && self.several > 0;
         if delayed {
             self.several -= 1;
-        } else if ack.newly_acked > 1 {
+        } else if ack.advanced > 1 {
             self.several = (self.several + 1).min(MAX_DELAYED);
         }
         delayed
@@ -273,6 +286,7 @@ impl Cdg {
         let least = MIN_WINDOW.min(self.reno.window);
         self.reno.window = self.reno.rounded(self.reno.window * self.settings.backoff).max(least);
         self.reno.threshold = self.reno.window;
+        self.reno.forget_credit();
         self.easing = true;
         self.answered += 1;
         true
@@ -344,13 +358,19 @@ impl Cdg {
         if signal == Signal::Loss && (tolerated || self.easing) {
             return window;
         }
-        self.shadow = (self.shadow / 2.0).min(window);
+        self.shadow = self.reno.rounded(self.shadow / 2.0).min(window);
         let shadow = if self.settings.shadow == Shadow::Off { 0.0 } else { self.shadow };
         shadow.max(window * self.settings.loss_backoff)
     }
 }
 
 impl Control for Cdg {
+    fn on_connected(&mut self, _now: Time, rtt: Span) {
+        if self.settings.counts_handshake {
+            self.note(self.ticks(rtt));
+        }
+    }
+
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
@@ -377,16 +397,19 @@ impl Control for Cdg {
     fn on_congestion(&mut self, event: &Congestion) {
         let kept = self.after_loss(event.signal);
         self.reno.reduce(event.signal, kept);
+        self.repaired |= event.stage == Stage::Repaired && self.settings.skips_repairs;
     }
 
     fn on_recovered(&mut self, recovered: &Recovered) {
         self.reno.recovered(recovered);
     }
 
-    /// Linux: `CA_EVENT_CWND_RESTART` leaves nothing but the window, the one before as the shadow.
+    /// Linux: `CA_EVENT_CWND_RESTART` leaves nothing but the window, the one before as the shadow, also where that is so small
+    /// that all of it is left.
     fn on_start(&mut self, start: &Start) {
         let window = self.reno.window;
-        if start.unused.leave_of(self) {
+        start.unused.leave_of(self);
+        if start.unused != Unused::Keep {
             self.shadow = window;
             self.round = None;
             self.several = 0;

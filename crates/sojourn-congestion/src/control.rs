@@ -302,6 +302,23 @@ pub struct Congestion {
     pub pipe: f64,
     /// Smoothed round-trip time; zero before the first sample.
     pub smoothed_rtt: Span,
+    /// What has been done about it.
+    pub stage: Stage,
+}
+
+/// What a transport has done about congestion when it tells of it.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub enum Stage {
+    /// Nothing.
+    #[default]
+    New,
+    /// It is in the middle of a reduction that a mark began, which has left a window of so many segments by now.
+    Reducing {
+        /// cwnd of Linux.
+        window: f64,
+    },
+    /// It has repaired the loss by a tail loss probe (RFC 8985 section 7.4), which is over with this.
+    Repaired,
 }
 
 /// What was seen.

@@ -12,7 +12,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal};
+use crate::control::{Ack, Congestion, Control, EcnUse, Path, Recovered, Signal, Stage};
 use crate::newreno::{self, Growth, Halve};
 use crate::reno::{self, Reno};
 use crate::rounds::Rounds;
@@ -65,7 +65,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "loss",
             kind: Kind::Choice(&["once", "halves", "alpha"]),
             default: Value::Choice("once"),
-            description: "what a loss does: halve where no mark has reduced this window of data (once, section 3.5) or always (halves, Linux), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
+            description: "what a loss does: halve where no mark has reduced this window of data (once, section 3.5), or always, in the middle of a reduction what that has left so far, but where a tail loss probe has repaired it leave 1 - alpha/2 as a mark does (halves, Linux), or leave 1 - alpha/2 as a mark does, which is nothing where no segment is marked (ns-3)",
         },
     ],
     presets: &[
@@ -78,6 +78,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("halve", Value::Choice("window")),
                 ("loss", Value::Choice("halves")),
                 ("alpha_steps", Value::Integer(1024)),
+                ("window_end", Value::Choice("reached")),
                 ("hold", Value::Choice("round-trip")),
                 ("arithmetic", Value::Choice("whole")),
             ],
@@ -190,6 +191,16 @@ impl Dctcp {
         }
     }
 
+    /// Whether the event is answered by alpha. Linux tells its module of losses by the state Recovery, which a tail loss
+    /// probe does without (`tcp_process_tlp_ack`, `dctcp_state`).
+    fn answers_as_mark(&self, event: &Congestion) -> bool {
+        match self.settings.on_loss {
+            OnLoss::Once => event.signal == Signal::Ecn,
+            OnLoss::Halves => event.signal == Signal::Ecn || event.stage == Stage::Repaired,
+            OnLoss::Alpha => true,
+        }
+    }
+
     /// Step 9: what a mark leaves of the window.
     fn left(&self) -> f64 {
         let window = self.reno.window;
@@ -246,11 +257,14 @@ impl Control for Dctcp {
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
-        let outstanding = self.settings.halve.of(event, self.reno.window);
-        let reduced = if event.signal == Signal::Ecn || self.settings.on_loss == OnLoss::Alpha {
+        let reduced = if self.answers_as_mark(event) {
             self.left()
         } else {
-            (outstanding / 2.0).max(MIN_WINDOW)
+            let window = match event.stage {
+                Stage::Reducing { window } => window,
+                Stage::New | Stage::Repaired => self.reno.window,
+            };
+            (self.settings.halve.of(event, window) / 2.0).max(MIN_WINDOW)
         };
         self.reno.reduce(event.signal, reduced);
         if event.signal == Signal::Ecn && self.settings.hold_round_trip {

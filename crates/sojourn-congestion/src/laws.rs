@@ -125,6 +125,7 @@ fn lead(
                     flight,
                     pipe: flight,
                     smoothed_rtt,
+                    stage: crate::Stage::New,
                 });
                 repairing = signal == Signal::Loss;
                 prop_assert!(script.window() <= before.max(2.0), "{event:?} at {before}");

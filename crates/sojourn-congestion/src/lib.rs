@@ -56,8 +56,8 @@ pub mod westwood;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 pub use control::{
-    Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Recovered, Repair, Signal, Start, Undo,
-    Unused,
+    Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Recovered, Repair, Signal, Stage, Start,
+    Undo, Unused,
 };
 
 use sojourn_core::registry::{Advice, Descriptor, ParameterError, Params};

@@ -126,6 +126,11 @@ impl Reno {
                 self.window = 1.0;
             }
         }
+        self.forget_credit();
+    }
+
+    /// What was acknowledged since the window's last step counts no more (`tcp_init_cwnd_reduction`).
+    pub(crate) fn forget_credit(&mut self) {
         self.credit = self.credit.map(|_| 0.0);
     }
 

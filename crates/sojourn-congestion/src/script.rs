@@ -114,7 +114,14 @@ impl Script {
     /// A congestion signal, now.
     pub(crate) fn congestion(&mut self, signal: Signal) {
         let flight = self.control.window().floor();
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
+        self.control.on_congestion(&Congestion {
+            now: self.now,
+            signal,
+            flight,
+            pipe: flight,
+            smoothed_rtt: BASE_RTT,
+            stage: crate::Stage::New,
+        });
     }
 
     /// One round trip.

@@ -4,7 +4,7 @@ use crate::params::algorithm;
 use crate::tape::Tape;
 use sojourn_congestion::{
     Ack, AnyControl, AppLimited, Congestion, Control, DESCRIPTORS, Lost, Path, RateSample, Recovered, Repair, Signal,
-    Start, Undo, Unused,
+    Stage, Start, Undo, Unused,
 };
 use sojourn_core::{Span, Stream, Time};
 
@@ -91,8 +91,13 @@ impl Flow {
         let flight = f64::from(tape.word() % 2000);
         let pipe = flight.min(f64::from(tape.word() % 2000));
         let smoothed_rtt = self.smoothed;
+        let stage = match tape.byte() % 3 {
+            0 => Stage::New,
+            1 => Stage::Reducing { window: f64::from(tape.word() % 2000) },
+            _ => Stage::Repaired,
+        };
         self.before = Some((self.control.window(), self.control.slow_start_threshold()));
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe, smoothed_rtt });
+        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe, smoothed_rtt, stage });
     }
 
     fn recover(&mut self, tape: &mut Tape<'_>) {

@@ -251,8 +251,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("disorder", Value::Choice("conservation")),
                 ("window_use", Value::Choice("round-trip")),
                 ("after_idle", Value::Choice("decay")),
-                ("pacing_slack", Value::Choice("linux")),
-                ("timer_rounding", Value::Choice("ticks")),
+                ("rtt_sample", Value::Choice("segment")),
+                ("pacing_slack", Value::Choice("departures")),
+                ("timer_rounding", Value::Choice("wheel")),
             ],
         },
         Preset {

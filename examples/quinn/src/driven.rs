@@ -6,7 +6,7 @@
 
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
-use sojourn_congestion::{Ack, AnyControl, Congestion, Control, Path, Recovered, Repair, Signal, find};
+use sojourn_congestion::{Ack, AnyControl, Congestion, Control, Path, Recovered, Repair, Signal, Stage, find};
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
 use std::any::Any;
@@ -189,6 +189,7 @@ impl Controller for Driven {
             flight,
             pipe: self.in_flight / self.mtu,
             smoothed_rtt: self.rtt.smoothed,
+            stage: Stage::New,
         });
     }
 

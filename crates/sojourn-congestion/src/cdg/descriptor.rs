@@ -88,6 +88,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "what becomes of the round-trip times that are measured while a loss is repaired: they are a part of the round that ends after it, or only what the next round is compared with, and what is known of the queue is forgotten (Linux)",
         },
         Parameter {
+            name: "first_round",
+            kind: Kind::Choice(&["data", "handshake"]),
+            default: Value::Choice("data"),
+            description: "whether the first round has the round-trip times of data alone, or the handshake's too (Linux, of the side that connects)",
+        },
+        Parameter {
             name: "hystart",
             kind: Kind::Choice(&["off", "train", "delay", "both"]),
             default: Value::Choice("off"),
@@ -120,6 +126,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("shadow", Value::Choice("keep")),
                 ("tolerance", Value::Boolean(false)),
                 ("repairs", Value::Choice("left-out")),
+                ("first_round", Value::Choice("handshake")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
                 ("arithmetic", Value::Choice("whole")),
@@ -139,6 +146,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("shadow", Value::Choice("off")),
                 ("tolerance", Value::Boolean(false)),
                 ("repairs", Value::Choice("left-out")),
+                ("first_round", Value::Choice("handshake")),
                 ("hystart", Value::Choice("both")),
                 ("tick", Value::Span(Span::from_micros(1))),
                 ("arithmetic", Value::Choice("whole")),

@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Signal, Stage, Unused};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -34,7 +34,7 @@ fn same(found: &str, expected: &str) {
 fn sample(script: &mut Script, acked: u32, rtt: Span) {
     let sent = Time::from_nanos(script.now.as_nanos() - rtt.as_nanos());
     let plain = ack(script.now, script.window(), Span::ZERO);
-    script.control.on_ack(&Ack { newly_acked: acked, rtt: Some(rtt), sent, marked: true, ..plain });
+    script.control.on_ack(&Ack { newly_acked: acked, advanced: acked, rtt: Some(rtt), sent, marked: true, ..plain });
 }
 
 /// A round of the given round-trip times in microseconds, in which marks keep the window from growing.
@@ -99,6 +99,87 @@ fn delayed_acknowledgements_are_filtered() {
     assert_eq!(gradients(2, 1, 150), (5.0, -5.0));
     assert_eq!(gradients(9, 4, 150), (5.0, -5.0));
     assert_eq!(gradients(9, 5, 150), (5.0, 90.0));
+}
+
+/// Linux (`tcp_cdg_acked`): what is reported behind a hole was not delayed, and counts for nothing of this.
+#[test]
+fn what_is_reported_behind_a_hole_was_not_delayed() {
+    for (selective, greatest) in [(false, -5.0), (true, 90.0)] {
+        let mut script = twenty("freebsd", &[]);
+        for (acked, rtt) in [(2, 55), (1, 150)] {
+            script.now += millis(1);
+            let sent = Time::from_nanos(script.now.as_nanos() - millis(rtt).as_nanos());
+            let plain = Ack { rtt: Some(millis(rtt)), sent, marked: true, ..ack(script.now, 20.0, Span::ZERO) };
+            script.control.on_ack(&Ack {
+                newly_acked: acked,
+                advanced: acked,
+                selective: selective && acked == 1,
+                ..plain
+            });
+        }
+        script.now += millis(55);
+        sample(&mut script, 2, millis(55));
+        assert_eq!(8.0 * shown(&script, "gradient_greatest_ms"), greatest);
+    }
+}
+
+/// Linux (`tcp_cdg_init` leaves what `tcp_cdg_acked` has entered before): the handshake took 40 ms, the first data 50 ms, the
+/// next 52 ms.
+#[test]
+fn linux_counts_the_handshake_to_the_first_round() {
+    for (first, gradient) in [("data", 2.0), ("handshake", 12.0)] {
+        let mut script = script("linux", &[NEVER, ("first_round", Value::Choice(first))]);
+        script.control.on_connected(script.now, millis(40));
+        for rtt in [50, 52, 52] {
+            script.now += millis(rtt);
+            sample(&mut script, 2, millis(rtt));
+        }
+        assert_eq!(shown(&script, "gradient_least_ms"), gradient, "{first}");
+    }
+}
+
+/// Linux (`tcp_init_cwnd_reduction`): segments that were acknowledged before a back-off from 20 to 14 do not open the window
+/// after it.
+#[test]
+fn a_back_off_counts_anew() {
+    let mut script = Script::new(&params(&DESCRIPTOR, "linux", &[CERTAIN]));
+    script.now += Span::from_secs(1);
+    script.begin(40.0);
+    script.congestion(Signal::Ecn);
+    begin(&mut script);
+    round(&mut script, &[50_000, 60_000]);
+    let opening = |script: &Script| Ack { rtt: None, sent: Time::ZERO, ..ack(script.now, script.window(), Span::ZERO) };
+    script.control.on_ack(&Ack { newly_acked: 19, ..opening(&script) });
+    assert_eq!(round(&mut script, &[51_000, 60_000]), 14.0);
+    round(&mut script, &[51_000, 60_000]);
+    script.control.on_ack(&opening(&script));
+    assert_eq!(script.window(), 14.0);
+}
+
+/// Linux (`tcp_cwnd_restart`): the event comes also where the window is no larger than what a restart leaves.
+#[test]
+fn a_restart_forgets_also_at_a_small_window() {
+    for (unused, sum) in [(Unused::Keep, 2.0), (Unused::Halve { window: 30.0, times: 1 }, 0.0)] {
+        let mut script = twenty("linux", &[NEVER]);
+        round(&mut script, &[52_000, 60_000]);
+        script.start(Span::from_secs(1), unused);
+        assert_eq!(script.window(), 20.0);
+        assert_eq!(shown(&script, "gradient_least_ms"), sum, "{unused:?}");
+    }
+}
+
+/// Linux (`tcp_process_tlp_ack`): a loss that a probe has repaired begins and ends a reduction at once, and what was measured
+/// until then is only what the next round is compared with.
+#[test]
+fn linux_leaves_a_round_out_when_a_probe_has_repaired() {
+    for (stage, gradient) in [(Stage::New, 4.0), (Stage::Repaired, 0.0)] {
+        let mut script = twenty("linux", &[NEVER]);
+        let now = script.now;
+        let (signal, smoothed_rtt) = (Signal::Loss, BASE_RTT);
+        script.control.on_congestion(&Congestion { now, signal, flight: 1.0, pipe: 1.0, smoothed_rtt, stage });
+        round(&mut script, &[54_000, 60_000]);
+        assert_eq!(shown(&script, "gradient_least_ms"), gradient, "{stage:?}");
+    }
 }
 
 /// While a loss is under repair round-trip times are measured, but no round ends; an acknowledgement without one ends a
@@ -504,7 +585,7 @@ proptest! {
                 };
                 if let Some(signal) = signal {
                     let flight = before.floor();
-                    let event = Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT };
+                    let event = Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT, stage: crate::Stage::New };
                     script.control.on_congestion(&event);
                     prop_assert!(script.window() <= before.max(2.0));
                 } else {

@@ -180,7 +180,14 @@ fn a_reduction_keeps_beta_of_the_flight() {
     let reduced = |preset: &str, window: f64, flight: f64, signal: Signal| {
         let mut script = script(preset, &[]);
         script.begin(window);
-        let event = Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT };
+        let event = Congestion {
+            now: script.now,
+            signal,
+            flight,
+            pipe: flight,
+            smoothed_rtt: BASE_RTT,
+            stage: crate::Stage::New,
+        };
         script.control.on_congestion(&event);
         (script.window(), script.control.slow_start_threshold())
     };

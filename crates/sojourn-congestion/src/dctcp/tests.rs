@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, in_fractions};
-use crate::{Ack, Congestion, Control, Repair, Signal, laws};
+use crate::{Ack, Congestion, Control, Repair, Signal, Stage, laws};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
@@ -132,6 +132,28 @@ fn linux_keeps_alpha_in_1024ths() {
     close(alpha(&script), 1.0);
 }
 
+/// Linux: a loss in the middle of a reduction halves what that has left so far (`dctcp_state`); one that a probe has repaired is
+/// answered as a mark (`tcp_process_tlp_ack`). RFC 8257 section 3.5 halves either time.
+#[test]
+fn what_a_loss_leaves_in_a_reduction_and_after_a_probe() {
+    let left = |preset: &str, stage: Stage| {
+        let mut script = script(preset, &[("initial_alpha", Value::Number(0.25))]);
+        script.begin(20.0);
+        script.control.on_congestion(&Congestion {
+            now: script.now,
+            signal: Signal::Loss,
+            flight: 16.0,
+            pipe: 16.0,
+            smoothed_rtt: BASE_RTT,
+            stage,
+        });
+        script.window()
+    };
+    let stages = [Stage::New, Stage::Reducing { window: 24.0 }, Stage::Repaired];
+    assert_eq!(stages.map(|stage| left("linux", stage)), [10.0, 12.0, 17.5]);
+    assert_eq!(stages.map(|stage| left("rfc", stage)), [8.0, 8.0, 8.0]);
+}
+
 /// A mark leaves 1 - alpha/2, and 2 segments; a loss half, in ns-3 as much as a mark.
 #[test]
 fn marks_leave_more_than_losses() {
@@ -144,6 +166,7 @@ fn marks_leave_more_than_losses() {
             flight,
             pipe: flight,
             smoothed_rtt: BASE_RTT,
+            stage: Stage::New,
         });
         (script.window(), script.control.slow_start_threshold())
     };

@@ -175,7 +175,7 @@ proptest! {
             };
             if let Some(signal) = signal {
                 let flight = before.floor();
-                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
+                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT, stage: crate::Stage::New });
                 prop_assert!(script.window() <= before);
             } else {
                 let plain = ack(script.now, before, millis(queue));

@@ -157,7 +157,14 @@ fn a_loss_takes_beta() {
             for signal in [Signal::Loss, Signal::Ecn, Signal::Timeout { repeated: false }] {
                 let mut script = seasoned(preset, &[]);
                 sample(&mut script, delay, true);
-                let event = Congestion { now: script.now, signal, flight: 60.0, pipe: 60.0, smoothed_rtt: BASE_RTT };
+                let event = Congestion {
+                    now: script.now,
+                    signal,
+                    flight: 60.0,
+                    pipe: 60.0,
+                    smoothed_rtt: BASE_RTT,
+                    stage: crate::Stage::New,
+                };
                 script.control.on_congestion(&event);
                 close(script.control.slow_start_threshold(), outstanding * leaves);
                 let timeout = matches!(signal, Signal::Timeout { .. });

@@ -422,6 +422,7 @@ fn lead(
                 flight,
                 pipe: flight,
                 smoothed_rtt: BASE_RTT,
+                stage: crate::Stage::New,
             });
             prop_assert!(script.window() <= before);
         } else {

@@ -283,7 +283,7 @@ proptest! {
             };
             if let Some(signal) = signal {
                 let flight = script.window().floor();
-                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
+                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT, stage: crate::Stage::New });
             } else {
                 let plain = ack(script.now, script.window(), millis(queue));
                 script.control.on_ack(&Ack { newly_acked: acked, ..plain });

@@ -117,6 +117,7 @@ fn a_loss_halves_the_flight_or_the_window() {
             flight: 8.0,
             pipe: 6.0,
             smoothed_rtt: Span::from_millis(50),
+            stage: crate::Stage::New,
         };
         script.control.on_congestion(&event);
         assert_eq!(script.window(), expected, "{preset}");
@@ -229,7 +230,7 @@ proptest! {
                 Event::Signal(signal, flight) => {
                     let smoothed_rtt = Span::from_millis(50);
                     let flight = f64::from(flight).min(before);
-                    script.control.on_congestion(&crate::Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt });
+                    script.control.on_congestion(&crate::Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt, stage: crate::Stage::New });
                     prop_assert!(script.window() <= before.max(2.0), "a signal never opens the window beyond 2");
                     if matches!(signal, Signal::Timeout { .. }) {
                         prop_assert_eq!(script.window(), 1.0);

@@ -143,7 +143,14 @@ impl Pipe {
     /// A signal, with `flight` segments in flight.
     pub(crate) fn signal(&mut self, signal: Signal, flight: u32) {
         let flight = f64::from(flight);
-        self.control.on_congestion(&Congestion { now: self.now, signal, flight, pipe: flight, smoothed_rtt: self.rtt });
+        self.control.on_congestion(&Congestion {
+            now: self.now,
+            signal,
+            flight,
+            pipe: flight,
+            smoothed_rtt: self.rtt,
+            stage: crate::Stage::New,
+        });
     }
 
     /// Sending starts again after `idle` without data, now.

@@ -76,6 +76,7 @@ impl Link {
                 flight,
                 pipe: flight,
                 smoothed_rtt,
+                stage: crate::Stage::New,
             });
         }
     }

@@ -269,7 +269,14 @@ fn a_timeout_is_repaired_and_then_it_rests() {
     let mut lab = going();
     let now = lab.now;
     let signal = Signal::Timeout { repeated: false };
-    lab.control.on_congestion(&Congestion { now, signal, flight: 30.0, pipe: 30.0, smoothed_rtt: BASE });
+    lab.control.on_congestion(&Congestion {
+        now,
+        signal,
+        flight: 30.0,
+        pipe: 30.0,
+        smoothed_rtt: BASE,
+        stage: crate::Stage::New,
+    });
     assert_eq!((lab.control.window(), lab.control.slow_start_threshold()), (1.0, 15.0));
     assert!(!lab.is_going());
     lab.control.on_recovered(&Recovered { now, repair: Repair::Timeout, flight: 0.0 });
@@ -342,7 +349,7 @@ proptest! {
                         other => Signal::Timeout { repeated: other == 3 },
                     };
                     let now = Time::from_nanos(now as u64);
-                    control.on_congestion(&Congestion { now, signal, flight, pipe: flight, smoothed_rtt: BASE });
+                    control.on_congestion(&Congestion { now, signal, flight, pipe: flight, smoothed_rtt: BASE, stage: crate::Stage::New });
                 }
                 Hostile::Recovered => {
                     let now = Time::from_nanos(now as u64);

@@ -199,8 +199,14 @@ fn a_loss_halves_the_flight_or_the_window() {
     for (preset, left) in [("paper", 4.0), ("linux", 8.0), ("ns3", 4.0)] {
         let mut script = script(preset, &[("inference", Value::Number(0.0))]);
         script.begin(16.0);
-        let event =
-            Congestion { now: script.now, signal: Signal::Loss, flight: 8.0, pipe: 8.0, smoothed_rtt: BASE_RTT };
+        let event = Congestion {
+            now: script.now,
+            signal: Signal::Loss,
+            flight: 8.0,
+            pipe: 8.0,
+            smoothed_rtt: BASE_RTT,
+            stage: crate::Stage::New,
+        };
         script.control.on_congestion(&event);
         assert_eq!(script.window(), left, "{preset}");
         script.control.on_congestion(&Congestion { signal: Signal::Timeout { repeated: false }, ..event });

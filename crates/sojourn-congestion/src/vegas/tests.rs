@@ -285,7 +285,7 @@ proptest! {
             };
             if let Some(signal) = signal {
                 let flight = before.floor();
-                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT });
+                script.control.on_congestion(&Congestion { now: script.now, signal, flight, pipe: flight, smoothed_rtt: BASE_RTT, stage: crate::Stage::New });
                 prop_assert!(script.window() <= before.max(2.0));
             } else {
                 let ack = ack(script.now, before, millis(queue));

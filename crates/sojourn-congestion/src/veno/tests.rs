@@ -145,7 +145,14 @@ fn a_loss_without_a_queue_costs_a_fifth() {
             let mut script = avoiding(preset, &[]);
             give(&mut script, queue);
             let kept = leaves * base.unwrap_or(script.window());
-            let event = Congestion { now: script.now, signal, flight: 10.0, pipe: 10.0, smoothed_rtt: BASE_RTT };
+            let event = Congestion {
+                now: script.now,
+                signal,
+                flight: 10.0,
+                pipe: 10.0,
+                smoothed_rtt: BASE_RTT,
+                stage: crate::Stage::New,
+            };
             script.control.on_congestion(&event);
             close(script.control.slow_start_threshold(), kept);
             let timeout = matches!(signal, Signal::Timeout { .. });

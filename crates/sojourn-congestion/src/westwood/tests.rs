@@ -251,6 +251,7 @@ fn the_estimate_finds_the_capacity() {
             flight: 80.0,
             pipe: 80.0,
             smoothed_rtt: Span::from_millis(80),
+            stage: crate::Stage::New,
         };
         give_changed(&mut script, 1, 1, 50, |ack| Ack { window_limited: false, ..ack });
         give_changed(&mut script, 1, 1, 80, |ack| Ack { window_limited: false, ..ack });

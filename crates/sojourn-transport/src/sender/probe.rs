@@ -4,7 +4,7 @@ use super::rack::TIMER_SLACK;
 use super::{Sender, State};
 use crate::options::{Rounding, at_tick};
 use crate::segment::Segment;
-use sojourn_congestion::Signal;
+use sojourn_congestion::{Signal, Stage};
 use sojourn_core::{Span, Time};
 
 /// Levels of the timer wheel beside the last one, and how many ticks the first holds (`LVL_DEPTH`, `LVL_SIZE`).
@@ -165,8 +165,10 @@ impl Sender {
             // The probe filled a hole: answer the loss once (TLP_invoke_congestion_control).
             self.probe.end = None;
             if self.state == State::Open && self.reduction.is_none() {
-                self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
-                self.reduction = None;
+                self.tell(Signal::Loss, Stage::Repaired, self.flight_size(), self.board.pipe(), now);
+                // RFC 3168 section 6.1.2, as for any other reduction.
+                self.ecn_recover = Some(self.board.next());
+                self.owes_cwr = self.ecn;
             }
         } else if acknowledged == 0 && !sacked {
             // A duplicate acknowledgement without SACK: both copies arrived.

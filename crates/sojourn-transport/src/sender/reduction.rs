@@ -24,7 +24,7 @@ pub enum Reducing {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Reduction {
     /// What the window is reduced from: RecoverFS, for which Linux takes cwnd (`prior_cwnd`).
-    before: u32,
+    pub(super) before: u32,
     /// Delivered since (prr_delivered).
     pub(super) delivered: u32,
     /// Transmissions of the connection when it began; all later ones are prr_out.
@@ -111,8 +111,8 @@ impl Sender {
     /// The control has answered `signal`, at a window of `before` segments.
     #[inline(never)]
     pub(super) fn start_reduction(&mut self, signal: Signal, before: f64) {
-        // After a timeout nothing is in flight that could keep a rate.
-        let by_rate = self.stepwise() && !matches!(signal, Signal::Timeout { .. }) && self.control.window() < before;
+        // After a timeout nothing is in flight that could keep a rate. A control that leaves its window has answered, too.
+        let by_rate = self.stepwise() && !matches!(signal, Signal::Timeout { .. }) && self.control.window() <= before;
         self.reduction = by_rate.then(|| Reduction::new(before as u32, self.transmissions(), self.board.next()));
     }
 

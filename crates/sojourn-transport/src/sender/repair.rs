@@ -5,7 +5,7 @@ use super::probe::Pending;
 use super::{Sender, State};
 use crate::scoreboard::{DUP_THRESH, Late};
 use crate::segment::Segment;
-use sojourn_congestion::{Congestion, Control, Recovered, Repair, Signal};
+use sojourn_congestion::{Congestion, Control, Recovered, Repair, Signal, Stage};
 use sojourn_core::{Span, Time};
 
 impl Sender {
@@ -180,8 +180,10 @@ impl Sender {
         let threshold = (answered.is_none() && self.reduction.is_none()).then(|| self.kept_threshold());
         self.remember_repair(threshold, self.window(), now);
         self.probe.end = None;
-        if answered.is_none() {
-            self.reduce(Signal::Loss, flight, self.board.pipe(), now);
+        match answered {
+            None if self.reduction.is_some() => self.reduce_further(flight, now),
+            None => self.reduce(Signal::Loss, flight, self.board.pipe(), now),
+            Some(_) => {}
         }
         self.state = State::Recovery;
         self.send_lost_first();
@@ -227,18 +229,32 @@ impl Sender {
     /// Tells the control of congestion noticed with `flight` segments out, `pipe` of them in the network.
     pub(super) fn reduce(&mut self, signal: Signal, flight: u32, pipe: u32, now: Time) {
         let before = self.window();
+        self.tell(signal, Stage::New, flight, pipe, now);
+        // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
+        self.ecn_recover = Some(self.board.next());
+        self.owes_cwr = self.ecn;
+        self.start_reduction(signal, before);
+    }
+
+    /// A loss is found in the middle of a reduction: that goes on, and only a control that answers both signals may lower what
+    /// it goes to (Linux, `tcp_enter_recovery`).
+    #[inline(never)]
+    fn reduce_further(&mut self, flight: u32, now: Time) {
+        if self.control.answers_both() {
+            self.tell(Signal::Loss, Stage::Reducing { window: self.window() }, flight, self.board.pipe(), now);
+        }
+    }
+
+    /// Tells the control of congestion.
+    pub(super) fn tell(&mut self, signal: Signal, stage: Stage, flight: u32, pipe: u32, now: Time) {
         self.limited_sent = 0;
         self.marked_until = None;
         let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
         #[cfg(test)]
         let whole = self.control.window();
-        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt });
+        self.control.on_congestion(&Congestion { now, signal, flight, pipe, smoothed_rtt, stage });
         #[cfg(test)]
         self.told.push((signal, self.control.window() < whole));
-        // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
-        self.ecn_recover = Some(self.board.next());
-        self.owes_cwr = self.ecn;
-        self.start_reduction(signal, before);
     }
 
     /// FlightSize of RFC 5681 equation 4, without the segments of limited transmit.

@@ -1,7 +1,7 @@
 //! RFC 8985 section 7: tail loss probes, with the timeouts of preset `linux`.
 
-use super::network::{Network, assert_table, first, preset, these};
-use sojourn_core::registry::Value;
+use super::network::{Network, assert_table, first, network_with, preset, these};
+use sojourn_core::registry::{Params, Value};
 
 fn linux(window: u64, changes: &[(&str, Value)]) -> Network {
     preset("linux", &[&[("initial_window", Value::Integer(window))], changes].concat())
@@ -107,6 +107,24 @@ fn a_probe_that_repairs_is_a_loss() {
     ",
     );
     path.assert_complete(14);
+}
+
+/// Linux (`tcp_process_tlp_ack`, whose state is CWR): DCTCP in its preset leaves 1 - alpha/2 of 16 segments, with an alpha of
+/// 1/4 and less by a sixteenth with each window that was not marked.
+#[test]
+fn dctcp_answers_what_a_probe_repaired_as_a_mark() {
+    let dctcp = sojourn_congestion::find("dctcp").unwrap();
+    for (name, threshold) in [("linux", 15.0), ("rfc", 2.0)] {
+        let mut control = Params::new(dctcp, dctcp.presets.iter().find(|preset| preset.name == name));
+        control.set("initial_alpha", Value::Number(0.25));
+        let marks = [("ecn", Value::Boolean(true)), ("ecn_feedback", Value::Choice("accurate"))];
+        let mut path =
+            network_with(&control, "linux", &[&marks[..], &[("initial_window", Value::Integer(8))]].concat());
+        path.drops = first(&[7]);
+        path.send_segments(8).run(1000);
+        path.send_segments(14).run(1150);
+        assert_eq!(path.threshold(), threshold, "{name}\n{}", path.table());
+    }
 }
 
 /// The same where the last segment had arrived: the report that the probe came twice, or without such reports a second

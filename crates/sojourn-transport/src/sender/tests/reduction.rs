@@ -1,7 +1,9 @@
 //! RFC 9937: proportional rate reduction.
 
+use super::super::State;
 use super::network::{Network, first, network, network_with, preset};
 use sojourn_congestion::{Control, Signal};
+use sojourn_core::Time;
 use sojourn_core::registry::{Params, Value};
 
 /// The path of the examples in section 8: 20 segments outstanding at a window of 20, of which a loss leaves 10.
@@ -105,6 +107,44 @@ fn a_mark_lowers_the_window_step_by_step() {
     assert_eq!((windows[19], path.threshold()), (10.0, 10.0), "{}", path.table());
     path.run(400);
     assert!(path.window() > 10.0, "it opens again\n{}", path.table());
+}
+
+/// Linux (`tcp_enter_recovery`): a loss in the middle of a reduction lets it go on. DCTCP alone answers both (`dctcp_state`): it
+/// halves what the mark, which leaves 7/8 of 32, has left of the window so far.
+#[test]
+fn a_loss_halves_what_a_mark_has_left_so_far() {
+    let dctcp = sojourn_congestion::find("dctcp").unwrap();
+    let mut control = Params::new(dctcp, dctcp.presets.iter().find(|preset| preset.name == "linux"));
+    control.set("initial_alpha", Value::Number(0.25));
+    let options = [
+        ("ecn", Value::Boolean(true)),
+        ("ecn_feedback", Value::Choice("accurate")),
+        ("initial_window", Value::Integer(32)),
+    ];
+    let mut path = network_with(&control, "linux", &options);
+    path.marks = Box::new(|number, _| number == 0);
+    path.drops = first(&[9]);
+    path.send_forever().run(101);
+    let begun = path.sender.reduction.expect("the mark");
+    while path.sender.state == State::Open {
+        let then = path.now.since(Time::ZERO).as_nanos() / 1_000_000 + 1;
+        path.run(then);
+    }
+    let goes_on = path.sender.reduction.expect("goes on");
+    assert_eq!((goes_on.before, goes_on.sent_before), (begun.before, begun.sent_before), "{}", path.table());
+    let before: f64 = path.log[path.log.len() - 2].rsplit('|').next().unwrap().trim().parse().unwrap();
+    assert!(before > 28.0, "{}", path.table());
+    assert_eq!(path.threshold(), (before / 2.0).floor(), "{}", path.table());
+}
+
+/// A control that leaves its window has answered all the same: the window keeps to what is delivered.
+#[test]
+fn a_window_that_stays_is_kept_by_what_is_delivered() {
+    let mut path = proportional(&[]);
+    path.send_forever().run(50);
+    let window = path.sender.control.window();
+    path.sender.start_reduction(Signal::Loss, window);
+    assert!(path.sender.reduction.is_some());
 }
 
 /// A timeout ends it: the window is one segment.
