@@ -124,10 +124,6 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 
-KERNEL: dict[str, str] = {}
-"""What this kernel has beside the preset `linux` of the transport."""
-
-
 @dataclass(frozen=True)
 class Sender:
     """A control as the kernel calls it, and the same as a scenario says it."""
@@ -151,7 +147,6 @@ class Sender:
             "preset": "linux",
             "payload": f"{PAYLOAD_BYTES} B",
             "timer_tick": "10 ms",
-            **KERNEL,
             **({"ecn": True, **feedback} if ecn else {}),
         }
         queue = {"kind": "red", "preset": "linux", "ecn": True} if ecn else {"kind": "droptail", "limit": "30 packets"}

@@ -29,30 +29,7 @@ class Reason:
         )
 
 
-REASONS = (
-    Reason(
-        "first sample",
-        "the kernel's CDG takes the handshake's round trip for its first sample, and counts anew after a back-off; "
-        "Sojourn's does not.",
-        {"Open", "CWR"},
-        {"cdg"},
-    ),
-    Reason(
-        "loss in CWR",
-        "a loss in state CWR halves what that has left of the kernel's window so far; Sojourn's DCTCP halves what "
-        "the mark leaves in the end.",
-        {"Recovery"},
-        {"dctcp"},
-        {"bulk-marks-losses"},
-    ),
-    Reason(
-        "probe",
-        "the kernel's DCTCP answers a loss that a tail loss probe has repaired as a mark; Sojourn's as a loss.",
-        {"Open"},
-        {"dctcp"},
-        {"requests"},
-    ),
-)
+REASONS: tuple[Reason, ...] = ()
 
 _UNEXPLAINED: frozenset[tuple[str, str]] = frozenset()
 """First differences that look like one of the reasons and are not."""

@@ -104,7 +104,8 @@ impl Illinois {
         if let Some(mut rtt) = ack.rtt {
             if self.reno.is_whole() {
                 // Between instants in whole us.
-                rtt = Span::from_micros(ack.now.as_nanos() / 1000 - ack.sent.as_nanos() / 1000);
+                let now = ack.now.as_nanos();
+                rtt = Span::from_micros(now / 1000 - now.saturating_sub(rtt.as_nanos()) / 1000);
             }
             self.least = self.least.min(rtt);
             self.most = self.most.max(rtt);
@@ -170,13 +171,15 @@ impl Illinois {
     }
 
     #[inline]
-    fn grow(&mut self, acked: f64) {
+    fn grow(&mut self, ack: &Ack) {
+        let acked = f64::from(ack.newly_acked);
         if !self.reno.is_whole() {
             self.reno.grow(if self.reno.in_slow_start() { acked } else { self.alpha * acked });
         } else if self.reno.in_slow_start() {
             self.reno.slow_start(acked);
         } else {
-            self.step_whole(acked);
+            // `tcp_illinois_acked`: what is acknowledged cumulatively, although SACK told of it before.
+            self.step_whole(f64::from(ack.advanced));
         }
     }
 
@@ -215,7 +218,7 @@ impl Control for Illinois {
             self.step();
         }
         if ack.may_open() {
-            self.grow(f64::from(ack.newly_acked));
+            self.grow(ack);
         }
     }
 

@@ -74,6 +74,23 @@ fn alpha_falls_with_the_delay() {
     close(10.0 / (1.0 + 33.0 * slope), 90.0 / 106.0);
 }
 
+/// Linux (`tcp_illinois_acked`): what an acknowledgement covers cumulatively opens the window, although SACK told of all but one
+/// of it before.
+#[test]
+fn what_is_acknowledged_cumulatively_opens_a_whole_window() {
+    for (advanced, opened) in [(1, 0.0), (30, 15.0)] {
+        let mut script = Script::new(&params(&DESCRIPTOR, "linux", &[]));
+        script.begin(40.0);
+        script.congestion(Signal::Ecn);
+        let before = script.window();
+        script.now += BASE_RTT;
+        // Alpha is 10.
+        let end = ack(script.now, before, Span::ZERO);
+        script.control.on_ack(&Ack { advanced, ..end });
+        assert_eq!(script.window(), before + opened, "{advanced} of {before}");
+    }
+}
+
 /// 1/8 up to 10 %, 1/2 from 80 % on.
 #[test]
 fn beta_rises_with_the_delay() {

@@ -123,6 +123,10 @@ impl Bandwidth {
         let Some(began) = self.began else {
             // The time counts from the first segment on, the segments only after those acknowledged first.
             self.began = Some(ack.sent);
+            if self.ticks.is_some() {
+                // Linux counts from what this one acknowledges (`first_ack`), and so takes it for a duplicate.
+                (self.segments, self.accounted) = (1.0, 1);
+            }
             return;
         };
         let elapsed = self.ticks.map_or(ack.now.since(began), |ticks| ticks.between(began, ack.now));

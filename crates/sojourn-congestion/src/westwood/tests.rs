@@ -75,6 +75,21 @@ fn linux_filters_in_two_stages() {
     close(bandwidth(&script), (7.0 * 50.46875 + 48.03125) / 8.0);
 }
 
+/// In ticks Linux counts from what the first acknowledgement covers (`first_ack`), and so takes that for a duplicate, which is
+/// worth a segment: 11 in 20 ticks instead of 10 in 200 ms.
+#[test]
+fn in_ticks_the_first_acknowledgement_is_a_duplicate() {
+    for (tick, expected) in [(0, 50.0), (10, 55.0)] {
+        let mut script = script("linux", &[("tick", Value::Span(Span::from_millis(tick)))]);
+        script.now += Span::from_millis(100);
+        let ten = |ack: Ack| Ack { advanced: 10, ..ack };
+        give_changed(&mut script, 0, 10, 100, ten);
+        give_changed(&mut script, 0, 10, 100, ten);
+        give_changed(&mut script, 100, 10, 100, ten);
+        close(bandwidth(&script), expected);
+    }
+}
+
 /// At least 50 ms of a sample; the RTT is that of the acknowledgement before.
 #[test]
 fn linux_samples_no_less_than_50_ms() {

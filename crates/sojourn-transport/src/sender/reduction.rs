@@ -84,6 +84,11 @@ impl Reduction {
 }
 
 impl Reduction {
+    /// A probe that was just sent does not count as sent (Linux, `tcp_send_loss_probe`).
+    pub(super) fn leave_out(&mut self) {
+        self.sent_before += 1;
+    }
+
     /// `tcp_cwnd_down`. Its lower bound is ssthresh; Reno of those kernels goes on to half of that.
     fn halve(&mut self, step: &Step) {
         if step.delivered == 0 {

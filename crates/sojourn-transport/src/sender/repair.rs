@@ -180,8 +180,9 @@ impl Sender {
         let threshold = (answered.is_none() && self.reduction.is_none()).then(|| self.kept_threshold());
         self.remember_repair(threshold, self.window(), now);
         self.probe.end = None;
+        let goes_on = self.reduction.is_some();
         match answered {
-            None if self.reduction.is_some() => self.reduce_further(flight, now),
+            None if goes_on => self.reduce_further(flight, now),
             None => self.reduce(Signal::Loss, flight, self.board.pipe(), now),
             Some(_) => {}
         }
@@ -192,7 +193,8 @@ impl Sender {
         self.restarted_timer = false;
         self.timed = None;
         if self.rack.is_some() {
-            self.urgent = self.board.next_lost();
+            // A reduction that goes on has let something out since it began, and lets this out with the rest.
+            self.urgent = self.board.next_lost().filter(|_| !goes_on);
         } else {
             self.retransmission_at = self.timer(now);
             self.urgent = Some(self.board.first());

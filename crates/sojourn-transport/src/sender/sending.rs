@@ -89,6 +89,9 @@ impl Sender {
         }
         let number = self.urgent_rescue.take()?;
         self.rescue(number, now);
+        if let Some(reduction) = &mut self.reduction {
+            reduction.leave_out();
+        }
         Some((number, true))
     }
 

@@ -4,7 +4,7 @@
 use super::network::{Network, network_with};
 use sojourn_congestion::{Control, DESCRIPTORS, Signal};
 use sojourn_core::registry::{Params, Value};
-use sojourn_core::{Amount, Time};
+use sojourn_core::{Amount, Span, Time};
 use std::collections::BTreeSet;
 
 const TRANSPORTS: [&str; 4] = ["rfc", "linux", "linux-2.6", "ns2"];
@@ -138,6 +138,8 @@ fn lower_after_a_needless_timeout(rtt_sample: &'static str) -> BTreeSet<String> 
         }
         assert!(path.sender.counts.timeouts > 0, "{whose}\n{}", tail(path));
         assert_eq!(path.sender.undo.taken_back, 1, "{whose}\n{}", tail(path));
+        let told = path.sender.rtt().max() >= Span::from_millis(1500);
+        assert_eq!(told, rtt_sample == "segment", "{whose}\n{}", tail(path));
         let after = path.sender.control.window();
         if after < window.floor() {
             lower.insert(name.to_owned());

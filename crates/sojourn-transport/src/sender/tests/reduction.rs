@@ -132,9 +132,23 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
     }
     let goes_on = path.sender.reduction.expect("goes on");
     assert_eq!((goes_on.before, goes_on.sent_before), (begun.before, begun.sent_before), "{}", path.table());
+    assert_eq!(path.sender.urgent, None, "the retransmission goes out with the rest");
     let before: f64 = path.log[path.log.len() - 2].rsplit('|').next().unwrap().trim().parse().unwrap();
     assert!(before > 28.0, "{}", path.table());
     assert_eq!(path.threshold(), (before / 2.0).floor(), "{}", path.table());
+}
+
+/// Linux (`tcp_send_loss_probe`): a probe is not counted as sent in a reduction.
+#[test]
+fn a_probe_does_not_count_in_a_reduction() {
+    let mut path = preset("linux", &[("initial_window", Value::Integer(8)), ("ecn", Value::Boolean(true))]);
+    path.marks = Box::new(|number, _| number == 0);
+    path.drops = first(&[6, 7]);
+    path.send_segments(8).run(1000);
+    assert_eq!(path.times_sent[&7], 2, "{}", path.table());
+    let recovery = path.log.iter().find(|line| line.contains("recovery")).expect("a repair");
+    // Delivered since the mark: segments 1 to 5 and the probe.
+    assert!(recovery.contains("| 6.00 recovery"), "{}", path.table());
 }
 
 /// A control that leaves its window has answered all the same: the window keeps to what is delivered.
