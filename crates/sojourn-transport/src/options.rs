@@ -277,6 +277,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("reduction", Value::Choice("halving")),
                 ("disorder", Value::Choice("conservation")),
                 ("after_idle", Value::Choice("decay")),
+                // tcp_ack_update_rtt takes a timestamp where there is one; timers end with their tick; nothing is paced.
                 ("timer_rounding", Value::Choice("ticks")),
             ],
         },

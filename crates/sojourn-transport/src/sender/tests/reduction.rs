@@ -141,14 +141,17 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
 /// Linux (`tcp_send_loss_probe`): a probe is not counted as sent in a reduction.
 #[test]
 fn a_probe_does_not_count_in_a_reduction() {
-    let mut path = preset("linux", &[("initial_window", Value::Integer(8)), ("ecn", Value::Boolean(true))]);
-    path.marks = Box::new(|number, _| number == 0);
-    path.drops = first(&[6, 7]);
-    path.send_segments(8).run(1000);
-    assert_eq!(path.times_sent[&7], 2, "{}", path.table());
+    let newreno = sojourn_congestion::find("newreno").unwrap();
+    let control = Params::new(newreno, newreno.presets.iter().find(|preset| preset.name == "linux"));
+    let options = [("initial_window", Value::Integer(16)), ("ecn", Value::Boolean(true))];
+    let mut path = network_with(&control, "linux", &options);
+    path.marks = Box::new(|number, _| number == 10);
+    path.drops = first(&[14, 15]);
+    path.send_segments(16).run(1000);
+    assert_eq!(path.times_sent[&15], 2, "{}", path.table());
     let recovery = path.log.iter().find(|line| line.contains("recovery")).expect("a repair");
-    // Delivered since the mark: segments 1 to 5 and the probe.
-    assert!(recovery.contains("| 6.00 recovery"), "{}", path.table());
+    // Delivered since the mark: segments 10 to 13 and the probe.
+    assert!(recovery.contains("| 5.00 recovery"), "{}", path.table());
 }
 
 /// A control that leaves its window has answered all the same: the window keeps to what is delivered.
