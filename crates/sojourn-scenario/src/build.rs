@@ -4,12 +4,13 @@ use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
 use crate::{
-    Bucket, Capacity, Change, Codec, Direction, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments, Phase,
-    Place, Qdisc, Scenario, Shape, Station, Which,
+    Bucket, Capacity, Change, Codec, Direction, EcnRemark, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange,
+    Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Which,
 };
 use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
+use sojourn_queue::Ecn;
 use sojourn_transport::Options;
 use std::sync::Arc;
 
@@ -72,12 +73,25 @@ fn link(fields: &Fields, scenario: &Fields) -> Link {
         protection: params("protection"),
         policer: fields.table("policer").map(bucket),
         shaper: fields.table("shaper").map(bucket),
+        remark: fields.table("remark").map(remark),
         queue: params("queue").expect(CHECKED),
     }
 }
 
 fn bucket(fields: &Fields) -> Bucket {
     Bucket { rate: fields.rate("rate").expect(CHECKED), burst_bytes: fields.bytes("burst").expect(CHECKED) }
+}
+
+fn remark(fields: &Fields) -> Remark {
+    Remark {
+        dscp: fields.dscp("dscp"),
+        ecn: fields.choice("ecn").map(|word| match word {
+            "bleached" => EcnRemark::Bleached,
+            "ect0" => EcnRemark::ToEct0,
+            "unmarked" => EcnRemark::Unmarked,
+            other => unreachable!("ecn holds {other}"),
+        }),
+    }
 }
 
 fn capacity(fields: &Fields, scenario: &Fields) -> Capacity {
@@ -112,6 +126,7 @@ fn stations(fields: &Fields, scenario: &Fields) -> Vec<Station> {
             protection: None,
             policer: None,
             shaper: None,
+            remark: None,
             queue: fields.chosen("queue").expect(CHECKED).params.clone(),
         },
     };
@@ -215,10 +230,7 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         direction: direction(fields),
         enters: enters(fields, scenario),
         stations: of_group(fields, scenario),
-        dscp: match fields.item("dscp") {
-            Some(Item::Dscp(dscp)) => *dscp,
-            other => unreachable!("dscp holds {other:?}"),
-        },
+        dscp: fields.dscp("dscp").expect(CHECKED),
         hosts: fields.integer("hosts").map(|hosts| hosts as u32),
         receiver_hosts: fields.integer("receiver_hosts").map(|hosts| hosts as u32),
         clock_offset_nanos: match fields.item("clock_offset") {
@@ -257,6 +269,7 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         "cbr" => Traffic::Cbr {
             rate: fields.rate("rate").expect(CHECKED),
             packet_bytes: fields.bytes("packet").expect(CHECKED) as u32,
+            ecn: datagram_ecn(fields),
         },
         "train" => Traffic::Train(train(fields)),
         "voip" => Traffic::Voip(voip(fields).expect(CHECKED)),
@@ -286,6 +299,15 @@ fn train(fields: &Fields) -> Train {
             .integer("large")
             .zip(fields.integer("large_every"))
             .map(|(packets, every)| (packets as u32, every as u32)),
+        ecn: datagram_ecn(fields),
+    }
+}
+
+fn datagram_ecn(fields: &Fields) -> Ecn {
+    match fields.choice("ect") {
+        Some("ect0") => Ecn::Ect0,
+        Some(_) => Ecn::Ect1,
+        None => Ecn::NotEct,
     }
 }
 

@@ -12,7 +12,7 @@ use sojourn_core::Span;
 use sojourn_core::registry::{Class, Params, Value};
 #[cfg(feature = "cell")]
 use sojourn_media::cell::Quality;
-use sojourn_queue::Dscp;
+use sojourn_queue::{Dscp, Ecn};
 
 /// The values of a whole file.
 pub(crate) fn scenario(scenario: &Scenario) -> Fields {
@@ -196,8 +196,26 @@ fn link(link: &Link, mut fields: Fields) -> Fields {
             fields.put(key, Item::Table(table));
         }
     }
+    if let Some(remark) = &link.remark {
+        let mut table = new_table(fields.section, "remark");
+        if let Some(dscp) = remark.dscp {
+            table.put("dscp", Item::Dscp(dscp));
+        }
+        if let Some(ecn) = remark.ecn {
+            table.put("ecn", word(ecn.name()));
+        }
+        fields.put("remark", Item::Table(table));
+    }
     fields.put("queue", params(&link.queue));
     fields
+}
+
+fn datagram_ecn(ecn: Ecn, fields: &mut Fields) {
+    match ecn {
+        Ecn::Ect0 => fields.put("ect", word("ect0")),
+        Ecn::Ect1 => fields.put("ect", word("ect1")),
+        Ecn::NotEct | Ecn::Ce => {}
+    }
 }
 
 fn jitter(jitter: &Jitter, section: &Section) -> Fields {
@@ -364,10 +382,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             fields.put("connection", Item::Value(Value::Choice(if *fresh { "fresh" } else { "kept" })));
             fields
         }
-        Traffic::Cbr { rate, packet_bytes } => {
+        Traffic::Cbr { rate, packet_bytes, ecn } => {
             let mut fields = kind("cbr");
             fields.put("rate", rate_item(*rate));
             fields.put("packet", Item::Bytes(u64::from(*packet_bytes)));
+            datagram_ecn(*ecn, &mut fields);
             fields
         }
         Traffic::Train(train) => {
@@ -385,6 +404,7 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
                 fields.put("large", integer(u64::from(packets)));
                 fields.put("large_every", integer(u64::from(every)));
             }
+            datagram_ecn(train.ecn, &mut fields);
             fields
         }
         Traffic::Voip(voip) => {

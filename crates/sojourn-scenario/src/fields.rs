@@ -209,6 +209,13 @@ impl Fields {
         }
     }
 
+    pub fn dscp(&self, key: &str) -> Option<Dscp> {
+        match self.item(key)? {
+            Item::Dscp(dscp) => Some(*dscp),
+            other => panic!("{key} holds {other:?}, no code point"),
+        }
+    }
+
     pub fn bytes(&self, key: &str) -> Option<u64> {
         match self.slot(key)?.item {
             Item::Bytes(bytes) => Some(bytes),

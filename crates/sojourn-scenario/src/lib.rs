@@ -55,6 +55,6 @@ pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 pub use types::{
-    Bucket, Capacity, Change, Direction, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange, Moments,
-    Phase, Place, Qdisc, Scenario, Shape, Station, Trace, Which,
+    Bucket, Capacity, Change, Direction, EcnRemark, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange,
+    Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Trace, Which,
 };

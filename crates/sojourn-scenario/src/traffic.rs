@@ -2,6 +2,7 @@
 
 use crate::outside::{self, CustomTraffic};
 use sojourn_core::{Rate, Span};
+use sojourn_queue::Ecn;
 
 /// What the application at the sender does.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +27,8 @@ pub enum Traffic {
         rate: Rate,
         /// Bytes of a packet on the wire.
         packet_bytes: u32,
+        /// What its packets carry: not CE.
+        ecn: Ecn,
     },
     /// Trains of packets at exact times, whatever happens to them.
     Train(Train),
@@ -51,6 +54,14 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// The ECN code point of datagrams, which nothing answers for; that of a connection follows its transport and control.
+    pub fn datagram_ecn(&self) -> Ecn {
+        match self {
+            Traffic::Cbr { ecn, .. } | Traffic::Train(Train { ecn, .. }) => *ecn,
+            _ => Ecn::NotEct,
+        }
+    }
+
     /// How many connections a flow may have at once.
     pub fn connections(&self) -> u32 {
         match self {
@@ -84,6 +95,8 @@ pub struct Train {
     /// Packets of the large trains, and from one of them to the next in trains; the first one is large. All have `count`
     /// where absent.
     pub large: Option<(u32, u32)>,
+    /// What its packets carry: not CE.
+    pub ecn: Ecn,
 }
 
 impl Train {

@@ -6,7 +6,7 @@ use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Amount, Rate, Span, Time};
 use sojourn_media::Setup;
 use sojourn_queue::framing::Framing;
-use sojourn_queue::{Dscp, LinkProperties};
+use sojourn_queue::{Dscp, Ecn, LinkProperties};
 use sojourn_transport::{BurstLimits, Options, Sender};
 use std::sync::Arc;
 
@@ -211,8 +211,57 @@ pub struct Link {
     pub policer: Option<Bucket>,
     /// What keeps packets in the queue so that no more than its rate leaves.
     pub shaper: Option<Bucket>,
+    /// What it writes into the packets' headers before they reach the queue.
+    pub remark: Option<Remark>,
     /// The queue discipline.
     pub queue: Params,
+}
+
+/// What a link writes into the headers of all packets that arrive at it, as routers of some networks do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Remark {
+    /// The code point that each packet has from then on (RFC 2474).
+    pub dscp: Option<Dscp>,
+    /// What becomes of the ECN field (RFC 3168 section 5).
+    pub ecn: Option<EcnRemark>,
+}
+
+impl Remark {
+    /// The code points that a packet with these has afterwards.
+    #[inline]
+    pub fn of(self, dscp: Dscp, ecn: Ecn) -> (Dscp, Ecn) {
+        (self.dscp.unwrap_or(dscp), self.ecn.map_or(ecn, |remark| remark.of(ecn)))
+    }
+}
+
+/// What a link does to the ECN field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EcnRemark {
+    /// It is cleared: marks are lost, and queues behind the link drop instead of marking.
+    Bleached,
+    /// ECT(1) becomes ECT(0), so that queues behind the link do not see a scalable sender (RFC 9331).
+    ToEct0,
+    /// CE becomes ECT(0), so that marks made before the link are lost.
+    Unmarked,
+}
+
+impl EcnRemark {
+    /// As a scenario says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EcnRemark::Bleached => "bleached",
+            EcnRemark::ToEct0 => "ect0",
+            EcnRemark::Unmarked => "unmarked",
+        }
+    }
+
+    fn of(self, ecn: Ecn) -> Ecn {
+        match (self, ecn) {
+            (EcnRemark::Bleached, _) => Ecn::NotEct,
+            (EcnRemark::ToEct0, Ecn::Ect1) | (EcnRemark::Unmarked, Ecn::Ce) => Ecn::Ect0,
+            (EcnRemark::ToEct0 | EcnRemark::Unmarked, same) => same,
+        }
+    }
 }
 
 /// A token bucket, which counts bytes as IP sees them.

@@ -219,6 +219,7 @@ impl Builder<'_> {
         link.framing = spec.framing();
         link.policer = spec.policer.map(Tokens::new);
         link.shaper = spec.shaper.map(Tokens::new);
+        link.remark = spec.remark;
         link.grants = spec.medium().map(Grants::new);
         if let Some(noise) = spec.noise() {
             let random = self.stream(&format!("link.{name}.noise"));
@@ -347,7 +348,7 @@ impl Builder<'_> {
                 dies_past: self.dies_past(group, place.index),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
-                ecn: codepoint(options, &endpoints),
+                ecn: codepoint(group, options, &endpoints),
                 header_bytes: header_bytes(group, options),
                 application: application.take(),
                 request: None,
@@ -440,7 +441,7 @@ impl Builder<'_> {
 
     fn endpoints(&self, group: &Group, index: u32, options: &Options) -> Endpoints {
         match &group.traffic {
-            Traffic::Cbr { rate, packet_bytes } => {
+            Traffic::Cbr { rate, packet_bytes, .. } => {
                 return Endpoints::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes));
             }
             Traffic::Train(train) => {
@@ -549,13 +550,14 @@ fn station(group: &Group, index: u32) -> usize {
 }
 
 /// What its data packets carry.
-fn codepoint(options: &Options, endpoints: &Endpoints) -> Ecn {
+fn codepoint(group: &Group, options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
         Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
             (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
             (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },
-        Endpoints::Transport(..) | Endpoints::Datagrams(_) | Endpoints::Padding(_) => Ecn::NotEct,
+        Endpoints::Transport(..) | Endpoints::Padding(_) => Ecn::NotEct,
+        Endpoints::Datagrams(_) => group.traffic.datagram_ecn(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::tokens::Tokens;
 use sojourn_core::{Rate, Serializer, Span, Stream, Time};
 use sojourn_queue::framing::Framing;
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
-use sojourn_scenario::Direction;
+use sojourn_scenario::{Direction, Remark};
 use sojourn_transport::Segment;
 use std::collections::BTreeMap;
 
@@ -68,6 +68,8 @@ pub struct Link {
     service: Service,
     /// When its packets may be sent, where they wait for grants.
     pub grants: Option<Grants>,
+    /// What it writes into packets before the queue, where it does.
+    pub remark: Option<Remark>,
     /// What drops packets before the queue, where anything does.
     pub policer: Option<Tokens>,
     /// What keeps packets in the queue, where anything does.
@@ -201,6 +203,7 @@ impl Link {
             framing: None,
             service,
             grants: None,
+            remark: None,
             policer: None,
             shaper: None,
             noise: None,
@@ -232,6 +235,15 @@ impl Link {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
+        let remarked;
+        let packet = match self.remark {
+            Some(remark) => {
+                let (dscp, ecn) = remark.of(packet.dscp, packet.ecn);
+                remarked = Packet { dscp, ecn, ..*packet };
+                &remarked
+            }
+            None => packet,
+        };
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Arrival, packet, now);
         }

@@ -41,7 +41,7 @@ impl Source {
     /// The source of `traffic`, silent as yet.
     fn new(traffic: &Traffic) -> Source {
         match traffic {
-            Traffic::Cbr { rate, packet_bytes } => {
+            Traffic::Cbr { rate, packet_bytes, .. } => {
                 Source::Datagrams(Datagrams::new(Spacing::Rate(Serializer::new(*rate)), *packet_bytes))
             }
             Traffic::Train(train) => {

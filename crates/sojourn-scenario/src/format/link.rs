@@ -110,6 +110,13 @@ static LINK: Section = Section {
             example: "{ rate = \"8 Mbit/s\", burst = \"500 kB\" }",
         },
         Key {
+            name: "remark",
+            form: Form::Table(&REMARK),
+            presence: Presence::Optional("packets keep their code points"),
+            description: "what is written into the headers of packets that arrive, before the queue sees them",
+            example: "{ dscp = \"default\", ecn = \"bleached\" }",
+        },
+        Key {
             name: "queue",
             form: Form::Algorithm(&QUEUES),
             presence: Presence::Default("droptail"),
@@ -136,6 +143,30 @@ static SHAPER: Section = Section {
                   as with tc's `htb`, since nobody looks into a queue ahead of it. It is full at the start, and counts \
                   bytes as IP sees them.",
     own: &[BUCKET_RATE, BUCKET_BURST],
+    base: None,
+    one_of: &[],
+};
+
+static REMARK: Section = Section {
+    name: "remark",
+    description: "What a router on the way writes into the headers of all packets, acknowledgements as well.",
+    own: &[
+        Key {
+            name: "dscp",
+            form: Form::Dscp,
+            presence: Presence::Optional("each packet keeps its own"),
+            description: "the differentiated services code point of all packets from here on",
+            example: "default",
+        },
+        Key {
+            name: "ecn",
+            form: Form::Value(Kind::Choice(&["bleached", "ect0", "unmarked"])),
+            presence: Presence::Optional("each packet keeps its own"),
+            description: "what becomes of the ECN field (RFC 3168): bleached clears it, with ect0 ECT(1) becomes ECT(0), and with \
+                          unmarked CE becomes ECT(0), so that marks made before are lost",
+            example: "bleached",
+        },
+    ],
     base: None,
     one_of: &[],
 };

@@ -86,6 +86,7 @@ static CBR: Section = Section {
             description: "size of a packet on the wire",
             example: "200 B",
         },
+        DATAGRAM_ECT,
     ],
     base: None,
     one_of: &[],
@@ -111,6 +112,7 @@ static TRAIN: Section = Section {
             description: "size of a packet on the wire",
             example: "150 B",
         },
+        DATAGRAM_ECT,
         Key {
             name: "spacing",
             form: Form::Value(MOMENT),
@@ -453,6 +455,14 @@ static ADAPTIVE_PADDING: Section = Section {
     ],
     base: None,
     one_of: &[],
+};
+
+const DATAGRAM_ECT: Key = Key {
+    name: "ect",
+    form: Form::Value(Kind::Choice(&["ect0", "ect1"])),
+    presence: Presence::Optional("its packets are not ECN-capable"),
+    description: "the ECN code point that its packets carry although nothing heeds their marks",
+    example: "ect1",
 };
 
 const PADDING_RATE: Form = Form::PacketRate { min: 0.1, max: 1_000_000.0 };

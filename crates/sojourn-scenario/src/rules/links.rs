@@ -75,6 +75,7 @@ fn link(link: &Fields, path: &str, scenario: &Fields, packet_bytes: u32, reporte
     }
     access::check(link, path, reporter);
     policer(link, path, packet_bytes, reporter);
+    remark(link, path, reporter);
     let Some(chosen) = link.chosen("queue") else { return };
     let framing = link.chosen("framing").map(|chosen| Framing::new(&chosen.params));
     let rate = framing.map_or(rate, |framing| framing.packet_rate(rate, packet_bytes));
@@ -90,6 +91,15 @@ fn policer(link: &Fields, path: &str, packet_bytes: u32, reporter: &mut Reporter
         let found = format!("a burst of {burst} B with packets of {packet_bytes} B");
         let path = join(&join(path, "policer"), "burst");
         reporter.warning(policer.origin_of("burst"), &path, found, "none of these packets passes");
+    }
+}
+
+/// A table that remarks nothing was meant to remark something.
+fn remark(link: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some(remark) = link.table("remark") else { return };
+    if remark.slot("dscp").is_none() && remark.slot("ecn").is_none() {
+        let found = "neither dscp nor ecn".to_owned();
+        reporter.warning(link.origin_of("remark"), &join(path, "remark"), found, "packets keep their code points");
     }
 }
 

@@ -196,7 +196,7 @@ impl World {
             Endpoints::Datagrams(datagrams) => {
                 let number = datagrams.due(now)?;
                 let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn, cwr })
+                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, cwr })
             }
             Endpoints::Padding(padding) => {
                 let (kind, number) = padding.due(now)?;

@@ -18,6 +18,7 @@ mod padding;
 mod phases;
 mod probing;
 mod random;
+mod remarks;
 mod retune;
 mod session;
 mod traffic;
