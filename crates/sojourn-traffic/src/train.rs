@@ -134,6 +134,7 @@ mod tests {
             every: every_ms.map(Span::from_millis),
             repeat,
             large: None,
+            ecn: Default::default(),
         };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), train.packet_bytes);
         assert_eq!(source.next(), Time::NEVER, "silent before it begins");
@@ -170,6 +171,7 @@ mod tests {
             every: None,
             repeat: None,
             large: None,
+            ecn: Default::default(),
         };
         let mut source = Datagrams::new(Spacing::Trains(Trains::new(&train)), 100);
         source.perform(Action::Endless, Time::ZERO);
@@ -184,7 +186,15 @@ mod tests {
     /// The first of every three trains has four packets instead of two.
     fn with_large() -> Train {
         let every = Some(Span::from_millis(10));
-        Train { count: 2, packet_bytes: 100, spacing: Span::ZERO, every, repeat: None, large: Some((4, 3)) }
+        Train {
+            count: 2,
+            packet_bytes: 100,
+            spacing: Span::ZERO,
+            every,
+            repeat: None,
+            large: Some((4, 3)),
+            ecn: Default::default(),
+        }
     }
 
     #[test]
