@@ -70,11 +70,12 @@ impl Led<'_> {
     }
 
     fn ask(&mut self) -> Result<(), TestCaseError> {
-        let waiting = self.queue.packets();
+        let (waiting, ready) = (self.queue.packets(), self.queue.ready_at(self.now));
         let Some(packet) = self.queue.dequeue(self.now, &mut self.outcome.sink) else {
             // ns-3's COBALT and RFC 9332's DualPI2 may drop all there is; nobody else does.
             let may_drop_all = matches!(self.queue, Queue::Cobalt(_) | Queue::DualPi2(_)) && self.queue.packets() == 0;
-            prop_assert!(waiting == 0 || may_drop_all, "a queue with packets must give one");
+            let is_ready = waiting > 0 && ready.is_none_or(|ready| ready <= self.now);
+            prop_assert!(!is_ready || may_drop_all, "a queue that is ready must give a packet");
             return Ok(());
         };
         let before = &self.arrived[packet.body as usize];
@@ -105,7 +106,7 @@ impl Led<'_> {
     }
 }
 
-/// Leads `queue` through `life` and drains it; checks what holds of every discipline that does not shape.
+/// Leads `queue` through `life` and drains it; checks what holds of every discipline.
 pub(crate) fn lead(
     queue: &mut Queue<u32>,
     life: &[Event],

@@ -42,6 +42,7 @@ pub mod dwrr;
 pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod fq_yield;
 pub mod framing;
 pub mod hhf;
 pub mod pi2;
@@ -261,6 +262,7 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
+    fq_yield::FqYield,
     cake::Cake,
     sfb::Sfb,
     hhf::Hhf,

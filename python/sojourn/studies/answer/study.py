@@ -25,12 +25,14 @@ Place = tuple[tuple[str, Any], ...]
 Row = tuple[dict[str, Any], str, str, Number]
 
 
-@changes("map", "marked")
-def settings(control: str, rate_mbps: float, who: str, reader: str = "") -> dict[str, Any] | None:
+@changes("map", "marked", "helping", "helping-held-out")
+def settings(
+    control: str, rate_mbps: float, who: str, reader: str = "", helps: str = ""
+) -> dict[str, Any] | None:
     """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
     if who == _BEST_EFFORT and control != _FIRST:
         return None
-    return told(rate_mbps) if reader == "CAKE, told" else {}
+    return told(rate_mbps) if reader == "CAKE, told" or helps == "LE, CAKE" else {}
 
 
 @changes("kernel-marked", "simulated-marked")
@@ -54,6 +56,18 @@ def scout_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
 @measure("held-out-places", of="held-out")
 def held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where scout stands in conditions that were not used while it was designed."""
+    yield from _places(plan, dataset)
+
+
+@measure("helping-places", of="helping")
+def helping_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each control stands under a queue that helps, and under others."""
+    yield from _places(plan, dataset)
+
+
+@measure("helping-held-out-places", of="helping-held-out")
+def helping_held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield the same in conditions that were not used while that queue was designed."""
     yield from _places(plan, dataset)
 
 
