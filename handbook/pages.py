@@ -35,7 +35,7 @@ PAGES = (
     Page("queue", "red", ("red", "ared", "choke", "wred", "blue")),
     Page("queue", "codel", ("codel", "cobalt")),
     Page("queue", "pie", ("pie", "pi2", "dualpi2")),
-    Page("queue", "fair-queueing", ("sfq", "drr", "sqf", "fq_codel", "fq_pie")),
+    Page("queue", "fair-queueing", ("sfq", "drr", "sqf", "fq_codel", "fq_pie", "fq_yield")),
     Page("queue", "unresponsive", ("sfb", "hhf")),
     Page("queue", "cake", ("cake",)),
     Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),

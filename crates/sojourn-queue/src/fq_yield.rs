@@ -11,9 +11,10 @@
 //! pushes, it is back in front.
 //!
 //! No packet is ever served before its flow's fair turn in FQ-CoDel. So there is nothing to be gained by pretending to
-//! yield, and a flow in front loses nothing by those behind. What a flow in front can lose is a part of what it would have sent
-//! while it is probed. That is no longer than twenty deferrals, and one flow in four at most is probed at a time. The link
-//! may idle while only probed flows wait, but for no longer than CoDel's interval; then the probes end without a verdict.
+//! yield, and a flow in front loses nothing by those behind. What a flow in front can lose is a part of what it would have
+//! sent while it is probed. That is no longer than twenty deferrals, and one flow in four at most is probed at a time. The
+//! link may idle while only probed flows wait; when nobody in front has sent for CoDel's interval, the probes end without a
+//! verdict. A sparse flow is in front, too, and can keep them going.
 
 mod descriptor;
 mod evidence;
@@ -52,7 +53,6 @@ pub struct FqYield<B> {
     controllers: Vec<CoDelController>,
     law: CoDelLaw,
     limit: Limit,
-    memory_limit: Option<Limit>,
     drop_batch: u32,
     flows: Vec<Flow>,
     /// Flows that are not deferred, and deferred ones whose oldest packet has waited enough.
@@ -156,7 +156,6 @@ impl<B: Copy> FqYield<B> {
             controllers: Vec::new(),
             law: CoDelLaw::new(params, link.packet_bytes)?,
             limit: Limit::of(params, "limit", link)?,
-            memory_limit: flows::memory_limit(params, link)?,
             drop_batch: params.integer("drop_batch") as u32,
             flows: Vec::new(),
             front: FlowScheduler::new(params, link.packet_bytes),
@@ -168,12 +167,6 @@ impl<B: Copy> FqYield<B> {
         })
     }
 
-    fn is_too_full(&self) -> bool {
-        let (packets, bytes) = (self.queues.packets(), self.queues.bytes());
-        self.limit.is_exceeded(packets, bytes)
-            || self.memory_limit.is_some_and(|limit| limit.is_exceeded(packets, bytes))
-    }
-
     /// Whether nobody has been in front for a while.
     #[inline]
     fn is_calm(&self, now: Time) -> bool {
@@ -181,14 +174,12 @@ impl<B: Copy> FqYield<B> {
     }
 
     /// When the oldest packet of `bucket` has waited enough, where it is deferred and has one.
-    #[inline]
     fn due_at(&self, bucket: usize) -> Option<Time> {
         let deferred = self.flows[bucket].deferred.as_ref()?;
         Some(self.queues.head(bucket)?.enqueued + deferred.span)
     }
 
     /// The oldest packet of `bucket`, or how long it waits, is another one.
-    #[inline]
     fn rank(&mut self, bucket: usize) {
         match self.due_at(bucket) {
             Some(time) => self.due.set(bucket, Reverse((time, bucket))),
@@ -196,15 +187,14 @@ impl<B: Copy> FqYield<B> {
         }
     }
 
-    /// Takes a packet under CoDel.
-    #[inline]
+    /// Takes a packet under CoDel. Two places need it: code for one is enough.
+    #[inline(never)]
     fn take_controlled<S: Sink<B>>(&mut self, bucket: usize, now: Time, sink: &mut S) -> Option<Packet<B>> {
         let mut source = FlowQueue { queues: &mut self.queues, bucket };
         self.controllers[bucket].dequeue(&self.law, &mut source, now, sink)
     }
 
     /// Serves who is in front: flows that are not deferred, and packets that have waited enough.
-    #[inline]
     fn serve_front<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         loop {
             let flow = self.front.next()?;
@@ -233,7 +223,6 @@ impl<B: Copy> FqYield<B> {
     }
 
     /// Serves flows that yield, for nobody is in front.
-    #[inline]
     fn serve_behind<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
         let calm = self.is_calm(now);
         loop {
@@ -261,7 +250,6 @@ impl<B: Copy> FqYield<B> {
     }
 
     /// `bucket`, which is not deferred, has sent: is it to be probed?
-    #[inline]
     fn consider_probe(&mut self, bucket: usize, now: Time) {
         if self.queues.packets_of(bucket) == 0 {
             return;
@@ -380,7 +368,7 @@ impl<B: Copy> Discipline<B> for FqYield<B> {
                 self.rank(bucket);
             }
         }
-        while self.is_too_full() {
+        while self.limit.is_exceeded(self.queues.packets(), self.queues.bytes()) {
             let dropped = flows::drop_from_longest(&mut self.queues, &mut self.longest, self.drop_batch, sink);
             if let Some((bucket, _)) = dropped {
                 self.rank(bucket);

@@ -9,14 +9,9 @@ use sojourn_core::{Amount, Span};
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_yield",
     summary: "FQ-CoDel that finds out which flows yield to delay, and serves those after the others",
-    sources: &[
-        "Sojourn's own; no other implementation",
-        "RFC 8290",
-        "RFC 6817 (the deferral: LEDBAT's target is at most 100 ms)",
-    ],
+    sources: &["Sojourn's own", "RFC 8290", "RFC 6817"],
     parameters: &[
         flows::limit_of_all(Amount::Packets(10_240.0)),
-        flows::MEMORY_LIMIT,
         flows::FLOWS,
         flows::PERFECT_FOR_STUDY,
         flows::QUANTUM,

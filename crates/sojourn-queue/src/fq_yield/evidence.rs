@@ -78,10 +78,13 @@ impl Evidence {
             return Shown::Nothing;
         }
         let low = self.recent.into_iter().min().unwrap_or(most);
-        let margin = if has_yielded { 1 + self.least / 8 } else { 1 };
         // What is left over excuses growth, but no leap.
-        let leaps = most > low.saturating_mul(2) + FLOOR + 1;
-        if leaps || !self.leftover && most > self.least + margin {
+        let allowed = match (self.leftover, has_yielded) {
+            (true, _) => low.saturating_mul(2) + FLOOR + 1,
+            (false, true) => self.least + 1 + self.least / 8,
+            (false, false) => self.least + 1,
+        };
+        if most > allowed {
             return Shown::Pushes;
         }
         let strikes = match (most < self.least, self.leftover) {
@@ -163,7 +166,7 @@ mod tests {
                 if leftover {
                     evidence.had_leftover();
                 }
-                let backlog = 8 + 3 * round as usize * usize::from(round > 4);
+                let backlog = 8 + 3 * (round as usize).saturating_sub(4);
                 let end = Time::ZERO + DEFERRAL * ROUND * round;
                 evidence.observe(backlog, end, DEFERRAL, true) == Shown::Pushes
             })

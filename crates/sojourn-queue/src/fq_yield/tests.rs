@@ -213,7 +213,7 @@ fn a_flow_that_pushes_loses_little_by_probes() {
         assert!(sender.deferred <= Span::from_millis(150) * 20 * 4, "{} deferred", sender.deferred);
         assert!((0.22..0.28).contains(&share(&sent, flow)), "{sent:?}");
     }
-    assert!(world.held_slots < 500, "the link was kept waiting in {} of 100000 slots", world.held_slots);
+    assert!(world.held_slots < 1000, "the link was kept waiting in {} of 100000 slots", world.held_slots);
 }
 
 /// Whoever pauses or shrinks when delayed, and takes all it can otherwise, gets no more than its fair share.
