@@ -179,7 +179,7 @@ SENDERS: dict[str, Sender] = {
         Sender("lp", _linux("tcp_lp")),
         Sender("cdg", _linux("cdg")),
         Sender("dctcp", _linux("dctcp"), ecn=True),
-        Sender("bbr", _linux("bbr")),
+        Sender("bbr", {**_linux("bbr"), "tick": "10 ms"}),
         Sender("reno-bursts", _linux("newreno"), module="reno", bursts=True),
         Sender("cubic-bursts", {**_linux("cubic"), "tick": "10 ms"}, module="cubic", bursts=True),
     )

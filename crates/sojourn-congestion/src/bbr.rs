@@ -95,6 +95,7 @@ struct Settings {
     bandwidth_rounds: u64,
     renewed_by_equal: bool,
     probe_rtt_duration: Span,
+    tick: Span,
     /// Pacing rate as a part of the bandwidth.
     below_bandwidth: f64,
     quantum: Option<f64>,
@@ -115,6 +116,7 @@ impl Bbr {
             bandwidth_rounds: params.integer("bandwidth_rounds"),
             renewed_by_equal: params.choice("min_rtt_renewal") == "equal",
             probe_rtt_duration: params.span("probe_rtt_duration"),
+            tick: params.span("tick"),
             below_bandwidth: 1.0 - params.number("pacing_margin"),
             quantum: (!params.is_auto("quantum")).then(|| params.integer("quantum") as f64),
             policer: params.boolean("policer"),
@@ -253,7 +255,7 @@ impl Control for Bbr {
     }
 
     fn on_connected(&mut self, now: Time, rtt: Span) {
-        self.least_rtt.set(rtt, now);
+        self.least_rtt.set(rtt, self.at_tick(now));
         self.pacing.begin(rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
     }
 
@@ -341,6 +343,6 @@ impl Control for Bbr {
     }
 
     fn fixed() -> Option<&'static [&'static str]> {
-        Some(&[])
+        Some(&["tick"])
     }
 }

@@ -52,6 +52,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "how long the path is kept empty, with at most 4 segments in flight (bbr_probe_rtt_mode_ms)",
         },
         Parameter {
+            name: "tick",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_millis(10) },
+            default: Value::Span(Span::ZERO),
+            description: "the kernel's tick in which both of these are counted (10 ms in user-mode Linux, 4 ms in Debian's own kernel, 1 ms in some); 0 s is exact",
+        },
+        Parameter {
             name: "pacing_margin",
             kind: Kind::Number { min: 0.0, max: 0.5 },
             default: Value::Number(0.01),

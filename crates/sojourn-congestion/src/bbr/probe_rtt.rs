@@ -9,7 +9,8 @@ impl Bbr {
     /// `bbr_update_min_rtt`, with the time of an empty path.
     #[inline]
     pub(super) fn update_least_rtt(&mut self, now: Time, rtt: Option<Span>, sample: &RateSample) {
-        let expired = self.least_rtt.expired(now);
+        let stamp = self.at_tick(now);
+        let expired = self.least_rtt.expired(stamp);
         // A lone segment per round trip: its acknowledgement was probably delayed.
         let delayed = sample.prior_delivered + 1 == sample.total_delivered;
         if let Some(rtt) = rtt {
@@ -17,7 +18,7 @@ impl Bbr {
                 rtt < least || (rtt == least && self.settings.renewed_by_equal) || (expired && !delayed)
             });
             if renewed {
-                self.least_rtt.set(rtt, now);
+                self.least_rtt.set(rtt, stamp);
             }
         }
         if expired && !self.idle_restart && self.mode != Mode::ProbeRtt {
@@ -35,7 +36,7 @@ impl Bbr {
         self.muted.extend(sample.total_delivered, sample.in_flight);
         match self.probe_rtt_ends {
             None if f64::from(sample.in_flight) <= MIN_PIPE => {
-                self.probe_rtt_ends = Some(now + self.settings.probe_rtt_duration);
+                self.probe_rtt_ends = Some(self.at_tick(now) + self.settings.probe_rtt_duration);
                 self.probe_rtt_round_done = false;
                 self.rounds.restart(sample.total_delivered);
             }
@@ -51,14 +52,23 @@ impl Bbr {
 
     /// `bbr_check_probe_rtt_done`.
     pub(super) fn check_probe_rtt_done(&mut self, now: Time) {
-        if self.probe_rtt_ends.is_some_and(|ends| now > ends) {
+        if self.probe_rtt_ends.is_some_and(|ends| self.at_tick(now) > ends) {
             self.leave_probe_rtt(now);
+        }
+    }
+
+    /// The tick that began last (`tcp_jiffies32`).
+    #[inline]
+    pub(super) fn at_tick(&self, now: Time) -> Time {
+        match self.settings.tick.as_nanos() {
+            0 => now,
+            tick => Time::from_nanos(now.as_nanos() / tick * tick),
         }
     }
 
     /// `bbr_reset_mode`.
     fn leave_probe_rtt(&mut self, now: Time) {
-        self.least_rtt.renew(now);
+        self.least_rtt.renew(self.at_tick(now));
         self.window = self.window.max(self.prior_window);
         if self.full {
             self.enter_probe_bandwidth(now);

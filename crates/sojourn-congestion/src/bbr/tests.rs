@@ -377,6 +377,28 @@ proptest! {
     }
 }
 
+/// Linux counts how long the least round-trip time is trusted and how long the path is kept empty in its ticks: 10 s from 45 ms
+/// on are over with the tick at 10.05 s, and 200 ms from there on with that at 10.26 s.
+#[test]
+fn times_end_with_the_kernels_ticks() {
+    let at = |millis| Time::ZERO + Span::from_millis(millis);
+    for (tick, trusted, emptied) in [(0, 10_046, 10_247), (10, 10_050, 10_260)] {
+        let pipe = Pipe::new(&DESCRIPTOR, "linux", &[("tick", Value::Span(Span::from_millis(tick)))]);
+        let mut bbr = bbr(&pipe).clone();
+        bbr.on_connected(at(45), Span::from_millis(40));
+        let sample = RateSample { in_flight: 4, total_delivered: 100, ..RateSample::default() };
+        let begins = (10_000..10_100).find(|&now| {
+            bbr.update_least_rtt(at(now), None, &sample);
+            bbr.mode == Mode::ProbeRtt
+        });
+        let ends = (trusted..trusted + 300).find(|&now| {
+            bbr.check_probe_rtt_done(at(now));
+            bbr.mode != Mode::ProbeRtt
+        });
+        assert_eq!((begins, ends), (Some(trusted), Some(emptied)), "a tick of {tick} ms");
+    }
+}
+
 /// What is sent while the path is kept empty says nothing of its bandwidth.
 #[test]
 fn an_emptied_path_is_not_measured() {
