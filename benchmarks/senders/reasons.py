@@ -40,6 +40,14 @@ REASONS = (
         {"bulk"},
     ),
     Reason(
+        "report of repeats",
+        "where reordering is common, an acknowledgement that only reports what came twice opens Sojourn's window, "
+        "and not the kernel's (`tcp_may_raise_cwnd` asks for FLAG_FORWARD_PROGRESS).",
+        {"Open"},
+        {"reno", "westwood", "veno", "lp", "dctcp", "reno-bursts"},
+        {"bulk-steps"},
+    ),
+    Reason(
         "start in a repair",
         "Linux tells Vegas that sending starts also where all that was out is taken for lost (`tcp_event_data_sent`), "
         "so that it judges by delay while a timeout is repaired. Sojourn's grows as Reno's then.",
