@@ -17,7 +17,7 @@ from sojourn.detect.draw import FAMILIES, LEFT_OUT, draw
 from sojourn.detect.features import NAMES, REASONS, vector
 from sojourn.detect.log import FlowLog, of_table
 from sojourn.detect.model import Forest, calibrated, load_model
-from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, Path
+from sojourn.detect.plan import FULL, GREEDY, LONGEST_S, OVERLOAD, QUESTIONS, Path
 from sojourn.detect.probe import BudgetError, Probed, estimate, over, probe
 
 
@@ -207,7 +207,8 @@ def test_a_forest_by_hand() -> None:
 
 def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File) -> None:
     ensemble = pytest.importorskip("sklearn.ensemble")
-    from sojourn.detect.training import Examples, train, write
+    from sojourn.detect.model import save
+    from sojourn.detect.training import Examples, fit, train
 
     random = np.random.default_rng(1)
     names = np.array(["codel", "pie", "sfq"] * 60)
@@ -217,16 +218,16 @@ def test_training_gives_the_same_bytes_and_what_scikit_learn_says(tmp_path: File
     known = [{"target_ms": 5.0 + place % 7} if name == "codel" else {} for place, name in enumerate(names)]
     probes = Examples(rows, names, known)
     watched = Examples(rows[:, : len(DOWNLOAD_NAMES)], names, [{}] * len(names))
-    write(first, probes, watched, 3)
-    write(second, probes, watched, 3)
+    save(first, fit(probes, watched, 3))
+    save(second, fit(probes, watched, 3))
     assert first.read_bytes() == second.read_bytes()
     model = load_model(first)
     assert model.provenance["probes"] == 180
     assert model.provenance["scikit_learn"]
-    read = model.read("codel", dict(zip(NAMES, rows[0], strict=True)))["target_ms"]
+    read = model.read("codel", dict(zip(NAMES, rows[0], strict=True)), whole=True)["target_ms"]
     assert 5 < read.value < 11
     assert read.low < read.value < read.high
-    assert model.read("pie", dict(zip(NAMES, rows[0], strict=True))) == {}
+    assert model.read("pie", dict(zip(NAMES, rows[0], strict=True)), whole=True) == {}
     chosen = ensemble.RandomForestClassifier(
         200, min_samples_leaf=2, max_features="sqrt", random_state=3, class_weight="balanced"
     )
@@ -306,7 +307,7 @@ CLASSES = [{"name": "rest"}, {"name": "low", "dscp": "le"}]
 @pytest.mark.parametrize("rate", ["3 Mbit/s", "30 Mbit/s"])
 def test_classes_are_told_where_they_are_asked_for(queue: dict[str, Any], counts: bool, rate: str) -> None:
     send = over(path(queue, rate), 1)
-    seen = probe(send, with_classes=True)
+    seen = probe(send, asks=QUESTIONS)
     found = answer(seen, load_model())
     assert found.classes is counts, seen.logs["classes"]
     assert seen.active_s <= LONGEST_S
@@ -316,11 +317,47 @@ def test_classes_are_told_where_they_are_asked_for(queue: dict[str, Any], counts
     assert answer(probe(send), load_model()).classes is None
 
 
+@pytest.mark.parametrize(
+    ("queue", "share"),
+    [
+        ({"kind": "prio", "class": CLASSES}, 0.0),
+        ({"kind": "dwrr", "class": [{**CLASSES[0], "weight": 19}, CLASSES[1]]}, 0.05),
+        ({"kind": "wrr", "class": [{**CLASSES[0], "weight": 19}, CLASSES[1]]}, 0.05),
+        ({"kind": "cake", "diffserv": "diffserv4"}, 1 / 16),
+    ],
+)
+def test_what_is_left_tells_priority_from_turns(queue: dict[str, Any], share: float) -> None:
+    found = answer(probe(over(path(queue), 1), asks=QUESTIONS), load_model())
+    assert found.low_share == pytest.approx(share, abs=0.015)
+    words = "priority is strict" if share == 0 else "its class keeps"
+    assert any(words in sentence for sentence in found.evidence)
+    without = answer(probe(over(path("droptail"), 1), asks=QUESTIONS), load_model())
+    assert without.low_share is None
+
+
+@pytest.mark.parametrize(
+    ("queue", "l4s"),
+    [
+        ({"kind": "dualpi2"}, True),
+        ({"kind": "pie", "preset": "linux", "ecn": True}, False),
+        ({"kind": "fq_codel", "preset": "linux"}, False),
+        ({"kind": "cake"}, False),
+        ({"kind": "droptail", "limit": "100 packets"}, None),
+    ],
+)
+@pytest.mark.parametrize("rate", ["4 Mbit/s", "40 Mbit/s"])
+def test_l4s_is_told_where_it_is_asked_for(queue: dict[str, Any], rate: str, l4s: bool | None) -> None:
+    seen = probe(over(path(queue, rate), 1), asks=QUESTIONS)
+    assert answer(seen, load_model()).l4s is l4s
+    assert ("l4s" in seen.logs) == (l4s is not None)
+    assert seen.active_s <= LONGEST_S
+
+
 def test_a_slow_flow_of_other_traffic_does_not_make_classes() -> None:
     others = [{"name": "others", "rtt": "40 ms", "control": "cubic"}]
     for queue in ({"kind": "droptail", "limit": "100 packets"}, {"kind": "fq_codel", "preset": "linux"}):
         crossed = replace(path(queue), others=others)
-        assert answer(probe(over(crossed, 2), with_classes=True), load_model()).classes is False
+        assert answer(probe(over(crossed, 2), asks=QUESTIONS), load_model()).classes is False
 
 
 def test_what_is_not_sure_is_not_said_as_if_it_were() -> None:

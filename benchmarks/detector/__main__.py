@@ -2,13 +2,14 @@
 
 import argparse
 
-from benchmarks.detector import downloads, trains
+from benchmarks.detector import classed, downloads
+from benchmarks.detector.cases import classed_cases
 from benchmarks.detector.collect import RESULTS, collect
 from benchmarks.detector.page import write
 from sojourn.detect.model import load_model
 
-KERNEL, SIM, DOWNLOADS, TRAINS, SIM_TRAINS = (
-    RESULTS / f"{name}.jsonl" for name in ("kernel", "sim", "downloads", "trains", "sim-trains")
+KERNEL, SIM, DOWNLOADS, CLASSES, SIM_CLASSES = (
+    RESULTS / f"{name}.jsonl" for name in ("kernel", "sim", "downloads", "classes", "sim-classes")
 )
 _UML = {"backend": "linux", "kernel": "uml-virtual"}
 _SIM = {"backend": "sim"}
@@ -20,16 +21,16 @@ def main() -> None:
     parser.add_argument("--kernel", type=int, default=0, metavar="N", help="probes on the kernel in virtual time")
     parser.add_argument("--sim", type=int, default=0, metavar="N", help="the same cases in the simulation")
     parser.add_argument("--downloads", type=int, default=0, metavar="N", help="captures of downloads in the simulation")
-    parser.add_argument("--trains", type=int, default=0, metavar="N", help="the same, without the overload")
-    parser.add_argument("--sim-trains", type=int, default=0, metavar="N", help="these in the simulation")
+    parser.add_argument("--classes", type=int, default=0, metavar="N", help="probes on the kernel that ask for classes")
+    parser.add_argument("--sim-classes", type=int, default=0, metavar="N", help="these in the simulation")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     collect(given.kernel, _UML, KERNEL, given.jobs)
-    collect(given.trains, _UML, TRAINS, given.jobs, trains.observe)
     collect(given.sim, _SIM, SIM, given.jobs)
-    collect(given.sim_trains, _SIM, SIM_TRAINS, given.jobs, trains.observe)
     collect(given.downloads, _SIM, DOWNLOADS, given.jobs, downloads.observe)
-    write({file.stem: file for file in (KERNEL, SIM, DOWNLOADS, TRAINS, SIM_TRAINS)}, load_model())
+    collect(given.classes, _UML, CLASSES, given.jobs, classed.observe, classed_cases)
+    collect(given.sim_classes, _SIM, SIM_CLASSES, given.jobs, classed.observe, classed_cases)
+    write({file.stem: file for file in (KERNEL, SIM, DOWNLOADS, CLASSES, SIM_CLASSES)}, load_model())
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 None of this takes part in training or in the choice of features. The seeds are those of the test alone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,42 @@ QUEUES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("choke", {"preset": "linux", "limit": "90 packets", "min": "9 packets", "max": "27 packets"}),
     ("fq_pie", {"preset": "linux", "target": "25 ms"}),
 )
+_LOW = {"name": "low", "dscp": "le"}
+
+
+def _weighted(weight: int) -> dict[str, Any]:
+    return {"class": [{"name": "rest", "weight": weight}, _LOW]}
+
+
+CLASSED: dict[str, tuple[tuple[str, dict[str, Any], float | None, bool | None], ...]] = {
+    "sim": (
+        ("prio", {"class": [{"name": "rest"}, _LOW]}, 0.0, None),
+        ("dwrr", _weighted(19), 0.05, None),
+        ("dwrr", _weighted(4), 0.12, None),
+        ("wrr", _weighted(19), 0.05, None),
+        ("wfq", _weighted(9), 0.1, None),
+        ("cake", {}, 1 / 16, False),
+        ("cake", {"diffserv": "besteffort"}, None, False),
+        ("dualpi2", {}, None, True),
+        ("dualpi2", {"preset": "linux"}, None, True),
+        ("droptail", {"preset": "linux", "limit": "100 packets"}, None, None),
+        ("pie", {"preset": "linux", "ecn": True}, None, False),
+        ("codel", {"preset": "linux", "ecn": True}, None, False),
+        ("fq_codel", {"preset": "linux"}, None, False),
+        ("sfq", {"preset": "linux"}, None, None),
+    ),
+    "linux": (
+        ("cake", {}, 1 / 16, None),
+        ("cake", {"diffserv": "diffserv4"}, 1 / 16, None),
+        ("cake", {"diffserv": "besteffort"}, None, None),
+        ("droptail", {"preset": "linux", "limit": "100 packets"}, None, None),
+        ("codel", {"preset": "linux"}, None, None),
+        ("fq_codel", {"preset": "linux"}, None, None),
+        ("sfq", {"preset": "linux"}, None, None),
+    ),
+}
+"""Queues with and without classes, by world: name, table, what of the rate LE keeps, and whether ECT(1) has a queue of
+its own. No share is as good as no class, and nothing is known of ECT(1) where the queue never marks, or in Linux."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +102,18 @@ class Case:
 
 def cases(count: int, world: str) -> Iterator[Case]:
     """Return the first of the cases of a world: each round has every queue once, on a path of its own."""
-    random = np.random.default_rng(SEED)
+    return _drawn(count, world, QUEUES, SEED)
+
+
+def classed_cases(count: int, world: str) -> Iterator[Case]:
+    """Return the first of the cases that are asked for classes."""
+    return _drawn(count, world, [(name, queue) for name, queue, _, _ in CLASSED[world]], SEED + 1)
+
+
+def _drawn(count: int, world: str, queues: Sequence[tuple[str, dict[str, Any]]], seed: int) -> Iterator[Case]:
+    random = np.random.default_rng(seed)
     for number in range(count):
-        name, queue = QUEUES[number % len(QUEUES)]
+        name, queue = queues[number % len(queues)]
         rate, rtt = (float(np.exp(random.uniform(*np.log(ends)))) for ends in (RATES_MBPS[world], RTTS_MS[world]))
         share = (0.0, 0.1, 0.2, 0.3)[int(random.integers(4))]
         yield Case(number, name, queue, round(rate, 3), round(rtt, 3), share)

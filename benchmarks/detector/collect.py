@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from benchmarks.detector.cases import Case, cases
+from benchmarks.detector.kept import Kept, plan_of
 from sojourn.detect.answer import answer, fair_queueing
 from sojourn.detect.model import load_model
-from sojourn.detect.plan import FULL, SMALL
-from sojourn.detect.probe import over, probe
+from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, SMALL
+from sojourn.detect.probe import Probed, over, probe
+from sojourn.detect.turns import TRAINS
 
 Observe = Callable[[Case, dict[str, Any]], dict[str, Any]]
 RESULTS = Path(__file__).parents[1] / "results" / "detector"
+PACKETS = Kept(RESULTS / "kernel-packets")
+"""The logs of the kernel's probes; those of the simulation are made again faster than they are read."""
 
 
 def conditions(case: Case, how: dict[str, Any]) -> dict[str, Any]:
@@ -33,21 +37,37 @@ def conditions(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def said_of(seen: Probed) -> dict[str, Any]:
+    """Return what the shipped model says of a probe: why nothing, how far its twin is, and how long it took."""
+    model = load_model()
+    began_s = time.process_time()
+    found = answer(seen, model)
+    said_s = time.process_time() - began_s
+    twin = None if found.twin is None else {"name": found.twin.name, "distance": found.twin.distance}
+    return {"cannot": found.cannot, "twin": twin, "answer_cpu_s": said_s}
+
+
 def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     """Return the features of one probe and its conditions; or why there are none."""
     began = time.monotonic()
     about = conditions(case, how)
     try:
-        seen = probe(over(case.path, case.number + 1, **how))
+        seen = probe(over(case.path, case.number + 1, **how), rtt_ms=lambda: case.rtt_ms)
     except Exception as error:  # a failed probe is a result
         return {**about, "error": f"{type(error).__name__}: {error}"}
+    if how["backend"] == "linux":
+        PACKETS.write(case.number, seen)
     trains = seen.logs.get("load", {})
+    first = seen.logs["find"].get(FULL)
     values = {name: None if np.isnan(value) else value for name, value in seen.features.items()}
     return {
         **about,
+        "plan": plan_of(seen),
+        "rate_bps": seen.rate_bps,
         "features": values,
         "fair_queueing": fair_queueing(seen),
-        "cannot": answer(seen, load_model()).cannot,
+        "turns_bytes": TRAINS * FULL_COUNT * FULL_BYTES + (0 if first is None else int(first.size_bytes.sum())),
+        **said_of(seen),
         "train_bytes": int(sum(trains[name].size_bytes.sum() for name in (FULL, SMALL) if name in trains)),
         "sent_bytes": seen.sent_bytes,
         "active_s": seen.active_s,
@@ -55,11 +75,18 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def collect(count: int, how: dict[str, Any], file: Path, jobs: int = 2, of: Observe = observe) -> None:
+def collect(
+    count: int,
+    how: dict[str, Any],
+    file: Path,
+    jobs: int = 2,
+    of: Observe = observe,
+    among: Callable[[int, str], Iterable[Case]] = cases,
+) -> None:
     """Probe the first `count` cases that the file does not hold yet, and add them to it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     known = {json.loads(line)["number"] for line in file.read_text().splitlines()} if file.exists() else set()
-    left = [case for case in cases(count, how["backend"]) if case.number not in known]
+    left = [case for case in among(count, how["backend"]) if case.number not in known]
     with ProcessPoolExecutor(jobs) as pool, file.open("a", encoding="utf-8") as out:
         for found in pool.map(of, left, [how] * len(left)):
             out.write(json.dumps(found, sort_keys=True) + "\n")

@@ -1,22 +1,20 @@
 """The page on the detector: what the shipped model says of the probes that were kept."""
 
 import itertools
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.detector import of_downloads
+from benchmarks.detector import classed, of_downloads, of_twins
 from benchmarks.detector.cases import NEW
-from benchmarks.detector.tables import calibration_error, share, table
+from benchmarks.detector.collect import PACKETS
+from benchmarks.detector.seen import Seen, judge, split
+from benchmarks.detector.tables import calibration_error, luck, share, table
 from sojourn import api
-from sojourn.detect.answer import DECIDED
 from sojourn.detect.draw import FAMILIES, truths
-from sojourn.detect.features import NAMES
-from sojourn.detect.model import Judgement, Model, Reading
+from sojourn.detect.model import Model
 from sojourn.detect.plan import Path as Path_
 from sojourn.detect.plan import find
 
@@ -24,102 +22,38 @@ PAGE = Path(__file__).parents[2] / "docs" / "validation" / "detector.md"
 _BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 0.97, 1.0001)
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A probe of the test and what the model says of it."""
-
-    about: dict[str, Any]
-    judged: Judgement
-    loaded: Judgement
-    """What it says of the same probe after the load, before the overload."""
-    read: Mapping[str, Reading]
-    """The parameters, read as those of the true name."""
-
-    @property
-    def name(self) -> str:
-        """What the queue is."""
-        return str(self.about["name"])
-
-    @property
-    def is_new(self) -> bool:
-        """Whether no queue of its kind was in training."""
-        return self.name in NEW
-
-    @property
-    def ends_early(self) -> bool:
-        """Whether `sojourn detect` would have ended after the load."""
-        return self.loaded.names[self.loaded.best] >= DECIDED and not self.loaded.is_new
-
-    @property
-    def right(self) -> bool:
-        """Whether the name is right."""
-        return self.judged.best == self.name
-
-    @property
-    def right_family(self) -> bool:
-        """Whether the family is right."""
-        return self.judged.family == FAMILIES.get(self.name, _FAMILY_OF_NEW.get(self.name))
-
-
-_FAMILY_OF_NEW = {"choke": "FIFO with AQM", "fq_pie": "fair queueing with AQM"}
-
-
-def judge(file: Path, model: Model) -> tuple[list[Seen], list[dict[str, Any]]]:
-    """Return the probes of a file with what the model says, and those that failed."""
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    failed = [row for row in rows if "features" not in row]
-    whole = [row for row in rows if "features" in row]
-    seen = []
-    for row in whole:
-        values = {name: float("nan") if row["features"][name] is None else row["features"][name] for name in NAMES}
-        sent_overload = row["features"]["over_rate"] is not None
-        loaded = {name: float("nan") if name.startswith("over_") else value for name, value in values.items()}
-        seen.append(
-            Seen(
-                row,
-                model.judge(values, whole=sent_overload),
-                model.judge(loaded, whole=False),
-                model.read(row["name"], values),
-            )
-        )
-    return seen, failed
-
-
 def write(files: Mapping[str, Path], model: Model) -> None:
-    """Write the page of files by what is in them: `kernel`, `sim`, `trains`, `sim-trains` and `downloads`."""
-    real, failed = judge(files["kernel"], model)
+    """Write the page of files by what is in them: `kernel`, `sim`, `downloads`, `classes` and `sim-classes`."""
+    real, failed = judge(files["kernel"], model, PACKETS)
     simulated, _ = judge(files["sim"], model)
-    trains, sim_trains = (_of_trains(files[name]) for name in ("trains", "sim-trains"))
-    known, new = _split(real)
+    known, new = split(real)
     about = model.provenance
     parts = [
         "# Does `sojourn detect` name the right queue?",
         "<!-- Written by `python -m benchmarks.detector`. Do not edit by hand. -->",
-        _opening(known, new, trains),
-        _targets(known, new, trains),
+        _opening(known, new),
+        _targets(known, new),
         _TURNS,
-        _turns({"kernel": trains, "simulation": sim_trains}),
+        _turns({"kernel": real, "simulation": simulated}),
         "## Which queues of a kernel are taken for which?",
         _confusion(real),
+        *of_twins.section(real, simulated),
         "## What went wrong on the kernel?",
         _failures(real, failed),
         "## How well are parameters read?",
         _READING,
-        _parameters(_split(real)[0], _split(simulated)[0]),
+        _parameters(split(real)[0], split(simulated)[0]),
         "## How often does it refuse to answer?",
         _refusals(simulated),
         "## How far can the probabilities be trusted?",
         (
-            f"Probes of a kernel ({len(known)}) and of the simulation ({len(_split(simulated)[0])}) whose discipline "
+            f"Probes of a kernel ({len(known)}) and of the simulation ({len(split(simulated)[0])}) whose discipline "
             "was in training. A probability is right where as many answers are right as it says."
         ),
-        _reliability(known, _split(simulated)[0]),
-        (
-            "Expected calibration error: "
-            f"{_ece(known):.1%} on the kernel, {_ece(_split(simulated)[0]):.1%} in the simulation."
-        ),
+        _reliability(known, split(simulated)[0]),
+        _calibration({"a kernel": known, "the simulation": split(simulated)[0]}),
         "## How many answers are left when only sure ones count?",
-        _abstention(known, _split(simulated)[0]),
+        _abstention(known, split(simulated)[0]),
         "## Where is it good, and where not?",
         (
             "Probes of the simulation, whose links and parameters are not those of the training. The lowest and "
@@ -129,9 +63,10 @@ def write(files: Mapping[str, Path], model: Model) -> None:
         _by("rate in Mbit/s", simulated, "rate_mbps", (0.6, 0.8, 2, 5, 12, 40, 100, 150)),
         _by("base RTT in ms", simulated, "rtt_ms", (2, 10, 40, 100, 300)),
         _by("other traffic, share of the rate", simulated, "others_share", (0, 0.05, 0.15, 0.25, 0.35)),
+        *classed.section({"simulation": files["sim-classes"], "kernel": files["classes"]}),
         "## What does an answer cost?",
         _cost(real),
-        _early(_split(real)[0], _split(simulated)[0]),
+        _early(split(real)[0], split(simulated)[0]),
         *of_downloads.section(files["downloads"], model),
         "## How was this measured?",
         _method(about, real, simulated),
@@ -140,15 +75,11 @@ def write(files: Mapping[str, Path], model: Model) -> None:
     PAGE.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
-def _split(seen: Sequence[Seen]) -> tuple[list[Seen], list[Seen]]:
-    return [one for one in seen if not one.is_new], [one for one in seen if one.is_new]
-
-
-def _opening(known: Sequence[Seen], new: Sequence[Seen], trains: Sequence[dict[str, Any]]) -> str:
+def _opening(known: Sequence[Seen], new: Sequence[Seen]) -> str:
     names = share([one.right for one in known])
     families = share([one.right_family for one in known])
-    turns = share(_right_turns(trains))
-    rest = sum(one.judged.is_new for one in new)
+    turns = share(_right_turns([*known, *new]))
+    rest = sum(one.about["is_new"] for one in new)
     rates = [one.about["rate_mbps"] for one in (*known, *new)]
     low, high = min(rates), max(rates)
     return (
@@ -156,7 +87,8 @@ def _opening(known: Sequence[Seen], new: Sequence[Seen], trains: Sequence[dict[s
         f"discipline in {names} probes and its family in {families}. Where trains of packets alone tell whether flows "
         f"take turns, they are right in {turns} probes. All were at {low:.0f} to {high:.0f} Mbit/s. "
         "Two disciplines were kept out of training. "
-        f"Of their {len(new)} probes {rest} were called unknown. "
+        f"Called unknown are {rest} of their {len(new)} probes, and {sum(one.about['is_new'] for one in known)} of the "
+        f"other {len(known)}. "
         "The kernel's probes are few, so each share is uncertain by several percentage points."
     )
 
@@ -165,13 +97,8 @@ def _takes_turns(name: str) -> bool:
     return name in {"sfq", "fq_codel", "cake", "fq_pie", "drr"}
 
 
-def _of_trains(file: Path) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-    return [row for row in rows if "error" not in row]
-
-
-def _right_turns(trains: Sequence[dict[str, Any]]) -> list[bool]:
-    told = [one for one in trains if one["fair_queueing"] is not None]
+def _right_turns(seen: Sequence[Seen]) -> list[bool]:
+    told = [one.about for one in seen if one.about["fair_queueing"] is not None]
     return [one["fair_queueing"] == _takes_turns(one["name"]) for one in told]
 
 
@@ -181,22 +108,22 @@ _TURNS = (
 )
 
 
-def _turns(worlds: Mapping[str, Sequence[dict[str, Any]]]) -> str:
+def _turns(worlds: Mapping[str, Sequence[Seen]]) -> str:
     rows = []
-    for name, trains in worlds.items():
-        right = _right_turns(trains)
-        sent = f"{max(one['train_bytes'] for one in trains) / 1e3:.0f}" if trains else ""
-        rows.append((name, str(len(trains)), f"{len(right)}", share(right), sent))
+    for name, seen in worlds.items():
+        right = _right_turns(seen)
+        sent = f"{max(one.about['turns_bytes'] for one in seen) / 1e3:.0f}" if seen else ""
+        rows.append((name, str(len(seen)), f"{len(right)}", share(right), sent))
     return table(("trains alone, in the", "probes", "answered", "right", "kB of trains"), rows)
 
 
-def _targets(known: Sequence[Seen], new: Sequence[Seen], trains: Sequence[dict[str, Any]]) -> str:
+def _targets(known: Sequence[Seen], new: Sequence[Seen]) -> str:
     rows = [
         ("family", "at least 99 %", share([one.right_family for one in known])),
         ("seven names", "at least 95 %", share([one.right for one in known])),
         ("two best names", "at least 97 %", share([_in_best(one, 2) for one in known])),
-        ("fair queueing from trains alone, under 100 kB", "at least 98 %", share(_right_turns(trains))),
-        ("unknown, AUROC", "at least 0.95", f"{_auroc(known, new):.2f}"),
+        ("fair queueing from trains alone, under 100 kB", "at least 98 %", share(_right_turns([*known, *new]))),
+        ("unknown, AUROC", "at least 0.95", f"{of_twins.auroc(known, new, of_twins.strange):.2f}"),
         ("expected calibration error", "at most 3 %", f"{_ece(known):.1%}"),
     ]
     return table(("What", "Wanted", "Reached on the kernel"), rows)
@@ -205,13 +132,6 @@ def _targets(known: Sequence[Seen], new: Sequence[Seen], trains: Sequence[dict[s
 def _in_best(one: Seen, count: int) -> bool:
     order = sorted(one.judged.names, key=lambda name: -one.judged.names[name])
     return one.name in order[:count]
-
-
-def _auroc(known: Sequence[Seen], new: Sequence[Seen]) -> float:
-    if not known or not new:
-        return float("nan")
-    pairs = [(other.judged.novelty, one.judged.novelty) for one in known for other in new]
-    return float(np.mean([(high > low) + 0.5 * (high == low) for high, low in pairs]))
 
 
 def _confusion(seen: Sequence[Seen]) -> str:
@@ -315,6 +235,18 @@ def _reliability(*worlds: Sequence[Seen]) -> str:
     return table(heads, rows)
 
 
+def _calibration(worlds: Mapping[str, Sequence[Seen]]) -> str:
+    rows = []
+    for name, seen in worlds.items():
+        by_luck = luck([one.judged.names[one.judged.best] for one in seen])
+        rows.append((name, str(len(seen)), f"{_ece(seen):.1%}", *(f"{one:.1%}" for one in by_luck)))
+    heads = ("probes of", "probes", "expected calibration error", "by luck alone: mean", "95 % of the time at most")
+    words = (
+        "By luck alone means that each answer is right exactly as often as its probability says, with so few probes."
+    )
+    return f"{table(heads, rows)}\n\n{words}"
+
+
 def _ece(seen: Sequence[Seen]) -> float:
     return calibration_error([one.judged.names[one.judged.best] for one in seen], [one.right for one in seen])
 
@@ -331,7 +263,7 @@ def _abstention(*worlds: Sequence[Seen]) -> str:
 
 
 def _by(title: str, seen: Sequence[Seen], key: str, edges: Sequence[float]) -> str:
-    known, _ = _split(seen)
+    known, _ = split(seen)
     rows = []
     for low, high in itertools.pairwise(edges):
         own = [one for one in known if low <= one.about[key] < high]

@@ -23,3 +23,10 @@ def calibration_error(said: Sequence[float], right: Sequence[bool]) -> float:
     places = np.minimum((np.array(said) * 10).astype(int), 9)
     apart = np.array(said) - np.array(right, dtype=float)
     return float(sum(abs(apart[places == place].sum()) for place in range(10)) / len(said))
+
+
+def luck(said: Sequence[float], draws: int = 2000) -> tuple[float, float]:
+    """Return the calibration error that probabilities show that are exactly right: the mean, and what 95 % keep."""
+    random = np.random.default_rng(1)
+    errors = [calibration_error(said, list(random.random(len(said)) < np.array(said))) for _ in range(draws)]
+    return float(np.mean(errors)), float(np.quantile(errors, 0.95))

@@ -18,6 +18,8 @@ from sojourn.record import Record
 from sojourn.worlds import choose
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
     from sojourn.detect.answer import Answer
     from sojourn.detect.model import Model
     from sojourn.detect.passive import Passive
@@ -74,7 +76,7 @@ def detect() -> None:
 )
 @click.argument("source", metavar="FILE|READY-NAME")
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
-@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) count, too: 4 s more.")
+@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) and ECT(1) count, too: up to 10 s more.")
 @click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, metavar="N", help="Seed of the runs.")
@@ -100,6 +102,7 @@ def path(  # noqa: PLR0913 (one for each option)
 
     The groups of the scenario are other traffic. Nothing that happens at the bottleneck itself is looked at.
     """
+    from sojourn.detect.plan import CLASSES, QUESTIONS
     from sojourn.detect.plan import Path as ProbedPath
     from sojourn.detect.probe import estimate, over
     from sojourn.worlds import Wanted
@@ -114,12 +117,15 @@ def path(  # noqa: PLR0913 (one for each option)
     chosen = choose(backend, options, Wanted(None, packets=True).keep)
     native = read(source, list(overrides), root)
     (mbps,) = native.capacity_mbps(native.duration_s)
-    click.echo(_estimate(estimate(mbps * 1e6, with_classes=classes), mbps), err=True)
+    # A kernel's own TCP sends no ECT(1).
+    asks = (QUESTIONS if backend == "sim" else (CLASSES,)) if classes else ()
+    click.echo(_estimate(estimate(mbps * 1e6, asks), mbps), err=True)
     if dry_run:
         return
     given = {key: value for key, value in options.items() if value is not None}
-    send = over(ProbedPath.of(Record.parse(native.to_json())), seed, backend=chosen.world.name, **given)
-    found, seen = _probed(send, model, budget, with_classes=classes)
+    probed = ProbedPath.of(Record.parse(native.to_json()))
+    send = over(probed, seed, backend=chosen.world.name, **given)
+    found, seen = _probed(send, model, budget, asks=asks, rtt_ms=lambda: probed.rtt_ms)
     if page is not None:
         from sojourn.detect.page import page as page_of
         from sojourn.pages import write
@@ -156,7 +162,7 @@ def path(  # noqa: PLR0913 (one for each option)
     help="Whether the probe runs to the agent or from it.",
 )
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
-@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) count, too: 4 s more.")
+@click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) and ECT(1) count, too: up to 10 s more.")
 @click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
@@ -177,16 +183,18 @@ def host(  # noqa: PLR0913 (one for each option)
     It fills the path for up to half a minute: ask whoever shares it. No third host is ever sent anything.
     """
     from sojourn.detect.hosts import NOMINAL_MBPS, Between
+    from sojourn.detect.plan import QUESTIONS
     from sojourn.detect.probe import estimate
     from sojourn.detect.remedies import remedy
 
     if page is not None:
         check_file("--page", page)
-    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6, with_classes=classes), NOMINAL_MBPS), err=True)
+    asks = QUESTIONS if classes else ()
+    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6, asks), NOMINAL_MBPS), err=True)
     if dry_run:
         return
     path = Between(peer, secret_file, direction)
-    found, seen = _probed(path.send, model, budget, with_classes=classes)
+    found, seen = _probed(path.send, model, budget, asks=asks, rtt_ms=lambda: path.base_ms)
     advised = remedy(found, path.base_ms)
     if page is not None:
         from sojourn.detect.page import page as page_of
@@ -279,14 +287,17 @@ def _print_remedy(advised: "Remedy") -> None:
         render.print_grid(tabulated(advised.table).grid)
 
 
-def _probed(send: "Send", model: Path | None, budget: str, *, with_classes: bool) -> tuple["Answer", "Probed"]:
+def _probed(
+    send: "Send", model: Path | None, budget: str, *, asks: "Collection[str]", rtt_ms: "Callable[[], float | None]"
+) -> tuple["Answer", "Probed"]:
     """Send a probe; return the answer and what was seen."""
     from sojourn.detect.answer import answer, decided
     from sojourn.detect.probe import BudgetError, probe
 
     known = _model(model)
+    how = {"budget_bytes": _bytes(budget), "decided": decided(known), "asks": asks}
     try:
-        seen = probe(send, budget_bytes=_bytes(budget), decided=decided(known), with_classes=with_classes)
+        seen = probe(send, rtt_ms=rtt_ms, **how)
     except BudgetError as error:
         raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
     return answer(seen, known), seen
@@ -333,14 +344,20 @@ def train(probes: int, downloads: int, seed: int, jobs: int | None, out: Path) -
         raise input_error('training needs scikit-learn: pip install "sojourn[detect]"') from None
     if out.suffix != ".npz":
         raise input_error(f"--out: found {out}; allowed: a name that ends in .npz", key="--out", found=str(out))
-    from sojourn.detect.training import collect, collect_downloads, write
+    from sojourn.detect.model import save
+    from sojourn.detect.scales import with_scales
+    from sojourn.detect.training import collect, collect_downloads, fit
 
     jobs = jobs or usable_processors()
     with progress("probing") as update:
         probed = collect(probes, seed, jobs, update)
     with progress("downloading") as update:
         watched = collect_downloads(downloads, seed, jobs, update)
-    about = write(out, probed, watched, seed)
+    model = fit(probed, watched, seed)
+    with progress("comparing twins") as update:
+        model = with_scales(model, seed, jobs, progress=update)
+    save(out, model)
+    about = model.provenance
     counts = f"{about['probes']} probes, {about['downloads']} downloads"
     click.echo(f"{out}: {counts}, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
 
@@ -374,6 +391,11 @@ def _text(found: "Answer") -> str:
         lines.append(f"  {'fair queueing, from trains alone':<40} {'yes' if found.fair_queueing else 'no'}")
     if found.classes is not None:
         lines.append(f"  {'code points count (classes)':<40} {'yes' if found.classes else 'no'}")
+    if found.low_share is not None:
+        left = "nothing: strict priority" if found.low_share == 0 else f"{found.low_share:.0%} of the rate"
+        lines.append(f"  {'left for LE beside all that others send':<40} {left}")
+    if found.l4s is not None:
+        lines.append(f"  {'a queue of its own for ECT(1) (L4S)':<40} {'yes' if found.l4s else 'no'}")
     lines += [
         f"  {name:<40} {read.value:.3g} ({read.low:.3g} to {read.high:.3g})" for name, read in found.parameters.items()
     ]

@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from sojourn.detect.classes import code_points_count, has_l4s, low_share
 from sojourn.detect.features import lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog
-from sojourn.detect.model import Judgement, Model, Reading
-from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, GREEDY, LARGE, LESS, LOW, LOW_DSCP, PLAIN, THIN
+from sojourn.detect.model import Judgement, Model, Reading, stage_of
+from sojourn.detect.plan import CLASSES, FULL, FULL_BYTES, FULL_COUNT, GREEDY, L4S, LARGE, LESS, LOW_DSCP, THIN
 from sojourn.detect.probe import Probed
 from sojourn.detect.turns import takes_turns
-from sojourn.detect.waits import quantile, waiting
+from sojourn.detect.twin import Twin, twin
+from sojourn.detect.waits import wait_ms
 
 SURE = 0.8
 """A name is said only with this probability; else the family, where that has it."""
@@ -23,8 +25,6 @@ _MIN_QUEUE_MS, _MIN_QUEUE_PACKETS = 1.0, 3.0
 # A rate that differs by more than this between the halves of the load has changed.
 _CHANGE = 0.5
 _FEW_PACKETS = 50
-# The flow that may wait loses so much more, or waits so many times as long, where code points count.
-_MORE_LOST, _LONGER = 0.1, 3.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Answer:
     cannot: str | None = None
     """Why nothing can be said, where that is so."""
     judgement: Judgement | None = None
+    is_new: bool = False
+    """Whether it is like no queue that is known: unlike those of the training, or its twin does not fit."""
     rate_mbps: float | None = None
     """The rate that lasts, as IP packets."""
     carried_mbps: float | None = None
@@ -50,9 +52,17 @@ class Answer:
     """What the trains alone say."""
     classes: bool | None = None
     """Whether a packet's code point decides how it is served; None where that was not asked, or cannot be told."""
+    low_share: float | None = None
+    """What of the rate a flow that may wait gets beside one that takes all there is; 0 under strict priority.
+
+    None where code points do not count."""
+    l4s: bool | None = None
+    """Whether packets with ECT(1) have a queue of their own; None where that was not asked, or nothing was marked."""
     evidence: tuple[str, ...] = ()
     parameters: Mapping[str, Reading] = field(default_factory=dict)
-    """Parameters of the most probable name, of a probe that was not ended early."""
+    """Parameters of the most probable name."""
+    twin: Twin | None = None
+    """The most probable name, simulated under the same probe; None for a token bucket and for an unknown RTT."""
     sent_bytes: int = 0
     active_s: float = 0.0
 
@@ -68,6 +78,7 @@ class Answer:
             "families": {} if judged is None else _sorted(judged.families),
             "sets": {} if judged is None else {key: list(names) for key, names in judged.sets.items()},
             "novelty": None if judged is None else judged.novelty,
+            "is_new": self.is_new,
         }
         keys = (
             "rate_mbps",
@@ -77,6 +88,8 @@ class Answer:
             "dropped",
             "fair_queueing",
             "classes",
+            "low_share",
+            "l4s",
             "sent_bytes",
             "active_s",
         )
@@ -84,44 +97,61 @@ class Answer:
             **said,
             **{key: getattr(self, key) for key in keys},
             "parameters": {name: asdict(read) for name, read in self.parameters.items()},
+            "twin": None if self.twin is None else self.twin.document(),
             "evidence": list(self.evidence),
         }
 
 
 def answer(seen: Probed, model: Model) -> Answer:
     """Return what a probe says; never a name where the path does not let one be known."""
-    cannot = _cannot(seen)
+    cannot = cannot_say(seen)
     load = seen.logs.get("load", {})
     rate = lasting_rate(load) if load else float("nan")
     common: dict[str, Any] = {
         "rate_mbps": rate / 1e6 if rate > 0 else None,
-        "carried_mbps": _carried_mbps(seen),
-        "delay_ms": _known(_wait_ms(load.get(THIN, EMPTY), 0.95)),
-        "deepest_ms": _known(_deepest_ms(seen)),
+        "carried_mbps": seen.carried_mbps,
+        "delay_ms": _known(wait_ms(load.get(THIN, EMPTY), 0.95)),
+        "deepest_ms": _known(seen.deepest_ms),
         "dropped": _signals(seen),
         "fair_queueing": fair_queueing(seen),
-        "classes": has_classes(seen),
+        "low_share": low_share(seen.logs.get("shares", {}), seen.rate_bps),
+        "l4s": has_l4s(seen.logs.get(L4S, {})),
+        "classes": code_points_count(seen.logs.get(CLASSES, {}), seen.rate_bps),
         "sent_bytes": seen.sent_bytes,
         "active_s": seen.active_s,
     }
     if cannot is not None:
         return Answer(f"cannot say, because {cannot}", cannot, **common)
-    whole = "overload" in seen.logs
-    judged = model.judge(seen.features, whole=whole)
-    read = model.read(judged.best, seen.features) if whole and not judged.is_new else {}
-    return Answer(_verdict(judged), None, judged, evidence=evidence(seen), parameters=read, **common)
+    judged = model.judge(seen.features, whole=seen.whole)
+    nearest = twin_of(seen, judged, model)
+    is_new = strangeness(judged, nearest) > 1
+    read = {} if is_new else model.read(judged.best, seen.features, whole=seen.whole)
+    said = (*evidence(seen), *([] if nearest is None else [_compared(nearest)]))
+    verdict = _verdict(judged, is_new=is_new)
+    return Answer(verdict, None, judged, is_new, evidence=said, parameters=read, twin=nearest, **common)
 
 
 def decided(model: Model) -> Any:
     """Return what says, after the load, whether more packets would change the answer."""
 
     def enough(seen: Probed) -> bool:
-        if _cannot(seen) is not None:
+        if cannot_say(seen) is not None:
             return True
         judged = model.judge(seen.features, whole=False)
-        return judged.names[judged.best] >= DECIDED and not judged.is_new
+        return judged.names[judged.best] >= DECIDED and strangeness(judged, twin_of(seen, judged, model)) <= 1
 
     return enough
+
+
+def twin_of(seen: Probed, judged: Judgement, model: Model) -> Twin | None:
+    """Return the twin of a probe with the most probable name, where it has one."""
+    read = model.read(judged.best, seen.features, whole=seen.whole)
+    return twin(seen, judged.best, read, model.twins[stage_of(whole=seen.whole)])
+
+
+def strangeness(judged: Judgement, nearest: Twin | None) -> float:
+    """Return how unlike all known queues a probe is, by the training and by its twin; above 1 it is of none."""
+    return judged.novelty if nearest is None else nearest.scale.strangeness(nearest.distance, judged.novelty)
 
 
 def fair_queueing(seen: Probed) -> bool | None:
@@ -129,33 +159,7 @@ def fair_queueing(seen: Probed) -> bool | None:
     return takes_turns(seen.logs.get("find", {}), seen.logs.get("load", {}))
 
 
-def has_classes(seen: Probed) -> bool | None:
-    """Return whether of two flows the one whose code point says that it may wait pays for the other.
-
-    Where no code point counts, it loses and waits as much or less, since it sends a little less.
-    """
-    log = seen.logs.get("classes", {})
-    plain, low = (_settled(log.get(name, EMPTY)) for name in (PLAIN, LOW))
-    if min((~plain.lost).sum(), len(low.sent_s)) < _FEW_PACKETS:
-        return None
-    more_lost = float(low.lost.mean() - plain.lost.mean())
-    if low.lost.all():
-        return True
-    waits = [quantile(waiting(one), 0.5) for one in (plain, low)]
-    packet_s = FULL_BYTES * 8 / seen.rate_bps
-    longer = waits[1] > _LONGER * waits[0] + _MIN_QUEUE_PACKETS * packet_s
-    if more_lost > _MORE_LOST or longer:
-        return True
-    any_queue = max(waits) > _MIN_QUEUE_PACKETS * packet_s or bool(plain.lost.any() or low.lost.any())
-    return False if any_queue else None
-
-
-def _settled(flow: FlowLog) -> FlowLog:
-    """Return the later half of a flow: a deep buffer has to fill first."""
-    return flow.between(float(flow.sent_s[-1]) / 2, np.inf) if len(flow.sent_s) else flow
-
-
-def _cannot(seen: Probed) -> str | None:
+def cannot_say(seen: Probed) -> str | None:
     """Return why no answer can be given, where that is so."""
     if not any(len(flow.sent_s) for log in seen.logs.values() for flow in log.values()):
         return "nothing was sent"
@@ -167,7 +171,7 @@ def _cannot(seen: Probed) -> str | None:
     if len(greedy.sent_s) < _FEW_PACKETS or greedy.lost.all():
         return "the greedy flow got hardly anything through"
     packet_ms = FULL_BYTES * 8e3 / seen.rate_bps
-    deepest = _deepest_ms(seen)
+    deepest = seen.deepest_ms
     if not _signals(seen) and deepest < max(_MIN_QUEUE_MS, _MIN_QUEUE_PACKETS * packet_ms):
         return f"no queue was seen: no packet waited longer than {deepest:.2g} ms, and none was dropped or marked"
     change = _change(load)
@@ -214,13 +218,18 @@ def _throughput(flow: FlowLog) -> list[float]:
     return [float(value / width) for value, width in zip(sums, np.diff(edges), strict=True)]
 
 
-def _verdict(judged: Judgement) -> str:
+def _compared(one: Twin) -> str:
+    apart = f"its distance is {one.distance:.2f}, and up to {one.limit:.2f} it fits"
+    if one.fits:
+        return f"Simulated under the same probe {one.name} fits: {apart}."
+    words, far = next(iter(one.apart.items()))
+    return f"Simulated under the same probe {one.name} does not fit: {apart}. Farthest are the {words} ({far:.1f})."
+
+
+def _verdict(judged: Judgement, *, is_new: bool) -> str:
     share, family_share = judged.names[judged.best], judged.families[judged.family]
-    if judged.is_new:
-        return (
-            f"none of the queues that the probe knows; the nearest is {judged.best}, of the family {judged.family} "
-            f"({family_share:.0%})"
-        )
+    if is_new:
+        return f"unknown, most like {judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
     if share >= SURE:
         return f"{judged.best} ({share:.0%}): {judged.family} ({family_share:.0%})"
     set_ = " or ".join(judged.sets["99 %"])
@@ -255,38 +264,35 @@ def evidence(seen: Probed) -> tuple[str, ...]:
         first = 10 ** values["over_first_loss_s"]
         when = f"{first:.2f} s after the overload began" if first < 99 else "never during the overload"  # noqa: PLR2004
         said.append(f"The first drop came {when}." if first < 99 else "The overload led to no drop.")  # noqa: PLR2004
-    classes = has_classes(seen)
-    if classes is not None:
-        meaning = "the queue has classes" if classes else "the queue does not look at it"
-        how = "gave way to an equal flow without it" if classes else "fared as an equal flow without it"
-        said.append(f"A flow with the code point {LOW_DSCP.upper()} {how}: {meaning}.")
+    said += _of_classes(seen)
     marks = 10 ** values["load_marks"] if not np.isnan(values["load_marks"]) else 0.0
     if marks > 1e-4:  # noqa: PLR2004
         said.append(f"The queue marks instead of dropping: {marks:.2%} of the greedy flow's packets.")
     return tuple(said)
 
 
-def _carried_mbps(seen: Probed) -> float | None:
-    rates = [lasting_rate(log) for name, log in seen.logs.items() if name != "find"]
-    known = [rate / 1e6 for rate in rates if rate > 0]
-    return max(known, default=None)
+def _of_classes(seen: Probed) -> list[str]:
+    """Return what the stages say that ask for classes."""
+    said = []
+    classes, point = code_points_count(seen.logs.get(CLASSES, {}), seen.rate_bps), LOW_DSCP.upper()
+    if classes is not None:
+        meaning = "the queue has classes" if classes else "the queue does not look at it"
+        how = "gave way to an equal flow without it" if classes else "fared as an equal flow without it"
+        said.append(f"A flow with the code point {point} {how}: {meaning}.")
+    left = low_share(seen.logs.get("shares", {}), seen.rate_bps)
+    if left is not None:
+        meaning = "priority is strict" if left == 0 else f"its class keeps {left:.0%} of the rate or more"
+        said.append(f"Beside a flow that takes all there is, {point} got {left:.0%} of the rate: {meaning}.")
+    own = has_l4s(seen.logs.get(L4S, {}))
+    if own is not None:
+        meaning = "L4S, a queue of their own" if own else "they have no queue of their own"
+        said.append(f"Packets with ECT(1) waited {'less' if own else 'as long'} beside such with ECT(0): {meaning}.")
+    return said
 
 
 def _signals(seen: Probed) -> bool:
     own = [log.get(name, EMPTY) for log in seen.logs.values() for name in (GREEDY, LARGE, LESS)]
     return any(bool(flow.lost.any() or flow.marked.any()) for flow in own)
-
-
-def _wait_ms(flow: FlowLog, fraction: float) -> float:
-    delay = flow.delay_s[~flow.lost]
-    return float(np.quantile(delay, fraction) - delay.min()) * 1e3 if len(delay) else float("nan")
-
-
-def _deepest_ms(seen: Probed) -> float:
-    flows = [log.get(name, EMPTY) for log in seen.logs.values() for name in (GREEDY, LARGE, LESS)]
-    waits = [_wait_ms(flow, 0.999) for flow in flows if len(flow.sent_s)]
-    known = [wait for wait in waits if not np.isnan(wait)]
-    return max(known, default=float("nan"))
 
 
 def _known(value: float) -> float | None:

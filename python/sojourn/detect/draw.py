@@ -47,6 +47,13 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
     "cake": ("rtt",),
 }
 """The parameters that are read from a probe, by the name of the queue."""
+SAME: dict[str, dict[str, Any]] = {
+    **{name: {"preset": "linux"} for name in ("codel", "fq_codel", "pie", "red", "sfq", "hhf")},
+    "drr": {"perfect": True},
+}
+"""What all queues of a name have in training."""
+WITH_ECN = ("codel", "fq_codel", "pie")
+"""Names whose marking is drawn."""
 _UNITS = {"ms": "_ms", "packets": "_packets", "B": "_bytes"}
 
 
@@ -92,7 +99,8 @@ def draw(name: str, random: np.random.Generator) -> Drawn:
 
 def queue(name: str, rate_mbps: float, random: np.random.Generator) -> dict[str, Any]:
     """Draw the parameters of the queue of a path."""
-    return {"kind": "droptail" if name in ("policer", "shaper") else name, **_QUEUES[name](rate_mbps, random)}
+    kind = "droptail" if name in ("policer", "shaper") else name
+    return {"kind": kind, **SAME.get(name, {}), **_QUEUES[name](rate_mbps, random)}
 
 
 def others(rtt: str, random: np.random.Generator) -> list[dict[str, Any]]:
@@ -148,7 +156,6 @@ def _red(rate: float, random: np.random.Generator) -> dict[str, Any]:
     least = max(3, round(most / random.uniform(2, 4)))
     limit = round(most * random.uniform(2, 5))
     return {
-        "preset": "linux",
         "limit": f"{limit * FULL_BYTES} B",
         "min": f"{least * FULL_BYTES} B",
         "max": f"{most * FULL_BYTES} B",
@@ -160,7 +167,6 @@ def _codel(_rate: float, random: np.random.Generator) -> dict[str, Any]:
     usual = random.random() < 0.5  # noqa: PLR2004
     target, interval = (5.0, 100.0) if usual else (_between(random, 2, 20), _between(random, 50, 200))
     return {
-        "preset": "linux",
         "target": f"{target:.3f} ms",
         "interval": f"{max(interval, 2 * target):.3f} ms",
         "ecn": bool(random.random() < 0.3),  # noqa: PLR2004
@@ -177,7 +183,6 @@ def _pie(_rate: float, random: np.random.Generator) -> dict[str, Any]:
     # A kernel's timer counts ticks, so that it updates late.
     update = (15.0, 16.0, 20.0, 30.0)[int(random.integers(4))]
     return {
-        "preset": "linux",
         "target": f"{target:.3f} ms",
         "update": f"{update:.3f} ms",
         "ecn": bool(random.random() < 0.3),  # noqa: PLR2004
@@ -187,11 +192,11 @@ def _pie(_rate: float, random: np.random.Generator) -> dict[str, Any]:
 def _sfq(_rate: float, random: np.random.Generator) -> dict[str, Any]:
     usual = random.random() < 0.5  # noqa: PLR2004
     limit = 127 if usual else round(_between(random, 40, 127))
-    return {"preset": "linux", "limit": f"{limit} packets"}
+    return {"limit": f"{limit} packets"}
 
 
 def _drr(rate: float, random: np.random.Generator) -> dict[str, Any]:
-    return {"limit": _packets(rate, _between(random, 0.05, 0.6), 150), "perfect": True}
+    return {"limit": _packets(rate, _between(random, 0.05, 0.6), 150)}
 
 
 def _cake(_rate: float, random: np.random.Generator) -> dict[str, Any]:
@@ -201,7 +206,7 @@ def _cake(_rate: float, random: np.random.Generator) -> dict[str, Any]:
 
 
 def _hhf(_rate: float, random: np.random.Generator) -> dict[str, Any]:
-    return {"preset": "linux", "limit": f"{round(_between(random, 300, 1000))} packets"}
+    return {"limit": f"{round(_between(random, 300, 1000))} packets"}
 
 
 _QUEUES: dict[str, Callable[[float, np.random.Generator], dict[str, Any]]] = {

@@ -24,9 +24,10 @@ STAGES = ("load", "full")
 """A model for probes that ended after the load, and one for whole ones."""
 DOWNLOAD = "download"
 """The forest for what nothing was sent for."""
-FORMAT = 2
+FORMAT = 3
 NEIGHBOURS = 5
-_READ = "read"
+_READ, _TWIN = "read", "twin"
+_FARTHEST = 3.0
 _FEATURES = {"probe": list(NAMES), DOWNLOAD: list(DOWNLOAD_NAMES)}
 
 Array = NDArray[Any]
@@ -127,9 +128,36 @@ class Forest:
         return float(oddness(votes.max(), distance, of["quantiles"]) / of["usual_oddness"][named])
 
 
-def place_of(name: str, parameter: str) -> str:
-    """Return the key of the forest that reads a parameter."""
-    return f"{_READ}:{name}:{parameter}"
+@dataclass(frozen=True)
+class TwinScale:
+    """How far simulated probes of a known queue are from their twins (`sojourn.detect.twin`)."""
+
+    usual: Array
+    """What nine of ten twins of the right name do not exceed, for each component."""
+    limits: Array
+    """Of the distance of a twin, of the novelty, and of the sum of both over their limits.
+
+    Of the simulated probes of known queues 95 % keep all three."""
+
+    @property
+    def limit(self) -> float:
+        """From which distance on a twin does not fit."""
+        return float(self.limits[0])
+
+    def strangeness(self, distance: float, novelty: float) -> float:
+        """Return how unlike all known queues a probe is: above 1 it is of none."""
+        both = distance / self.limits[0], novelty / self.limits[1]
+        return float(max(*both, sum(both) / self.limits[2]))
+
+    def weighed(self, apart: Array) -> Array:
+        """Return distances over what is usual, bounded so that none rules alone."""
+        result: Array = np.minimum(apart / self.usual, _FARTHEST)
+        return result
+
+
+def place_of(stage: str, name: str, parameter: str) -> str:
+    """Return the key of the forest that reads a parameter after a stage."""
+    return f"{_READ}:{stage}:{name}:{parameter}"
 
 
 def oddness(largest: Array, distance: Array, quantiles: Array) -> Array:
@@ -171,17 +199,24 @@ def calibrated(votes: Array, calibration: Array) -> Array:
     return result
 
 
+def stage_of(*, whole: bool) -> str:
+    """Return after which of `STAGES` a probe ended."""
+    return STAGES[int(whole)]
+
+
 @dataclass(frozen=True)
 class Model:
     """The forests of a file and where they come from."""
 
     forests: Mapping[str, Forest]
+    twins: Mapping[str, TwinScale]
+    """By the last stage of a probe."""
     provenance: Mapping[str, Any]
 
-    def read(self, name: str, features: Mapping[str, float]) -> dict[str, Reading]:
-        """Return the parameters of a queue with this name, from the features of a whole probe."""
+    def read(self, name: str, features: Mapping[str, float], *, whole: bool) -> dict[str, Reading]:
+        """Return the parameters of a queue with this name, from the features of a probe."""
         row = np.array([features[one] for one in NAMES])
-        prefix = f"{_READ}:{name}:"
+        prefix = place_of(stage_of(whole=whole), name, "")
         return {
             key.removeprefix(prefix): forest.reading(row)
             for key, forest in self.forests.items()
@@ -190,7 +225,7 @@ class Model:
 
     def judge(self, features: Mapping[str, float], *, whole: bool) -> Judgement:
         """Return what the features of a probe, whole or ended after the load, say."""
-        return self._judge("full" if whole else "load", np.array([features[name] for name in NAMES]))
+        return self._judge(stage_of(whole=whole), np.array([features[name] for name in NAMES]))
 
     def judge_download(self, features: Mapping[str, float]) -> Judgement:
         """Return what the features of a download say."""
@@ -212,12 +247,15 @@ class Model:
         return Judgement(names, families, sets, forest.novelty(row))
 
 
-def save(path: Path, forests: Mapping[str, Forest], provenance: Mapping[str, Any]) -> None:
+def save(path: Path, model: Model) -> None:
     """Write a model file: the same model always gives the same bytes."""
+    forests = model.forests
     arrays = {f"{stage}.{name}": array for stage, forest in forests.items() for name, array in forest.arrays.items()}
+    scales = {f"{_TWIN}:{stage}.{name}": array for stage, of in model.twins.items() for name, array in vars(of).items()}
     classes = {stage: list(forest.classes) for stage, forest in forests.items()}
-    about = json.dumps({"format": FORMAT, "classes": classes, "features": _FEATURES, **provenance}, sort_keys=True)
-    content: dict[str, Any] = {"about": np.frombuffer(about.encode(), dtype=np.uint8), **arrays}
+    about = {"format": FORMAT, "classes": classes, "features": _FEATURES, **model.provenance}
+    text = np.frombuffer(json.dumps(about, sort_keys=True).encode(), dtype=np.uint8)
+    content: dict[str, Any] = {"about": text, **arrays, **scales}
     np.savez_compressed(path, **content)
 
 
@@ -250,11 +288,11 @@ def load_model(path: Path | None = None) -> Model:
             raise ModelError(
                 f"{place}: found other features than this version has; `sojourn detect train` makes it anew"
             )
-        forests = {
-            stage: Forest(
-                classes,
-                {name.removeprefix(f"{stage}."): content[name] for name in content if name.startswith(f"{stage}.")},
-            )
-            for stage, classes in about["classes"].items()
-        }
-    return Model(forests, about)
+    forests = {stage: Forest(classes, _arrays(content, stage)) for stage, classes in about["classes"].items()}
+    scales = {stage: TwinScale(**_arrays(content, f"{_TWIN}:{stage}")) for stage in STAGES}
+    return Model(forests, scales, about)
+
+
+def _arrays(content: Mapping[str, Array], place: str) -> dict[str, Array]:
+    prefix = f"{place}."
+    return {name.removeprefix(prefix): array for name, array in content.items() if name.startswith(prefix)}

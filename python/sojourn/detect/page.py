@@ -8,6 +8,7 @@ from sojourn.detect.answer import Answer
 from sojourn.detect.log import EMPTY
 from sojourn.detect.plan import GREEDY, THIN
 from sojourn.detect.probe import Probed
+from sojourn.detect.twin import Twin, waits_ms
 from sojourn.pages import Cell, File, Fold, Page, Picture, Table, Tile, picture
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sojourn.detect.remedies import Remedy
 
 _MAX_NAMES = 8
+_SHARES = np.linspace(0, 1, 201)
 
 
 def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", remedy: "Remedy | None" = None) -> Page:
@@ -41,6 +43,8 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
         folds.append(
             Fold("Its parameters", tables=[Table(("parameter", "estimate", "from", "to"), rows, "Parameters")])
         )
+    if found.twin is not None:
+        folds.append(_twin_fold(found.twin))
     if remedy is not None and remedy.table is not None:
         folds.insert(0, _alternatives(remedy.table))
     return Page(
@@ -51,7 +55,7 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
             *([" ".join(found.evidence)] * bool(found.evidence)),
         ],
         tiles=_tiles(found),
-        pictures=_pictures(seen),
+        pictures=[*_pictures(seen), *_twin_pictures(found, seen)],
         heading="How likely is each name?" if judged is not None else "",
         table=None if judged is None else _names(judged.names),
         notes=["Only what both ends of the probe log is used; nothing of the bottleneck itself."],
@@ -59,6 +63,20 @@ def page(found: Answer, seen: Probed, scenario: str = "", command: str = "", rem
         command=command,
         files=[File("The path", scenario)] if scenario else [],
     )
+
+
+def _twin_fold(one: Twin) -> Fold:
+    """Return how far each part of a twin is from what was seen."""
+    words = [
+        (
+            f"A link of {one.name} with the rate, the round-trip time and the parameters that were found was simulated "
+            f"under the same probe. The mean distance is {one.distance:.2f}, and up to {one.limit:.2f} it fits."
+        ),
+        "A distance of 1 is what nine of ten twins of the right name do not exceed; none counts for more than 3.",
+    ]
+    rows = [[Cell(words), Cell.of(far)] for words, far in one.apart.items()]
+    title = f"Does {one.name} fit, simulated under the same probe? {'Yes' if one.fits else 'No'}"
+    return Fold(title, words, tables=[Table(("what is compared", "distance"), rows, "Distances")])
 
 
 def _alternatives(compared: "Comparison") -> Fold:
@@ -104,6 +122,38 @@ def _pictures(seen: Probed) -> list[Picture]:
     )
     caption = "How long packets of both flows waited, above the least of each, while the greedy flow loaded the path."
     return [picture(_waits(seen), finding, caption, name="waits")]
+
+
+# The parts of flows whose waits are drawn.
+_DRAWN = ("greedy flow, later", "thin flow beside it", "larger flow of the overload, later")
+
+
+def _twin_pictures(found: Answer, seen: Probed) -> list[Picture]:
+    one = found.twin
+    if one is None:
+        return []
+    finding = f"Simulated under the same probe {one.name} {'fits what was seen' if one.fits else 'does not fit'}."
+    caption = "How many of the packets waited for at most so long: as seen (solid), and in the simulation (dashed)."
+    return [picture(_twin_waits(one, seen), finding, caption, name="twin")]
+
+
+def _twin_waits(one: Twin, seen: Probed) -> "Figure":
+    """Draw how the waits of packets are distributed, as seen and as simulated."""
+    from sojourn.figures.style import PAGE_WIDTH_IN, Drawing, family, styled
+
+    with styled():
+        figure = Drawing(figsize=(PAGE_WIDTH_IN, 2.8), layout="constrained")
+        axes = figure.subplots()
+        for position, words in enumerate(_DRAWN):
+            for logs, dashes, label in ((seen.logs, "-", words), (one.logs, "--", None)):
+                waits = np.quantile(found, _SHARES) if len(found := waits_ms(logs, words)) else found
+                axes.plot(waits, 100 * _SHARES[: len(waits)], dashes, color=family(position), label=label)
+        axes.set_xlabel("wait in the queue [ms]")
+        axes.set_ylabel("packets [%]")
+        axes.set_ylim(0, 100)
+        axes.set_xlim(left=0)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
 
 
 def _waits(seen: Probed) -> "Figure":

@@ -304,7 +304,7 @@ def _verdict(said: Passive) -> str:
     assert judged is not None and aqm is not None  # noqa: S101, PT018
     share, family = judged.names[judged.best], judged.families[judged.family]
     if judged.is_new:
-        return f"none of the queues that the model knows; the nearest is {judged.best}"
+        return f"unknown, most like {judged.best}"
     if share >= SURE:
         return f"{judged.best} ({share:.0%}): {judged.family} ({family:.0%})"
     set_ = " or ".join(judged.sets["95 %"])

@@ -9,11 +9,17 @@ A probe has three stages, each a scenario of its own, since each needs what the 
   drops, so that what drops is seen by itself.
 - `classes`, where it is asked for: two flows of datagrams with nearly the same rate, of which one has a code point. It
   tells whether that counts.
+- `shares`, where it does: the flow without a code point alone is more than the path can carry. It tells what is left
+  for the other one: nothing under strict priority, else its class's share.
+- `l4s`, where it is asked for and the queue marks: two greedy flows, of which one has ECT(1). It tells whether that has
+  a queue of its own.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from sojourn import _native
 
 OVERLOAD = 1.2
 """The most that a probe sends, in parts of the rate found."""
@@ -22,15 +28,20 @@ LARGE_SHARE, SMALL_SHARE = 0.75, 0.45
 PLAIN_SHARE, LOW_SHARE = 0.63, 0.57
 """The same of the two flows that ask for classes. With equal rates one would come first each time, and the other be
 dropped."""
+MOST_SHARE, LEFT_SHARE = 1.08, 0.12
+"""The same of the two flows that ask for the shares of classes: one alone is more than the rate."""
 LONGEST_S = 30.0
 """The longest that the packets of a probe may take."""
 FULL_BYTES, SMALL_BYTES, THIN_BYTES = 1500, 150, 64
 FULL_COUNT, SMALL_COUNT = 6, 8
 THIN_EVERY_S = 0.02
-THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW = (
-    f"probe-{name}" for name in ("thin", "full", "small", "greedy", "large", "less", "plain", "low")
+THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW, SCALABLE = (
+    f"probe-{name}" for name in ("thin", "full", "small", "greedy", "large", "less", "plain", "low", "scalable")
 )
-PROBES = (THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW)
+PROBES = (THIN, FULL, SMALL, GREEDY, LARGE, LESS, PLAIN, LOW, SCALABLE)
+CLASSES, L4S = "classes", "l4s"
+QUESTIONS = (CLASSES, L4S)
+"""What a probe may be asked besides: whether code points count, and whether ECT(1) does."""
 LOW_DSCP = "le"
 """The code point of what may wait (RFC 8622); a queue without classes does not look at it."""
 _TAIL_S = 1.0
@@ -95,6 +106,13 @@ class Path:
     direction: str = "forward"
     """Which way the probe goes; `reverse` needs a link of that name."""
 
+    @property
+    def rtt_ms(self) -> float:
+        """The base round-trip time."""
+        found = _native.quantity(self.rtt)
+        assert found is not None  # noqa: S101 (a scenario has been made of it)
+        return found[0] * 1e3
+
     @classmethod
     def of(cls, resolved: Mapping[str, Any]) -> "Path":
         """Return the path of a resolved scenario: its groups are other traffic, the first of them has the base RTT."""
@@ -153,14 +171,34 @@ def overload(rate_bps: float, active_s: float = 8.0) -> Stage:
 
 def classes(rate_bps: float, active_s: float = 4.0) -> Stage:
     """Return the stage with two flows of which one may wait, together as much more than the rate as in the overload."""
+    return _two_classes(CLASSES, rate_bps, active_s, PLAIN_SHARE, LOW_SHARE)
+
+
+def shares(rate_bps: float, active_s: float = 2.0) -> Stage:
+    """Return the stage with one flow that may wait beside one that takes all there is."""
+    return _two_classes("shares", rate_bps, active_s, MOST_SHARE, LEFT_SHARE)
+
+
+def _two_classes(stage: str, rate_bps: float, active_s: float, plain_share: float, low_share: float) -> Stage:
     rate = max(rate_bps, _MIN_BPS)
     groups = []
     sizes = {}
-    for name, share, extra in ((PLAIN, PLAIN_SHARE, {}), (LOW, LOW_SHARE, {"dscp": LOW_DSCP})):
+    for name, share, extra in ((PLAIN, plain_share, {}), (LOW, low_share, {"dscp": LOW_DSCP})):
         traffic = {"kind": "cbr", "rate": f"{round(rate * share)} bit/s", "packet": f"{FULL_BYTES} B"}
         groups.append({"name": name, "traffic": traffic, "stop": f"{active_s} s", **extra})
         sizes[name] = rate * share / 8 * active_s
-    return Stage("classes", active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
+    return Stage(stage, active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
+
+
+def l4s(rate_bps: float, active_s: float = 4.0) -> Stage:
+    """Return the stage with two greedy flows whose packets say that they can be marked, one of them with ECT(1)."""
+    rate = max(rate_bps, _MIN_BPS)
+    ends = {"stop": f"{active_s} s", "control": "cubic"}
+    groups = [
+        {"name": name, "transport": {"preset": "linux", "ecn": True, "ect": ect}, **ends}
+        for name, ect in ((GREEDY, "ect0"), (SCALABLE, "ect1"))
+    ]
+    return Stage(L4S, active_s, _TAIL_S, groups, dict.fromkeys((GREEDY, SCALABLE), rate / 8 * active_s / 2))
 
 
 def _thin(active_s: float) -> dict[str, Any]:

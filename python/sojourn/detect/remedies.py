@@ -7,7 +7,7 @@ from typing import Any
 from sojourn import api
 from sojourn.comparison import Comparison, compare
 from sojourn.detect.answer import SURE, Answer
-from sojourn.detect.plan import FULL_BYTES
+from sojourn.detect.table import queue_table
 
 SHAPED = 0.95
 """A queue of one's own only works where it is the slowest: it gets this part of the line's rate."""
@@ -30,7 +30,6 @@ _NOT_NEEDED = (
     "A call does not suffer from it; background traffic that is to give way still needs a mark (DSCP LE) and a queue "
     "that knows it, such as CAKE's."
 )
-_UNITS = {"ms": "ms", "packets": "packets", "bytes": "B"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
     # Behind a policer nothing waits, and what is too much is lost, also of a call.
     needed = delay_ms > _GOOD_MS or judged.family == "policer"
     command = f"tc qdisc replace dev DEV root cake bandwidth {shaped}" if needed else None
-    is_sure = not judged.is_new and judged.families[judged.family] >= SURE
+    is_sure = not found.is_new and judged.families[judged.family] >= SURE
     likely = "is" if is_sure else "is most like"
     carries = f"The line carries {rate:.3g} Mbit/s, and 95 % of a call's packets wait up to {delay_ms:.3g} ms"
     sentences = (
@@ -85,7 +84,10 @@ def remedy(found: Answer, base_ms: float | None = None) -> Remedy | None:
 
 def alternatives(found: Answer, base_ms: float | None) -> dict[str, api.Scenario]:
     """Return a call beside an upload on this line, with its own queue and with others; nothing where it is unknown."""
-    own, rate = _queue(found), found.carried_mbps
+    rate = found.carried_mbps
+    own = (
+        None if found.judgement is None else queue_table(found.judgement.best, found.parameters, found.deepest_ms, rate)
+    )
     if own is None or rate is None:
         return {}
     shaped = f"{rate * SHAPED:.6f} Mbit/s"
@@ -108,24 +110,3 @@ def _line(link: Mapping[str, Any], base_ms: float) -> dict[str, Any]:
         "bottleneck": dict(link),
         "group": [{"name": "call", "traffic": "voip", "rtt": rtt}, {**upload, "rtt": rtt}],
     }
-
-
-def _queue(found: Answer) -> dict[str, Any] | None:
-    """Return the queue's table with the parameters that were read; None for what is no queue of a scenario."""
-    judged = found.judgement
-    if judged is None or judged.best in ("policer", "shaper"):
-        return None
-    table: dict[str, Any] = {"kind": judged.best}
-    for name, read in found.parameters.items():
-        key, _, unit = name.rpartition("_")
-        table |= {key: f"{read.value:.6g} {_UNITS[unit]}"} if unit in _UNITS else {name: read.value}
-    if "limit" in table:
-        table["limit"] = _packets(found.parameters["limit_packets"].value)
-    elif judged.best in ("droptail", "red") and found.deepest_ms and found.carried_mbps:
-        # What was seen to wait is the least that there is room for.
-        table["limit"] = _packets(found.deepest_ms * 1e3 * found.carried_mbps / 8 / FULL_BYTES)
-    return table
-
-
-def _packets(number: float) -> str:
-    return f"{max(2, round(number))} packets"

@@ -9,14 +9,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sojourn import _native
 from sojourn.detect import download
-from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, draw, truths
+from sojourn.detect.draw import FAMILIES, LEFT_OUT, RATES_MBPS, RTTS_MS, Drawn, draw, truths
 from sojourn.detect.features import NAMES, vector
 from sojourn.detect.model import (
     DOWNLOAD,
@@ -25,13 +24,14 @@ from sojourn.detect.model import (
     STAGES,
     Array,
     Forest,
+    Model,
     calibrated,
     oddness,
     place_of,
-    save,
     scaled,
 )
-from sojourn.detect.probe import disturbed, over, probe
+from sojourn.detect.probe import Probed, disturbed, over, probe
+from sojourn.detect.twin import ANY_TWIN
 from sojourn.detect.watched import draw_download, watch
 
 TREES = 200
@@ -46,12 +46,17 @@ Progress = Callable[[float], None]
 Observe = Callable[[int, int], tuple[Array, str, dict[str, float]]]
 
 
+def probed(key: Sequence[int], name: str) -> tuple[Probed, Drawn]:
+    """Return a probe of a queue with this name, over a path that is drawn from a key."""
+    random = np.random.default_rng(key)
+    drawn = draw(name, random)
+    send = disturbed(over(drawn.path, int(random.integers(1 << 31))), drawn.skew_ppm, drawn.noise_s, random)
+    return probe(send, rtt_ms=lambda: drawn.path.rtt_ms), drawn
+
+
 def observe(place: int, seed: int) -> tuple[Array, str, dict[str, float]]:
     """Return features, name and parameters of the training probe with a number."""
-    random = np.random.default_rng([seed, place])
-    drawn = draw(_CLASSES[place % len(_CLASSES)], random)
-    send = disturbed(over(drawn.path, int(random.integers(1 << 31))), drawn.skew_ppm, drawn.noise_s, random)
-    seen = probe(send)
+    seen, drawn = probed([seed, place], _CLASSES[place % len(_CLASSES)])
     table = drawn.path.links["bottleneck"]["queue"]
     return vector(seen.features), drawn.name, truths(drawn.name, table)
 
@@ -112,14 +117,13 @@ def _collected(of: Observe, size: int, seed: int, jobs: int, progress: Progress 
 def train(probes: Examples, downloads: Examples, seed: int) -> dict[str, Forest]:
     """Return the forests for probes that ended after the load, for whole ones, for downloads, and for parameters."""
     probes, downloads = probes.usable, downloads.usable
-    forests = {}
+    forests: dict[str, Forest] = {}
     for stage in STAGES:
         seen = probes.rows.copy()
         if stage == "load":
             seen[:, _OVERLOAD] = np.nan
-        forests[stage] = _forest(seen, probes.names, seed)
-    forests[DOWNLOAD] = _forest(downloads.rows, downloads.names, seed)
-    return {**forests, **_readers(probes.rows, probes.names, probes.known, seed)}
+        forests |= {stage: _forest(seen, probes.names, seed), **_readers(stage, seen, probes, seed)}
+    return {**forests, DOWNLOAD: _forest(downloads.rows, downloads.names, seed)}
 
 
 def _forest(rows: Array, names: Array, seed: int) -> Forest:
@@ -149,15 +153,16 @@ def _forest(rows: Array, names: Array, seed: int) -> Forest:
         "usual": usual,
         "quantiles": quantiles,
         "usual_oddness": oddest,
-        "limits": np.array([_conformal(scores, level) for level in (0.95, 0.99)]),
+        "limits": np.array([conformal(scores, level) for level in (0.95, 0.99)]),
     }
     return Forest(classes, arrays)
 
 
-def _readers(rows: Array, names: Array, known: Sequence[Mapping[str, float]], seed: int) -> dict[str, Forest]:
-    """Return the forests that read parameters, each trained on the probes of one name."""
+def _readers(stage: str, rows: Array, probes: Examples, seed: int) -> dict[str, Forest]:
+    """Return the forests that read parameters after a stage, each trained on the probes of one name."""
     from sklearn.ensemble import RandomForestRegressor
 
+    names, known = probes.names, probes.known
     forests = {}
     for name, parameter in sorted({(str(name), key) for name, of in zip(names, known, strict=True) for key in of}):
         own = np.array([label == name and parameter in of for label, of in zip(names, known, strict=True)])
@@ -169,7 +174,7 @@ def _readers(rows: Array, names: Array, known: Sequence[Mapping[str, float]], se
         trees, means = _flat(chosen)
         residuals = np.quantile(logs - chosen.oob_prediction_, (0.1, 0.9))
         arrays = {**trees, "values": means[:, 0].astype(np.float32), "residuals": residuals}
-        forests[place_of(name, parameter)] = Forest((), arrays)
+        forests[place_of(stage, name, parameter)] = Forest((), arrays)
     return forests
 
 
@@ -213,7 +218,7 @@ def _calibration(votes: Array, labels: Array) -> Array:
     return best
 
 
-def _conformal(scores: Array, level: float) -> float:
+def conformal(scores: Array | Sequence[float], level: float) -> float:
     """Return the score that a share `level` of new probes does not exceed (split conformal prediction)."""
     rank = min(len(scores) - 1, int(np.ceil((len(scores) + 1) * level)) - 1)
     return float(np.sort(scores)[rank])
@@ -255,11 +260,10 @@ def _novelty(reference: Array, labels: Array, votes: Array) -> tuple[Array, Arra
     return usual, quantiles, np.array(limits)
 
 
-def write(path: Path, probes: Examples, downloads: Examples, seed: int) -> Mapping[str, Any]:
-    """Train, write a model file, and return its provenance."""
+def fit(probes: Examples, downloads: Examples, seed: int) -> Model:
+    """Return a model whose twins all fit, with its provenance."""
     import sklearn
 
-    forests = train(probes, downloads, seed)
     provenance = {
         "sojourn": _native.__version__,
         "scikit_learn": sklearn.__version__,
@@ -273,5 +277,4 @@ def write(path: Path, probes: Examples, downloads: Examples, seed: int) -> Mappi
         "data_sha256": probes.digest,
         "downloads_sha256": downloads.digest,
     }
-    save(path, forests, provenance)
-    return provenance
+    return Model(train(probes, downloads, seed), dict.fromkeys(STAGES, ANY_TWIN), provenance)

@@ -23,6 +23,12 @@ def waiting(flow: FlowLog, base_s: float | None = None) -> Times:
     return flow.delay_s - base
 
 
+def wait_ms(flow: FlowLog, fraction: float) -> float:
+    """Return a quantile of what those packets waited that arrived, in ms."""
+    delay = flow.delay_s[~flow.lost]
+    return float(np.quantile(delay, fraction) - delay.min()) * 1e3 if len(delay) else NOTHING
+
+
 def ranks(flow: FlowLog, wait: Times) -> Times:
     """Return for each packet the rank, 0 to 1, of the delay of the last arrival before it, or its own."""
     known = np.sort(wait[~flow.lost])

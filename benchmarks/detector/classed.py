@@ -1,0 +1,71 @@
+"""Queues with classes and without: what a probe says that asks for them, and what the page says of that."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.detector.cases import CLASSED, Case
+from benchmarks.detector.collect import conditions
+from benchmarks.detector.tables import share, table
+from sojourn.detect.answer import answer
+from sojourn.detect.model import load_model
+from sojourn.detect.plan import CLASSES, QUESTIONS
+from sojourn.detect.probe import over, probe
+
+_NEAR = 0.02
+
+
+def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
+    """Return what is said of classes, and the truth; or why nothing is said."""
+    about = conditions(case, how)
+    truth = CLASSED[how["backend"]][case.number % len(CLASSED[how["backend"]])]
+    asks = QUESTIONS if how["backend"] == "sim" else (CLASSES,)
+    try:
+        # Classes are asked for after the load, and the overload tells nothing of them.
+        seen = probe(over(case.path, case.number + 1, **how), asks=asks, decided=lambda _: True)
+    except Exception as error:  # a failed probe is a result
+        return {**about, "error": f"{type(error).__name__}: {error}"}
+    found = answer(seen, load_model())
+    said = {"said_classes": found.classes, "said_share": found.low_share, "said_l4s": found.l4s}
+    return {**about, "share": truth[2], "l4s": truth[3], **said}
+
+
+def section(files: dict[str, Path]) -> list[str]:
+    """Return the part of the page on classes, of files by the world that they are of."""
+    rows = []
+    for world, file in files.items():
+        lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        seen = [line for line in lines if "error" not in line]
+        for name in dict.fromkeys(_title(line) for line in seen):
+            own = [line for line in seen if _title(line) == name]
+            rows.append((world, name, str(len(own)), *_said(own)))
+    heads = ("world", "queue", "probes", "code point: right", "share that LE keeps: right", "ECT(1): right")
+    return [
+        "## Are classes told?",
+        (
+            "With `--classes` two flows ask whether the code point LE counts. Then one of them takes all there is, "
+            "which tells what LE keeps: nothing under strict priority. Two greedy flows ask whether ECT(1) has a queue "
+            f"of its own (L4S). A share is right within {_NEAR:.0%} of the rate; more than LE sends, 12 %, cannot be "
+            "seen. The only discipline with classes that Sojourn sets up in a kernel is CAKE."
+        ),
+        table(heads, rows),
+    ]
+
+
+def _title(line: dict[str, Any]) -> str:
+    extra = line["queue"].get("diffserv")
+    weights = "".join(f", weight {one['weight']} to 1" for one in line["queue"].get("class", ()) if "weight" in one)
+    preset = ", linux" if line["name"] == "dualpi2" and "preset" in line["queue"] else ""
+    return f"{line['name']}{f', {extra}' if extra else ''}{weights}{preset}"
+
+
+def _said(own: list[dict[str, Any]]) -> tuple[str, str, str]:
+    counts = [line["said_classes"] == (line["share"] is not None) for line in own]
+    kept = [line for line in own if line["share"] is not None]
+    near = [line["said_share"] is not None and abs(line["said_share"] - line["share"]) <= _NEAR for line in kept]
+    asked = [line for line in own if line["l4s"] is not None]
+    return (
+        share(counts),
+        share(near) if kept else "",
+        share([line["said_l4s"] == line["l4s"] for line in asked]) if asked else "",
+    )
