@@ -129,6 +129,9 @@ REFUSED = {
     },
     "group.tcp.clock_skew_ppm": {"group": [{**TCP, "clock_skew_ppm": 10.0}]},
     "group.tcp.traffic.kind": {"group": [{**TCP, "traffic": "video"}]},
+    "group.game.traffic.kind": {
+        "group": [{**TCP, "name": "game", "traffic": {"kind": "messages", "size": "100 B", "every": "50 ms"}}]
+    },
     "group.padding.traffic.reach": {"group": [TCP, padding(reach="bottleneck")]},
     "group.padding.traffic.kind": {"group": [TCP, padding(kind="adaptive-padding", rate=None)]},
     "group.rtt": {"group": [{**TCP, "flows": 17, "rtt": [f"{number} ms" for number in range(1, 18)]}]},

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "wifi-home",
         "wifi-anomaly",
         "wifi-uploads",
+        "wifi-selected-rates",
         "cellular",
         "lte-own-download",
         "lte-neighbour-download",

@@ -7,7 +7,7 @@ use crate::{
     Bucket, Capacity, Change, Codec, Direction, EcnRemark, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange,
     Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Which,
 };
-use crate::{Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
+use crate::{Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
 use sojourn_core::registry::Value;
 use sojourn_core::{Rate, Span};
 use sojourn_queue::Ecn;
@@ -264,6 +264,7 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         "on-off" => Traffic::OnOff {
             on: span(fields, "on"),
             off: span(fields, "off"),
+            fixed: fields.choice("times") == Some("fixed"),
             fresh: fields.choice("connection") == Some("fresh"),
         },
         "cbr" => Traffic::Cbr {
@@ -281,6 +282,10 @@ fn traffic(fields: &Fields, group: &Fields, scenario: &Fields) -> Traffic {
         },
         "padding" | "adaptive-padding" => Traffic::Padding(padding(fields)),
         "web" => Traffic::Web(web(fields, group)),
+        "messages" => Traffic::Messages(Messages {
+            size_bytes: fields.bytes("size").expect(CHECKED),
+            every: span(fields, "every"),
+        }),
         other => match crate::outside::custom(fields) {
             Some(custom) => Traffic::Custom(custom),
             None => unreachable!("no traffic is called {other}"),

@@ -375,10 +375,11 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
             }
             fields
         }
-        Traffic::OnOff { on, off, fresh } => {
+        Traffic::OnOff { on, off, fixed, fresh } => {
             let mut fields = kind("on-off");
             fields.put("on", span(*on));
             fields.put("off", span(*off));
+            fields.put("times", Item::Value(Value::Choice(if *fixed { "fixed" } else { "exponential" })));
             fields.put("connection", Item::Value(Value::Choice(if *fresh { "fresh" } else { "kept" })));
             fields
         }
@@ -457,6 +458,12 @@ fn traffic(traffic: &Traffic, section: &Section) -> Fields {
                     Reach::Bottleneck => "bottleneck",
                 }),
             );
+            fields
+        }
+        Traffic::Messages(messages) => {
+            let mut fields = kind("messages");
+            fields.put("size", Item::Bytes(messages.size_bytes));
+            fields.put("every", span(messages.every));
             fields
         }
         Traffic::Web(web) => {

@@ -81,7 +81,7 @@ const fn number(text: &[u8], mut place: usize) -> (u64, usize) {
     (number, place + 1)
 }
 
-/// One line for each file in `scenarios/`, but for those in cells.
+/// One line for each file in `scenarios/`, but for those in cells and those over WiFi that selects its rates.
 static SCENARIOS: &[(&str, &str)] = scenarios! {
     "first",
     "motivating-droptail",
@@ -147,6 +147,14 @@ static IN_CELLS: &[(&str, &str)] = scenarios! {
 #[cfg(not(feature = "cell"))]
 static IN_CELLS: &[(&str, &str)] = &[];
 
+/// Those over WiFi that selects its rates.
+#[cfg(feature = "minstrel")]
+static WITH_SELECTED_RATES: &[(&str, &str)] = scenarios! {
+    "wifi-selected-rates",
+};
+#[cfg(not(feature = "minstrel"))]
+static WITH_SELECTED_RATES: &[(&str, &str)] = &[];
+
 /// One line for each file in `scenarios/traces/`.
 static TRACES: &[(&str, &[u8])] = traces! {
     "synthetic-lte",
@@ -157,7 +165,7 @@ static TRACES: &[(&str, &[u8])] = traces! {
 /// All scenarios that come with Sojourn.
 pub fn ready() -> &'static [Ready] {
     static READY: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-        let all = SCENARIOS.iter().chain(IN_CELLS);
+        let all = SCENARIOS.iter().chain(IN_CELLS).chain(WITH_SELECTED_RATES);
         all.map(|&(name, text)| Ready { name, summary: summary(text), text }).collect()
     });
     &READY

@@ -12,12 +12,14 @@ pub enum Traffic {
         /// Payload bytes to send; unlimited where absent.
         size_bytes: Option<u64>,
     },
-    /// Exponential on and off times; sends as `Bulk` while on.
+    /// On and off times; sends as `Bulk` while on.
     OnOff {
         /// Mean of the on times.
         on: Span,
         /// Mean of the off times.
         off: Span,
+        /// Whether they always have their means, or are exponential.
+        fixed: bool,
         /// Whether an off time is followed by a fresh connection, or by the one before it.
         fresh: bool,
     },
@@ -47,6 +49,8 @@ pub enum Traffic {
     },
     /// Pages of a browser.
     Web(Web),
+    /// Messages at a constant interval over one connection.
+    Messages(Messages),
     /// Small datagrams that shorten a queue limited in packets.
     Padding(Padding),
     /// A kind from outside, over connections of the flow's transport.
@@ -74,6 +78,7 @@ impl Traffic {
             | Traffic::Train(_)
             | Traffic::Voip(_)
             | Traffic::Video(_)
+            | Traffic::Messages(_)
             | Traffic::Padding(_) => 1,
         }
     }
@@ -129,6 +134,15 @@ impl Train {
 /// Packets of a train in the mean, where one of `every` has another number than `count`.
 pub(crate) fn mean_packets(count: f64, large: Option<(f64, f64)>) -> f64 {
     large.map_or(count, |(packets, every)| count + (packets - count) / every)
+}
+
+/// Messages of one size at a constant interval, written whatever has become of those before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Messages {
+    /// Payload bytes of a message.
+    pub size_bytes: u64,
+    /// From one message to the next.
+    pub every: Span,
 }
 
 /// Pages of a browser, one after the other.

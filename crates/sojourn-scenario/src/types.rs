@@ -179,6 +179,7 @@ impl Group {
             | Traffic::Video(_)
             | Traffic::Transfers { .. }
             | Traffic::Web(_)
+            | Traffic::Messages(_)
             | Traffic::Custom(_) => {
                 let options = Options::new(&self.transport).expect("the scenario's options were checked");
                 options.payload_bytes + options.header_bytes

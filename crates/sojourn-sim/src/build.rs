@@ -354,6 +354,7 @@ impl Builder<'_> {
                 request: None,
                 requests: 0,
                 listener: Listener::new(&group.traffic),
+                has_messages: matches!(group.traffic, Traffic::Messages(_)),
                 endpoints,
                 sojourn: Coarse::default(),
                 counts: Counts::default(),
@@ -457,6 +458,7 @@ impl Builder<'_> {
             | Traffic::Video(_)
             | Traffic::Transfers { .. }
             | Traffic::Web(_)
+            | Traffic::Messages(_)
             | Traffic::Custom(_) => {}
         }
         let (sender, receiver) = Dialer::new(group, options, self.seed).dial(index, 0);
@@ -473,6 +475,8 @@ pub struct Dialer {
     options: Options,
     control: Option<Params>,
     host: Option<scenario::Host>,
+    /// Whether the application writes messages.
+    messages: bool,
     clock: Clock,
     group: String,
     seed: u64,
@@ -484,6 +488,7 @@ impl Dialer {
             options: options.clone(),
             control: group.control.clone(),
             host: group.host,
+            messages: matches!(group.traffic, Traffic::Messages(_)),
             clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
             group: group.name.clone(),
             seed,
@@ -507,6 +512,9 @@ impl Dialer {
             custom.belongs_to(format!("flow {index} of {}", self.group));
         }
         let mut sender = Sender::new(options, control);
+        if self.messages {
+            sender = sender.with_short_segments();
+        }
         if !options.send_jitter.is_zero() {
             sender = sender.with_jitter(options.send_jitter, stream("send-jitter"));
         }
@@ -577,6 +585,7 @@ pub fn header_bytes(group: &Group, options: &Options) -> u32 {
         | Traffic::Video(_)
         | Traffic::Transfers { .. }
         | Traffic::Web(_)
+        | Traffic::Messages(_)
         | Traffic::Custom(_) => options.header_bytes,
     }
 }

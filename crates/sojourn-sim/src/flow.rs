@@ -55,6 +55,8 @@ pub struct Flow {
     pub endpoints: Endpoints,
     /// Who listens to its datagrams, where somebody does.
     pub listener: Option<Listener>,
+    /// Whether its application is told of all that arrives in order, and not only when nothing is left.
+    pub has_messages: bool,
     /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
     pub sojourn: Coarse,
     /// What happened so far.
@@ -343,6 +345,14 @@ impl Flow {
                 Arrival { is_new: false, ack: Some(self.receiver().on_syn(&packet.body)) }
             }
             _ => self.receive(packet, at),
+        }
+    }
+
+    /// Payload bytes of its present connection that have arrived in order.
+    pub fn in_order_bytes(&self) -> u64 {
+        match &self.endpoints {
+            Endpoints::Transport(sender, receiver) => sender.bytes_below(receiver.next()),
+            Endpoints::Datagrams(_) | Endpoints::Padding(_) => 0,
         }
     }
 

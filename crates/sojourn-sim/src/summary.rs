@@ -313,7 +313,11 @@ fn video_record(flows: &[Flow], now: Time) -> Option<VideoRecord> {
 fn transfers_end(traffic: &Traffic) -> bool {
     matches!(
         traffic,
-        Traffic::Bulk { size_bytes: Some(_) } | Traffic::Transfers { .. } | Traffic::Web(_) | Traffic::Custom(_)
+        Traffic::Bulk { size_bytes: Some(_) }
+            | Traffic::Transfers { .. }
+            | Traffic::Web(_)
+            | Traffic::Messages(_)
+            | Traffic::Custom(_)
     )
 }
 

@@ -15,6 +15,7 @@ mod bulk;
 pub mod custom;
 mod datagrams;
 pub mod e_model;
+mod messages;
 mod on_off;
 mod padding;
 mod sizes;
@@ -29,7 +30,8 @@ pub use padding::Padding;
 pub use train::{TrainEnd, Trains};
 
 use bulk::Bulk;
-use on_off::OnOff;
+use messages::Messages;
+use on_off::{OnOff, Times};
 use sizes::Draw;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_scenario::Traffic;
@@ -128,6 +130,11 @@ trait Activity {
         None
     }
 
+    /// The next message that is whole, where so many bytes have arrived in order; to be asked again until none is.
+    fn next_whole(&mut self, _now: Time, _in_order_bytes: u64) -> Option<Completed> {
+        None
+    }
+
     /// The flow stops.
     fn stop(&mut self, _now: Time) {}
 }
@@ -154,6 +161,10 @@ macro_rules! kinds {
                 match self { $($(#[$when])? AnyActivity::$name(kind) => kind.on_arrived(now, arrived)),+ }
             }
 
+            fn next_whole(&mut self, now: Time, in_order_bytes: u64) -> Option<Completed> {
+                match self { $($(#[$when])? AnyActivity::$name(kind) => kind.next_whole(now, in_order_bytes)),+ }
+            }
+
             fn stop(&mut self, now: Time) {
                 match self { $($(#[$when])? AnyActivity::$name(kind) => kind.stop(now)),+ }
             }
@@ -164,6 +175,7 @@ macro_rules! kinds {
 kinds! {
     Bulk(Bulk),
     OnOff(OnOff),
+    Messages(Messages),
     Video(Box<Video>),
     Transfers(Box<Transfers>),
     Web(Box<Web>),
@@ -185,10 +197,16 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
     match traffic {
         Traffic::Bulk { size_bytes } => AnyActivity::Bulk(Bulk::new(*size_bytes)),
         Traffic::Cbr { .. } | Traffic::Train(_) | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
-        Traffic::OnOff { on, off, fresh } => AnyActivity::OnOff(OnOff::new(*on, *off, *fresh, stream("on-off"))),
+        Traffic::OnOff { on, off, fixed, fresh } => {
+            let times = if *fixed { Times::Fixed } else { Times::Exponential(stream("on-off")) };
+            AnyActivity::OnOff(OnOff::new(*on, *off, *fresh, times))
+        }
+        Traffic::Messages(messages) => AnyActivity::Messages(Messages::new(*messages)),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
-            Some((talk, pause)) => AnyActivity::OnOff(OnOff::new(talk, pause, false, stream("talk"))),
+            Some((talk, pause)) => {
+                AnyActivity::OnOff(OnOff::new(talk, pause, false, Times::Exponential(stream("talk"))))
+            }
         },
         Traffic::Transfers { interval, sizes, connections } => {
             let sizes = Draw::new(*sizes, stream("sizes"));
@@ -272,6 +290,11 @@ impl Application {
         self.state = State::Started;
         self.next = answer.next.min(self.stop);
         answer.action
+    }
+
+    /// The next message that is whole, where so many bytes have arrived in order; to be asked again until none is.
+    pub fn next_whole(&mut self, now: Time, in_order_bytes: u64) -> Option<Completed> {
+        self.activity.next_whole(now, in_order_bytes)
     }
 
     /// All that was supplied to a connection has arrived. What it asks for, and what has ended with it; no answer

@@ -46,6 +46,7 @@ pub fn group(flow: &FlowPlan) -> Result<Group, WireError> {
     }
     one_connection(flow, &group.traffic)?;
     steady_padding(flow, &group.traffic)?;
+    no_messages(flow, &group.traffic)?;
     Ok(group)
 }
 
@@ -59,6 +60,17 @@ fn one_connection(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
     let id = flow.id;
     Err(WireError::input(format!(
         "flow {id}: {found}; allowed over sockets is one connection at a time (the world sim has web pages and more)"
+    )))
+}
+
+/// Refuses messages: nobody here would tell which of them are whole.
+fn no_messages(flow: &FlowPlan, traffic: &Traffic) -> Result<(), WireError> {
+    if !matches!(traffic, Traffic::Messages(_)) {
+        return Ok(());
+    }
+    let id = flow.id;
+    Err(WireError::input(format!(
+        "flow {id}: messages; allowed over sockets is traffic that is not told message by message (the world sim has them)"
     )))
 }
 
@@ -111,6 +123,7 @@ fn datagram_rate(traffic: &Traffic) -> f64 {
         | Traffic::Video(_)
         | Traffic::Transfers { .. }
         | Traffic::Web(_)
+        | Traffic::Messages(_)
         | Traffic::Custom(_) => {
             return 0.0;
         }

@@ -236,6 +236,10 @@ fn what_is_wrong_is_said() {
         assert_eq!(padding(near), (Fault::Input, refused));
         let adaptive = json!({"kind": "adaptive-padding"});
         assert_eq!(padding(adaptive), (Fault::Input, format!("flow 0: adaptive-padding; {fixed}")));
+        let messages = json!({"kind": "messages", "size": "100 B", "every": "1 ms"});
+        let (fault, message) = failure("send", &with("traffic", messages));
+        assert_eq!(fault, Fault::Input, "{message}");
+        assert!(message.starts_with("flow 0: messages; allowed over sockets is "), "{message}");
         let (fault, message) = failure("send", &with("dscp", json!(64)));
         assert_eq!((fault, message.as_str()), (Fault::Input, "flow 0: dscp is 64; allowed is 0 to 63"));
         let (fault, message) = failure("send", &with("ecn", json!(true)));

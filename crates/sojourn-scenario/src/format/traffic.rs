@@ -10,7 +10,7 @@ use sojourn_core::registry::Kind;
 pub(crate) static UNRESPONSIVE: &[&str] = &["cbr", "train", "voip", "padding", "adaptive-padding"];
 
 pub(crate) static TRAFFIC: Select = Select {
-    kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &PADDING, &ADAPTIVE_PADDING],
+    kinds: &[&BULK, &ON_OFF, &CBR, &TRAIN, &VOIP, &VIDEO, &TRANSFERS, &WEB, &MESSAGES, &PADDING, &ADAPTIVE_PADDING],
     added: crate::outside::SECTIONS,
     short: None,
 };
@@ -40,7 +40,7 @@ static BULK: Section = Section {
 
 static ON_OFF: Section = Section {
     name: "on-off",
-    description: "exponential on and off times; sends as bulk while on",
+    description: "on and off times, exponential or always the same; sends as bulk while on",
     own: &[
         Key {
             name: "on",
@@ -57,11 +57,43 @@ static ON_OFF: Section = Section {
             example: "1 s",
         },
         Key {
+            name: "times",
+            form: Form::Value(Kind::Choice(&["exponential", "fixed"])),
+            presence: Presence::Default("exponential"),
+            description: "whether on and off times are drawn for each flow, or always have their means; a group whose flows all come and go together has fixed ones",
+            example: "\"fixed\"",
+        },
+        Key {
             name: "connection",
             form: Form::Value(Kind::Choice(&["kept", "fresh"])),
             presence: Presence::Default("kept"),
             description: "over what a flow sends after an off time: the connection it had, whose window is what the transport's after_idle leaves of it (kept), or a new one that knows nothing of the path, begins with a handshake and gives up what the old one had not delivered (fresh)",
             example: "\"fresh\"",
+        },
+    ],
+    base: None,
+    one_of: &[],
+};
+
+static MESSAGES: Section = Section {
+    name: "messages",
+    description: "messages of one size at a constant interval over one connection, as games and remote terminals send them; \
+                  each is written at its time, whatever has become of those before. Completion times, from the writing \
+                  of a message to the arrival of its last byte in order, are recorded",
+    own: &[
+        Key {
+            name: "size",
+            form: Form::Bytes { min: 1, max: 1_000_000_000 },
+            presence: Presence::Required,
+            description: "payload bytes of a message",
+            example: "100 B",
+        },
+        Key {
+            name: "every",
+            form: Form::Value(Kind::Span { min: Span::from_micros(1), max: LONGEST }),
+            presence: Presence::Required,
+            description: "from one message to the next",
+            example: "100 ms",
         },
     ],
     base: None,

@@ -72,12 +72,27 @@ fn segments(scenario: &Fields, group: &Fields, path: &str, duration: Span, repor
         let key = join(path, &format!("traffic.{key}"));
         reporter.error(group.origin_of("traffic"), &key, found, "a transfer of at most 2^31 segments");
     }
+    messages(group, path, payload, duration, reporter);
     let Some(link) = main_link(group, scenario) else { return };
     let rate = group.rate("access_rate").map_or(link, |access| slower(access, link));
     if is_unresponsive(group) == Some(false) && rate.bytes_in(duration) / payload > MAX_SEGMENTS {
         let longest = Span::from_secs_f64((MAX_SEGMENTS * payload / rate.bytes_per_second()).floor());
         let found = Fault::new(format!("\"{duration}\", in which a flow of {path} may send over 2^31 segments"));
         reporter.error(scenario.origin_of("duration"), "duration", found, format!("at most {longest} at {rate}"));
+    }
+}
+
+/// Checks that the messages of a flow can be counted, each of which has segments of its own.
+fn messages(group: &Fields, path: &str, payload: f64, duration: Span, reporter: &mut Reporter<'_>) {
+    let Some(traffic) = group.table("traffic").filter(|traffic| traffic.section.name == "messages") else { return };
+    let (Some(size), Some(every)) = (traffic.bytes("size"), traffic.span("every")) else { return };
+    let segments = (size as f64 / payload).ceil();
+    let messages = duration.as_secs_f64() / every.as_secs_f64();
+    if messages * segments > MAX_SEGMENTS {
+        let least = Span::from_secs_f64((duration.as_secs_f64() * segments / MAX_SEGMENTS * 1e6).ceil() / 1e6);
+        let found = Fault::new(format!("\"{every}\", with which a flow writes {messages:.1e} messages in {duration}"));
+        let key = join(path, "traffic.every");
+        reporter.error(traffic.origin_of("every"), &key, found, format!("at least {least}: a flow has 2^31 segments"));
     }
 }
 

@@ -29,6 +29,22 @@ impl World {
         self.arm(lead);
     }
 
+    /// More has arrived of a connection whose application writes messages.
+    #[inline(never)]
+    pub(super) fn on_messages(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        let in_order_bytes = flow.in_order_bytes();
+        let application = flow.application.as_mut().expect("who writes messages has one connection");
+        while let Some(completed) = application.next_whole(self.now, in_order_bytes) {
+            if let Some(log) = &mut self.transfers {
+                log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
+            }
+            if self.measuring {
+                self.groups[flow.group].on_completed(completed);
+            }
+        }
+    }
+
     /// A request has come to the sender.
     pub(super) fn on_request(&mut self, index: usize, number: u32) {
         let flow = &mut self.flows[index];

@@ -47,6 +47,9 @@ impl World {
             Some(ack) => self.send_back(index, ack, 0),
             None => self.arm(index),
         }
+        if arrival.is_new && self.flows[index].has_messages {
+            self.on_messages(index);
+        }
         // After the acknowledgement, which belongs to this connection and not to one that may replace it.
         if arrival.is_new && self.flows[index].has_all() {
             self.on_arrived(index);

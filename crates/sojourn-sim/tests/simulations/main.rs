@@ -14,6 +14,7 @@ mod host;
 mod instruments;
 mod ledbat;
 mod links;
+mod messages;
 mod padding;
 mod phases;
 mod probing;

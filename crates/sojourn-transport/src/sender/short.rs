@@ -1,4 +1,5 @@
-//! Segments with less payload than an MSS, for controls that send trains of small packets.
+//! Segments with less payload than an MSS: for controls that send trains of small packets, and for applications that write
+//! messages, the last segment of which is sent at once.
 //!
 //! Numbers count segments, so a short one stays as short when it is sent again, and what it leaves of a finite supply
 //! moves to the end.
@@ -75,6 +76,23 @@ impl Sender {
         self.last_payload_bytes = last - more * self.payload_bytes;
     }
 
+    /// Lets a supply that ends within a segment go on later: a segment that was sent short stays so, and what comes next
+    /// has the next one (TCP_NODELAY).
+    pub fn with_short_segments(mut self) -> Sender {
+        self.short.get_or_insert_default();
+        self
+    }
+
+    /// Payload bytes of all segments below `number`, which were sent; those below what was acknowledged as well.
+    pub fn bytes_below(&self, number: u32) -> u64 {
+        u64::from(number) * u64::from(self.payload_bytes) - self.shortfall_below_bytes(number)
+    }
+
+    /// By how many bytes the segments below `number`, which is not below what was acknowledged, fall short of full ones.
+    fn shortfall_below_bytes(&self, number: u32) -> u64 {
+        self.short.as_ref().map_or(0, |short| short.acknowledged(number, self.payload_bytes))
+    }
+
     /// By how many bytes all that was sent falls short of full segments.
     pub(super) fn sent_shortfall_bytes(&self) -> u64 {
         self.short.as_ref().map_or(0, |short| short.sent_bytes)
@@ -82,6 +100,6 @@ impl Sender {
 
     /// The same of all that was cumulatively acknowledged.
     pub fn acknowledged_shortfall_bytes(&self) -> u64 {
-        self.short.as_ref().map_or(0, |short| short.acknowledged(self.board.first(), self.payload_bytes))
+        self.shortfall_below_bytes(self.board.first())
     }
 }
