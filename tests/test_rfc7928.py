@@ -240,6 +240,11 @@ def short(study: StudyFolder) -> StudyFolder:
     sweeps = {
         name: {**one, "seeds": 3, "set": {**one.get("set", {}), **times}} for name, one in study.tables["sweep"].items()
     }
+    windows = sweeps["windows"]["set"]
+    windows["group"] = [
+        {**group, "start": {"uniform": ["12 s", "20 s"]}} if group["name"] == "short" else group
+        for group in windows["group"]
+    ]
     return StudyFolder(study.folder, {**study.tables, "sweep": sweeps})
 
 
