@@ -12,6 +12,7 @@ use crate::link::{Link, Service, Shared};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
+#[cfg(feature = "phases")]
 use crate::phases::Phases;
 use crate::runs::Wanted;
 use crate::series::Recorder;
@@ -168,6 +169,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         devices,
         air,
         recorder,
+        #[cfg(feature = "phases")]
         phases: Phases::new(scenario),
         measuring: false,
     }

@@ -25,6 +25,7 @@ mod meter;
 mod noise;
 mod opportunities;
 mod packets;
+#[cfg(feature = "phases")]
 mod phases;
 mod record;
 mod runs;
@@ -40,9 +41,11 @@ pub use packets::{PacketEvent, PacketLog, PacketRow};
 #[cfg(feature = "delays")]
 pub use record::TrainRecord;
 pub use record::{
-    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Mean, Milliseconds, PaddingRecord,
-    PhaseGroupRecord, PhaseLinkRecord, PhaseRecord, QueueMs, Record, StationRecord, VideoRecord, VoipRecord,
+    AccessRecord, ClassRecord, DelayMs, Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs,
+    Record, StationRecord, VideoRecord, VoipRecord,
 };
+#[cfg(feature = "phases")]
+pub use record::{Mean, PhaseGroupRecord, PhaseLinkRecord, PhaseRecord};
 pub use runs::{Monitor, Outcome, Stopped, Wanted, run_all, simulate};
 pub use series::{FlowProbes, FlowSeries, Probes, QueueProbes, QueueSeries, Series};
 pub use session::Session;

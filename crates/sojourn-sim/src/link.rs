@@ -7,7 +7,9 @@ pub use shared::Shared;
 use crate::Packet;
 use crate::flow::{Flow, is_data};
 use crate::grants::Grants;
-use crate::meter::{ClassMeter, Meter, Reading};
+#[cfg(feature = "phases")]
+use crate::meter::Reading;
+use crate::meter::{ClassMeter, Meter};
 use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
 use crate::packets::{PacketEvent, PacketLog};
@@ -357,6 +359,7 @@ impl Link {
     }
 
     /// What the instruments read at `now`, up to which they have been brought.
+    #[cfg(feature = "phases")]
     pub fn reading(&self, now: Time) -> Reading {
         self.meter.reading(self.partial_bytes(now))
     }

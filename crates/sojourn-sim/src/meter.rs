@@ -1,6 +1,8 @@
 //! What is measured at a link.
 
-use crate::record::{ClassRecord, LinkRecord, Mean, MeanMax, Milliseconds, PhaseLinkRecord, QueueMs};
+use crate::record::{ClassRecord, LinkRecord, MeanMax, QueueMs};
+#[cfg(feature = "phases")]
+use crate::record::{Mean, Milliseconds, PhaseLinkRecord};
 use crate::times::Times;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Backlog;
@@ -110,6 +112,7 @@ impl Meter {
     }
 
     /// What it reads, with `partial_bytes` of the packet on the wire sent.
+    #[cfg(feature = "phases")]
     pub fn reading(&self, partial_bytes: f64) -> Reading {
         Reading { totals: self.totals, partial_bytes, sojourn: self.sojourn.clone() }
     }
@@ -137,6 +140,7 @@ impl Meter {
 }
 
 /// What a link's instruments read at an instant, or what they measured between two readings.
+#[cfg(feature = "phases")]
 #[derive(Clone, Default, Debug)]
 pub struct Reading {
     /// Everything that only grows.
@@ -147,6 +151,7 @@ pub struct Reading {
     pub sojourn: Times,
 }
 
+#[cfg(feature = "phases")]
 impl Reading {
     /// Adds what was measured between two readings, which have no end of the warm-up between them.
     pub fn add_since(&mut self, later: &Reading, earlier: &Reading) {
@@ -205,6 +210,7 @@ impl ClassMeter {
     }
 }
 
+#[cfg(feature = "phases")]
 impl std::ops::Add for Totals {
     type Output = Totals;
 

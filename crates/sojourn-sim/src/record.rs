@@ -35,6 +35,7 @@ pub struct Record {
     /// Groups by name.
     pub groups: BTreeMap<String, GroupRecord>,
     /// Phases by name, where there are any.
+    #[cfg(feature = "phases")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, PhaseRecord>,
     /// Flows, in the order of groups and indices.
@@ -44,6 +45,7 @@ pub struct Record {
 }
 
 /// What was measured in a phase, in all its windows together.
+#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseRecord {
@@ -65,6 +67,7 @@ pub struct PhaseRecord {
 }
 
 /// What was measured at a link in a phase.
+#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseLinkRecord {
@@ -87,6 +90,7 @@ pub struct PhaseLinkRecord {
 }
 
 /// What was measured of a group in a phase.
+#[cfg(feature = "phases")]
 #[derive(Clone, Serialize, Debug)]
 #[non_exhaustive]
 pub struct PhaseGroupRecord {
@@ -196,6 +200,7 @@ pub struct ClassRecord {
 }
 
 /// A time average.
+#[cfg(feature = "phases")]
 #[derive(Clone, Copy, Serialize, Debug)]
 #[non_exhaustive]
 pub struct Mean {

@@ -5,19 +5,25 @@ use crate::changes::{changes_capacity, of_link};
 #[cfg(feature = "delays")]
 use crate::ends::Ends;
 use crate::flow::{Counts, Endpoints, Flow, by_flow};
+#[cfg(feature = "phases")]
 use crate::meter::Reading;
 use crate::opportunities::Opportunities;
+#[cfg(feature = "phases")]
 use crate::phases::{Counted, Instruments};
 #[cfg(feature = "delays")]
 use crate::record::TrainRecord;
 use crate::record::{
-    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, PhaseGroupRecord, PhaseRecord, QueueMs,
-    Record, StationRecord, VideoRecord, VoipRecord, jain,
+    Fct, FlowRecord, GroupRecord, LinkRecord, Milliseconds, PaddingRecord, QueueMs, Record, StationRecord, VideoRecord,
+    VoipRecord, jain,
 };
+#[cfg(feature = "phases")]
+use crate::record::{PhaseGroupRecord, PhaseRecord};
 use crate::times::{Coarse, Times};
 use crate::world::World;
 use sojourn_core::{Span, Time};
-use sojourn_scenario::{Capacity, Direction, Group, Phase, Scenario, Traffic};
+use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
+#[cfg(feature = "phases")]
+use sojourn_scenario::{Group, Phase};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
 
@@ -46,6 +52,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
         groups: (0..scenario.groups.len())
             .map(|index| (scenario.groups[index].name.clone(), group_record(scenario, world, index)))
             .collect(),
+        #[cfg(feature = "phases")]
         phases: phases(scenario, world),
         jain_all: jain(flows.iter().map(|flow| flow.goodput_mbps)),
         flows,
@@ -54,11 +61,13 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
 }
 
 /// What was measured in each phase.
+#[cfg(feature = "phases")]
 fn phases(scenario: &Scenario, world: &World) -> BTreeMap<String, PhaseRecord> {
     let all = scenario.phases.iter().zip(world.phases.measured());
     all.map(|(phase, measured)| (phase.name.clone(), phase_record(scenario, phase, measured))).collect()
 }
 
+#[cfg(feature = "phases")]
 fn phase_record(scenario: &Scenario, phase: &Phase, measured: &Instruments) -> PhaseRecord {
     let windows: Vec<_> = phase.windows(scenario.duration).collect();
     let time = windows.iter().fold(Span::ZERO, |sum, &(from, to)| sum + (to - from));

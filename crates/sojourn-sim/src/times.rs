@@ -26,6 +26,7 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
     }
 
     /// The count of `bucket`, where it may never have been hit.
+    #[cfg(feature = "phases")]
     fn get(&self, bucket: usize) -> Count {
         self.counts.get(bucket.wrapping_sub(self.first)).copied().unwrap_or_default()
     }
@@ -117,6 +118,7 @@ impl Times {
     }
 
     /// Adds the times that `later` has and `earlier`, the same distribution before, did not have.
+    #[cfg(feature = "phases")]
     pub fn add_since(&mut self, later: &Times, earlier: &Times) {
         for (bucket, &count) in (later.buckets.first..).zip(&later.buckets.counts) {
             let more = count - earlier.buckets.get(bucket);

@@ -16,6 +16,7 @@ use crate::ends::Ends;
 use crate::flow::Flow;
 use crate::line::{LineEnd, Lines};
 use crate::link::Link;
+#[cfg(feature = "phases")]
 use crate::phases::Phases;
 use crate::series::Recorder;
 use sojourn_core::{Span, Time};
@@ -50,6 +51,7 @@ pub struct World {
     /// Pending events: a slot for each link, each line and the air; timers of flows, then of disciplines, then of network cards.
     pub agenda: Agenda,
     /// Parts of the run that have results of their own.
+    #[cfg(feature = "phases")]
     pub phases: Phases,
     /// Whether the warm-up is over.
     pub measuring: bool,
