@@ -26,9 +26,7 @@ Row = tuple[dict[str, Any], str, str, Number]
 
 
 @changes("map", "marked", "helping", "helping-held-out")
-def settings(
-    control: str, rate_mbps: float, who: str, reader: str = "", helps: str = ""
-) -> dict[str, Any] | None:
+def settings(control: str, rate_mbps: float, who: str, reader: str = "", helps: str = "") -> dict[str, Any] | None:
     """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
     if who == _BEST_EFFORT and control != _FIRST:
         return None
