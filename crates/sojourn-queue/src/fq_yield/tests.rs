@@ -14,6 +14,8 @@ const PERFECT: (&str, Value) = ("perfect", Value::Boolean(true));
 const PACKET: u32 = 1500;
 const SLOT: Span = Span::from_micros(1200);
 const RTT: Span = Span::from_millis(50);
+/// At a quarter of the link 24 packets are 50 ms on the way and 65 ms of backlog.
+const PRETENDED: f64 = 24.0;
 
 fn fq_yield(changes: &[(&str, Value)]) -> Queue<u32> {
     build(&params(&DESCRIPTOR, "default", &[&[PERFECT], changes].concat()), &link(10_000)).unwrap()
@@ -28,9 +30,10 @@ enum Kind {
     Scavenger,
     /// It has so large a window that there is always a backlog, whatever is lost.
     Fixed,
-    /// As `Fixed`, but whoever is delayed for more than 100 ms sends nothing for so long.
+    /// It has a window that is worth a fair share and some backlog, and sends nothing for so long when delayed for more
+    /// than 100 ms.
     Pauses(Span),
-    /// As `Fixed`, but with a window of two while delayed for more than 100 ms.
+    /// As `Pauses`, but its window is two while it is delayed.
     Shrinks,
 }
 
@@ -50,7 +53,8 @@ impl Sender {
     fn new(kind: Kind) -> Sender {
         let window = match kind {
             Kind::Greedy | Kind::Scavenger => 10.0,
-            _ => 300.0,
+            Kind::Fixed => 300.0,
+            Kind::Pauses(_) | Kind::Shrinks => PRETENDED,
         };
         let (paused_until, halved) = (Time::ZERO, Time::ZERO);
         Sender {
@@ -76,7 +80,7 @@ impl Sender {
             Kind::Fixed => {}
             Kind::Pauses(pause) if too_long => self.paused_until = now + pause,
             Kind::Pauses(_) => {}
-            Kind::Shrinks => self.window = if too_long { 2.0 } else { 300.0 },
+            Kind::Shrinks => self.window = if too_long { 2.0 } else { PRETENDED },
         }
     }
 
@@ -259,8 +263,8 @@ fn greatest_values_below_the_least_are_refused() {
 /// What happens beside a flow that always has a backlog.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// So many packets of a flow arrive.
-    Arrive(u32, u32),
+    /// A flow has a backlog of so many packets from now on.
+    Keep(u32, usize),
     /// The link sends so many packets.
     Serve(u32),
 }
@@ -271,44 +275,48 @@ proptest! {
     #[test]
     fn nobody_is_served_before_its_fair_turn(
         steps in prop::collection::vec(prop_oneof![
-            3 => (1u32..6, 1u32..60).prop_map(|(flow, packets)| Step::Arrive(flow, packets)),
-            2 => (1u32..400).prop_map(Step::Serve),
-        ], 1..200),
-        packets in 50.0..2000.0f64,
+            1 => (1u32..6, 0usize..5).prop_map(|(flow, packets)| Step::Keep(flow, packets)),
+            1 => (1u32..6, 0usize..60).prop_map(|(flow, packets)| Step::Keep(flow, packets)),
+            2 => (1u32..3000).prop_map(Step::Serve),
+        ], 1..40),
+        packets in 20.0..2000.0f64,
     ) {
         let mut queue = fq_yield(&[limit(Amount::Packets(packets.floor()))]);
         let (mut now, mut sink) = (Time::ZERO, Recorder::default());
+        let mut kept = [3, 2, 0, 0, 0, 0];
         // By how much each flow is ahead of flow 0, and the least of it since that was deferred last.
         let (mut ahead, mut least) = ([0i64; 6], [0i64; 6]);
         for step in steps {
-            match step {
-                Step::Arrive(flow, packets) => {
-                    for _ in 0..packets {
+            let packets = match step {
+                Step::Keep(flow, packets) => {
+                    kept[flow as usize] = packets;
+                    continue;
+                }
+                Step::Serve(packets) => packets,
+            };
+            for _ in 0..packets {
+                for flow in 0..6 {
+                    let missing = kept[flow as usize] - inside(&queue).queues.packets_of(flow as usize).min(kept[flow as usize]);
+                    for _ in 0..missing {
                         queue.enqueue(packet_of(flow, PACKET, flow, Ecn::NotEct), now, &mut sink);
                     }
                 }
-                Step::Serve(packets) => {
-                    for _ in 0..packets {
-                        while inside(&queue).queues.packets_of(0) < 3 {
-                            queue.enqueue(packet_of(0, PACKET, 0, Ecn::NotEct), now, &mut sink);
-                        }
-                        let sent = queue.dequeue(now, &mut sink).map(|packet| packet.flow as usize);
-                        now = now + SLOT;
-                        if inside(&queue).flows[0].deferred.is_some() {
-                            (ahead, least) = ([0; 6], [0; 6]);
-                            continue;
-                        }
-                        match sent {
-                            Some(0) => (1..6).for_each(|flow| {
-                                ahead[flow] -= 1;
-                                least[flow] = least[flow].min(ahead[flow]);
-                            }),
-                            Some(flow) => ahead[flow] += 1,
-                            None => prop_assert!(false, "flow 0 is in front and has a backlog"),
-                        }
-                        prop_assert!((1..6).all(|flow| ahead[flow] - least[flow] <= 2), "{ahead:?} {least:?}");
-                    }
+                let is_deferred = inside(&queue).flows[0].deferred.is_some();
+                let sent = queue.dequeue(now, &mut sink).map(|packet| packet.flow as usize);
+                now = now + SLOT;
+                if is_deferred || inside(&queue).flows[0].deferred.is_some() {
+                    (ahead, least) = ([0; 6], [0; 6]);
+                    continue;
                 }
+                match sent {
+                    Some(0) => (1..6).for_each(|flow| {
+                        ahead[flow] -= 1;
+                        least[flow] = least[flow].min(ahead[flow]);
+                    }),
+                    Some(flow) => ahead[flow] += 1,
+                    None => prop_assert!(false, "flow 0 is in front and has a backlog"),
+                }
+                prop_assert!((1..6).all(|flow| ahead[flow] - least[flow] <= 2), "{ahead:?} {least:?}");
             }
         }
     }
