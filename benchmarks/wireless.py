@@ -104,7 +104,7 @@ _SELECTED = ((5, 1, "mcs0"), (15, 1, "mcs3"), (30, 1, "mcs7"), (30, 2, "mcs15"))
 
 
 def selected() -> list[Row]:
-    """One saturated sender whose rate Minstrel-HT selects, beside the best fixed rate: sampling costs a few per cent."""
+    """One saturated sender whose rate Minstrel-HT selects, beside the best fixed rate."""
     rows = []
     for snr_db, streams, best in _SELECTED:
         stations = {"selected": {"snr_db": snr_db, "streams": streams}, "fixed": {"rate": best}}
@@ -392,8 +392,8 @@ def render(rows: list[Row]) -> str:
         f"{verdict} The references are closed forms of the standards' times and tables, a slotted model,",
         "measurements of ns-3.37, and a published table. Bianchi's model of saturated stations and his probabilities",
         "of collisions are tests of the crate `sojourn-media`: throughput within 2 % for 5 to 50 stations at three",
-        "rates, collisions within 3 % from ten stations on. Rates that Minstrel-HT selects are beside the best fixed rate",
-        "that the signal-to-noise ratio allows.",
+        "rates, collisions within 3 % from ten stations on. Rates that Minstrel-HT selects are beside the best fixed",
+        "rate that the signal-to-noise ratio allows.",
         "",
         "| Part | Agree | Do not |",
         "|---|---|---|",
