@@ -107,7 +107,10 @@ def selected() -> list[Row]:
     """One saturated sender whose rate Minstrel-HT selects, beside the best fixed rate."""
     rows = []
     for snr_db, streams, best in _SELECTED:
-        stations = {"selected": {"snr_db": snr_db, "streams": streams}, "fixed": {"rate": best}}
+        stations: dict[str, dict[str, Any]] = {
+            "selected": {"snr_db": snr_db, "streams": streams},
+            "fixed": {"rate": best},
+        }
         for direction, way in (("forward", "down"), ("reverse", "up")):
             found, expected = (
                 _run(

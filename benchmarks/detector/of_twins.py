@@ -41,9 +41,9 @@ _CHOICE = (
     "The sum was chosen by simulated probes of six disciplines (ared, sqf, sfb, blue, pi2, cobalt) that are neither in "
     "training nor in this table. The twin was changed after looks at the kernel's probes. The rate of its link was "
     "that of whole trains, which other traffic slows down. PIE's other update times were added, and up to 3 % of a "
-    "missing rate is ignored instead of 2 %. The limit of the novelty was added after a table like this one was seen. So the "
-    "kernel's columns are no independent test of the twin. Why the limits let so many unknown queues pass is open: "
-    "separate limits for paths with and without a missing rate were nearly the same."
+    "missing rate is ignored instead of 2 %. The limit of the novelty was added after a table like this one was seen. "
+    "So the kernel's columns are no independent test of the twin. Why the limits let so many unknown queues pass is "
+    "open: separate limits for paths with and without a missing rate were nearly the same."
 )
 
 

@@ -130,10 +130,10 @@ impl Loop {
         }
         for flow in 0..self.senders.len() {
             if inside(&self.queue).flows.get(flow).is_some_and(|flow| flow.deferred.is_some()) {
-                self.senders[flow].deferred = self.senders[flow].deferred + SLOT;
+                self.senders[flow].deferred += SLOT;
             }
         }
-        self.now = self.now + SLOT;
+        self.now += SLOT;
         sent.map(|packet| packet.flow)
     }
 
@@ -303,7 +303,7 @@ proptest! {
                 }
                 let is_deferred = inside(&queue).flows[0].deferred.is_some();
                 let sent = queue.dequeue(now, &mut sink).map(|packet| packet.flow as usize);
-                now = now + SLOT;
+                now += SLOT;
                 if is_deferred || inside(&queue).flows[0].deferred.is_some() {
                     (ahead, least) = ([0; 6], [0; 6]);
                     continue;
