@@ -72,7 +72,8 @@ impl PathKnowledge {
 
     /// Takes the target of `fresh`; what losses at short queues took of the delay aimed at stays taken.
     pub(super) fn retune(&mut self, fresh: &PathKnowledge) {
-        self.delay = if self.delay < self.target { self.delay.min(fresh.target) } else { fresh.target };
+        let moved = self.delay + (fresh.target - self.target);
+        self.delay = if self.delay < self.target { self.delay.min(fresh.target) } else { moved };
         self.target = fresh.target;
     }
 
