@@ -112,6 +112,12 @@ pub trait Control {
         self.ecn() != EcnUse::Optional
     }
 
+    /// Whether it leads its window itself while losses are repaired and after marks, as modules of Linux with `cong_control` do:
+    /// a transport that reduces in proportion then leaves the window to it. Those that follow a model of the path do.
+    fn leads_reductions(&self) -> bool {
+        self.wants_rate_samples()
+    }
+
     /// Takes the parameters of `fresh`, a control of the same kind that has been told of nothing yet. It keeps its window and
     /// what it has measured, as connections do when the parameter of a kernel's module is written. Nothing happens before the
     /// next acknowledgement or loss.

@@ -246,6 +246,10 @@ impl Control for Custom {
         self.inside.answers_both()
     }
 
+    fn leads_reductions(&self) -> bool {
+        self.inside.leads_reductions()
+    }
+
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         if !self.failed {
             self.inside.probe(visit);

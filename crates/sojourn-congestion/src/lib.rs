@@ -299,6 +299,13 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.answers_both(),
                 }
             }
+            fn leads_reductions(&self) -> bool {
+                match self {
+                    $($(#[$when])? AnyControl::$name(control) => control.leads_reductions()),+,
+                    #[cfg(feature = "std")]
+                    AnyControl::Custom(control) => control.leads_reductions(),
+                }
+            }
             fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {
                 match self {
                     $($(#[$when])? AnyControl::$name(control) => control.probe(visit)),+,

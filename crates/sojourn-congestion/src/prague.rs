@@ -265,6 +265,11 @@ impl Control for Prague {
         Some(Rate::from_bytes_over(gain * self.window * self.mss_bytes, self.smoothed_rtt))
     }
 
+    /// `prague_cong_control` is the module's `cong_control`.
+    fn leads_reductions(&self) -> bool {
+        true
+    }
+
     fn ecn(&self) -> EcnUse {
         EcnUse::Scalable
     }

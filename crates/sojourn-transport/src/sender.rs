@@ -193,8 +193,7 @@ impl Sender {
             timer_tick: options.timer_tick,
             rounding: options.rounding,
             ecn: options.ecn,
-            // A control that follows a model of the path bounds its window in repairs by itself.
-            reducing: if wants_rate { Reducing::AtOnce } else { options.reducing },
+            reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
             pacing: options.pacing,
             pacing_slack: options.pacing_slack,
             control,
