@@ -7,6 +7,7 @@ mod tests;
 
 use crate::LinkProperties;
 use alloc::format;
+use alloc::vec::Vec;
 use sojourn_core::registry::{Advice, Params, Value};
 use sojourn_core::{Amount, Span};
 
@@ -23,6 +24,20 @@ pub(crate) fn packet_time(link: &LinkProperties) -> Span {
 /// What `amount` takes on the wire.
 fn time_of(amount: Amount, link: &LinkProperties) -> Span {
     link.rate.transmission(amount.bytes(link.rate, f64::from(link.packet_bytes)) as u64)
+}
+
+/// What is to be said of queues for flows with a controller in each; `of_control` is of the kind of controller.
+pub(crate) fn controlled_flows(params: &Params, link: &LinkProperties, of_control: Option<Advice>) -> Vec<Advice> {
+    [
+        short_target(params, link),
+        of_control,
+        limit_below_target(params, link),
+        small_quantum(params, link),
+        few_buckets(params, "flows"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// A target that a packet's own transmission exceeds.

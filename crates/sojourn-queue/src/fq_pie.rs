@@ -238,16 +238,7 @@ impl<B: Copy> Discipline<B> for FqPie<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        [
-            advice::short_target(params, link),
-            advice::slow_updates(params),
-            advice::limit_below_target(params, link),
-            advice::small_quantum(params, link),
-            advice::few_buckets(params, "flows"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        advice::controlled_flows(params, link, advice::slow_updates(params))
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {

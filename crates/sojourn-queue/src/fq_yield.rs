@@ -416,16 +416,7 @@ impl<B: Copy> Discipline<B> for FqYield<B> {
     }
 
     fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-        [
-            advice::short_target(params, link),
-            advice::long_target(params),
-            advice::limit_below_target(params, link),
-            advice::small_quantum(params, link),
-            advice::few_buckets(params, "flows"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        advice::controlled_flows(params, link, advice::long_target(params))
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {

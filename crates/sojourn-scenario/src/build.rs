@@ -83,15 +83,7 @@ fn bucket(fields: &Fields) -> Bucket {
 }
 
 fn remark(fields: &Fields) -> Remark {
-    Remark {
-        dscp: fields.dscp("dscp"),
-        ecn: fields.choice("ecn").map(|word| match word {
-            "bleached" => EcnRemark::Bleached,
-            "ect0" => EcnRemark::ToEct0,
-            "unmarked" => EcnRemark::Unmarked,
-            other => unreachable!("ecn holds {other}"),
-        }),
-    }
+    Remark { dscp: fields.dscp("dscp"), ecn: fields.choice("ecn").and_then(EcnRemark::from_name) }
 }
 
 fn capacity(fields: &Fields, scenario: &Fields) -> Capacity {

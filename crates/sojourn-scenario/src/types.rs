@@ -247,13 +247,18 @@ pub enum EcnRemark {
 }
 
 impl EcnRemark {
+    /// All of them, as scenarios name them.
+    pub const NAMES: &'static [&'static str] = &["bleached", "ect0", "unmarked"];
+    const ALL: [EcnRemark; 3] = [EcnRemark::Bleached, EcnRemark::ToEct0, EcnRemark::Unmarked];
+
     /// As a scenario says it.
     pub fn name(self) -> &'static str {
-        match self {
-            EcnRemark::Bleached => "bleached",
-            EcnRemark::ToEct0 => "ect0",
-            EcnRemark::Unmarked => "unmarked",
-        }
+        EcnRemark::NAMES[self as usize]
+    }
+
+    /// What a scenario calls so.
+    pub fn from_name(name: &str) -> Option<EcnRemark> {
+        EcnRemark::ALL.into_iter().find(|one| one.name() == name)
     }
 
     fn of(self, ecn: Ecn) -> Ecn {

@@ -236,16 +236,24 @@ impl Link {
     /// A packet arrives at the queue.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
+        match self.remark {
+            None => self.admit(packet, flows, now),
+            Some(remark) => self.admit_remarked(remark, packet, flows, now),
+        }
+    }
+
+    /// A packet arrives whose headers are rewritten before the queue sees it.
+    #[cold]
+    #[inline(never)]
+    fn admit_remarked(&mut self, remark: Remark, packet: &Packet, flows: &mut [Flow], now: Time) {
+        let (dscp, ecn) = remark.of(packet.dscp, packet.ecn);
+        self.admit(&Packet { dscp, ecn, ..*packet }, flows, now);
+    }
+
+    /// A packet has arrived as the queue is to see it.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    fn admit(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
-        let remarked;
-        let packet = match self.remark {
-            Some(remark) => {
-                let (dscp, ecn) = remark.of(packet.dscp, packet.ecn);
-                remarked = Packet { dscp, ecn, ..*packet };
-                &remarked
-            }
-            None => packet,
-        };
         if let Some(log) = &mut self.log {
             log.add(PacketEvent::Arrival, packet, now);
         }

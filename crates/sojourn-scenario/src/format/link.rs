@@ -3,6 +3,7 @@
 use super::{
     DIRECTION, FRAMINGS, Form, Key, MEDIA, NOISES, PATH_DELAY, PROTECTIONS, Presence, QUEUES, Section, Select,
 };
+use crate::EcnRemark;
 use crate::node::Table;
 use sojourn_core::registry::Kind;
 
@@ -160,7 +161,7 @@ static REMARK: Section = Section {
         },
         Key {
             name: "ecn",
-            form: Form::Value(Kind::Choice(&["bleached", "ect0", "unmarked"])),
+            form: Form::Value(Kind::Choice(EcnRemark::NAMES)),
             presence: Presence::Optional("each packet keeps its own"),
             description: "what becomes of the ECN field (RFC 3168): bleached clears it, with ect0 ECT(1) becomes ECT(0), and with \
                           unmarked CE becomes ECT(0), so that marks made before are lost",
