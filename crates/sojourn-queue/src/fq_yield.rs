@@ -4,7 +4,7 @@
 //! that has kept a backlog for a second is *probed* now and then: each of its packets waits for the deferral, 150 ms,
 //! which is more than any scavenger accepts. If the flow's backlog becomes shorter meanwhile, without any loss, it
 //! *yields*; if it grows or stays, the flow *pushes*, goes back to its fair share at once, and is left alone for a
-//! pause that doubles each time ([`evidence`]).
+//! pause that doubles each time (`evidence.rs`).
 //!
 //! A flow that yields is served when no other flow waits, so that an idle link is its own. A packet of it that has waited
 //! for the deferral, which grows to 600 ms, takes a fair turn, so that it never starves. It is watched all the time; when it
