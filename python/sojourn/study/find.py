@@ -59,7 +59,11 @@ def _head(folder: Path) -> Mapping[str, Any]:
     try:
         text = (folder / FILE).read_text(encoding="utf-8-sig")
         top, *_ = re.split(r"^\[", text, maxsplit=1, flags=re.MULTILINE)
-        found = tomllib.loads("".join((top, *_ITEM.findall(f"{text}\n["))))
+        texts = [
+            text,
+            *((folder / name).read_text(encoding="utf-8-sig") for name in tomllib.loads(top).get("parts", [])),
+        ]
+        found = tomllib.loads("".join((top, *(head for one in texts for head in _ITEM.findall(f"{one}\n[")))))
         names = [found.get("name", ""), found["source"], *(item["name"] for item in found["item"])]
         is_whole = all(isinstance(name, str) for name in names)
     except (OSError, ValueError, KeyError, TypeError):

@@ -5,10 +5,10 @@ everything is of the kind that this takes, and that what becomes the name of a f
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from sojourn.reading import input_error, is_line, shown
+from sojourn.reading import input_error, is_line, shown, unknown_name
 
 Rule = Callable[[str, Any], None]
 """Raises InputError, with the key that it is given, for a value that is not allowed there."""
@@ -89,6 +89,13 @@ def _or(rule: Rule, other: Rule, kind: type) -> Rule:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _MAX_NUMBER
+
+
+def check_known(tables: Mapping[str, Any], keys: Sequence[str], complaint: str) -> None:
+    """Raise InputError for a key that is none of those known."""
+    for key in tables:
+        if key not in keys:
+            raise unknown_name(complaint, key, keys)
 
 
 def is_file_name(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Reads a study: a folder with `study.toml` and, where tables will not do, `study.py`."""
+"""Reads a study: a folder with `study.toml`, files that this names, and, where tables will not do, `study.py`."""
 
 import contextlib
 import dataclasses
@@ -19,11 +19,12 @@ from sojourn.reading import input_error, printable, read_toml, shown, unknown_na
 from sojourn.registry import sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
-from sojourn.study.kinds import check_kinds
+from sojourn.study.kinds import check_kinds, check_known
 from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
 from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
+from sojourn.study.parts import with_parts
 from sojourn.study.sweeps import sweep_tables
 from sojourn.study.units import Unit
 from sojourn.study.words import fill
@@ -60,7 +61,7 @@ class StudyFolder:
             raise input_error(
                 f"holds no study: there is no {FILE}; `sojourn study new DIR` makes one", file=str(folder)
             )
-        tables = read_toml(file)
+        tables = with_parts(place, read_toml(file))
         sets = tables.get("sets", {})
         found = cls(place, _with_sets(tables, sets if isinstance(sets, Mapping) else {}))
         check_kinds(found.tables, str(file))
@@ -69,13 +70,13 @@ class StudyFolder:
 
     def check_names(self, file: str) -> None:
         """Raise InputError for a key that no study has, and for one that is missing."""
-        _known(self.tables, KEYS, f"{file}: no key of a study is called")
+        check_known(self.tables, KEYS, f"{file}: no key of a study is called")
         for key in ("title", "source", "sweep", "item", "metrics"):
             if key not in self.tables:
                 raise input_error(f"{key}: nothing; allowed: see `sojourn study new DIR`", file=file, key=key)
         names = [item.get("name") for item in self.tables["item"]]
         for item in self.tables["item"]:
-            _known(item, ITEM_KEYS, f"{file}: no key of an item is called")
+            check_known(item, ITEM_KEYS, f"{file}: no key of an item is called")
             if "name" not in item or names.count(item["name"]) > 1:
                 found = shown(item.get("name"))
                 raise input_error(f"item: found {found}; allowed: a name of its own", file=file, key="item")
@@ -85,7 +86,7 @@ class StudyFolder:
                         where = f"{kind} of item {shown(item['name'])}"
                         raise input_error(f"{where}: {needed}: nothing; allowed: a text", file=file, key=needed)
         for unit in self.tables.get("units", {}).values():
-            _known(unit, [field.name for field in dataclasses.fields(Unit)], f"{file}: no key of a unit is called")
+            check_known(unit, [field.name for field in dataclasses.fields(Unit)], f"{file}: no key of a unit is called")
 
     @functools.cached_property
     def module(self) -> ModuleType | None:
@@ -356,12 +357,6 @@ def _judged(said: Mapping[str, Any], given: Outcome | Sequence[Outcome]) -> Iter
             points=points,
             margin=outcome.margin,
         )
-
-
-def _known(tables: Mapping[str, Any], keys: Sequence[str], complaint: str) -> None:
-    for key in tables:
-        if key not in keys:
-            raise unknown_name(complaint, key, keys)
 
 
 def _with_sets(tables: Any, sets: Mapping[str, Any]) -> Any:

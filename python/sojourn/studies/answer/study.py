@@ -19,7 +19,8 @@ _SHOWN: dict[str, Any] = {"rate_mbps": 20, "rtt_ms": 50}
 _ARRIVES_S, _LEAVES_S, _FIRST_S, _AFTER_S = 20.0, 40.0, 2.0, 5.0
 _PAYLOAD_PART = 1448 / 1500
 _BEST_EFFORT, _LOW_PRIORITY, _BOTH = "best effort alone", "low priority alone", "both"
-_FIRST = "LEDBAT"
+_FIRST: dict[str, dict[str, Any]] = {_BEST_EFFORT: {"control": "LEDBAT"}, _LOW_PRIORITY: {}}
+"""The values at which a class alone runs, of axes that are about the other class."""
 
 Place = tuple[tuple[str, Any], ...]
 Row = tuple[dict[str, Any], str, str, Number]
@@ -28,7 +29,7 @@ Row = tuple[dict[str, Any], str, str, Number]
 @changes("map", "marked", "helping", "helping-held-out")
 def settings(control: str, rate_mbps: float, who: str, reader: str = "", helps: str = "") -> dict[str, Any] | None:
     """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
-    if who == _BEST_EFFORT and control != _FIRST:
+    if who == _BEST_EFFORT and control != _FIRST[who]["control"]:
         return None
     return told(rate_mbps) if reader == "CAKE, told" or helps == "LE, CAKE" else {}
 
@@ -40,51 +41,34 @@ def told(rate_mbps: float) -> dict[str, Any]:
 
 
 @measure("places", of="map")
-def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield where each remedy of the map stands."""
-    yield from _places(plan, dataset)
-
-
 @measure("scout-places", of="scout")
-def scout_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield where scout stands."""
-    yield from _places(plan, dataset)
-
-
 @measure("held-out-places", of="held-out")
-def held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield where scout stands in conditions that were not used while it was designed."""
-    yield from _places(plan, dataset)
-
-
 @measure("helping-places", of="helping")
-def helping_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield where each control stands under a queue that helps, and under others."""
-    yield from _places(plan, dataset)
-
-
 @measure("helping-held-out-places", of="helping-held-out")
-def helping_held_out_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield the same in conditions that were not used while that queue was designed."""
-    yield from _places(plan, dataset)
-
-
 @measure("marked-places", of="marked")
-def marked_places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
-    """Yield where each remedy with marks stands."""
-    yield from _places(plan, dataset)
-
-
-def _places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+@measure("fast-places", of="fast")
+@measure("edges-places", of="edges")
+def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
+    """Yield where each remedy stands."""
     runs = _records(plan, dataset)
     for at, both in ((at, both) for (at, who), both in runs.items() if who == _BOTH):
         coordinates = dict(at)
-        first = tuple((coordinates | ({"control": _FIRST} if "control" in coordinates else {})).items())
-        best_effort, low_priority = runs[first, _BEST_EFFORT], runs[at, _LOW_PRIORITY]
+        best_effort, low_priority = (runs[_alone(coordinates, who), who] for who in (_BEST_EFFORT, _LOW_PRIORITY))
         stands = [strip.place(both[seed], best_effort[seed], low_priority[seed]) for seed in sorted(both)]
         possible = [float(_delay(record) < strip.BOUNDS.delay_ms) for record in best_effort.values()]
-        for name, values in {**_columns(stands), "possible": possible}.items():
+        kept = [strip.part(_goodput(both[seed]), _goodput(best_effort[seed])) for seed in sorted(both)]
+        for name, values in {**_columns(stands), "possible": possible, "kept": kept}.items():
             yield coordinates, "", name, Number.by_run(values)
+
+
+def _alone(at: Mapping[str, Any], who: str) -> Place:
+    """Return where a class ran alone: what only the other class has does not matter to it, and ran once."""
+    return tuple((axis, _FIRST[who].get(axis, value)) for axis, value in at.items())
+
+
+def _goodput(record: Mapping[str, Any]) -> float | None:
+    found: float | None = record["groups"]["tcp"]["goodput_mbps"]
+    return found
 
 
 def _columns(stands: list[strip.Place]) -> dict[str, Sequence[float | None]]:
