@@ -5,6 +5,7 @@
 
 mod descriptor;
 mod losses;
+mod marks;
 mod probe;
 mod probe_rtt;
 mod startup;
@@ -12,14 +13,16 @@ mod startup;
 mod tests;
 mod window;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 
-use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
+use crate::control::{Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use losses::Bounds;
+use marks::{Marks, Rules};
 use probe::Probing;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -78,6 +81,8 @@ pub struct Bbr3 {
     muted: Muted,
     full: FullPipe,
     bounds: Bounds,
+    /// Where marks have an answer of their own.
+    marks: Option<Box<Marks>>,
     probing: Probing,
     /// BBR.drain_start_round.
     drain_began: u64,
@@ -144,6 +149,8 @@ struct Seen<'a> {
     app_limited: bool,
     /// C.inflight.
     in_flight: f64,
+    /// Whether nothing is lost or marked ([`Ack::orderly`]).
+    orderly: bool,
 }
 
 impl Bbr3 {
@@ -197,6 +204,7 @@ impl Bbr3 {
             muted: Muted::default(),
             full: FullPipe::default(),
             bounds: Bounds::default(),
+            marks: Rules::new(params).map(Marks::new),
             probing: Probing::default(),
             drain_began: 0,
             window_used: [false; 2],
@@ -257,11 +265,16 @@ impl Control for Bbr3 {
         let Some(sample) = &ack.rate else { return };
         let app_limited = sample.app_limited || self.muted.covers(sample.prior_delivered);
         let in_flight = f64::from(sample.in_flight);
-        let seen = Seen { now: ack.now, sample, rate: sample.per_second(), app_limited, in_flight };
+        let seen =
+            Seen { now: ack.now, sample, rate: sample.per_second(), app_limited, in_flight, orderly: ack.orderly };
         self.delivered = sample.total_delivered;
         self.window_used[0] |= ack.flight + 1.0 > self.window;
         self.update_latest_delivery(&seen);
-        self.update_congestion_signals(&seen);
+        self.update_max_bandwidth(&seen);
+        if self.marks.is_some() {
+            self.update_marks(&seen, if ack.marked { sample.newly_delivered } else { 0 });
+        }
+        self.update_congestion_signals();
         self.update_aggregation(&seen);
         self.check_full(&seen);
         self.check_startup_done(&seen);
@@ -295,6 +308,7 @@ impl Control for Bbr3 {
     /// `OnEnterFastRecovery()` and `OnEnterRTO()`.
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
+            Signal::Ecn if self.marks.is_some() => {}
             Signal::Ecn => self.note_loss(),
             Signal::Loss => {
                 self.save_window();
@@ -354,6 +368,10 @@ impl Control for Bbr3 {
         true
     }
 
+    fn ecn(&self) -> EcnUse {
+        if self.marks.is_some() { EcnUse::Scalable } else { EcnUse::Optional }
+    }
+
     fn advice(params: &Params) -> Vec<Advice> {
         if params.span("probe_rtt_interval") == descriptor::PROBE_RTT_INTERVAL {
             return Vec::new();
@@ -369,15 +387,19 @@ impl Control for Bbr3 {
         let bound = |segments: f64| if segments.is_finite() { segments } else { f64::NAN };
         visit("inflight_longterm_segments", bound(self.bounds.long_term));
         visit("inflight_shortterm_segments", bound(self.bounds.short_term));
+        visit("alpha", self.marks.as_ref().map_or(f64::NAN, |marks| marks.alpha()));
     }
 
     fn retune(&mut self, fresh: &Bbr3) {
         self.settings = fresh.settings.clone();
+        if let Some((marks, fresh)) = self.marks.as_mut().zip(fresh.marks.as_ref()) {
+            marks.retune(fresh);
+        }
         self.least_rtt.retune(&fresh.least_rtt);
         self.recent_rtt.retune(&fresh.recent_rtt);
     }
 
     fn fixed() -> Option<&'static [&'static str]> {
-        Some(&[])
+        Some(&["ecn"])
     }
 }

@@ -105,6 +105,36 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Number(0.01),
             description: "part by which pacing stays below the bandwidth (BBR.PacingMarginPercent)",
         },
+        Parameter {
+            name: "ecn",
+            kind: Kind::Choice(&["loss", "alpha"]),
+            default: Value::Choice("loss"),
+            description: "what an echoed mark does: counts as a loss in its round trip (loss), or data is sent ECT(1) and the part of segments that is marked, smoothed as alpha, lowers the short-term bound and ends Startup and probes (alpha, Google)",
+        },
+        Parameter {
+            name: "ecn_gain",
+            kind: Kind::Number { min: 0.001, max: 1.0 },
+            default: Value::Number(1.0 / 16.0),
+            description: "weight of the last round trip's marked part in alpha (bbr_ecn_alpha_gain)",
+        },
+        Parameter {
+            name: "ecn_factor",
+            kind: Kind::Number { min: 0.01, max: 1.0 },
+            default: Value::Number(1.0 / 3.0),
+            description: "a round trip with marks takes this times alpha of the short-term bound (bbr_ecn_factor)",
+        },
+        Parameter {
+            name: "ecn_threshold",
+            kind: Kind::Number { min: 0.01, max: 1.0 },
+            default: Value::Number(0.5),
+            description: "marked part that ends a probe, and Startup after 2 round trips (bbr_ecn_thresh)",
+        },
+        Parameter {
+            name: "ecn_max_rtt",
+            kind: Kind::Span { min: Span::ZERO, max: Span::from_secs(3600) },
+            default: Value::Span(Span::from_millis(5)),
+            description: "marks mean nothing before the least round-trip time was this short; 0 s is any (bbr_ecn_max_rtt_us)",
+        },
     ],
     presets: &[
         Preset {
@@ -114,7 +144,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Preset {
             name: "google",
-            summary: "the constants of Google's kernel on the draft's steps; its answer to marks is left out, and its memory of aggregation differs",
+            summary: "the constants of Google's kernel on the draft's steps; its memory of aggregation differs, and its answer to marks is ecn = alpha, off there too unless the route says that marks come early",
             values: &[
                 ("startup_gain", Value::Number(710.0 / 256.0)),
                 ("drain_gain", Value::Number(88.0 / 256.0)),

@@ -2,6 +2,7 @@
 
 use super::{Bbr3, MIN_PIPE, Seen, State};
 use crate::control::Lost;
+use sojourn_core::Time;
 
 /// The bounds, and the deliveries of a round trip with losses that they are taken from.
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +96,18 @@ impl Bbr3 {
         }
     }
 
-    /// `UpdateCongestionSignals()` and `AdaptLowerBoundsFromCongestion()`.
+    /// The rest of `UpdateCongestionSignals()`, and `AdaptLowerBoundsFromCongestion()`.
     #[inline]
-    pub(super) fn update_congestion_signals(&mut self, seen: &Seen<'_>) {
-        self.update_max_bandwidth(seen);
+    pub(super) fn update_congestion_signals(&mut self) {
         if !self.bounds.round_starts {
             return;
         }
-        if self.bounds.loss_in_round && !self.state.accelerates() {
-            self.lower_short_term();
+        let bound = if self.marks.is_some() { self.bound_of_marks() } else { f64::INFINITY };
+        if !self.state.accelerates() {
+            if self.bounds.loss_in_round {
+                self.lower_short_term();
+            }
+            self.bounds.short_term = self.bounds.short_term.min(bound);
         }
         self.bounds.loss_in_round = false;
     }
@@ -134,8 +138,14 @@ impl Bbr3 {
         if self.bounds.round_starts {
             self.bounds.ranges = 0;
         }
-        let sample = seen.sample;
-        many && sample.repairing && self.is_too_high(sample.lost as f64, f64::from(sample.tx_in_flight))
+        many && seen.sample.repairing && self.sample_is_too_high(seen)
+    }
+
+    /// `IsInflightTooHigh()` of a sample.
+    #[inline]
+    pub(super) fn sample_is_too_high(&mut self, seen: &Seen<'_>) -> bool {
+        self.is_too_high(seen.sample.lost as f64, f64::from(seen.sample.tx_in_flight))
+            || (self.marks.is_some() && self.marks_are_too_many(seen))
     }
 
     /// `NoteLoss()`.
@@ -185,15 +195,20 @@ impl Bbr3 {
         if !self.is_too_high(many, tx_in_flight) {
             return;
         }
-        // HandleInflightTooHigh(): once per probe.
+        let app_limited = lost.app_limited || self.muted.covers(lost.prior_delivered);
+        let fitted = (!app_limited).then(|| self.in_flight_at_loss(many, tx_in_flight));
+        self.handle_too_high(fitted, lost.now);
+    }
+
+    /// `HandleInflightTooHigh()`, once per probe; `fitted` in flight where the application did not limit it.
+    pub(super) fn handle_too_high(&mut self, fitted: Option<f64>, now: Time) {
         self.probing.too_high = true;
         self.probing.samples = false;
-        if !lost.app_limited && !self.muted.covers(lost.prior_delivered) {
-            let target = self.target_in_flight() * self.settings.beta;
-            self.bounds.long_term = self.in_flight_at_loss(many, tx_in_flight).max(target);
+        if let Some(fitted) = fitted {
+            self.bounds.long_term = fitted.max(self.target_in_flight() * self.settings.beta);
         }
         if self.state == State::Up {
-            self.start_down(lost.now);
+            self.start_down(now);
         }
     }
 

@@ -46,6 +46,11 @@ pub(super) struct Probing {
 }
 
 impl Probing {
+    #[cfg(test)]
+    pub(super) fn up_acked_per_step(&self) -> f64 {
+        self.up_acked_per_step
+    }
+
     /// No more is sent to probe; what is acknowledged may still be a probe.
     pub(super) fn stop(&mut self) {
         self.acks = Acks::ProbeStopping;
@@ -56,6 +61,7 @@ impl Bbr3 {
     /// `StartProbeBW_DOWN()` with `PickProbeWait()`.
     pub(super) fn start_down(&mut self, now: Time) {
         self.bounds.forget_signals();
+        self.forget_marks();
         self.probing.rounds_since_up = self.random.bits() & 1;
         self.probing.wait = self.settings.probe_wait + WAIT_SPREAD.mul_f64(self.random.uniform());
         self.probing.began = now;
@@ -64,10 +70,10 @@ impl Bbr3 {
         self.state = State::Down;
     }
 
-    /// `StartProbeBW_REFILL()`.
-    fn start_refill(&mut self) {
+    /// `StartProbeBW_REFILL()`; the bound's growth begins with so many doublings.
+    fn start_refill(&mut self, doublings: u32) {
         self.bounds.forget_short_term();
-        self.probing.up_rounds = 0;
+        self.probing.up_rounds = doublings.min(MAX_DOUBLINGS);
         self.probing.up_acked = 0.0;
         self.probing.precautionary = false;
         self.probing.acks = Acks::Refilling;
@@ -91,8 +97,13 @@ impl Bbr3 {
             return;
         }
         let state = self.state;
+        if matches!(state, State::Down | State::Cruise)
+            && let Some(doublings) = self.next_probe(seen)
+        {
+            self.start_refill(doublings);
+            return;
+        }
         match state {
-            State::Down | State::Cruise if self.is_time_to_probe(seen.now) => self.start_refill(),
             State::Down if self.is_time_to_cruise(seen) => self.state = State::Cruise,
             State::Refill if self.rounds.starts() => {
                 self.probing.samples = true;
@@ -104,6 +115,13 @@ impl Bbr3 {
             }
             _ => {}
         }
+    }
+
+    /// With how many doublings the next probe begins, if its time has come.
+    #[inline]
+    fn next_probe(&self, seen: &Seen<'_>) -> Option<u32> {
+        let after_marks = if self.marks.is_some() { self.probe_after_marks(seen) } else { None };
+        after_marks.or_else(|| self.is_time_to_probe(seen.now).then_some(0))
     }
 
     /// `IsTimeToProbeBW()`.
@@ -154,12 +172,14 @@ impl Bbr3 {
                 self.max_bandwidth.advance();
             }
             if self.state.probes_bandwidth() && self.probing.precautionary && !self.probing.too_high {
-                self.start_refill();
+                self.start_refill(0);
                 return true;
             }
         }
         let tx_in_flight = f64::from(seen.sample.tx_in_flight);
-        if self.bounds.long_term < f64::INFINITY && !self.is_too_high(seen.sample.lost as f64, tx_in_flight) {
+        if self.marks.is_some() && self.probing.samples && self.marks_are_too_many(seen) {
+            self.handle_too_high((!seen.app_limited).then_some(tx_in_flight), seen.now);
+        } else if self.bounds.long_term < f64::INFINITY && !self.sample_is_too_high(seen) {
             self.bounds.long_term = self.bounds.long_term.max(tx_in_flight);
             if self.state == State::Up {
                 self.raise_long_term(f64::from(seen.sample.newly_delivered));

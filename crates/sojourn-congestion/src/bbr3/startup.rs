@@ -32,14 +32,20 @@ impl Bbr3 {
             return;
         }
         if self.startup_loses_much(seen) {
-            self.full.now = true;
-            self.full.ever = true;
-            self.bounds.long_term = self.product(self.bandwidth, 1.0).max(self.bounds.latest_in_flight);
+            self.end_startup();
         }
         if self.full.ever {
+            self.forget_marks();
             self.state = State::Drain;
             self.drain_began = self.rounds.count();
         }
+    }
+
+    /// Congestion shows that the pipe is full.
+    pub(super) fn end_startup(&mut self) {
+        self.full.now = true;
+        self.full.ever = true;
+        self.bounds.long_term = self.product(self.bandwidth, 1.0).max(self.bounds.latest_in_flight);
     }
 
     /// `CheckDrainDone()`.

@@ -9,24 +9,24 @@ fn pipe() -> Pipe {
     Pipe::new(&DESCRIPTOR, "draft", &[])
 }
 
-fn bbr(pipe: &Pipe) -> &Bbr3 {
+pub(super) fn bbr(pipe: &Pipe) -> &Bbr3 {
     let AnyControl::Bbr3(control) = &pipe.control else { unreachable!("a BBR 3 was built") };
     control
 }
 
-fn bbr_mut(pipe: &mut Pipe) -> &mut Bbr3 {
+pub(super) fn bbr_mut(pipe: &mut Pipe) -> &mut Bbr3 {
     let AnyControl::Bbr3(control) = &mut pipe.control else { unreachable!("a BBR 3 was built") };
     control
 }
 
 /// A pipe on which the flow has just come to `state`.
-fn at(state: State) -> Pipe {
+pub(super) fn at(state: State) -> Pipe {
     let mut pipe = pipe();
     go_to(&mut pipe, state);
     pipe
 }
 
-fn go_to(pipe: &mut Pipe, state: State) {
+pub(super) fn go_to(pipe: &mut Pipe, state: State) {
     for _ in 0..200 {
         if bbr(pipe).state == state {
             return;

@@ -19,6 +19,8 @@ pub(crate) struct Pipe {
     pub(crate) rtt: Span,
     pub(crate) delivered: u64,
     pub(crate) app_limited: bool,
+    /// How many of a round trip's acknowledgements carry a mark: the last ones.
+    pub(crate) marked_acks: u32,
     /// How long the last round trip took, with its queue.
     last_rtt: Span,
     lost: u64,
@@ -53,6 +55,7 @@ impl Pipe {
             rtt,
             delivered: 0,
             app_limited: false,
+            marked_acks: 0,
             last_rtt: rtt,
             lost: 0,
             repairing: false,
@@ -110,12 +113,17 @@ impl Pipe {
                 repairing: self.repairing,
                 app_limited: self.app_limited,
             };
-            self.ack(Some(rtt), flight, sample);
+            self.ack_with(Some(rtt), flight, sample, index + self.marked_acks >= acks);
         }
     }
 
     /// One acknowledgement that says `sample`, of a segment that took `rtt` if it was sent once only.
     pub(crate) fn ack(&mut self, rtt: Option<Span>, flight: u32, sample: RateSample) {
+        self.ack_with(rtt, flight, sample, false);
+    }
+
+    /// The same, `marked` or not.
+    pub(crate) fn ack_with(&mut self, rtt: Option<Span>, flight: u32, sample: RateSample, marked: bool) {
         let smoothed_rtt = rtt.unwrap_or(self.rtt);
         self.control.on_ack(&Ack {
             now: self.now,
@@ -124,7 +132,7 @@ impl Pipe {
             advanced: sample.newly_delivered,
             outstanding: flight,
             selective: false,
-            orderly: true,
+            orderly: !marked,
             flight: f64::from(flight),
             window_limited: true,
             in_recovery: sample.repairing,
@@ -135,7 +143,7 @@ impl Pipe {
             one_way_delay_nanos: None,
             sent: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
             echoed: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
-            marked: false,
+            marked,
             rate: Some(sample),
         });
     }

@@ -41,7 +41,7 @@ fn ecn(scenario: &Fields, group: &Fields, path: &str, reporter: &mut Reporter<'_
     let needed = built.ecn() != EcnUse::Optional;
     let transport = group.origin_of("transport");
     if needed && !options.ecn {
-        let allowed = format!("true, with ecn_feedback = \"accurate\": without marks {name} is no more than Reno");
+        let allowed = format!("true, with ecn_feedback = \"accurate\": {name} goes by marks");
         reporter.error(transport, &join(path, "transport.ecn"), Fault::new(format!("false with {name}")), allowed);
     } else if needed && !options.accurate_ecn {
         let allowed =
