@@ -2,15 +2,15 @@
 
 import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 
 import sojourn
 from sojourn import plugins
 from sojourn.data import strip
+from sojourn.study.find import find_folder
 
-PLUGIN = Path(__file__).parent / "plugins" / "scout.py"
+PLUGIN = find_folder("answer").folder / "scout.py"
 COMMON = {"transport": "linux", "rtt": "50 ms", "start": {"uniform": ["0 s", "0.1 s"]}}
 SPARSE = {"name": "sparse", "rtt": "50 ms", "traffic": {"kind": "cbr", "rate": "16 kbit/s", "packet": "100 B"}}
 QUEUES = {

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 from tests.conftest import Command
 
-from sojourn import InputError
+from sojourn import InputError, plugins
 from sojourn.cli import run_command_line
 from sojourn.data.provenance import Provenance
 from sojourn.study.claims import checks
@@ -587,6 +587,26 @@ def test_a_wrong_part_of_a_study_is_refused(names: str, wrong: str, said: str, t
         more.write_text(wrong, encoding="utf-8")
     with pytest.raises(InputError, match=re.escape(said)):
         StudyFolder.load(tmp_path / "mine")
+
+
+def test_a_sweep_loads_the_plug_ins_of_its_folder_and_no_others(tmp_path: Path) -> None:
+    make(tmp_path / "mine")
+    file = tmp_path / "mine" / "study.toml"
+    shutil.copyfile(Path(__file__).parent / "plugins" / "newreno.py", tmp_path / "mine" / "own.py")
+    sound = file.read_text(encoding="utf-8")
+    named = sound.replace("[sweep.capacity]", '[sweep.capacity]\nplugins = ["own.py"]')
+    assert named != sound
+    file.write_text(named, encoding="utf-8")
+    study = StudyFolder.load(tmp_path / "mine")
+    assert plugins.added()["controls"] == []
+    study.plan("capacity")
+    try:
+        assert len(plugins.added()["controls"]) == 1
+    finally:
+        plugins.unload()
+    file.write_text(named.replace("own.py", "../own.py"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"allowed: names of files in the study's folder"):
+        StudyFolder.load(tmp_path / "mine").plan("capacity")
 
 
 def test_a_study_writes_only_where_the_command_says(tmp_path: Path, command: Command) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from sojourn import _native
+from sojourn import _native, plugins
 from sojourn.data.dataset import Dataset
 from sojourn.faults import MAX_SHOWN
 from sojourn.pages.laboratory import Link
@@ -24,8 +24,8 @@ from sojourn.study.lab import Lab
 from sojourn.study.marks import Outcome, marked
 from sojourn.study.means import Means, Reduced
 from sojourn.study.model import FILE, Check, Findings, Item, Study, Table
-from sojourn.study.parts import with_parts
-from sojourn.study.sweeps import sweep_tables
+from sojourn.study.parts import file_names, with_parts
+from sojourn.study.sweeps import PLUGINS, sweep_tables
 from sojourn.study.units import Unit
 from sojourn.study.words import fill
 from sojourn.sweeps.plan import Plan
@@ -135,10 +135,12 @@ class StudyFolder:
     # Sweeps and what they measured.
 
     def plan(self, name: str) -> dict[str, Any]:
-        """Return a sweep of the study as the tables of a sweep file."""
+        """Return a sweep of the study as the tables of a sweep file, and load the plug-ins that it names."""
         known = self.tables["sweep"]
         if name not in known:
             raise unknown_name("the study has no sweep", name, list(known))
+        for file in file_names(known[name], PLUGINS, ".py"):
+            plugins.load(self.folder / file)
         made = [function for mark, function in marked(self.module, "changes") if name in mark.names]
         return sweep_tables(name, known[name], self.tables, made[0] if made else None)
 

@@ -14,7 +14,7 @@ _TABLES = ("sets", "units", "axes", "sweep")
 def with_parts(folder: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables of a study with those of its further files; raises InputError for what is stated twice."""
     found = {key: value for key, value in tables.items() if key != _PARTS}
-    for name in _names(tables):
+    for name in file_names(tables, _PARTS, _TOML):
         file = folder / name
         part = read_toml(file)
         check_known(part, (*_TABLES, _ITEM), f"{file}: no key of a part of a study is called")
@@ -26,13 +26,14 @@ def with_parts(folder: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _names(tables: Mapping[str, Any]) -> list[str]:
-    names = tables.get(_PARTS, [])
+def file_names(tables: Mapping[str, Any], key: str, ending: str) -> list[str]:
+    """Return the files of the study's folder that a key names; raises InputError for what is no list of them."""
+    names = tables.get(key, [])
     if not isinstance(names, list) or not all(
-        isinstance(name, str) and name.endswith(_TOML) and is_file_name(name.removesuffix(_TOML)) for name in names
+        isinstance(name, str) and name.endswith(ending) and is_file_name(name.removesuffix(ending)) for name in names
     ):
-        allowed = 'names of files in the study\'s folder, such as ["more.toml"]'
-        raise input_error(f"{_PARTS}: found {shown(names)}; allowed: {allowed}", key=_PARTS)
+        allowed = f'names of files in the study\'s folder, such as ["more{ending}"]'
+        raise input_error(f"{key}: found {shown(names)}; allowed: {allowed}", key=key)
     return names
 
 

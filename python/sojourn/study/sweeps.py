@@ -11,7 +11,10 @@ from sojourn.sweeps.axis import AxisError, values
 from sojourn.worlds.registry import OWN, SIM, options_of
 
 AXIS_KEYS = ("values", "levels", "set", "label", "title")
-KEYS = (*plans.KEYS, "metrics", "runs")
+PLUGINS = "plugins"
+"""Files of the study's folder with algorithms that a sweep names."""
+_OWN = ("axes", "metrics", "runs", PLUGINS)
+KEYS = (*plans.KEYS, *_OWN)
 
 _MADE, _SWEEP = "made", "sweep"
 """The arguments by which a study's function asks for what the axes change, and for the sweep's name."""
@@ -29,7 +32,7 @@ def sweep_tables(
         if key not in {*KEYS, *options} and given.get("backend", SIM) in OWN:
             raise unknown_name(f"sweep.{name}: no key of a sweep is called", key, [*KEYS, *sorted(options)])
     tables = {key: study[key] for key in ("base", "seeds") if key in study}
-    tables |= {key: value for key, value in given.items() if key not in {"axes", "metrics", "runs"}}
+    tables |= {key: value for key, value in given.items() if key not in _OWN}
     axes = dict(_axes(name, given.get("axes", []), study.get("axes", {})))
     if changes is None:
         return tables | {"axes": axes}

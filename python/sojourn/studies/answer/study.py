@@ -15,11 +15,15 @@ from sojourn.study.panels import GREY
 from sojourn.sweeps.plan import Plan
 
 _TOLD_PART = 0.95
+_HARD_MBPS = 20
 _SHOWN: dict[str, Any] = {"rate_mbps": 20, "rtt_ms": 50}
 _ARRIVES_S, _LEAVES_S, _FIRST_S, _AFTER_S = 20.0, 40.0, 2.0, 5.0
 _PAYLOAD_PART = 1448 / 1500
 _BEST_EFFORT, _LOW_PRIORITY, _BOTH = "best effort alone", "low priority alone", "both"
-_FIRST: dict[str, dict[str, Any]] = {_BEST_EFFORT: {"control": "LEDBAT"}, _LOW_PRIORITY: {}}
+_FIRST: dict[str, dict[str, Any]] = {
+    _BEST_EFFORT: {"control": "LEDBAT", "low": "LEDBAT", "fate": "kept", "acks": "of each segment", "part": "nothing"},
+    _LOW_PRIORITY: {"rival": "NewReno"},
+}
 """The values at which a class alone runs, of axes that are about the other class."""
 
 Place = tuple[tuple[str, Any], ...]
@@ -28,10 +32,40 @@ Row = tuple[dict[str, Any], str, str, Number]
 
 @changes("map", "marked", "helping", "helping-held-out")
 def settings(control: str, rate_mbps: float, who: str, reader: str = "", helps: str = "") -> dict[str, Any] | None:
-    """Tell CAKE the rate that its tins have parts of; best effort alone runs once, whatever the other control is."""
-    if who == _BEST_EFFORT and control != _FIRST[who]["control"]:
+    """Tell CAKE the rate that its tins have parts of; a class alone runs once, whatever the other is."""
+    if not _is_run(who, control=control):
         return None
     return told(rate_mbps) if reader == "CAKE, told" or helps == "LE, CAKE" else {}
+
+
+@changes("jitter", "acks", "air", "ablations")
+def alone_once(who: str, control: str = "", acks: str = "", part: str = "") -> dict[str, Any] | None:
+    """Run a class alone once, whatever the other is."""
+    return {} if _is_run(who, control=control, acks=acks, part=part) else None
+
+
+@changes("marks", "beside", "hard", "people")
+def with_readers(
+    meets: str = "",
+    meets_all: str = "",
+    rate_mbps: float = _HARD_MBPS,
+    who: str = "",
+    control: str = "",
+    low: str = "",
+    fate: str = "",
+    rival: str = "",
+) -> dict[str, Any] | None:
+    """Tell CAKE the rate, and run a class alone once, whatever the other is."""
+    # Prague is for queues that mark.
+    if not _is_run(who, control=control, low=low, fate=fate, rival=rival) or (rival, meets_all) == ("Prague", "CoDel"):
+        return None
+    return told(rate_mbps) if "CAKE" in meets + meets_all else {}
+
+
+def _is_run(who: str, **at: str) -> bool:
+    """Tell whether a point is one that runs: for a class alone, the first value of what only the other class has."""
+    first = _FIRST.get(who, {})
+    return all(value in {"", first.get(axis, value)} for axis, value in at.items())
 
 
 @changes("kernel-marked", "simulated-marked")
@@ -48,6 +82,13 @@ def told(rate_mbps: float) -> dict[str, Any]:
 @measure("marked-places", of="marked")
 @measure("fast-places", of="fast")
 @measure("edges-places", of="edges")
+@measure("marks-places", of="marks")
+@measure("beside-places", of="beside")
+@measure("hard-places", of="hard")
+@measure("ablations-places", of="ablations")
+@measure("jitter-places", of="jitter")
+@measure("acks-places", of="acks")
+@measure("air-places", of="air")
 def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where each remedy stands."""
     runs = _records(plan, dataset)

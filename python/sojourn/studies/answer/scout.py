@@ -401,3 +401,85 @@ class Scout:
             "going": 1.0 if self.state == "go" else 0.0,
             "score": self.score,
         }
+
+
+# Ablations: scout with one of its parts missing. Parts that a parameter switches off are not here: turns do not end
+# with `turn = "1 h"`, and pauses do not grow with `pause = "250 ms"`.
+
+
+def without(part, summary):
+    return sojourn.control(
+        f"scout-without-{part}",
+        summary=summary,
+        sources=["docs/controls/scout.md"],
+        low_priority=True,
+        short_segments=True,
+    )
+
+
+@without("small-trains", "capacity from full segments alone, and no noise")
+class WithoutSmallTrains(Scout):
+    def estimate(self):
+        """Small trains say nothing."""
+
+
+@without("full-trains", "a turn after a small train that found no queue")
+class WithoutFullTrains(Scout):
+    def judge_small(self):
+        self.estimate()
+        self.head_ns = self.waited(min(one[2] for one in self.samples[:2]), 0.0)
+        if self.capacity <= 0.0:
+            self.train("first", FIRST_TRAIN)
+        elif self.head_ns > self.bound_ns():
+            self.stay()
+        else:
+            self.go()
+
+
+@without("second-train", "a turn after one full train")
+class WithoutSecondTrain(Scout):
+    def judge_full(self):
+        self.clean = 1
+        super().judge_full()
+
+
+@without("random-patience", "every turn has the mean of the random patience")
+class WithoutRandomPatience(Scout):
+    def go(self):
+        super().go()
+        self.luck = 10.0
+
+
+@without("age", "an old turn is as impatient as a new one, and its pauses do not begin anew")
+class WithoutAge(Scout):
+    def judge_round(self, in_recovery):
+        self.age = 0
+        super().judge_round(in_recovery)
+
+
+@without("patience", "a turn ends at the first evidence")
+class WithoutPatience(WithoutAge):
+    def go(self):
+        super().go()
+        self.luck = 0.5
+
+
+@without("random-pauses", "every pause has the mean of the random one")
+class WithoutRandomPauses(Scout):
+    def next_pause(self):
+        super().next_pause()
+        return self.pause_ns * 0.75
+
+
+@without("noise", "every delay is held for a queue's")
+class WithoutNoise(Scout):
+    def noise(self):
+        return 0.0
+
+
+@without("short-target", "losses at short queues do not shorten the target")
+class WithoutShortTarget(Scout):
+    def lose(self):
+        delay_ns = self.delay_ns
+        super().lose()
+        self.delay_ns = delay_ns
