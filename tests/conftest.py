@@ -1,6 +1,8 @@
 """What the tests share: a small scenario, and the command line in this process and in one of its own."""
 
 import os
+import random
+import secrets
 import signal
 import socket
 import subprocess
@@ -72,6 +74,14 @@ def _no_plug_in_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     if added := set(origins()) - before:
         plugins.unload(*added)
+
+
+@pytest.fixture
+def drawn() -> random.Random:
+    """Give what a test draws by: anew each time, and again as before with SOJOURN_DRAW=N, which a failure prints."""
+    seed = int(os.environ.get("SOJOURN_DRAW", secrets.randbelow(1 << 32)))
+    sys.stdout.write(f"drawn anew; the same again: SOJOURN_DRAW={seed}\n")
+    return random.Random(seed)
 
 
 @dataclass

@@ -1,10 +1,10 @@
-"""The detector against a queue of a real kernel that is chosen at random."""
+"""The detector against a queue of a user-mode kernel that is drawn at random."""
 
-import secrets
+import random
 
 import pytest
 
-from sojourn.detect.answer import answer
+from sojourn.detect.answer import Answer, answer
 from sojourn.detect.model import load_model
 from sojourn.detect.plan import Path
 from sojourn.detect.probe import over, probe
@@ -21,18 +21,30 @@ QUEUES = {
 }
 
 
-@pytest.mark.testbed
-def test_a_queue_of_a_kernel_is_among_the_names() -> None:
-    lacks = kernels()["uml-virtual"].missing()
-    if lacks:
-        pytest.skip(str(NotInstalledError("uml-virtual", lacks)))
-    name = secrets.choice(list(QUEUES))
-    rate_mbps = 3 + secrets.randbelow(4)
+def probed(kernel: str, name: str, rate_mbps: int, rtt_ms: int) -> Answer:
+    """Return what is said of a queue; the kernel is set up for this probe alone."""
     link = {"rate": f"{rate_mbps} Mbit/s", "queue": {"kind": name, **QUEUES[name]}}
-    found = answer(
-        probe(over(Path({"bottleneck": link}, "30 ms"), 1, backend="linux", kernel="uml-virtual")), load_model()
-    )
-    assert found.judgement is not None, found.verdict
+    send = over(Path({"bottleneck": link}, f"{rtt_ms} ms"), 1, backend="linux", kernel=kernel)
+    return answer(probe(send, rtt_ms=lambda: float(rtt_ms)), load_model())
+
+
+@pytest.mark.testbed
+@pytest.mark.parametrize("kernel", ["uml-virtual", "uml"])
+def test_a_queue_of_a_kernel_is_among_the_names(kernel: str, drawn: random.Random) -> None:
+    """In virtual time the first answer counts; in real time a busy machine may disturb one, and is asked again."""
+    lacks = kernels()[kernel].missing()
+    if lacks:
+        pytest.skip(str(NotInstalledError(kernel, lacks)))
+    name = drawn.choice(list(QUEUES))
+    rate_mbps, rtt_ms = drawn.randint(3, 6), drawn.randint(10, 60)
+    asked = [probed(kernel, name, rate_mbps, rtt_ms)]
+    while kernels()[kernel].virtual_time is False and len(asked) < 3 and not is_among(name, asked[-1]):
+        asked.append(probed(kernel, name, rate_mbps, rtt_ms))
+    found = asked[-1]
+    assert is_among(name, found), (name, rate_mbps, rtt_ms, [one.verdict for one in asked])
     # What one greedy flow gets is less where CoDel keeps a slow link short; the overload fills it.
     assert found.carried_mbps == pytest.approx(rate_mbps, rel=0.15)
-    assert name in found.judgement.sets["99 %"], (name, found.judgement.names)
+
+
+def is_among(name: str, found: Answer) -> bool:
+    return found.judgement is not None and name in found.judgement.sets["99 %"]

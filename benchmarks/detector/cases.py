@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.detector import linux_queues, ns3
 from sojourn.detect.plan import Path
 
 SEED = 20261122
-RATES_MBPS = {"linux": (2.0, 12.0), "sim": (0.6, 150.0)}
+RATES_MBPS = {"linux": (2.0, 12.0), "sim": (0.6, 150.0), "tc": (1.0, 25.0), "ns3": (1.0, 25.0)}
 """Rates of the link: a kernel's probe takes minutes at more. In the simulation they go beyond those of the training."""
-RTTS_MS = {"linux": (5.0, 150.0), "sim": (2.0, 300.0)}
+RTTS_MS = {"linux": (5.0, 150.0), "sim": (2.0, 300.0), "tc": (3.0, 250.0), "ns3": (3.0, 250.0)}
 NEW = ("choke", "fq_pie")
 """Disciplines that the classifier has never seen."""
 
@@ -90,9 +91,18 @@ class Case:
 
     @property
     def path(self) -> Path:
-        """What is probed."""
+        """What is probed, where a scenario can have it."""
+        return self.around({"kind": self.name, **self.queue})
+
+    @property
+    def bare(self) -> Path:
+        """The path without its queue, for worlds that are told of the queue otherwise."""
+        return self.around("droptail")
+
+    def around(self, queue: str | dict[str, Any]) -> Path:
+        """Return the path with a queue."""
         rtt = f"{self.rtt_ms:.3f} ms"
-        link = {"rate": f"{self.rate_mbps * 1e6:.0f} bit/s", "queue": {"kind": self.name, **self.queue}}
+        link = {"rate": f"{self.rate_mbps * 1e6:.0f} bit/s", "queue": queue}
         others = []
         if self.others_share:
             rate = f"{self.rate_mbps * 1e6 * self.others_share:.0f} bit/s"
@@ -108,6 +118,21 @@ def cases(count: int, world: str) -> Iterator[Case]:
 def classed_cases(count: int, world: str) -> Iterator[Case]:
     """Return the first of the cases that are asked for classes."""
     return _drawn(count, world, [(name, queue) for name, queue, _, _ in CLASSED[world]], SEED + 1)
+
+
+def linux_cases(count: int, world: str) -> Iterator[Case]:
+    """Return the first of the cases of Linux's own words."""
+    return _drawn(count, world, [(one.name, {"tc": one.title}) for one in linux_queues.QUEUES], SEED + 2)
+
+
+def linux_classed_cases(count: int, world: str) -> Iterator[Case]:
+    """Return the first of the cases of Linux's own words that are asked for classes."""
+    return _drawn(count, world, [(one.name, {"tc": one.title}) for one in linux_queues.CLASSED], SEED + 3)
+
+
+def ns3_cases(count: int, world: str) -> Iterator[Case]:
+    """Return the first of the cases of ns-3."""
+    return _drawn(count, world, [(one.name, {"ns3": one.title}) for one in ns3.QUEUES], SEED + 4)
 
 
 def _drawn(count: int, world: str, queues: Sequence[tuple[str, dict[str, Any]]], seed: int) -> Iterator[Case]:

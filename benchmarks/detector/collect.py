@@ -10,18 +10,37 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.detector import linux_queues, ns3
 from benchmarks.detector.cases import Case, cases
 from benchmarks.detector.kept import Kept, plan_of
 from sojourn.detect.answer import answer, fair_queueing
 from sojourn.detect.model import load_model
 from sojourn.detect.plan import FULL, FULL_BYTES, FULL_COUNT, SMALL
-from sojourn.detect.probe import Probed, over, probe
+from sojourn.detect.probe import Probed, Send, over, probe
 from sojourn.detect.turns import TRAINS
 
 Observe = Callable[[Case, dict[str, Any]], dict[str, Any]]
 RESULTS = Path(__file__).parents[1] / "results" / "detector"
-PACKETS = Kept(RESULTS / "kernel-packets")
-"""The logs of the kernel's probes; those of the simulation are made again faster than they are read."""
+PACKETS = {
+    "linux": Kept(RESULTS / "kernel-packets"),
+    "tc": Kept(RESULTS / "linux-packets"),
+    "ns3": Kept(RESULTS / "ns3-packets"),
+}
+"""The logs of probes of other worlds; those of the simulation are made again faster than they are read."""
+
+
+def sender(case: Case, how: dict[str, Any]) -> Send:
+    """Return what sends the stages of a case in its world."""
+    rate_bps, seed = case.rate_mbps * 1e6, case.number + 1
+    match how["backend"]:
+        case "tc":
+            among = linux_queues.CLASSED if how.get("asks") else linux_queues.QUEUES
+            queue = among[case.number % len(among)]
+            return linux_queues.send_over(queue, case.bare, rate_bps, seed, how["kernel"])
+        case "ns3":
+            return ns3.send_over(ns3.QUEUES[case.number % len(ns3.QUEUES)], case.bare, rate_bps, seed)
+        case _:
+            return over(case.path, seed, **how)
 
 
 def conditions(case: Case, how: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +71,11 @@ def observe(case: Case, how: dict[str, Any]) -> dict[str, Any]:
     began = time.monotonic()
     about = conditions(case, how)
     try:
-        seen = probe(over(case.path, case.number + 1, **how), rtt_ms=lambda: case.rtt_ms)
+        seen = probe(sender(case, how), rtt_ms=lambda: case.rtt_ms)
     except Exception as error:  # a failed probe is a result
         return {**about, "error": f"{type(error).__name__}: {error}"}
-    if how["backend"] == "linux":
-        PACKETS.write(case.number, seen)
+    if how["backend"] in PACKETS:
+        PACKETS[how["backend"]].write(case.number, seen)
     trains = seen.logs.get("load", {})
     first = seen.logs["find"].get(FULL)
     values = {name: None if np.isnan(value) else value for name, value in seen.features.items()}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from benchmarks.detector.collect import RESULTS
 from benchmarks.detector.seen import Seen, split
 from benchmarks.detector.tables import share, table
 
@@ -37,19 +38,28 @@ _METHOD = (
     "another, and the sum of both within a third. Of simulated probes of known queues 95 % keep all three; none of "
     "these trained a forest. Policers and shapers have no twin."
 )
+TRIED = RESULTS / "choice.txt"
+"""Tables that `benchmarks.detector.choose` writes."""
+_TRIED = (
+    "`python -m benchmarks.detector.choose MODEL.npz --out FILE` makes these tables, by which the model and the "
+    "rule are chosen. A rule orders probes by how unlike all known queues they are. No probe of a kernel or of ns-3 "
+    "takes part."
+)
 _CHOICE = (
-    "The sum was chosen by simulated probes of six disciplines (ared, sqf, sfb, blue, pi2, cobalt) that are neither in "
-    "training nor in this table. The twin was changed after looks at the kernel's probes. The rate of its link was "
-    "that of whole trains, which other traffic slows down. PIE's other update times were added, and up to 3 % of a "
-    "missing rate is ignored instead of 2 %. The limit of the novelty was added after a table like this one was seen. "
-    "So the kernel's columns are no independent test of the twin. Why the limits let so many unknown queues pass is "
-    "open: separate limits for paths with and without a missing rate were nearly the same."
+    "The rule was chosen by simulated probes of six disciplines (ared, sqf, sfb, blue, pi2, cobalt) that are "
+    "neither in training nor in this table. What was tried stands below. The twin was changed after looks at the "
+    "kernel's probes. The rate of its link was that of whole trains, which other traffic slows down. PIE's other "
+    "update times were added, and up to 3 % of a missing rate is ignored instead of 2 %. The limit of the novelty "
+    "was added after a table like this one was seen. So the kernel's columns are no independent test of the twin. "
+    "Why the limits let so many unknown queues pass is open: separate limits for paths with and without a missing "
+    "rate were nearly the same."
 )
 
 
 def section(real: Sequence[Seen], simulated: Sequence[Seen]) -> list[str]:
     """Return the part of the page about twins."""
-    return ["## Is a name said that does not fit?", _METHOD, _CHOICE, *_table(real, simulated)]
+    title = "## Is a name said that does not fit?"
+    return [title, _METHOD, _CHOICE, *_table(real, simulated), _TRIED, TRIED.read_text(encoding="utf-8").strip()]
 
 
 def _known(seen: Sequence[Seen], of: Callable[[Seen], float]) -> list[Seen]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.detector.cases import NEW
+from benchmarks.detector import linux_queues, ns3
 from benchmarks.detector.collect import said_of
 from benchmarks.detector.kept import Kept
 from sojourn.detect.answer import DECIDED
@@ -34,7 +34,7 @@ class Seen:
     @property
     def is_new(self) -> bool:
         """Whether no queue of its kind was in training."""
-        return self.name in NEW
+        return self.name not in FAMILIES
 
     @property
     def ends_early(self) -> bool:
@@ -49,10 +49,14 @@ class Seen:
     @property
     def right_family(self) -> bool:
         """Whether the family is right."""
-        return self.judged.family == FAMILIES.get(self.name, _FAMILY_OF_NEW.get(self.name))
+        return self.judged.family == _FAMILY[self.name]
 
 
-_FAMILY_OF_NEW = {"choke": "FIFO with AQM", "fq_pie": "fair queueing with AQM"}
+_FAMILY: dict[str, str] = {
+    **{one.name: one.family for one in linux_queues.QUEUES},
+    **{one.name: one.family for one in ns3.QUEUES},
+    **FAMILIES,
+}
 
 
 def judge(file: Path, model: Model, kept: Kept | None = None) -> tuple[list[Seen], list[dict[str, Any]]]:

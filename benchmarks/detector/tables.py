@@ -1,6 +1,6 @@
 """How the page on the detector writes shares and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -8,6 +8,11 @@ import numpy as np
 def share(values: Sequence[bool]) -> str:
     """Return how many of some flags hold."""
     return f"{sum(values)} of {len(values)} ({np.mean(values):.0%})" if values else "none"
+
+
+def in_best(shares: Mapping[str, float], name: str, count: int) -> bool:
+    """Return whether a name is among so many of the most probable ones."""
+    return name in sorted(shares, key=lambda one: -shares[one])[:count]
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -174,32 +174,33 @@ def _ns3_libraries() -> list[str]:
     raise PeerError("ns-3 is not installed (Debian package libns3-dev)")
 
 
-def build_ns3(cache_dir: Path | None = None) -> Path:
-    """Compile ns3_dumbbell.cc with -O2 against the installed ns-3 and return the program.
+def build_ns3(cache_dir: Path | None = None, source: Path = NS3_SOURCE) -> Path:
+    """Compile a program with -O2 against the installed ns-3 and return it.
 
     A build is reused until the source, the compiler or the package changes.
 
     Args:
         cache_dir: folder for the program; ``default_cache()`` where absent.
+        source: the program in C++.
     """
     compiler = shutil.which("g++")
     if compiler is None:
         raise PeerError("g++ is not installed (Debian package g++)")
     libraries = _ns3_libraries()
     compiler_version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True, check=True).stdout
-    key = hashlib.sha256(NS3_SOURCE.read_bytes())
+    key = hashlib.sha256(source.read_bytes())
     for part in (package_version("libns3-dev") or "", compiler_version, *libraries):
         key.update(part.encode() + b"\0")
     folder = cache_dir or default_cache()
     folder.mkdir(parents=True, exist_ok=True)
-    program = folder / f"ns3_dumbbell-{key.hexdigest()[:16]}"
+    program = folder / f"{source.stem}-{key.hexdigest()[:16]}"
     if not program.exists():
         partial = program.with_suffix(f".{os.getpid()}")
-        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(NS3_SOURCE), *libraries]
+        command = [compiler, "-O2", "-std=c++17", "-o", str(partial), str(source), *libraries]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
-            raise PeerError(f"ns3_dumbbell.cc does not compile here: {first}")
+            raise PeerError(f"{source.name} does not compile here: {first}")
         partial.replace(program)
     return program
 

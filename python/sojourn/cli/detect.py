@@ -164,6 +164,13 @@ def path(  # noqa: PLR0913 (one for each option)
 @click.option("--dry-run", is_flag=True, help="Print seconds and bytes of the probe, and end.")
 @click.option("--classes", is_flag=True, help="Ask whether code points (DSCP) and ECT(1) count, too: up to 10 s more.")
 @click.option("--budget", default="200 MB", show_default=True, metavar="SIZE", help="Most that may be sent.")
+@click.option(
+    "--max-rate",
+    default="100 Mbit/s",
+    show_default=True,
+    metavar="RATE",
+    help="Most that is sent; more takes the same option of the agent.",
+)
 @click.option("--model", type=click.Path(path_type=Path), metavar="FILE", help="Another classifier than Sojourn's own.")
 @output("--page", "page", type=click.Path(path_type=Path), metavar="FILE", help=PAGE_HELP)
 @json_option
@@ -174,6 +181,7 @@ def host(  # noqa: PLR0913 (one for each option)
     dry_run: bool,
     classes: bool,
     budget: str,
+    max_rate: str,
     model: Path | None,
     page: Path | None,
     as_json: bool,
@@ -182,7 +190,7 @@ def host(  # noqa: PLR0913 (one for each option)
 
     It fills the path for up to half a minute: ask whoever shares it. No third host is ever sent anything.
     """
-    from sojourn.detect.hosts import NOMINAL_MBPS, Between
+    from sojourn.detect.hosts import Between
     from sojourn.detect.plan import QUESTIONS
     from sojourn.detect.probe import estimate
     from sojourn.detect.remedies import remedy
@@ -190,11 +198,12 @@ def host(  # noqa: PLR0913 (one for each option)
     if page is not None:
         check_file("--page", page)
     asks = QUESTIONS if classes else ()
-    click.echo(_estimate(estimate(NOMINAL_MBPS * 1e6, asks), NOMINAL_MBPS), err=True)
+    most_bps = _quantity("--max-rate", max_rate, "bit/s", "a rate", "20 Mbit/s")
+    click.echo(_estimate(estimate(most_bps, asks), most_bps / 1e6), err=True)
     if dry_run:
         return
     path = Between(peer, secret_file, direction)
-    found, seen = _probed(path.send, model, budget, asks=asks, rtt_ms=lambda: path.base_ms)
+    found, seen = _probed(path.send, model, budget, asks=asks, rtt_ms=lambda: path.base_ms, most_bps=most_bps)
     advised = remedy(found, path.base_ms)
     if page is not None:
         from sojourn.detect.page import page as page_of
@@ -288,16 +297,23 @@ def _print_remedy(advised: "Remedy") -> None:
 
 
 def _probed(
-    send: "Send", model: Path | None, budget: str, *, asks: "Collection[str]", rtt_ms: "Callable[[], float | None]"
+    send: "Send",
+    model: Path | None,
+    budget: str,
+    *,
+    asks: "Collection[str]",
+    rtt_ms: "Callable[[], float | None]",
+    most_bps: float = float("inf"),
 ) -> tuple["Answer", "Probed"]:
     """Send a probe; return the answer and what was seen."""
     from sojourn.detect.answer import answer, decided
     from sojourn.detect.probe import BudgetError, probe
 
     known = _model(model)
-    how = {"budget_bytes": _bytes(budget), "decided": decided(known), "asks": asks}
+    budget_bytes = _quantity("--budget", budget, "B", "a size", "20 MB")
+    how: dict[str, Any] = {"budget_bytes": budget_bytes, "decided": decided(known), "asks": asks}
     try:
-        seen = probe(send, rtt_ms=rtt_ms, **how)
+        seen = probe(send, rtt_ms=rtt_ms, most_bps=most_bps, **how)
     except BudgetError as error:
         raise input_error(f"{error}; --budget allows more", key="--budget", found=budget) from None
     return answer(seen, known), seen
@@ -362,10 +378,10 @@ def train(probes: int, downloads: int, seed: int, jobs: int | None, out: Path) -
     click.echo(f"{out}: {counts}, seed {seed}, {out.stat().st_size / 1e6:.1f} MB")
 
 
-def _bytes(text: str) -> float:
+def _quantity(option: str, text: str, unit: str, what: str, example: str) -> float:
     found = _native.quantity(text)
-    if found is None or found[1] != "B":
-        raise input_error(f'--budget: found {text}; allowed: a size, such as "20 MB"', key="--budget", found=text)
+    if found is None or found[1] != unit:
+        raise input_error(f'{option}: found {text}; allowed: {what}, such as "{example}"', key=option, found=text)
     return float(found[0])
 
 

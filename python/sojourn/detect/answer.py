@@ -12,6 +12,7 @@ from sojourn.detect.log import EMPTY, FlowLog
 from sojourn.detect.model import Judgement, Model, Reading, stage_of
 from sojourn.detect.plan import CLASSES, FULL, FULL_BYTES, FULL_COUNT, GREEDY, L4S, LARGE, LESS, LOW_DSCP, THIN
 from sojourn.detect.probe import Probed
+from sojourn.detect.route import route_change_ms
 from sojourn.detect.turns import takes_turns
 from sojourn.detect.twin import Twin, twin
 from sojourn.detect.waits import wait_ms
@@ -113,7 +114,7 @@ def answer(seen: Probed, model: Model) -> Answer:
         "delay_ms": _known(wait_ms(load.get(THIN, EMPTY), 0.95)),
         "deepest_ms": _known(seen.deepest_ms),
         "dropped": _signals(seen),
-        "fair_queueing": fair_queueing(seen),
+        "fair_queueing": None if seen.is_bounded else fair_queueing(seen),
         "low_share": low_share(seen.logs.get("shares", {}), seen.rate_bps),
         "l4s": has_l4s(seen.logs.get(L4S, {})),
         "classes": code_points_count(seen.logs.get(CLASSES, {}), seen.rate_bps),
@@ -161,22 +162,42 @@ def fair_queueing(seen: Probed) -> bool | None:
 
 def cannot_say(seen: Probed) -> str | None:
     """Return why no answer can be given, where that is so."""
+    return _nothing_through(seen) or _no_bottleneck(seen) or _not_the_same(seen)
+
+
+def _nothing_through(seen: Probed) -> str | None:
     if not any(len(flow.sent_s) for log in seen.logs.values() for flow in log.values()):
         return "nothing was sent"
     if not seen.rate_bps > 0:
         lost = seen.logs["find"].get(FULL, EMPTY).lost
         return f"{np.mean(lost):.0%} of the first trains were lost, so that the rate of the path is not known"
-    load = seen.logs.get("load", {})
-    greedy = load.get(GREEDY, EMPTY)
+    greedy = seen.logs.get("load", {}).get(GREEDY, EMPTY)
     if len(greedy.sent_s) < _FEW_PACKETS or greedy.lost.all():
         return "the greedy flow got hardly anything through"
+    return None
+
+
+def _no_bottleneck(seen: Probed) -> str | None:
+    if seen.is_bounded:
+        found, most = seen.rate_bps / 1e6, seen.most_bps / 1e6
+        return (
+            f"no bottleneck was met: trains left at {found:.0f} Mbit/s, and no more than {most:.0f} Mbit/s may be sent"
+        )
     packet_ms = FULL_BYTES * 8e3 / seen.rate_bps
     deepest = seen.deepest_ms
     if not _signals(seen) and deepest < max(_MIN_QUEUE_MS, _MIN_QUEUE_PACKETS * packet_ms):
         return f"no queue was seen: no packet waited longer than {deepest:.2g} ms, and none was dropped or marked"
+    return None
+
+
+def _not_the_same(seen: Probed) -> str | None:
+    load = seen.logs.get("load", {})
     change = _change(load)
     if change is not None:
         return f"the rate of the path changed during the probe, by a factor of {change:.1f}"
+    moved_ms = route_change_ms(load, seen.rate_bps)
+    if moved_ms is not None:
+        return f"the path became {abs(moved_ms):.3g} ms {'longer' if moved_ms > 0 else 'shorter'} during the probe"
     return None
 
 

@@ -1,22 +1,25 @@
 """Classes: whether a code point counts, what it leaves, and whether ECT(1) has a queue of its own."""
 
 import numpy as np
+from scipy.stats import fisher_exact
 
 from sojourn.detect.log import EMPTY, FlowLog, Log
 from sojourn.detect.plan import FULL_BYTES, GREEDY, LOW, PLAIN, SCALABLE
 from sojourn.detect.waits import quantile, waiting
 
-_FEW_PACKETS = 50
+# What may wait is known up to its last arrival, so that few of its packets are left under strict priority.
+_FEW_PACKETS, _FEW_LEFT = 50, 20
 # The flow that may wait loses so much more, or waits so many times as long, where code points count.
 _MORE_LOST, _LONGER = 0.1, 3.0
 # A queue is one where so many packets wait.
 _MIN_QUEUE_PACKETS = 3.0
 # Less of the rate than this is a packet that slipped through.
 _NOTHING = 0.01
-# ECT(1) of L4S is marked so many times as often, and besides so often, and its packets wait for less than this part of
-# the others' time.
-_MORE_MARKED, _MARKED, _SHORTER = 3.0, 0.01, 0.75
-_FEW_OF_L4S = 20
+# ECT(1) of L4S is marked so many times as often, which chance alone explains with this probability (Fisher's exact
+# test), and its packets do not wait longer.
+_MORE_MARKED, _CHANCE = 3.0, 1e-3
+# Fewer packets, or fewer marks of both flows, do not tell.
+_FEW_OF_L4S, _FEW_MARKS = 10, 5
 
 
 def code_points_count(log: Log, rate_bps: float) -> bool | None:
@@ -26,7 +29,7 @@ def code_points_count(log: Log, rate_bps: float) -> bool | None:
     the stage does not tell.
     """
     plain, low = (_settled(log.get(name, EMPTY)) for name in (PLAIN, LOW))
-    if min((~plain.lost).sum(), len(low.sent_s)) < _FEW_PACKETS:
+    if (~plain.lost).sum() < _FEW_PACKETS or len(low.sent_s) < _FEW_LEFT:
         return None
     more_lost = float(low.lost.mean() - plain.lost.mean())
     if low.lost.all():
@@ -61,18 +64,21 @@ def has_l4s(log: Log) -> bool | None:
 
     None where the log of the stage does not tell, as where too few arrived.
     """
-    classic, scalable = (_settled(log.get(name, EMPTY)) for name in (GREEDY, SCALABLE))
+    classic, scalable = (log.get(name, EMPTY) for name in (GREEDY, SCALABLE))
     came, came_too = ~classic.lost, ~scalable.lost
-    if min(came.sum(), came_too.sum()) < _FEW_OF_L4S:
+    marks, marks_too = int(classic.marked[came].sum()), int(scalable.marked[came_too].sum())
+    if min(came.sum(), came_too.sum()) < _FEW_OF_L4S or marks + marks_too < _FEW_MARKS:
         return None
-    marked, marked_too = float(classic.marked[came].mean()), float(scalable.marked[came_too].mean())
-    if marked_too < _MORE_MARKED * marked + _MARKED:
+    counts = [[marks_too, int(came_too.sum()) - marks_too], [marks, int(came.sum()) - marks]]
+    is_more = marks_too / came_too.sum() > _MORE_MARKED * marks / came.sum()
+    if not is_more or fisher_exact(counts, alternative="greater").pvalue > _CHANCE:
         return False
     base_s = min(float(np.nanmin(one.delay_s)) for one in log.values() if not one.lost.all())
-    # A queue that both share is as long for the one as for the other at each time.
+    # A queue that both share is as long for the one as for the other at each time. Where flows have queues of their
+    # own, the one that is marked more is the one that waits longer.
     beside = np.interp(scalable.sent_s[came_too], classic.sent_s[came], waiting(classic, base_s)[came])
     wait = waiting(scalable, base_s)[came_too]
-    return bool(np.median(wait) < _SHORTER * np.median(beside))
+    return bool(np.median(wait) <= np.median(beside))
 
 
 def _settled(flow: FlowLog) -> FlowLog:

@@ -190,7 +190,7 @@ def _two_classes(stage: str, rate_bps: float, active_s: float, plain_share: floa
     return Stage(stage, active_s, _TAIL_S, groups, sizes, rate * OVERLOAD)
 
 
-def l4s(rate_bps: float, active_s: float = 4.0) -> Stage:
+def l4s(rate_bps: float, active_s: float = 6.0) -> Stage:
     """Return the stage with two greedy flows whose packets say that they can be marked, one of them with ECT(1)."""
     rate = max(rate_bps, _MIN_BPS)
     ends = {"stop": f"{active_s} s", "control": "cubic"}

@@ -12,6 +12,8 @@ from sojourn.detect.features import features, find_rate, lasting_rate
 from sojourn.detect.log import EMPTY, FlowLog, Log, of_table
 from sojourn.detect.plan import (
     CLASSES,
+    FULL,
+    FULL_BYTES,
     GREEDY,
     L4S,
     LARGE,
@@ -28,9 +30,13 @@ from sojourn.detect.plan import (
     overload,
     shares,
 )
-from sojourn.detect.waits import wait_ms
+from sojourn.detect.waits import mean, quantile, wait_ms, waiting
 
 LONG_OVERLOAD_S = 14.0
+# A path is full where so many packets wait in the median, or, at a policer, where trains lose such a share.
+_FULL_PACKETS, _FULL_LOSS = 3.0, 0.05
+# What may be sent bounds a probe where it is less than this part of the rate found.
+_BOUNDED = 0.8
 Send = Callable[[Stage], Log]
 """Sends one stage and returns what both ends logged of it."""
 Decided = Callable[["Probed"], bool]
@@ -50,6 +56,8 @@ class Probed:
     """The base round-trip time, where it is known."""
     logs: dict[str, Log] = field(default_factory=dict)
     stages: list[Stage] = field(default_factory=list)
+    most_bps: float = float("inf")
+    """The most that may be sent."""
 
     @property
     def features(self) -> dict[str, float]:
@@ -84,10 +92,21 @@ class Probed:
         """How long packets were sent."""
         return sum(stage.active_s for stage in self.stages)
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the path carried as much as may be sent, or seemed to, so that no bottleneck of it was met."""
+        load = self.logs.get("load", {})
+        greedy = load.get(GREEDY, EMPTY)
+        if self.most_bps >= _BOUNDED * self.rate_bps or not load:
+            return False
+        answered = bool(greedy.lost.any() or greedy.marked.any())
+        return not answered or lasting_rate(load) > _BOUNDED * self.most_bps
+
     def without(self, stage: str) -> "Probed":
         """Return what was seen before a stage, or besides it."""
         logs = {name: log for name, log in self.logs.items() if name != stage}
-        return Probed(self.rate_bps, self.rtt_ms, logs, [one for one in self.stages if one.name != stage])
+        stages = [one for one in self.stages if one.name != stage]
+        return Probed(self.rate_bps, self.rtt_ms, logs, stages, self.most_bps)
 
     def add(self, stage: Stage, log: Log) -> None:
         """Take over the log of a stage."""
@@ -101,20 +120,22 @@ def probe(
     budget_bytes: float | None = None,
     decided: Decided | None = None,
     asks: Collection[str] = (),
+    most_bps: float = float("inf"),
     rtt_ms: Callable[[], float | None] = lambda: None,
 ) -> Probed:
     """Send the stages of a probe one after the other and return what was seen.
 
     It ends early where no train arrives, and after the load where `decided` says so. The overload is longer where the
     load filled no buffer: what never dropped needs a larger dose. `asks` are of `QUESTIONS`; they add stages
-    wherever the load found a rate. `rtt_ms` tells the base round-trip time as it is known after a stage.
+    wherever the load found a rate. The load is planned for `most_bps` at most, and the probe ends after it where no
+    bottleneck below that was met. `rtt_ms` tells the base round-trip time as it is known after a stage.
 
     Raises
     ------
     BudgetError
         The next stage would send more than `budget_bytes` allows. Nothing of it has been sent.
     """
-    seen = Probed()
+    seen = Probed(most_bps=most_bps)
 
     def take(stage: Stage) -> Log:
         if budget_bytes is not None and seen.sent_bytes + stage.size_bytes > budget_bytes:
@@ -129,15 +150,19 @@ def probe(
     seen.rate_bps = find_rate(take(find()))
     if not seen.rate_bps > 0:
         return seen
-    loaded = take(load(seen.rate_bps))
+    loaded = take(load(min(seen.rate_bps, most_bps)))
     lasting = lasting_rate(loaded)
     greedy = loaded.get(GREEDY)
-    if not lasting > 0 or greedy is None:
+    if not lasting > 0 or greedy is None or seen.is_bounded:
         return seen
     answered = bool(greedy.lost.any() or greedy.marked.any())
     rate = min(lasting, seen.rate_bps) if lasting < 0.7 * seen.rate_bps else seen.rate_bps
+    rate = min(rate, most_bps)
     if decided is None or not decided(seen):
         take(overload(rate) if answered else overload(rate, LONG_OVERLOAD_S))
+    if asks and not was_full(loaded, seen.rate_bps):
+        # The greedy flow had no time to take all there is, so what it got is no rate of the path.
+        rate = min(seen.rate_bps, most_bps)
     if CLASSES in asks:
         take(classes(rate))
         if code_points_count(seen.logs[CLASSES], seen.rate_bps):
@@ -146,6 +171,23 @@ def probe(
         take(l4s(rate))
     assert seen.active_s <= LONGEST_S  # noqa: S101 (the plan's own promise)
     return seen
+
+
+def was_full(load: Log, rate_bps: float) -> bool:
+    """Return whether the path was full in the second half of the load: packets waited, or trains lost some.
+
+    Parameters
+    ----------
+    load
+        The log of the load.
+    rate_bps
+        The rate that the first trains told.
+    """
+    greedy, full = (load.get(name, EMPTY) for name in (GREEDY, FULL))
+    wait, lost = waiting(greedy), full.lost
+    wait, lost = wait[len(wait) // 2 :], lost[len(lost) // 2 :]
+    packets = quantile(wait, 0.5) * rate_bps / (8 * FULL_BYTES)
+    return bool(packets > _FULL_PACKETS or mean(lost) > _FULL_LOSS)
 
 
 def over(path: Path, seed: int, **how: Any) -> Send:
