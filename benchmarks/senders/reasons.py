@@ -31,10 +31,11 @@ class Reason:
 
 REASONS = (
     Reason(
-        "cut and growth",
-        "the acknowledgement upon which the kernel's LP lowers its window opens it as well (`tcp_lp_pkts_acked`, then "
-        "`tcp_lp_cong_avoid`): half of 20 and 2 more. Sojourn's only lowers it. How its sums in 32 bits go on depends "
-        "on the offset of both clocks, which is not recorded.",
+        "offset of clocks",
+        "whether the kernel's LP takes a delay for congestion depends on the offset of both clocks, because its sums "
+        "have 32 bits (`tcp_lp_rtt_sample`). The offset is not recorded, and Sojourn draws its own: its window goes on "
+        "growing where the kernel's falls. The acknowledgement that lowers the kernel's window also opens it, to half "
+        "of 20 and 2 more; Sojourn's would only lower it.",
         {"Open"},
         {"lp"},
         {"bulk"},
@@ -67,18 +68,39 @@ REASONS = (
         "application",
         "Linux notes that the application limits sending when that writes again (`tcp_rate_check_app_limited` in "
         "`tcp_sendmsg_locked`), Sojourn as soon as there is nothing to send. So the rate of what is sent again at the "
-        "end of a request counts for the kernel's BBR, which takes the path for full.",
+        "end of a request or of a transfer counts for the kernel's BBR, which takes the path for full. With requests "
+        "there is a second reason: a sample must last for the least round trip, with which Linux means that of the "
+        "handshake too (`tcp_min_rtt`), and Sojourn only those of data.",
         {"Open"},
         {"bbr"},
-        {"requests"},
+        {"requests", "on-off-queue"},
     ),
     Reason(
-        "round after a timeout",
-        "a round of the kernel's Illinois ends with a segment beyond all that was sent when the timer went off "
-        "(`rtt_reset`): until then it grows as Reno's. Sojourn's round ends with the first retransmission.",
-        {"Open"},
+        "rounds by number",
+        "a round of the kernel's Illinois ends when a segment is acknowledged beyond all that had been sent when the "
+        "round began (`end_seq`). Sojourn's ends with a segment that was sent after that time, so also with one that "
+        "was sent again by a probe, a repair or a timeout. Illinois then reckons its steps at other times.",
+        {"Open", "Recovery"},
         {"illinois"},
-        {"bulk-silent"},
+        {"bulk-silent", "bulk-steps", "bulk-spike", "requests"},
+    ),
+    Reason(
+        "cube root",
+        "the kernel's CUBIC takes the cube root from a table and one step of Newton's method (`cubic_root`). From a "
+        "window 32 segments below that of the loss, K is 4407/1024 s there and 4410/1024 s here, and the window grows "
+        "sooner. With the kernel's root all windows up to the next loss are the same.",
+        {"Open"},
+        {"cubic", "cubic-bursts"},
+        {"bulk-bursts", "bulk-marks-losses"},
+    ),
+    Reason(
+        "samples of Veno",
+        "the kernel's Veno counts round-trip samples from the beginning of the connection, also after a pause "
+        "(`tcp_veno_init`), and takes a round trip of which it has no sample for endless, so that it believes in a "
+        "queue. Sojourn's counts anew after a pause, and judges by the queue that it found before.",
+        {"Open"},
+        {"veno"},
+        {"on-off-queue", "requests"},
     ),
 )
 
