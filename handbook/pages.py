@@ -43,6 +43,7 @@ PAGES = (
     Page("control", "delay", ("vegas", "nice", "cdg")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
     Page("control", "tcp-lp", ("tcp_lp",)),
+    Page("control", "proteus", ("proteus_s",)),
     Page("control", "scout", ("scout",)),
     Page("control", "ecn", ("dctcp", "prague")),
     Page("control", "bbr", ("bbr", "bbr3")),

@@ -173,6 +173,13 @@ fn a_pause_leaves_what_the_transport_says() {
         says: "idle time leaves of window and threshold what the transport's rule leaves (RFC 5681 4.1, RFC 2861)",
         holds: |params| paused(params).iter().try_for_each(as_left),
         exceptions: &[
+            #[cfg(feature = "proteus")]
+            Exception {
+                control: "proteus_s",
+                presets: &[],
+                source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
+                holds: nothing_after_a_pause,
+            },
             Exception {
                 control: "bbr",
                 presets: &[],
@@ -232,6 +239,13 @@ fn a_window_used_in_part_becomes_what_the_transport_says() {
         says: "a window that was used in part becomes what the transport's rule makes of it (RFC 2861 3.2)",
         holds: |params| as_left(&used_in_part(params)),
         exceptions: &[
+            #[cfg(feature = "proteus")]
+            Exception {
+                control: "proteus_s",
+                presets: &[],
+                source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
+                holds: |params| as_before(&used_in_part(params)),
+            },
             Exception {
                 control: "bbr",
                 presets: &[],
@@ -439,6 +453,13 @@ fn the_end_of_a_repair() {
             Ok(())
         },
         exceptions: &[
+            #[cfg(feature = "proteus")]
+            Exception {
+                control: "proteus_s",
+                presets: &[],
+                source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
+                holds: repair_ends_as_it_was,
+            },
             Exception {
                 control: "westwood",
                 presets: &[],

@@ -47,6 +47,8 @@ pub mod libutp;
 pub mod newreno;
 pub mod nice;
 pub mod prague;
+#[cfg(feature = "proteus")]
+pub mod proteus_s;
 pub mod scout;
 pub mod tcp_lp;
 pub mod vegas;
@@ -338,6 +340,8 @@ controls! {
     nice::Nice,
     tcp_lp::TcpLp,
     cdg::Cdg boxed,
+    #[cfg(feature = "proteus")]
+    proteus_s::ProteusS boxed,
     scout::Scout boxed,
 }
 
