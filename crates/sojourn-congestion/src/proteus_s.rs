@@ -1,8 +1,8 @@
 //! Proteus-S: PCC Proteus (Meng et al., SIGCOMM 2020) with the utility function of a scavenger.
 //!
-//! It sends at a rate, without a window. Time is cut into monitor intervals (section 3), each with a rate of its own. When all
+//! It sends at a rate, without a window. Time is cut into monitor intervals, each with a rate of its own. When all
 //! packets of the intervals under judgement are acknowledged or lost, their utility says where the rate goes next: the
-//! deviation of the round-trip time within an interval is the sign that somebody else is there (section 4.1).
+//! deviation of the round-trip time within an interval is the sign that somebody else is there.
 //! Constants, order of steps and names of states are those of the authors' code (PCC-Uspace: `PccSender`,
 //! `PccVivaceSender`, `PccMonitorIntervalQueue`, `PccUtilityManager`).
 //!

@@ -1,4 +1,4 @@
-//! Which rate comes next (section 3 and appendix A; `PccVivaceSender`).
+//! Which rate comes next (`PccVivaceSender`).
 
 use crate::lots::Lots;
 
@@ -96,7 +96,8 @@ impl RateControl {
         if self.mode != Mode::Probing || sent >= PROBED {
             return self.rate;
         }
-        let increase = if sent % 2 == 0 { self.lots.chance(0.5) } else { self.direction == Direction::Decrease };
+        let increase =
+            if sent.is_multiple_of(2) { self.lots.chance(0.5) } else { self.direction == Direction::Decrease };
         self.direction = if increase { Direction::Increase } else { Direction::Decrease };
         self.rate * self.step()
     }
@@ -316,7 +317,7 @@ mod tests {
             assert_eq!((control.mode, control.rounds), (Mode::DecisionMade, step as u32));
         }
         let latest = control.latest.utility;
-        control.decide(&[judged(control.rate, latest - 1.0)]);
+        control.decide(&[judged(control.rate, latest - 100.0)]);
         assert_eq!((control.mode, control.rounds), (Mode::Probing, 1));
         near(control.rate, rate * 1.25);
     }

@@ -26,7 +26,7 @@ pub(super) struct Arrival {
     pub(super) gap: f64,
 }
 
-/// Round-trip times in seconds, and how regularly acknowledgements come (section 5, "Per-ACK RTT sample filtering").
+/// Round-trip times in seconds, and how regularly acknowledgements come.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Arrivals {
     pub(super) latest: f64,
@@ -138,7 +138,7 @@ impl Line {
     }
 }
 
-/// A monitor interval (section 3).
+/// A monitor interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interval {
     /// The rate it is sent at, in bit/s.

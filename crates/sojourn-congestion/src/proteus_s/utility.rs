@@ -1,4 +1,4 @@
-//! The utility of a scavenger (section 4.1), and what it does not count because it may be noise (section 5).
+//! The utility of a scavenger (`CalculateUtilityScavenger`), and what it does not count because it may be noise.
 
 use super::interval::{Line, Statistics};
 use sojourn_core::registry::Params;
@@ -170,7 +170,7 @@ impl Utility {
 }
 
 impl Weights {
-    /// Equation 2: `rate` in Mbit/s, `gradient` in seconds per second, `deviation` in seconds.
+    /// `rate` in Mbit/s, `gradient` in seconds per second, `deviation` in seconds.
     fn utility(&self, rate: f64, loss: f64, gradient: f64, deviation: f64) -> f64 {
         let penalty = self.latency * gradient + self.loss * loss + self.deviation * deviation;
         libm::pow(rate, self.exponent) - rate * penalty
