@@ -19,7 +19,7 @@ const LEAST_CHANGE: f64 = 500e3;
 /// Bits per second in one unit of a gradient of utility (`kMegabit`, which the authors use both ways).
 const MEGABIT: f64 = 1024.0 * 1024.0;
 
-/// The states of the authors' code; DECISION_MADE is called MOVING in the paper.
+/// The states of the authors' code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mode {
     Starting,
