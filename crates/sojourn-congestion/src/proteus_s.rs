@@ -264,7 +264,7 @@ impl Control for ProteusS {
 
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
-        Rate::from_bits_per_second(self.rate as u64)
+        Rate::from_bits_per_second(self.rate.max(1.0) as u64)
     }
 
     fn wants_rate_samples(&self) -> bool {

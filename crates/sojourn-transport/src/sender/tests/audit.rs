@@ -163,5 +163,7 @@ fn a_needless_timeout() {
     // answer.
     let told = lower_after_a_needless_timeout("segment");
     let more: Vec<&str> = told.difference(&expected).map(String::as_str).collect();
-    assert_eq!((more, told.is_superset(&expected)), (vec!["cdg", "nice"], true));
+    // The bound of Proteus grows with the round-trip time.
+    let less: Vec<&str> = expected.difference(&told).map(String::as_str).collect();
+    assert_eq!((more, less), (vec!["cdg", "nice"], built(&["proteus_s"])));
 }
