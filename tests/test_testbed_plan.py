@@ -44,6 +44,15 @@ def queue(kind: str, **keys: Any) -> dict[str, Any]:
     return {"bottleneck": {"queue": {"kind": kind, "preset": "linux", **keys}}}
 
 
+def classes(kind: str, low: dict[str, Any], inside: str = "codel", **keys: Any) -> dict[str, Any]:
+    """A queue with two classes: low priority, and the rest with sixteen times its weight where there are weights."""
+    weight = {} if kind == "prio" else {"weight": 16}
+    own = {"kind": inside, "preset": "linux"}
+    return queue(
+        kind, **{"class": [{"name": "usual", "queue": own, **weight}, {"name": "low", "queue": own, **low}], **keys}
+    )
+
+
 EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
     "pfifo": ({}, "htb"),
     "bfifo-tbf": (queue("droptail", limit="50 ms"), "tbf"),
@@ -59,6 +68,9 @@ EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
     "sfb": (queue("sfb"), "htb"),
     "hhf": (queue("hhf"), "htb"),
     "drr": ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}, "group": [TCP, OTHER]}, "htb"),
+    "prio": (classes("prio", {"dscp": ["le", "cs1"]}, "fq_codel"), "htb"),
+    "prio-three-bands": (queue("prio"), "htb"),
+    "dwrr": (classes("dwrr", {"precedence": [1]}), "tbf"),
     "cake-under-htb": (queue("cake"), "htb"),
     "cake-shapes": (queue("cake", bandwidth="3 Mbit/s", diffserv="diffserv4"), "htb"),
     "cake-pppoe": (queue("cake", bandwidth="3 Mbit/s", link_layer="pppoe-ptm", wash=True), "htb"),
@@ -112,6 +124,18 @@ REFUSED = {
     "bottleneck.queue.bandwidth": queue("cake", bandwidth="5 Mbit/s"),
     "bottleneck.queue.link_layer": queue("cake", link_layer="docsis"),
     "bottleneck.queue.perfect": queue("fq_codel", perfect=True),
+    "bottleneck.queue.bands": {"bottleneck": {"queue": {"kind": "prio"}}},
+    "bottleneck.queue.turns": {
+        "bottleneck": {"queue": {**classes("dwrr", {"dscp": ["le"]})["bottleneck"]["queue"], "turns": "afterwards"}}
+    },
+    "bottleneck.queue.class.low.groups": classes("prio", {"groups": ["tcp"]}),
+    "bottleneck.queue.class.low.queue.root": classes("prio", {"dscp": ["le"], "queue": "codel"}),
+    "bottleneck.queue.class.low.queue.kind": classes(
+        "prio", {"dscp": ["le"], "queue": {"kind": "drr", "perfect": True}}
+    ),
+    "bottleneck.queue.class.low.queue.link_layer": classes(
+        "prio", {"dscp": ["le"], "queue": {"kind": "cake", "preset": "linux", "link_layer": "docsis"}}
+    ),
     "bottleneck.medium": {"bottleneck": {"medium": "docsis", "queue": PFIFO}},
     "bottleneck.trace": {"bottleneck": {"rate": None, "trace": "ready:synthetic-lte", "queue": PFIFO}},
     "bottleneck.framing": {"bottleneck": {"framing": "ethernet", "queue": PFIFO}},
@@ -219,6 +243,7 @@ def test_the_simulator_and_linux_change_the_same_queues_in_place(
         ({"bottleneck": {"trace": "ready:synthetic-lte"}}, "change.0.bottleneck.trace"),
         ({"bottleneck": {"queue": {"kind": "dualpi2"}}}, "change.0.bottleneck.queue.kind"),
         ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}}, "change.0.bottleneck.queue.kind"),
+        (classes("prio", {"dscp": ["le"]}), "change.0.bottleneck.queue.kind"),
         ({"group": [{"name": "tcp", "control": {"abe": 0.8}}]}, "change.0.group"),
     ],
 )

@@ -233,6 +233,22 @@ def test_the_kernel_takes_what_the_plan_says(virtual: str, queue: dict[str, Any]
 
 
 @pytest.mark.testbed
+@pytest.mark.parametrize("kind", ["prio", "dwrr"])
+def test_a_class_of_the_kernel_has_what_the_simulation_gives_it(virtual: str, kind: str) -> None:
+    weight = {} if kind == "prio" else {"weight": 16}
+    own = {"kind": "fq_codel", "preset": "linux"}
+    low = {"name": "low", "dscp": ["le"], "queue": own}
+    queue = {"kind": kind, "preset": "linux", "class": [{"name": "usual", "queue": own, **weight}, low]}
+    groups = [{**TCP, "flows": 2}, {**TCP, "name": "marked", "dscp": "le", "flows": 2}]
+    both = scenario(group=groups, bottleneck={"rate": "4 Mbit/s", "queue": queue}, duration="12 s", warmup="4 s")
+    real = both.run(backend="linux", kernel=virtual, series=False).runs[0]
+    simulated = both.run(series=False).runs[0]
+    assert real.groups.tcp.share > 0.9
+    assert real.groups.tcp.share == pytest.approx(simulated.groups.tcp.share, abs=0.03)
+    assert real.bottleneck.utilization > 0.95
+
+
+@pytest.mark.testbed
 def test_a_port_in_use_is_told(virtual: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = Flow.ends
 

@@ -23,7 +23,7 @@ use ahead::ChargeAhead;
 use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{
-    Advice, Descriptor, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Value,
+    Advice, Auto, Descriptor, Form, Holds, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Unit, Value,
 };
 
 /// What `dwrr` is and what can be set.
@@ -56,7 +56,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         values: &[("turns", Value::Choice("ahead"))],
     }],
     holds: Holds::Classes(&CLASS),
-    linux: Linux::Absent("the testbed does not build classes yet"),
+    linux: Linux::Kernel(&[Form {
+        name: "drr",
+        module: "sch_drr",
+        settings: &[Setting::auto("quantum", "quantum", Unit::Number, Auto::FullPacket)],
+        ..Form::PLAIN
+    }]),
     ..Descriptor::PLAIN
 };
 

@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use sojourn_core::Stream;
 use sojourn_core::registry::{
-    Class, Descriptor, Holds, Kind, Linux, Members, Parameter, ParameterError, Params, Preset, Value,
+    Class, Descriptor, Form, Holds, Kind, Linux, Members, Parameter, ParameterError, Params, Preset, Value,
 };
 
 /// What `prio` is and what can be set.
@@ -43,7 +43,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         values: &[("bands", Value::Choice("tos"))],
     }],
     holds: Holds::Classes(&CLASS),
-    linux: Linux::Absent("the testbed does not build classes yet"),
+    linux: Linux::Kernel(&[Form { name: "prio", module: "sch_prio", ..Form::PLAIN }]),
     ..Descriptor::PLAIN
 };
 

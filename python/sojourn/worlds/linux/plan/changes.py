@@ -59,8 +59,8 @@ def refusals(made: Step, key: str) -> Iterator[Refusal]:
     before, after = made.before.queue, made.after.queue
     if shaping.shapes_itself(before) or shaping.shapes_itself(after):
         yield Refusal(key, "a change of a CAKE that is its own shaper", "a link behind HTB or TBF", who="the testbed")
-    elif "queue" in made.named and after.name == "drr":
-        yield Refusal(f"{key}.queue.kind", "drr", "a queue without classes of its own", who="the testbed")
+    elif "queue" in made.named and (after.classes or after.name == "drr"):
+        yield Refusal(f"{key}.queue.kind", after.name, "a queue without classes of its own", who="the testbed")
     elif made.keeps_packets and (lost := _taken_back(before, after)):
         yield Refusal(f"{key}.queue", f"no {', '.join(lost)}", "a value: tc change keeps what it is not told")
 
@@ -100,7 +100,9 @@ def lines(made: Step, how: How, paths: Sequence[Path]) -> dict[str, list[str]]:
     in_place = f"qdisc change dev {device} parent 1:1 handle {after.handle} {inner}"
     if not made.keeps_packets:
         router.append(f"qdisc replace dev {device} parent 1:1 handle {after.handle} {inner}")
-    elif "queue" in made.named or ("rate" in made.named and how.shaper == "tbf" and inner.startswith(("p", "b"))):
+    elif "queue" in made.named or (
+        "rate" in made.named and how.shaper == "tbf" and inner.startswith(("pfifo", "bfifo"))
+    ):
         # A TBF that is changed gives a FIFO inside its own limit.
         router.append(in_place)
     behind = []

@@ -72,7 +72,8 @@ def fit(scenario: Mapping[str, Any]) -> Fit:
         raise refused(refusals)
     how = {group["name"]: carried(group) for group in scenario["group"]}
     link, queue = said["bottleneck"]
-    queues = [expressed for _, expressed in said.values()] + [one.after.queue for one in steps]
+    tops = [expressed for _, expressed in said.values()] + [one.after.queue for one in steps]
+    queues = [one for top in tops for one in (top, *(each.queue for each in top.classes))]
     controls = [express.control(group["control"], "") for group in scenario["group"] if endpoint_kind(group) == TCP]
     named = {one.module for one in [*queues, *controls] if isinstance(one, Expressed) and one.module}
     modules = sorted(named | access.modules(scenario))
@@ -212,7 +213,9 @@ def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFac
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
         return said
-    return list(_cake(link["queue"], f"{key}.queue", facts)) or (facts, said)
+    tables = {f"{key}.queue": link["queue"]}
+    tables |= {f"{key}.queue.class.{one['name']}.queue": one["queue"] for one in link["queue"].get("class", [])}
+    return [one for place, table in tables.items() for one in _cake(table, place, facts)] or (facts, said)
 
 
 def _cake(queue: Mapping[str, Any], key: str, link: LinkFacts) -> Iterable[Refusal]:

@@ -4,6 +4,7 @@ What is possible is declared beside each algorithm in the engine and arrives wit
 can be told exactly; anything else is refused, with the value that it would have to be.
 """
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,11 @@ from typing import Any
 from sojourn import _native
 from sojourn.registry import Entry, catalogue
 from sojourn.spelling import spelled
+from sojourn.worlds.linux.plan.flows import code_point
+
+# Where the code point (RFC 2474) and the precedence of old are in their byte.
+_POINT_SHIFT, _POINT_BITS = 2, 0xFC
+_PRECEDENCE_SHIFT, _PRECEDENCE_BITS = 5, 0xE0
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,18 @@ class Expressed:
     """What `tc` is told besides the name."""
     module: str
     remarks: tuple[str, ...]
+    classes: "tuple[Class, ...]" = ()
+    """What a discipline with classes has, in the order of the scenario."""
+
+
+@dataclass(frozen=True)
+class Class:
+    """A class of packets with a queue of its own."""
+
+    matches: tuple[tuple[int, int], ...]
+    """Values of the byte that holds the code point, each with the bits that count; none takes what others leave."""
+    weight: int
+    queue: Expressed
 
 
 class CannotSayError(Exception):
@@ -54,7 +72,29 @@ class CannotSayError(Exception):
 
 def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | list[Refusal]:
     """Say a resolved queue table to `tc`; `key` is where it lies in the scenario."""
-    return _express(_entry("queues", table["kind"]), table, key, link)
+    said = _express(_entry("queues", table["kind"]), table, key, link)
+    inside = [_class(one, f"{key}.class.{one['name']}", link) for one in table.get("class", [])]
+    refusals = [one for found in (said, *inside) if isinstance(found, list) for one in found]
+    if refusals or isinstance(said, list):
+        return refusals
+    return dataclasses.replace(said, classes=tuple(one for one in inside if isinstance(one, Class)))
+
+
+def _class(table: Mapping[str, Any], key: str, link: LinkFacts) -> Class | list[Refusal]:
+    """Say a class of a resolved queue: who belongs to it, and its queue."""
+    inside = queue(table["queue"], f"{key}.queue", link)
+    refusals = inside if isinstance(inside, list) else []
+    if isinstance(inside, Expressed) and (inside.classes or inside.name == "drr" or "bandwidth" in inside.words):
+        found = table["queue"]["kind"]
+        allowed = "a discipline without classes and without a bandwidth of its own"
+        refusals.append(Refusal(f"{key}.queue.kind", found, allowed, who="a class of the testbed"))
+    if "groups" in table:
+        refusals.append(Refusal(f"{key}.groups", "groups", "dscp or precedence", who="a class of the testbed"))
+    if refusals or isinstance(inside, list):
+        return refusals
+    points = [(code_point(one) << _POINT_SHIFT, _POINT_BITS) for one in table.get("dscp", [])]
+    precedences = [(one << _PRECEDENCE_SHIFT, _PRECEDENCE_BITS) for one in table.get("precedence", [])]
+    return Class((*points, *precedences), table.get("weight", 1), inside)
 
 
 def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sojourn.worlds.linux.plan import classes
 from sojourn.worlds.linux.plan.express import Expressed, LinkFacts
 from sojourn.worlds.linux.plan.flows import Flow, Path, seconds
 
@@ -65,6 +66,8 @@ def bottleneck(
         made = [f"{outer} {_bucket(link)}"]
     else:
         made = [f"{outer} htb default 1", f"class add {_class(device, top, how, link)}"]
+    if queue.classes:
+        return [*made, *classes.lines(device, f"{top}1", QUEUE_HANDLE, queue)]
     place = f"qdisc add dev {device} parent {top}1 handle {QUEUE_HANDLE}"
     if queue.name == "drr":
         return [*made, f"{place} drr", *_turns(device, queue, flows, far=far)]

@@ -1,0 +1,42 @@
+"""The commands that give a device a discipline with classes: lines for `tc -batch`."""
+
+from collections.abc import Iterator
+
+from sojourn.worlds.linux.plan.express import Class, Expressed
+
+_FEWEST_BANDS = 2
+"""That prio can have."""
+_PRIORITIES = 16
+"""Of packets, for each of which prio has a band."""
+
+
+def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[str]:
+    """Yield the lines that put a discipline with classes below `parent`, with filters that read the code point.
+
+    What no filter takes belongs to the class that takes the rest: prio has it as the band of all priorities, drr by a
+    filter that takes all.
+    """
+    place = f"qdisc add dev {device} parent {parent} handle {handle}"
+    numbered = [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=1)]
+    rest = next(number for number, one in enumerate(queue.classes) if not one.matches)
+    if queue.name == "prio":
+        bands = max(len(queue.classes), _FEWEST_BANDS)
+        yield f"{place} prio bands {bands} priomap {' '.join([str(rest)] * _PRIORITIES)}"
+    else:
+        yield f"{place} {queue.name}"
+        word, quantum = queue.words
+        for name, one in numbered:
+            share = f"{word} {one.weight * int(quantum)}"
+            yield f"class add dev {device} parent {handle} classid {name} {queue.name} {share}"
+    for name, one in numbered:
+        yield f"qdisc add dev {device} parent {name} {' '.join([one.queue.name, *one.queue.words])}"
+    for order, (name, one) in enumerate(numbered, start=1):
+        yield from _filters(f"filter add dev {device} parent {handle} protocol ip prio {order}", name, one)
+    if queue.name != "prio":
+        last = len(numbered) + 1
+        yield f"filter add dev {device} parent {handle} protocol ip prio {last} matchall flowid {handle}{rest + 1:x}"
+
+
+def _filters(start: str, name: str, one: Class) -> Iterator[str]:
+    for value, bits in one.matches:
+        yield f"{start} u32 match ip dsfield {value:#04x} {bits:#04x} flowid {name}"
