@@ -598,6 +598,7 @@ def test_a_sweep_loads_the_plug_ins_of_its_folder_and_no_others(tmp_path: Path) 
     assert named != sound
     file.write_text(named, encoding="utf-8")
     study = StudyFolder.load(tmp_path / "mine")
+    assert [item.laboratory() for item in study.study().items] == [{"share": []}]
     assert plugins.added()["controls"] == []
     study.plan("capacity")
     try:

@@ -262,7 +262,9 @@ class StudyFolder:
         found = {}
         for figure, tables in (own | dict.fromkeys(made, item.get("defaults", {}))).items():
             sweeps = self._sweeps_behind([*self.sweeps_of({"figure": [tables]}), *self.sweeps_of(item)])
-            found[figure] = scenes.links(tables, plan(sweeps[0]), self.axes) if sweeps else []
+            # The page in the browser has no plug-ins.
+            shown = sweeps and PLUGINS not in self.tables["sweep"][sweeps[0]]
+            found[figure] = scenes.links(tables, plan(sweeps[0]), self.axes) if shown else []
         return found
 
     def _sweeps_behind(self, names: Sequence[str]) -> list[str]:
