@@ -76,6 +76,15 @@ REASONS = (
         {"requests", "on-off-queue"},
     ),
     Reason(
+        "whole microseconds",
+        "the kernel's BBR reckons with times in whole microseconds, and rounds rates down to 1/2^24 segments per "
+        "microsecond (`BW_SCALE`). Where what is to be in flight lies close to a whole even number, its window is two "
+        "segments larger or smaller for that. With the kernel's units this difference goes.",
+        {"Open"},
+        {"bbr"},
+        {"bulk-steps"},
+    ),
+    Reason(
         "rounds by number",
         "a round of the kernel's Illinois ends when a segment is acknowledged beyond all that had been sent when the "
         "round began (`end_seq`). Sojourn's ends with a segment that was sent after that time, so also with one that "
