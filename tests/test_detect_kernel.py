@@ -32,18 +32,19 @@ def probed(kernel: str, name: str, rate_mbps: int, rtt_ms: int) -> Answer:
 @pytest.mark.parametrize("kernel", ["uml-virtual", "uml"])
 def test_a_queue_of_a_kernel_is_among_the_names(kernel: str, drawn: random.Random) -> None:
     """In virtual time the first answer counts; in real time a busy machine may disturb one, and is asked again."""
-    lacks = kernels()[kernel].missing()
+    is_exact, lacks = kernels()[kernel].virtual_time, kernels()[kernel].missing()
     if lacks:
         pytest.skip(str(NotInstalledError(kernel, lacks)))
     name = drawn.choice(list(QUEUES))
     rate_mbps, rtt_ms = drawn.randint(3, 6), drawn.randint(10, 60)
     asked = [probed(kernel, name, rate_mbps, rtt_ms)]
-    while kernels()[kernel].virtual_time is False and len(asked) < 3 and not is_among(name, asked[-1]):
+    while not is_exact and len(asked) < 3 and not is_among(name, asked[-1]):
         asked.append(probed(kernel, name, rate_mbps, rtt_ms))
     found = asked[-1]
     assert is_among(name, found), (name, rate_mbps, rtt_ms, [one.verdict for one in asked])
     # What one greedy flow gets is less where CoDel keeps a slow link short; the overload fills it.
-    assert found.carried_mbps == pytest.approx(rate_mbps, rel=0.15)
+    # A busy machine may be too slow for the rate.
+    assert found.carried_mbps == pytest.approx(rate_mbps, rel=0.15 if is_exact else 0.5)
 
 
 def is_among(name: str, found: Answer) -> bool:
