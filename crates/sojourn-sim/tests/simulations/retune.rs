@@ -9,7 +9,7 @@ use sojourn_sim::{Monitor, Session, Wanted};
 
 /// Two flows with `control` among others over a link that drops and marks, for four seconds, and changes.
 fn written(control: &str, kind: &str, changes: &str) -> String {
-    let marks = ["dctcp", "prague"].contains(&kind);
+    let marks = ["dctcp", "prague"].contains(&kind) || control.contains("ecn = \"alpha\"");
     let transport = if marks { "{ ecn = true, ecn_feedback = \"accurate\" }" } else { "\"rfc\"" };
     format!(
         "duration = \"4 s\"\n\
@@ -66,6 +66,8 @@ fn table(one: &Descriptor, parameter: &Parameter, value: Value) -> String {
         ("cubic", "tick") => ", arithmetic = \"kernel\", count = \"segments\", friendly = \"constant\"",
         ("cubic", "spare_credit") => ", arithmetic = \"whole\", count = \"segments\", friendly = \"constant\"",
         ("cdg", "hold") => ", ineffective = 5",
+        ("bbr3", "ecn_max_rtt") => ", ecn = \"alpha\"",
+        ("bbr3", "ecn_gain" | "ecn_factor" | "ecn_threshold") => ", ecn = \"alpha\", ecn_max_rtt = \"0 s\"",
         ("bbr3", "probe_rtt_interval") => ", min_rtt_window = \"20 s\"",
         _ => "",
     };
