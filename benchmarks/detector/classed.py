@@ -57,7 +57,7 @@ def section(files: dict[str, Path]) -> list[str]:
             f"of its own (L4S). A share is right within {_NEAR:.0%} of the rate; more than LE sends, 12 %, cannot be "
             "seen. Where flows do not fill the path the question stays open, and counts as neither right nor wrong. "
             "The last rows are queues of Linux in the words of `tc`, with a filter that gives LE a class of its own. "
-            "The rules were mended after a look at the simulated rows, and by no row of a kernel."
+            "The rules were mended after a look at the simulated rows; the last rows came later."
         ),
         table(heads, rows),
     ]
