@@ -21,8 +21,15 @@ _ARRIVES_S, _LEAVES_S, _FIRST_S, _AFTER_S = 20.0, 40.0, 2.0, 5.0
 _PAYLOAD_PART = 1448 / 1500
 _BEST_EFFORT, _LOW_PRIORITY, _BOTH = "best effort alone", "low priority alone", "both"
 _FIRST: dict[str, dict[str, Any]] = {
-    _BEST_EFFORT: {"control": "LEDBAT", "low": "LEDBAT", "fate": "kept", "acks": "of each segment", "part": "nothing"},
-    _LOW_PRIORITY: {"rival": "NewReno"},
+    _BEST_EFFORT: {
+        "control": "LEDBAT",
+        "low": "LEDBAT",
+        "fate": "kept",
+        "acks": "of each segment",
+        "part": "nothing",
+        "scavenger": "LEDBAT",
+    },
+    _LOW_PRIORITY: {"rival": "NewReno", "best": "CUBIC"},
 }
 """The values at which a class alone runs, of axes that are about the other class."""
 
@@ -38,10 +45,13 @@ def settings(control: str, rate_mbps: float, who: str, reader: str = "", helps: 
     return told(rate_mbps) if reader == "CAKE, told" or helps == "LE, CAKE" else {}
 
 
-@changes("jitter", "acks", "air", "ablations")
-def alone_once(who: str, control: str = "", acks: str = "", part: str = "") -> dict[str, Any] | None:
+@changes("jitter", "acks", "air", "ablations", "tournament")
+def alone_once(
+    who: str, control: str = "", acks: str = "", part: str = "", scavenger: str = "", best: str = ""
+) -> dict[str, Any] | None:
     """Run a class alone once, whatever the other is."""
-    return {} if _is_run(who, control=control, acks=acks, part=part) else None
+    at = {"control": control, "acks": acks, "part": part, "scavenger": scavenger, "best": best}
+    return {} if _is_run(who, **at) else None
 
 
 @changes("marks", "beside", "hard", "people")
@@ -89,6 +99,7 @@ def told(rate_mbps: float) -> dict[str, Any]:
 @measure("jitter-places", of="jitter")
 @measure("acks-places", of="acks")
 @measure("air-places", of="air")
+@measure("tournament-places", of="tournament")
 def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where each remedy stands."""
     runs = _records(plan, dataset)
