@@ -297,12 +297,16 @@ impl Control for Bbr {
             return;
         }
         self.idle_restart = true;
-        self.aggregation.restart(start.now);
+        self.aggregation = Aggregation::beginning(start.now);
         match self.mode {
             Mode::ProbeBandwidth => self.pacing.follow(self.estimate() * self.settings.below_bandwidth, self.full),
             Mode::ProbeRtt => self.check_probe_rtt_done(start.now),
             Mode::Startup | Mode::Drain => {}
         }
+    }
+
+    fn on_restart_of_repair(&mut self, start: &Start) {
+        self.on_start(start);
     }
 
     /// The window follows from the model (`cong_control`).

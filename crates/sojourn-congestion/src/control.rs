@@ -49,6 +49,10 @@ pub trait Control {
         start.unused.leave_of(self);
     }
 
+    /// Something is about to be sent while data are outstanding and none of them in flight: what was lost is repaired, and
+    /// nothing else has been on its way. Linux tells its modules of this as of any other start (`CA_EVENT_TX_START`).
+    fn on_restart_of_repair(&mut self, _start: &Start) {}
+
     /// There is less to send than the window allows. Called when sending ends for that reason, and where the transport
     /// validates windows (RFC 2861) after each retransmission timeout of such a time, then with what it leaves.
     fn on_app_limited(&mut self, limited: &AppLimited) {

@@ -192,6 +192,10 @@ impl Control for Custom {
         self.tell("on_start", start.now, |control| control.on_start(start));
     }
 
+    fn on_restart_of_repair(&mut self, start: &Start) {
+        self.tell("on_restart_of_repair", start.now, |control| control.on_restart_of_repair(start));
+    }
+
     fn on_app_limited(&mut self, limited: &AppLimited) {
         self.tell("on_app_limited", limited.now, |control| control.on_app_limited(limited));
     }

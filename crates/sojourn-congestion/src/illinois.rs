@@ -42,6 +42,8 @@ const BETA_PARTS: f64 = 64.0;
 pub struct Illinois {
     reno: Reno,
     rounds: Rounds,
+    /// After a timeout no round ends before more is acknowledged than had been sent by then.
+    resent: Resent,
     least: Span,
     most: Span,
     sum_nanos: u64,
@@ -51,6 +53,17 @@ pub struct Illinois {
     /// Rounds with little delay since alpha left its largest value; nothing while it has not.
     low_rounds: Option<u64>,
     settings: Settings,
+}
+
+/// What a timeout took for lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Resent {
+    /// Nothing that is still to be acknowledged.
+    Nothing,
+    /// All that was out.
+    All,
+    /// So many segments are left of it.
+    Left(u32),
 }
 
 /// What does not change.
@@ -88,6 +101,7 @@ impl Illinois {
         Ok(Illinois {
             reno: Reno::with(params, path.initial_window),
             rounds: Rounds::default(),
+            resent: Resent::Nothing,
             least: Span::MAX,
             most: Span::ZERO,
             sum_nanos: 0,
@@ -112,6 +126,18 @@ impl Illinois {
             self.sum_nanos += rtt.as_nanos();
             self.samples += 1;
         }
+    }
+
+    /// Whether `ack` goes beyond all that had been sent at the last timeout (`rtt_reset`).
+    #[inline]
+    fn goes_beyond(&mut self, ack: &Ack) -> bool {
+        self.resent = match self.resent {
+            Resent::Nothing => return true,
+            // Nothing new was sent since.
+            Resent::All => Resent::Left(ack.outstanding),
+            Resent::Left(left) => left.checked_sub(ack.advanced).map_or(Resent::Nothing, Resent::Left),
+        };
+        self.resent == Resent::Nothing
     }
 
     /// Steps 1 to 3, at the end of a round.
@@ -210,11 +236,12 @@ impl Control for Illinois {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
+        let beyond = self.goes_beyond(ack);
         // What only suggests a loss ends no round (`tcp_may_raise_cwnd`).
         if ack.in_recovery || ack.marked || ack.newly_acked == 0 {
             return;
         }
-        if self.rounds.ends(ack) {
+        if beyond && self.rounds.ends(ack) {
             self.step();
         }
         if ack.may_open() {
@@ -230,6 +257,7 @@ impl Control for Illinois {
             self.low_rounds = None;
             self.forget_round();
             self.rounds.restart(event.now);
+            self.resent = Resent::All;
         }
     }
 

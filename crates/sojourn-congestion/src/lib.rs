@@ -193,6 +193,13 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.on_start(start),
                 }
             }
+            fn on_restart_of_repair(&mut self, start: &Start) {
+                match self {
+                    $($(#[$when])? AnyControl::$name(control) => control.on_restart_of_repair(start)),+,
+                    #[cfg(feature = "std")]
+                    AnyControl::Custom(control) => control.on_restart_of_repair(start),
+                }
+            }
             fn on_app_limited(&mut self, limited: &AppLimited) {
                 match self {
                     $($(#[$when])? AnyControl::$name(control) => control.on_app_limited(limited)),+,

@@ -123,7 +123,7 @@ impl Control for Nice {
 
     fn on_start(&mut self, start: &Start) {
         start.unused.leave_of(self);
-        self.vegas.start(start);
+        self.vegas.start(start.now);
         self.congested = 0.0;
     }
 

@@ -141,6 +141,11 @@ pub(crate) struct Aggregation {
 }
 
 impl Aggregation {
+    /// Counts from `now` on, with nothing delivered.
+    pub(crate) fn beginning(now: Time) -> Aggregation {
+        Aggregation { since: now, delivered: 0.0 }
+    }
+
     /// `newly` segments were delivered on a path of `bandwidth` segments per second: those in excess of what it explains
     /// since acknowledgements were last as slow as it is.
     #[inline]
@@ -155,7 +160,7 @@ impl Aggregation {
         self.delivered - expected
     }
 
-    /// Counts from `now` on.
+    /// Counts time from `now` on.
     pub(crate) fn restart(&mut self, now: Time) {
         self.since = now;
     }

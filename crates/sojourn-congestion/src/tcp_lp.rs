@@ -11,7 +11,7 @@
 //! Losses, marks and timeouts are answered as in Reno. Linux's module is a different control under the same name:
 //! its reset of the extremes lifts the threshold to 1.15 times the smoothed delay, offset between the clocks
 //! included, and its estimate of the receiver's clock makes the delay itself unreliable. Each of its departures is a
-//! parameter. An acknowledgement that indicates congestion grows nothing, also where Linux would add its one step.
+//! parameter.
 
 mod delay;
 mod descriptor;
@@ -55,6 +55,7 @@ struct Settings {
     inference: f64,
     once_per_rtt: bool,
     resets_extremes: bool,
+    grows_too: bool,
     resumes_in_avoidance: bool,
     holds_slow_start: bool,
     halve: Halve,
@@ -98,6 +99,7 @@ impl TcpLp {
                 inference: params.number("inference"),
                 once_per_rtt: params.boolean("once_per_rtt"),
                 resets_extremes: params.choice("extremes") == "reset",
+                grows_too: params.choice("indication") == "grows-too",
                 resumes_in_avoidance: params.choice("resume") == "avoidance",
                 holds_slow_start: params.choice("inference_holds") == "growth",
                 halve: Halve::new(params),
@@ -155,7 +157,10 @@ impl Control for TcpLp {
         let in_inference = self.in_inference(ack.now, rtt);
         if self.congested(ack.now, rtt) {
             self.yield_to_others(ack.now, in_inference);
-            return;
+            // Linux: `tcp_lp_cong_avoid` follows `tcp_lp_pkts_acked`, which found no phase yet.
+            if !self.settings.grows_too {
+                return;
+            }
         }
         let held = in_inference && (self.settings.holds_slow_start || !self.reno.in_slow_start());
         if !held && ack.window_limited && !ack.marked {

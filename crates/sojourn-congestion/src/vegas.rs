@@ -23,7 +23,7 @@ use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal, Start};
 use crate::reno::Reno;
 use crate::rounds::Rounds;
 use sojourn_core::registry::{ParameterError, Params};
-use sojourn_core::{Span, Stream};
+use sojourn_core::{Span, Stream, Time};
 
 /// Smallest window that delay leaves.
 const MIN_WINDOW: f64 = 2.0;
@@ -41,6 +41,8 @@ pub struct Vegas {
     grows: bool,
     /// Whether disorder or a repair keeps delay from deciding.
     suspended: bool,
+    /// Whether sending has started again in that repair, so that delay decides all the same.
+    restarted: bool,
     /// What a lagging decision is about.
     before: Sent,
     settings: Settings,
@@ -138,6 +140,7 @@ impl Vegas {
             // The paper doubles first and then looks.
             grows: true,
             suspended: false,
+            restarted: false,
             settings,
         })
     }
@@ -163,8 +166,10 @@ impl Vegas {
             self.forget_round();
             self.rounds.restart(ack.now);
             self.between(ack);
+            self.restarted = false;
         } else if self.suspended && ack.may_open() {
-            self.reno.grow(f64::from(ack.newly_acked));
+            // The round that has begun lasts for as long as the repair, because it ends beyond all that was sent before.
+            if self.restarted { self.between(ack) } else { self.reno.grow(f64::from(ack.newly_acked)) }
         }
         !resumes && !self.suspended && ack.newly_acked > 0
     }
@@ -288,12 +293,12 @@ impl Vegas {
 
     /// Sending starts again: what was measured of the round before is old, and in Linux the base RTT is too
     /// (`tcp_vegas_init`).
-    pub(crate) fn start(&mut self, start: &Start) {
+    pub(crate) fn start(&mut self, now: Time) {
         if self.settings.forgets_base {
             self.base = Span::MAX;
         }
         self.before = Sent { window: self.reno.window, flight: self.reno.window };
-        self.rounds.restart(start.now);
+        self.rounds.restart(now);
         self.forget_round();
     }
 
@@ -335,6 +340,7 @@ impl Control for Vegas {
         };
         self.reno.reduce(event.signal, kept);
         self.restart_round(event);
+        self.restarted = false;
     }
 
     fn on_recovered(&mut self, recovered: &Recovered) {
@@ -343,7 +349,14 @@ impl Control for Vegas {
 
     fn on_start(&mut self, start: &Start) {
         start.unused.leave_of(self);
-        self.start(start);
+        self.start(start.now);
+    }
+
+    fn on_restart_of_repair(&mut self, start: &Start) {
+        if self.reno.is_whole() {
+            self.start(start.now);
+            self.restarted = true;
+        }
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {

@@ -53,6 +53,10 @@ pub struct Veno {
     forgets_base: bool,
     /// In whole segments: whether the next window of acknowledgements in congestion opens nothing.
     waits: bool,
+    /// In whole segments: whether something is out of order or under repair.
+    disturbed: bool,
+    /// In whole segments: whether delay decides on growth.
+    decides: bool,
 }
 
 impl Veno {
@@ -74,12 +78,19 @@ impl Veno {
             reduces_flight: params.choice("loss_of") == "flight",
             forgets_base: params.choice("base_rtt") == "since-start",
             waits: false,
+            disturbed: false,
+            decides: true,
         })
     }
 
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        if let Some(rtt) = ack.rtt {
+        if let Some(mut rtt) = ack.rtt {
+            if self.reno.is_whole() {
+                // Between instants in whole us, and never zero.
+                let now = ack.now.as_nanos();
+                rtt = Span::from_micros(now / 1000 - now.saturating_sub(rtt.as_nanos()) / 1000 + 1);
+            }
             self.base = self.base.min(rtt);
             self.least = self.least.min(rtt);
             self.samples = self.samples.saturating_add(1);
@@ -89,12 +100,35 @@ impl Veno {
     /// Step 1.
     #[inline]
     fn judge(&mut self) {
-        if self.samples > TOO_FEW_SAMPLES && self.least < Span::MAX {
+        if self.samples > TOO_FEW_SAMPLES && (self.least < Span::MAX || self.reno.is_whole()) {
             let window = self.reno.window.floor();
-            let out = window * self.base.ratio(self.least);
-            self.backlog = window - (out / self.grain).floor() * self.grain;
+            // Linux takes a round trip that was not measured for endless.
+            let out =
+                if self.least < Span::MAX { window * nanos(self.base) / nanos(self.least) / self.grain } else { 0.0 };
+            self.backlog = window - out.floor() * self.grain;
         }
         self.least = Span::MAX;
+    }
+
+    /// Linux: in disorder and repairs it is Reno, and the least RTT is forgotten when they are over (`tcp_veno_state`).
+    fn heed(&mut self, ack: &Ack) {
+        let was_disturbed = core::mem::replace(&mut self.disturbed, !ack.orderly);
+        if was_disturbed && ack.orderly {
+            self.decides = true;
+            self.least = Span::MAX;
+        } else if !was_disturbed && !ack.orderly {
+            self.decides = false;
+        }
+    }
+
+    /// Linux: `tcp_veno_init`, but for the samples, which it goes on counting.
+    fn start(&mut self) {
+        if self.forgets_base {
+            self.base = Span::MAX;
+        }
+        self.least = Span::MAX;
+        self.waits = false;
+        self.decides = true;
     }
 
     /// Linux in congestion: one segment more for every second window of `acked` segments.
@@ -117,28 +151,35 @@ impl Veno {
     }
 }
 
+fn nanos(span: Span) -> f64 {
+    span.as_nanos() as f64
+}
+
 impl Control for Veno {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
-        if ack.in_recovery {
+        if self.reno.is_whole() {
+            self.heed(ack);
+        } else if ack.in_recovery {
             self.least = Span::MAX;
         }
         if !ack.may_open() {
             return;
         }
         let acked = f64::from(ack.newly_acked);
-        if self.reno.is_whole() && !ack.orderly {
-            // Linux: in disorder it is Reno (`tcp_veno_state`).
-            self.least = Span::MAX;
+        if !self.decides {
             return self.reno.grow(acked);
         }
         self.judge();
-        if !self.is_congested() || self.grows_as_reno {
+        if !self.is_congested() || self.grows_as_reno || (self.reno.is_whole() && self.samples <= TOO_FEW_SAMPLES) {
             self.reno.grow(acked);
         } else if self.reno.is_whole() {
+            let in_slow_start = self.reno.in_slow_start();
             let left = self.reno.slow_start(acked);
-            self.grow_every_other(left);
+            if left > 0.0 || !in_slow_start {
+                self.grow_every_other(left);
+            }
         } else {
             self.reno.grow(if self.reno.in_slow_start() { acked } else { acked * CONGESTION_GROWTH });
         }
@@ -148,21 +189,26 @@ impl Control for Veno {
         let outstanding = if self.reduces_flight { event.flight } else { self.reno.window };
         let leaves = if self.is_congested() { CONGESTION_LEAVES } else { self.chance_leaves };
         self.reno.reduce(event.signal, outstanding * leaves);
-        self.least = Span::MAX;
+        if self.reno.is_whole() {
+            (self.disturbed, self.decides) = (true, false);
+        } else {
+            self.least = Span::MAX;
+        }
     }
 
     fn on_recovered(&mut self, recovered: &Recovered) {
         self.reno.recovered(recovered);
     }
 
-    /// Linux: `tcp_veno_init`.
     fn on_start(&mut self, start: &Start) {
         start.unused.leave_of(self);
-        if self.forgets_base {
-            self.base = Span::MAX;
-            self.samples = 0;
+        self.start();
+    }
+
+    fn on_restart_of_repair(&mut self, _start: &Start) {
+        if self.reno.is_whole() {
+            self.start();
         }
-        self.least = Span::MAX;
     }
 
     fn set_window(&mut self, window: f64, threshold: f64) {

@@ -78,6 +78,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "when a window counts as used, so that it may grow: while it is full (full, RFC 2861 section 3.1), or for a round trip after it was, and in slow start while more than half of it was out at once in a round trip (round-trip, Linux; RFC 7661 section 4.3 takes half for enough always)",
         },
         Parameter {
+            name: "app_limit",
+            kind: Kind::Choice(&["at-once", "at-write"]),
+            default: Value::Choice("at-once"),
+            description: "when a rate counts as limited by the application: as soon as there is nothing to send (at-once), or once it writes again and the window has room (at-write, Linux)",
+        },
+        Parameter {
             name: "loss_detection",
             kind: Kind::Choice(&["count", "forward", "time"]),
             default: Value::Choice("count"),
@@ -250,6 +256,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
                 ("reduction", Value::Choice("proportional")),
                 ("disorder", Value::Choice("conservation")),
                 ("window_use", Value::Choice("round-trip")),
+                ("app_limit", Value::Choice("at-write")),
                 ("after_idle", Value::Choice("decay")),
                 ("rtt_sample", Value::Choice("segment")),
                 ("pacing_slack", Value::Choice("departures")),
@@ -359,6 +366,8 @@ pub struct Options {
     pub conserves: bool,
     /// Whether a window counts as used for a round trip, and in slow start by half.
     pub used_for_round_trip: bool,
+    /// Whether a rate counts as limited by the application only once that writes again.
+    pub limited_at_write: bool,
     /// Initial window in segments.
     pub initial_window: u32,
     /// Receive window in segments.
@@ -556,6 +565,7 @@ impl Options {
             limited_transmit: params.boolean("limited_transmit"),
             conserves,
             used_for_round_trip: params.choice("window_use") == "round-trip",
+            limited_at_write: params.choice("app_limit") == "at-write",
             initial_window: params.integer("initial_window") as u32,
             receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
             ack_every: params.integer("ack_every") as u32,

@@ -92,6 +92,17 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
+    /// What is sent now counts as limited by the network.
+    #[cfg(test)]
+    pub fn forget_limit(&mut self) {
+        self.app_limited_until = 0;
+    }
+
+    /// Whether what is sent now counts as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
     /// A duplicate acknowledgement without SACK: some segment was delivered, but not the first one outstanding (Linux
     /// `tcp_add_reno_sack`). Counting it only when the hole below is filled would put the deliveries of many round trips
     /// into one.

@@ -368,6 +368,11 @@ impl Scoreboard {
         }
     }
 
+    /// Whether anything is lost that was not sent again.
+    pub fn has_due(&self) -> bool {
+        self.due > 0
+    }
+
     /// The lowest lost segment that has not been sent again (RFC 6675 `NextSeg` rule 1).
     #[inline]
     pub fn next_lost(&mut self) -> Option<u32> {

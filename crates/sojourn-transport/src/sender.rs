@@ -110,6 +110,8 @@ pub struct Sender {
     board: Scoreboard,
     rtt: RttEstimator,
     rate: Option<Box<RateSampler>>,
+    /// Whether rates count as limited by the application only once that writes again.
+    limited_at_write: bool,
     state: State,
     /// Whether it can have [usual](usual) acknowledgements.
     has_usual: bool,
@@ -200,6 +202,7 @@ impl Sender {
             board,
             rtt: RttEstimator::new(options.rto),
             rate: wants_rate.then(Box::default),
+            limited_at_write: options.limited_at_write,
             has_usual: usual::has_usual(options, wants_rate),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
@@ -246,11 +249,13 @@ impl Sender {
 
     /// The application has endless data.
     pub fn supply_forever(&mut self) {
+        self.on_write();
         self.end = u32::MAX;
     }
 
     /// The application has `bytes` bytes, and no more ever.
     pub fn supply(&mut self, bytes: u64) {
+        self.on_write();
         let bytes = bytes + self.sent_shortfall_bytes();
         let segments = bytes.div_ceil(u64::from(self.payload_bytes));
         if self.bursts.is_some() && self.board.next() == self.end {

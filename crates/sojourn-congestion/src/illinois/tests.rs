@@ -201,6 +201,9 @@ fn a_timeout_makes_it_reno() {
     let late = ack(script.now, 1.0, Span::ZERO);
     script.control.on_ack(&Ack { window_limited: false, ..late });
     assert_eq!(alpha_beta(&script), (1.0, 0.5), "what was sent before it ends no round");
+    // One segment was left of what had been sent by then, and the next acknowledgement goes beyond it.
+    sample(&mut script, 0, true);
+    assert_eq!(alpha_beta(&script), (1.0, 0.5), "nor does what it sent again");
     sample(&mut script, 0, true);
     assert_eq!(alpha_beta(&script), (10.0, 0.125), "the samples of before do not count, nor does theta");
 }

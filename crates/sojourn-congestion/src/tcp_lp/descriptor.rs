@@ -17,15 +17,16 @@ const MODULE: &[(&str, Value)] = &[
     ("registers", Value::Choice("32-bit")),
 ];
 
-/// What the kernel's timestamps and arithmetic add.
-const TIMESTAMPS: &[(&str, Value)] = &[
+/// What the kernel adds: its timestamps, its arithmetic, the order of its steps.
+const KERNEL: &[(&str, Value)] = &[
     ("delay_from", Value::Choice("echo")),
     ("remote_clock", Value::Choice("estimated")),
     ("clock_offset", Value::Auto),
     ("arithmetic", Value::Choice("whole")),
+    ("indication", Value::Choice("grows-too")),
 ];
 
-static LINUX: [(&str, Value); MODULE.len() + TIMESTAMPS.len()] = joined(&[MODULE, TIMESTAMPS]);
+static LINUX: [(&str, Value); MODULE.len() + KERNEL.len()] = joined(&[MODULE, KERNEL]);
 
 /// What `tcp_lp` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -85,6 +86,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             kind: Kind::Choice(&["highest", "second"]),
             default: Value::Choice("highest"),
             description: "the greatest delay: the highest seen (paper), or the highest but one (modules)",
+        },
+        Parameter {
+            name: "indication",
+            kind: Kind::Choice(&["cuts", "grows-too"]),
+            default: Value::Choice("cuts"),
+            description: "whether the acknowledgement with which the inference phase begins only lowers the window, or then opens it like any other (Linux)",
         },
         Parameter {
             name: "resume",

@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
-use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal};
+use crate::{Ack, AnyControl, Congestion, Control, Path, Repair, Signal, Start, Unused};
 use Round::{Idle, Loss, Mark, Queue, Timeout};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -297,4 +297,29 @@ proptest! {
             prop_assert!(script.window() >= 1.0 && script.window().is_finite());
         }
     }
+}
+
+/// Linux: sending that starts again in a timeout's repair makes delay decide there too (`tcp_vegas_init`): slow start goes on,
+/// but at the threshold nothing grows until the repair is over. Without that start it is Reno.
+#[test]
+fn a_repair_that_starts_anew_is_led_by_delay() {
+    let repaired = |starts: bool| {
+        let mut script = Script::new(&params(&DESCRIPTOR, "linux", &[]));
+        script.begin(20.0);
+        script.now += Span::from_secs(1);
+        script.congestion(Signal::Timeout { repeated: false });
+        script.control.set_window(1.0, 4.0);
+        if starts {
+            let (idle, timeout) = (Span::ZERO, Span::from_secs(1));
+            let start = Start { now: script.now, idle, timeout, app_limited: false, unused: Unused::Keep };
+            script.control.on_restart_of_repair(&start);
+        }
+        for _ in 0..12 {
+            script.now += Span::from_millis(10);
+            let ack = ack(script.now, script.window(), Span::ZERO);
+            script.control.on_ack(&Ack { orderly: false, ..ack });
+        }
+        script.window()
+    };
+    assert_eq!([repaired(true), repaired(false)], [4.0, 6.0]);
 }

@@ -1,8 +1,8 @@
 //! Veno against Linux and ns-3.
 
 use super::DESCRIPTOR;
-use crate::script::{BASE_RTT, Round, Script, ack, in_fractions};
-use crate::{Ack, Congestion, Control, Repair, Signal, laws};
+use crate::script::{BASE_RTT, Round, Script, ack, in_fractions, params};
+use crate::{Ack, Congestion, Control, Repair, Signal, Unused, laws};
 use Round::{Loss, Mark, Queue, Timeout};
 use sojourn_core::Span;
 use sojourn_core::registry::Value;
@@ -237,4 +237,55 @@ fn leaving_recovery_sends_no_burst() {
 #[test]
 fn the_laws_hold() {
     laws::hold(&DESCRIPTOR, |ack, _| laws::only_when_used(ack, f64::from(ack.newly_acked)));
+}
+
+fn whole() -> Script {
+    let mut script = Script::new(&params(&DESCRIPTOR, "linux", &[]));
+    script.now += Span::from_secs(1);
+    script.begin(20.0);
+    script
+}
+
+/// Linux: a round trip that was not measured since the last judgement counts as endless, as at the end of a repair.
+#[test]
+fn what_was_not_measured_takes_for_ever() {
+    let mut script = whole();
+    script.control.set_window(20.0, 2.0);
+    (0..3).for_each(|_| give(&mut script, 0));
+    assert_eq!(backlog(&script), 0.0);
+    give_changed(&mut script, 0, |ack| Ack { rtt: None, ..ack });
+    assert_eq!(backlog(&script), script.window());
+    give(&mut script, 0);
+    assert_eq!(backlog(&script), 0.0);
+    give_changed(&mut script, 0, |ack| Ack { orderly: false, ..ack });
+    assert_eq!(backlog(&script), 0.0, "it is Reno");
+    give(&mut script, 0);
+    assert_eq!(backlog(&script), script.window(), "the least is forgotten when all is in order");
+}
+
+/// Linux counts samples from the connection's start: after a pause the first one judges.
+#[test]
+fn a_pause_forgets_no_samples() {
+    let mut script = whole();
+    script.control.set_window(20.0, 2.0);
+    (0..3).for_each(|_| give(&mut script, 0));
+    give(&mut script, 50);
+    assert!(backlog(&script) >= 3.0);
+    script.start(Span::from_millis(10), Unused::Keep);
+    give(&mut script, 50);
+    assert_eq!(backlog(&script), 0.0, "its delay is the least since");
+}
+
+/// Slow start that ends with nothing left over leaves the count for every other window alone (`done`).
+#[test]
+fn slow_start_uses_up_what_it_takes() {
+    let mut script = whole();
+    script.control.set_window(4.0, 2.0);
+    (0..3).for_each(|_| give(&mut script, 0));
+    // Congested, with more counted than the window.
+    (0..8).for_each(|_| give(&mut script, 300));
+    let window = script.window();
+    script.control.set_window(2.0, 3.0);
+    give(&mut script, 300);
+    assert_eq!(script.window(), 3.0, "from {window}");
 }

@@ -74,7 +74,7 @@ impl Sender {
         let mut yielded = None;
         if new > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), newest, now);
-            let newly_acked = self.credit(acknowledged, new);
+            let newly_acked = self.credit(acknowledged, delivered.segments, new);
             // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
             // stepwise reduction the window is there already, and it counts like any other (Linux).
             let repaired = state == State::Recovery && !self.stepwise();
@@ -248,14 +248,16 @@ impl Sender {
         }
     }
 
-    /// What the control may count of `delivered` segments: a suspected loss opens no window. What is delivered meanwhile
-    /// waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or never counts (Linux, also where
-    /// duplicate acknowledgements without SACK reported it), unless reordering is common (`tcp_may_raise_cwnd`).
+    /// What the control may count of `delivered` segments, of which `received` are no repeats: a suspected loss opens no
+    /// window. What is delivered meanwhile waits for the next cumulative acknowledgement (RFC 5681 section 3.1, RFC 3042), or
+    /// never counts (Linux, also where duplicate acknowledgements without SACK reported it), unless reordering is common and
+    /// something has newly come (`tcp_may_raise_cwnd`).
     #[inline]
-    fn credit(&mut self, acknowledged: u32, delivered: u32) -> u32 {
+    fn credit(&mut self, acknowledged: u32, received: u32, delivered: u32) -> u32 {
         if self.conserves {
             let known = std::mem::take(&mut self.uncredited);
-            return if acknowledged > 0 || self.expects_reordering() { delivered - known } else { 0 };
+            let progress = acknowledged > 0 || (received > 0 && self.expects_reordering());
+            return if progress { delivered - known } else { 0 };
         }
         if acknowledged == 0 && self.state == State::Open {
             self.uncredited += delivered;

@@ -85,13 +85,47 @@ impl Sender {
             return;
         }
         let (idle, timeout) = (now.since(self.idle.sent), self.rtt.timeout());
-        let app_limited = !self.window_limited;
+        let app_limited = self.is_app_limited();
         let unused = self.idle.unused(idle, timeout);
         self.control.on_start(&Start { now, idle, timeout, app_limited, unused });
         if unused != Unused::Keep {
             self.idle.used_up = now;
             self.idle.most_used = 0;
         }
+    }
+
+    /// The application writes: the rate of what is in flight was limited by it where all was sent and the window has room
+    /// (`tcp_rate_check_app_limited`).
+    pub(super) fn on_write(&mut self) {
+        if !self.limited_at_write || self.rate.is_none() {
+            return;
+        }
+        let in_flight = self.in_flight();
+        let room = f64::from(in_flight) < self.window() && self.board.next() >= self.end && !self.board.has_due();
+        if let Some(sampler) = &mut self.rate
+            && room
+        {
+            sampler.on_app_limited(in_flight);
+        }
+    }
+
+    /// Whether the application limits sending: where rates are measured, whether it limits theirs.
+    fn is_app_limited(&self) -> bool {
+        match &self.rate {
+            Some(sampler) if self.limited_at_write => sampler.is_app_limited(),
+            _ => !self.window_limited,
+        }
+    }
+
+    /// Something is about to be sent in a repair; where nothing is in flight, sending starts again.
+    #[inline(never)]
+    pub(super) fn start_in_repair(&mut self, now: Time) {
+        if self.in_flight() > 0 || self.idle.sent == Time::NEVER {
+            return;
+        }
+        let (idle, timeout) = (now.since(self.idle.sent), self.rtt.timeout());
+        let app_limited = self.is_app_limited();
+        self.control.on_restart_of_repair(&Start { now, idle, timeout, app_limited, unused: Unused::Keep });
     }
 
     /// There is nothing to send although the window lets more be sent, or the receiver has no room for it.

@@ -193,8 +193,10 @@ impl Sender {
         self.restarted_timer = false;
         self.timed = None;
         if self.rack.is_some() {
-            // A reduction that goes on has let something out since it began, and lets this out with the rest.
-            self.urgent = self.board.next_lost().filter(|_| !goes_on);
+            // A reduction that goes on has let something out since it began, and lets this out with the rest. A control that
+            // paces its segments paces this one too (`tcp_pacing_check` in `tcp_xmit_retransmit_queue`).
+            let waits = goes_on || (self.rate.is_some() && self.control.pacing_rate().is_some());
+            self.urgent = self.board.next_lost().filter(|_| !waits);
         } else {
             self.retransmission_at = self.timer(now);
             self.urgent = Some(self.board.first());

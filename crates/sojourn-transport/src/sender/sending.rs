@@ -89,6 +89,9 @@ impl Sender {
         }
         let number = self.urgent_rescue.take()?;
         self.rescue(number, now);
+        if self.pacing_slack == Slack::Departures {
+            self.pace(now, self.window());
+        }
         if let Some(reduction) = &mut self.reduction {
             reduction.leave_out();
         }
@@ -148,6 +151,8 @@ impl Sender {
         if next < self.end && room {
             if self.board.outstanding() == 0 {
                 self.start(now);
+            } else if self.state != State::Open {
+                self.start_in_repair(now);
             }
             self.send_new(next, now);
             return Some((next, false));
@@ -163,6 +168,7 @@ impl Sender {
         let in_flight = self.in_flight();
         if let Some(sampler) = &mut self.rate
             && next >= self.end
+            && !self.limited_at_write
         {
             sampler.on_app_limited(in_flight);
         }
@@ -223,6 +229,7 @@ impl Sender {
 
     #[inline(never)]
     fn send_again(&mut self, number: u32, now: Time) {
+        self.start_in_repair(now);
         self.note_again(number, now);
         self.undo.on_sent_again(now);
         self.board.retransmit(number, now);
