@@ -24,7 +24,6 @@ use sojourn_core::Float as _;
 
 use crate::control::{Ack, Congestion, Control, Path, Recovered, Signal};
 use crate::reno::Reno;
-use crate::rounds::Rounds;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Span, Stream};
 
@@ -41,9 +40,7 @@ const BETA_PARTS: f64 = 64.0;
 #[derive(Clone, Debug)]
 pub struct Illinois {
     reno: Reno,
-    rounds: Rounds,
-    /// After a timeout no round ends before more is acknowledged than had been sent by then.
-    resent: Resent,
+    round: Round,
     least: Span,
     most: Span,
     sum_nanos: u64,
@@ -55,15 +52,26 @@ pub struct Illinois {
     settings: Settings,
 }
 
-/// What a timeout took for lost.
+/// A round, which ends when more is acknowledged than had been sent when it began (`end_seq`): what is sent again ends none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Resent {
-    /// Nothing that is still to be acknowledged.
-    Nothing,
-    /// All that was out.
-    All,
-    /// So many segments are left of it.
-    Left(u32),
+enum Round {
+    /// It begins with all that has been sent by the next acknowledgement.
+    Begins,
+    /// So many segments are left of what had been sent when it began.
+    Lasts(u32),
+    /// More has been acknowledged.
+    Over,
+}
+
+impl Round {
+    #[inline]
+    fn follow(&mut self, ack: &Ack) {
+        *self = match *self {
+            Round::Begins => Round::Lasts(ack.outstanding),
+            Round::Lasts(left) => left.checked_sub(ack.advanced).map_or(Round::Over, Round::Lasts),
+            Round::Over => Round::Over,
+        };
+    }
 }
 
 /// What does not change.
@@ -100,8 +108,7 @@ impl Illinois {
         };
         Ok(Illinois {
             reno: Reno::with(params, path.initial_window),
-            rounds: Rounds::default(),
-            resent: Resent::Nothing,
+            round: Round::Lasts(0),
             least: Span::MAX,
             most: Span::ZERO,
             sum_nanos: 0,
@@ -126,18 +133,6 @@ impl Illinois {
             self.sum_nanos += rtt.as_nanos();
             self.samples += 1;
         }
-    }
-
-    /// Whether `ack` goes beyond all that had been sent at the last timeout (`rtt_reset`).
-    #[inline]
-    fn goes_beyond(&mut self, ack: &Ack) -> bool {
-        self.resent = match self.resent {
-            Resent::Nothing => return true,
-            // Nothing new was sent since.
-            Resent::All => Resent::Left(ack.outstanding),
-            Resent::Left(left) => left.checked_sub(ack.advanced).map_or(Resent::Nothing, Resent::Left),
-        };
-        self.resent == Resent::Nothing
     }
 
     /// Steps 1 to 3, at the end of a round.
@@ -236,12 +231,13 @@ impl Control for Illinois {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.measure(ack);
-        let beyond = self.goes_beyond(ack);
+        self.round.follow(ack);
         // What only suggests a loss ends no round (`tcp_may_raise_cwnd`).
         if ack.in_recovery || ack.marked || ack.newly_acked == 0 {
             return;
         }
-        if beyond && self.rounds.ends(ack) {
+        if self.round == Round::Over {
+            self.round = Round::Lasts(ack.outstanding);
             self.step();
         }
         if ack.may_open() {
@@ -256,8 +252,7 @@ impl Control for Illinois {
             self.be_reno();
             self.low_rounds = None;
             self.forget_round();
-            self.rounds.restart(event.now);
-            self.resent = Resent::All;
+            self.round = Round::Begins;
         }
     }
 
