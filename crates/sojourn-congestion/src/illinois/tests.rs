@@ -45,7 +45,7 @@ fn sample(script: &mut Script, queue: u64, ends: bool) {
     script.now += rtt;
     let ack = ack(script.now, script.window(), Span::from_millis(queue));
     // The round-trip time that counts is between these two; a later start has been seen by no round yet.
-    let (marked, advanced) = (!ends, ack.outstanding + 1);
+    let (marked, advanced) = (!ends, 1_000_000);
     script.control.on_ack(&Ack { window_limited: false, marked, advanced, ..ack });
 }
 
@@ -289,26 +289,26 @@ fn round_by_round() {
     same(
         &later("linux").table(&rounds),
         "queue 0 ms: 4 8 16 32 64\n\
-         loss at 50 ms: 67\n\
-         queue 0 ms: 68 68 69 70 71 76 85 95 104 114\n\
-         queue 5 ms: 121 124\n\
-         queue 25 ms: 126 127 128 128\n\
-         loss at 50 ms: 64\n\
-         mark at 2 ms: 46\n\
+         loss at 50 ms: 73\n\
+         queue 0 ms: 73 74 75 76 77 78 87 97 106 116\n\
+         queue 5 ms: 125 128\n\
+         queue 25 ms: 130 131 132 132\n\
+         loss at 50 ms: 87\n\
+         mark at 2 ms: 43\n\
          timeout: 1\n\
-         queue 0 ms: 2 4 8 16 32 41",
+         queue 0 ms: 2 4 8 16 26 34",
     );
     same(
         &later("ns3").table(&rounds),
         "queue 0 ms: 4 8 16 32 64\n\
-         loss at 50 ms: 67\n\
-         queue 0 ms: 68 68 69 70 71 76 85 95 104 114\n\
-         queue 5 ms: 121 124\n\
-         queue 25 ms: 126 127 128 128\n\
-         loss at 50 ms: 64\n\
-         mark at 2 ms: 45\n\
+         loss at 50 ms: 73\n\
+         queue 0 ms: 73 74 75 76 77 78 87 97 106 116\n\
+         queue 5 ms: 125 128\n\
+         queue 25 ms: 130 131 132 132\n\
+         loss at 50 ms: 87\n\
+         mark at 2 ms: 43\n\
          timeout: 1\n\
-         queue 0 ms: 2 4 8 16 32 40",
+         queue 0 ms: 2 4 8 16 26 34",
     );
 }
 
