@@ -31,6 +31,8 @@ pub struct Present {
     pub in_flight: u32,
     /// How long pacing holds back the next segment, where that is told.
     pub held: Option<Span>,
+    /// Least round-trip time of the connection, with that of its handshake (C.min_rtt); [`Span::MAX`] before the first.
+    pub min_rtt: Span,
     /// Whether losses are under repair.
     pub repairing: bool,
 }
@@ -50,8 +52,6 @@ pub struct RateSampler {
     newly_delivered: u32,
     /// Segments beyond the acknowledged ones that duplicate acknowledgements without SACK showed to be delivered.
     ahead: u32,
-    /// Least round-trip time of a newest segment (C.min_rtt); none before the first.
-    least_rtt: Option<Span>,
     /// Until this many are delivered, samples are limited by the application; 0 for never.
     app_limited_until: u64,
 }
@@ -158,17 +158,13 @@ impl RateSampler {
         }
     }
 
-    /// The sample of the acknowledgement that delivered a segment sent at `snapshot`, which took `rtt` if it was sent
-    /// once only.
+    /// The sample of the acknowledgement that delivered a segment sent at `snapshot`.
     #[inline]
-    pub fn sample(&mut self, snapshot: &Snapshot, rtt: Option<Span>, present: &Present) -> RateSample {
+    pub fn sample(&mut self, snapshot: &Snapshot, present: &Present) -> RateSample {
         let send_elapsed = snapshot.sent.since(snapshot.first_sent);
         let ack_elapsed = present.now.since(snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        if let Some(rtt) = rtt {
-            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
-        }
-        let plausible = self.least_rtt.is_none_or(|least| interval >= least);
+        let plausible = present.min_rtt == Span::MAX || interval >= present.min_rtt;
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,
             interval: if plausible { interval } else { Span::ZERO },
@@ -193,12 +189,14 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
+    fn present(millis: u64, min_rtt: Span) -> Present {
+        Present { now: at(millis), in_flight: 0, held: None, min_rtt, repairing: false }
+    }
+
     /// An acknowledgement of all up to `newest`, the last one sent of `newly` segments.
     fn ack(sampler: &mut RateSampler, newly: u32, newest: u32, millis: u64) -> RateSample {
         let snapshot = sampler.on_delivered(newly, newest, newest + 1, at(millis)).unwrap();
-        let present = Present { now: at(millis), in_flight: 0, held: None, repairing: false };
-        let rtt = at(millis).since(snapshot.sent);
-        sampler.sample(&snapshot, Some(rtt), &present)
+        sampler.sample(&snapshot, &present(millis, Span::from_millis(40)))
     }
 
     #[test]
@@ -251,8 +249,7 @@ mod tests {
         sampler.on_send(1, 0, at(50));
         sampler.on_send(1, 0, at(60));
         let snapshot = sampler.on_delivered(1, 1, 2, at(90)).unwrap();
-        let present = Present { now: at(90), in_flight: 0, held: None, repairing: false };
-        let sample = sampler.sample(&snapshot, None, &present);
+        let sample = sampler.sample(&snapshot, &present(90, Span::from_millis(40)));
         assert_eq!((sample.interval, sample.per_second()), (Span::ZERO, 0.0));
     }
 
@@ -292,8 +289,7 @@ mod tests {
             }
         }
         let snapshot = sampler.on_delivered(10, 0, 10, at(140)).unwrap();
-        let present = Present { now: at(140), in_flight: 0, held: None, repairing: false };
-        let sample = sampler.sample(&snapshot, None, &present);
+        let sample = sampler.sample(&snapshot, &present(140, Span::MAX));
         assert_eq!((sample.prior_delivered, sample.total_delivered, sample.newly_delivered), (3, 10, 10));
         assert_eq!((sample.delivered, sample.interval), (7, Span::from_millis(80)));
     }

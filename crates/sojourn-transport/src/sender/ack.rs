@@ -73,7 +73,7 @@ impl Sender {
         let new = delivered.segments + heard.duplicates;
         let mut yielded = None;
         if new > 0 {
-            let rate = self.rate_sample(snapshot.as_ref(), newest, now);
+            let rate = self.rate_sample(snapshot.as_ref(), now);
             let newly_acked = self.credit(acknowledged, delivered.segments, new);
             // RFC 5681 section 3.2: the acknowledgement that ends a repair sets the window and opens nothing; after a
             // stepwise reduction the window is there already, and it counts like any other (Linux).
@@ -226,16 +226,16 @@ impl Sender {
     }
 
     #[inline]
-    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, newest: Option<Span>, now: Time) -> Option<RateSample> {
-        self.sample_since(snapshot?, newest, now)
+    fn rate_sample(&mut self, snapshot: Option<&Snapshot>, now: Time) -> Option<RateSample> {
+        self.sample_since(snapshot?, now)
     }
 
     #[inline(never)]
-    fn sample_since(&mut self, snapshot: &Snapshot, newest: Option<Span>, now: Time) -> Option<RateSample> {
+    fn sample_since(&mut self, snapshot: &Snapshot, now: Time) -> Option<RateSample> {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let held = (self.pacing_slack == Slack::Departures).then(|| self.next_send_at.since(now));
-        let present = Present { now, in_flight: self.in_flight(), held, repairing };
-        Some(self.rate.as_mut()?.sample(snapshot, newest, &present))
+        let present = Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing };
+        Some(self.rate.as_mut()?.sample(snapshot, &present))
     }
 
     /// Tells a control that wants rate samples of each segment that was judged lost.
