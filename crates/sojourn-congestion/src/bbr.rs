@@ -190,7 +190,9 @@ impl Bbr {
             self.conserving = false;
         }
         self.look_for_policer(self.newly_lost > 0, self.rounds.starts(), app_limited, now);
-        let rate = sample.per_second();
+        let rate = (f64::from(sample.delivered) * 16_777_216.0 / (sample.interval.as_nanos() / 1000) as f64).floor()
+            / 16_777_216.0
+            * 1e6;
         if !app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(self.settings.bandwidth_rounds, self.rounds.count(), rate);
         }
@@ -228,6 +230,7 @@ impl Bbr {
             }
         }
         let newly = f64::from(sample.newly_delivered);
+        let now = Time::from_nanos(now.as_nanos() / 1000 * 1000);
         let excess = self.aggregation.excess(newly, self.estimate(), now);
         self.extra.update(rounded_up(excess - HAIR).min(self.window));
     }
@@ -246,7 +249,10 @@ impl Control for Bbr {
         self.update_cycle(ack);
         self.check_full(app_limited);
         self.check_drain(ack.now, sample);
-        self.update_least_rtt(ack.now, ack.rtt, sample);
+        let rtt = ack.rtt.map(|rtt| {
+            Span::from_micros(ack.now.as_nanos() / 1000 - ack.now.as_nanos().saturating_sub(rtt.as_nanos()) / 1000)
+        });
+        self.update_least_rtt(ack.now, rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
         let (gain, _) = self.gains();
         self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);

@@ -161,10 +161,12 @@ impl RateSampler {
     /// The sample of the acknowledgement that delivered a segment sent at `snapshot`.
     #[inline]
     pub fn sample(&mut self, snapshot: &Snapshot, present: &Present) -> RateSample {
-        let send_elapsed = snapshot.sent.since(snapshot.first_sent);
-        let ack_elapsed = present.now.since(snapshot.delivered_at);
+        let micros =
+            |to: Time, from: Time| Span::from_micros((to.as_nanos() / 1000).saturating_sub(from.as_nanos() / 1000));
+        let send_elapsed = micros(snapshot.sent, snapshot.first_sent);
+        let ack_elapsed = micros(present.now, snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
-        let plausible = present.min_rtt == Span::MAX || interval >= present.min_rtt;
+        let plausible = present.min_rtt == Span::MAX || interval + Span::from_micros(1) > present.min_rtt;
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,
             interval: if plausible { interval } else { Span::ZERO },

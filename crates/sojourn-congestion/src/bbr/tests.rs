@@ -244,7 +244,7 @@ fn an_idle_flow_goes_on_at_its_bandwidth() {
     while bbr(&pipe).phase != 0 {
         pipe.round(0);
     }
-    assert!(pipe.text().ends_with("@1238"), "{}", pipe.text());
+    assert!(pipe.text().ends_with("@1237"), "{}", pipe.text());
     let window = pipe.control.window();
     pipe.start(Span::from_secs(2));
     assert_eq!(pipe.text(), format!("{window}@990"));
