@@ -34,64 +34,10 @@ REASONS = (
         "offset of clocks",
         "whether the kernel's LP takes a delay for congestion depends on the offset of both clocks, because its sums "
         "have 32 bits (`tcp_lp_rtt_sample`). The offset is not recorded, and Sojourn draws its own: its window goes on "
-        "growing where the kernel's falls. The acknowledgement that lowers the kernel's window also opens it, to half "
-        "of 20 and 2 more; Sojourn's would only lower it.",
+        "growing where the kernel's falls.",
         {"Open"},
         {"lp"},
         {"bulk"},
-    ),
-    Reason(
-        "report of repeats",
-        "where reordering is common, an acknowledgement that only reports what came twice opens Sojourn's window, "
-        "and not the kernel's (`tcp_may_raise_cwnd` asks for FLAG_FORWARD_PROGRESS).",
-        {"Open"},
-        {"reno", "westwood", "veno", "lp", "dctcp", "reno-bursts"},
-        {"bulk-steps"},
-    ),
-    Reason(
-        "start in a repair",
-        "Linux tells Vegas that sending starts also where all that was out is taken for lost (`tcp_event_data_sent`), "
-        "so that it judges by delay while a timeout is repaired. Sojourn's grows as Reno's then.",
-        {"Loss"},
-        {"vegas"},
-        {"bulk-bursts"},
-    ),
-    Reason(
-        "paced repair",
-        "the kernel's BBR paces what it sends again like all else (`tcp_pacing_check` in `tcp_xmit_retransmit_queue`); "
-        "Sojourn sends the first retransmission of a repair at once, and is a segment ahead from then on.",
-        {"Open"},
-        {"bbr"},
-        {"bulk-losses", "bulk-bursts", "bulk-marks-losses"},
-    ),
-    Reason(
-        "application",
-        "Linux notes that the application limits sending when that writes again (`tcp_rate_check_app_limited` in "
-        "`tcp_sendmsg_locked`), Sojourn as soon as there is nothing to send. So the rate of what is sent again at the "
-        "end of a request or of a transfer counts for the kernel's BBR, which takes the path for full. With requests "
-        "there is a second reason: a sample must last for the least round trip, with which Linux means that of the "
-        "handshake too (`tcp_min_rtt`), and Sojourn only those of data.",
-        {"Open"},
-        {"bbr"},
-        {"requests", "on-off-queue"},
-    ),
-    Reason(
-        "whole microseconds",
-        "the kernel's BBR reckons with times in whole microseconds, and rounds rates down to 1/2^24 segments per "
-        "microsecond (`BW_SCALE`). Where what is to be in flight lies close to a whole even number, its window is two "
-        "segments larger or smaller for that. With the kernel's units this difference goes.",
-        {"Open"},
-        {"bbr"},
-        {"bulk-steps"},
-    ),
-    Reason(
-        "rounds by number",
-        "a round of the kernel's Illinois ends when a segment is acknowledged beyond all that had been sent when the "
-        "round began (`end_seq`). Sojourn's ends with a segment that was sent after that time, so also with one that "
-        "was sent again by a probe, a repair or a timeout. Illinois then reckons its steps at other times.",
-        {"Open", "Recovery"},
-        {"illinois"},
-        {"bulk-silent", "bulk-steps", "bulk-spike", "requests"},
     ),
     Reason(
         "cube root",
@@ -101,15 +47,6 @@ REASONS = (
         {"Open"},
         {"cubic", "cubic-bursts"},
         {"bulk-bursts", "bulk-marks-losses"},
-    ),
-    Reason(
-        "samples of Veno",
-        "the kernel's Veno counts round-trip samples from the beginning of the connection, also after a pause "
-        "(`tcp_veno_init`), and takes a round trip of which it has no sample for endless, so that it believes in a "
-        "queue. Sojourn's counts anew after a pause, and judges by the queue that it found before.",
-        {"Open"},
-        {"veno"},
-        {"on-off-queue", "requests"},
     ),
 )
 
