@@ -1,6 +1,7 @@
 //! What the sender knows of each outstanding segment (RFC 6675's scoreboard).
 
 mod late;
+mod record;
 #[cfg(test)]
 mod tests;
 
@@ -8,25 +9,12 @@ pub use late::{Evidence, Late, Sending};
 
 use crate::segment::{Block, MAX_BLOCKS};
 use late::{ByTime, late_by};
+use record::{Mark, Record};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
 /// Duplicate acknowledgements, or SACKed segments above, that prove a loss (DupThresh).
 pub const DUP_THRESH: u32 = 3;
-
-#[derive(Clone, Copy, Debug)]
-struct Record {
-    sent: Time,
-    sacked: bool,
-    lost: bool,
-    /// Whether it was sent again, and that copy may be in flight.
-    retransmitted: bool,
-    /// Whether its last transmission was judged lost by time, which is final, also where that is taken back (Linux takes it
-    /// off its list of transmissions in the order of time).
-    judged: bool,
-    /// Whether it was ever sent twice, so that its round-trip time is ambiguous (Karn).
-    ambiguous: bool,
-}
 
 /// What an acknowledgement changed.
 #[derive(Clone, Copy, Default, Debug)]
@@ -135,32 +123,22 @@ impl Scoreboard {
     /// Notes that segment [`next`](Scoreboard::next) is sent.
     #[inline]
     pub fn send_new(&mut self, now: Time) {
-        self.records.push_back(Record {
-            sent: now,
-            sacked: false,
-            lost: false,
-            retransmitted: false,
-            judged: false,
-            ambiguous: false,
-        });
+        self.records.push_back(Record::new(now));
     }
 
     /// Notes that `number` is sent again.
     pub fn retransmit(&mut self, number: u32, now: Time) {
         self.rescue(number, now);
         let record = &mut self.records[(number - self.first) as usize];
-        if !record.retransmitted && !record.sacked {
-            record.retransmitted = true;
+        if !record.is(Mark::Sacked) && !record.put(Mark::Retransmitted, true) {
             self.retransmitted += 1;
-            self.due -= u32::from(record.lost);
+            self.due -= u32::from(record.is(Mark::Lost));
         }
     }
 
     /// Notes that `number` is sent again as a rescue, which changes no count (RFC 6675 `NextSeg` rule 4).
     pub fn rescue(&mut self, number: u32, now: Time) {
-        let record = &mut self.records[(number - self.first) as usize];
-        record.sent = now;
-        record.ambiguous = true;
+        self.records[(number - self.first) as usize].send_again(now);
         if let Some(by_time) = &mut self.by_time {
             by_time.on_sent_again(number, now);
         }
@@ -170,10 +148,10 @@ impl Scoreboard {
     /// sent once, and others are outstanding; when it was sent.
     #[inline]
     pub fn acknowledge_first(&mut self, number: u32) -> Option<Time> {
-        if number != self.first + 1 || self.records.len() < 2 || self.records[0].ambiguous {
+        if number != self.first + 1 || self.records.len() < 2 || self.records[0].is(Mark::Ambiguous) {
             return None;
         }
-        let sent = self.records.pop_front()?.sent;
+        let sent = self.records.pop_front()?.sent();
         self.first = number;
         Some(sent)
     }
@@ -196,16 +174,16 @@ impl Scoreboard {
     /// The first segment is acknowledged, to which more has happened than that it was sent.
     #[inline(never)]
     fn acknowledge_marked(&mut self, record: &Record, delivered: &mut Delivered) {
-        delivered.again |= record.ambiguous;
-        if record.sacked {
+        delivered.again |= record.is(Mark::Ambiguous);
+        if record.is(Mark::Sacked) {
             self.sacked -= 1;
         } else {
             delivered.note(self.first, record);
             self.note_by_time(self.first, record, true);
         }
-        self.lost -= u32::from(record.lost);
-        self.retransmitted -= u32::from(record.retransmitted);
-        self.due -= u32::from(record.lost && !record.retransmitted);
+        self.lost -= u32::from(record.is(Mark::Lost));
+        self.retransmitted -= u32::from(record.is(Mark::Retransmitted));
+        self.due -= u32::from(record.is_due());
     }
 
     /// Marks what `blocks` cover as received and judges the segments below (RFC 6675 `IsLost`).
@@ -240,16 +218,13 @@ impl Scoreboard {
         let known = self.known.iter().find(|known| known.start == block.start).map_or(0, |known| known.end);
         for number in known.max(block.start).max(self.first)..block.end.min(self.next()) {
             let record = &mut self.records[(number - self.first) as usize];
-            if record.sacked {
+            if record.put(Mark::Sacked, true) {
                 continue;
             }
-            record.sacked = true;
             self.sacked += 1;
-            self.lost -= u32::from(record.lost);
-            self.retransmitted -= u32::from(record.retransmitted);
-            self.due -= u32::from(record.lost && !record.retransmitted);
-            record.lost = false;
-            record.retransmitted = false;
+            self.due -= u32::from(record.is_due());
+            self.lost -= u32::from(record.put(Mark::Lost, false));
+            self.retransmitted -= u32::from(record.put(Mark::Retransmitted, false));
             delivered.note(number, record);
             let record = *record;
             self.note_by_time(number, &record, false);
@@ -276,17 +251,16 @@ impl Scoreboard {
     /// Judges `number` lost unless it has been SACKed or judged before.
     pub fn mark_lost(&mut self, number: u32) {
         let record = &mut self.records[(number - self.first) as usize];
-        if record.sacked || record.lost {
+        if record.is(Mark::Sacked) || record.put(Mark::Lost, true) {
             return;
         }
-        record.lost = true;
         self.lost += 1;
         self.judgements += 1;
         self.lost_end = self.lost_end.max(number + 1);
         if let Some(unreported) = &mut self.unreported {
             unreported.push(number);
         }
-        if !record.retransmitted {
+        if !record.is(Mark::Retransmitted) {
             self.due += 1;
             self.retransmit_from = self.retransmit_from.min(number);
         }
@@ -302,23 +276,24 @@ impl Scoreboard {
     /// what was sent `patience` or more before `now`.
     pub fn mark_all_lost(&mut self, patience: Span, now: Time) {
         let first = self.first;
-        for (number, record) in (first..).zip(&mut self.records).filter(|(_, record)| !record.sacked) {
-            if number > first && late_by(record.sent, patience, now).is_some() {
+        for (number, record) in (first..).zip(&mut self.records).filter(|(_, record)| !record.is(Mark::Sacked)) {
+            if number > first && late_by(record.sent(), patience, now).is_some() {
                 continue;
             }
             // What was sent again is lost a second time.
             if let Some(unreported) = &mut self.unreported
-                && (!record.lost || record.retransmitted)
+                && !record.is_due()
             {
                 unreported.push(number);
             }
-            record.lost = true;
-            record.retransmitted = false;
+            record.put(Mark::Lost, true);
+            record.put(Mark::Retransmitted, false);
             self.judgements += 1;
         }
-        let count = |what: fn(&Record) -> bool| self.records.iter().filter(|record| what(record)).count() as u32;
-        (self.lost, self.retransmitted) = (count(|record| record.lost), count(|record| record.retransmitted));
-        self.due = count(|record| record.lost && !record.retransmitted);
+        let count = |what: &dyn Fn(&Record) -> bool| self.records.iter().filter(|record| what(record)).count() as u32;
+        self.lost = count(&|record| record.is(Mark::Lost));
+        self.retransmitted = count(&|record| record.is(Mark::Retransmitted));
+        self.due = count(&|record| record.is_due());
         self.retransmit_from = self.first;
     }
 
@@ -339,7 +314,7 @@ impl Scoreboard {
 
     /// When the first unacknowledged segment was last sent.
     pub fn first_sent(&self) -> Option<Time> {
-        self.records.front().map(|record| record.sent)
+        self.records.front().map(|record| record.sent())
     }
 
     /// Segments sent again whose last copy is believed to be in the network.
@@ -350,13 +325,13 @@ impl Scoreboard {
 
     /// Whether segment `number`, which is outstanding, was ever sent twice.
     pub fn was_sent_again(&self, number: u32) -> bool {
-        self.records[(number - self.first) as usize].ambiguous
+        self.records[(number - self.first) as usize].is(Mark::Ambiguous)
     }
 
     /// Judges nothing lost any more: what was sent again is in the network twice.
     pub fn take_back_losses(&mut self) {
         for record in &mut self.records {
-            record.lost = false;
+            record.put(Mark::Lost, false);
         }
         self.lost = 0;
         self.due = 0;
@@ -380,10 +355,7 @@ impl Scoreboard {
             return None;
         }
         let from = self.retransmit_from.max(self.first);
-        let found = (from..self.next()).find(|number| {
-            let record = &self.records[(number - self.first) as usize];
-            record.lost && !record.retransmitted
-        });
+        let found = (from..self.next()).find(|number| self.records[(number - self.first) as usize].is_due());
         self.retransmit_from = found.unwrap_or(self.next());
         found
     }
@@ -392,10 +364,7 @@ impl Scoreboard {
     pub fn next_hole(&mut self) -> Option<u32> {
         let end = self.highest_sacked[0]?.min(self.next());
         let from = self.untouched_from.max(self.first);
-        let found = (from..end).find(|number| {
-            let record = &self.records[(number - self.first) as usize];
-            !record.sacked && !record.ambiguous
-        });
+        let found = (from..end).find(|number| self.records[(number - self.first) as usize].is_untouched());
         self.untouched_from = found.unwrap_or(end).max(from);
         found
     }
@@ -404,15 +373,7 @@ impl Scoreboard {
     /// would also send a lower segment a third time).
     pub fn next_rescue(&self) -> Option<u32> {
         let last = self.records.back()?;
-        (!last.sacked && !last.ambiguous).then(|| self.next() - 1)
-    }
-}
-
-impl Record {
-    /// Whether it was sent, and no more is known of it.
-    #[inline]
-    fn is_plain(&self) -> bool {
-        !(self.sacked | self.lost | self.retransmitted | self.ambiguous)
+        last.is_untouched().then(|| self.next() - 1)
     }
 }
 
@@ -420,14 +381,14 @@ impl Delivered {
     #[inline]
     fn note(&mut self, number: u32, record: &Record) {
         self.segments += 1;
-        if record.sent >= self.sent {
+        if record.sent() >= self.sent {
             self.newest = number;
-            self.sent = record.sent;
-            self.unambiguous = !record.ambiguous;
+            self.sent = record.sent();
+            self.unambiguous = !record.is(Mark::Ambiguous);
         }
-        if !record.ambiguous {
-            let [first, last] = self.once.unwrap_or([record.sent; 2]);
-            self.once = Some([first.min(record.sent), last.max(record.sent)]);
+        if !record.is(Mark::Ambiguous) {
+            let [first, last] = self.once.unwrap_or([record.sent(); 2]);
+            self.once = Some([first.min(record.sent()), last.max(record.sent())]);
         }
     }
 }

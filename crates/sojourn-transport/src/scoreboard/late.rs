@@ -1,6 +1,7 @@
 //! Time-based loss detection (RFC 8985): what the scoreboard knows besides, and what it judges by it.
 
-use super::{Record, Scoreboard};
+use super::Scoreboard;
+use super::record::{Mark, Record};
 use sojourn_core::{Span, Time};
 use std::collections::VecDeque;
 
@@ -58,7 +59,7 @@ impl ByTime {
 impl Evidence {
     #[inline(never)]
     fn note(&mut self, number: u32, record: &Record, cumulatively: bool) {
-        if record.ambiguous {
+        if record.is(Mark::Ambiguous) {
             self.note_sent_again(number, record, cumulatively);
         } else {
             self.lowest_sent_once = Some(self.lowest_sent_once.map_or(number, |lowest| lowest.min(number)));
@@ -68,17 +69,17 @@ impl Evidence {
 
     /// RFC 8985 section 6.2 step 2: what was sent again may be acknowledged for its first copy.
     fn note_sent_again(&mut self, number: u32, record: &Record, cumulatively: bool) {
-        let answers_earlier = cumulatively && self.echoed < record.sent;
-        if record.sent <= self.doubtful_after && !answers_earlier {
+        let answers_earlier = cumulatively && self.echoed < record.sent();
+        if record.sent() <= self.doubtful_after && !answers_earlier {
             self.note_surely(number, record, cumulatively);
         }
     }
 
     fn note_surely(&mut self, number: u32, record: &Record, cumulatively: bool) {
-        let sending = Sending { sent: record.sent, number };
+        let sending = Sending { sent: record.sent(), number };
         self.surely = Some(self.surely.map_or(sending, |newest| newest.max(sending)));
         if cumulatively || self.last_surely.is_none_or(|(_, cumulatively)| !cumulatively) {
-            self.last_surely = Some((record.sent, cumulatively));
+            self.last_surely = Some((record.sent(), cumulatively));
         }
     }
 }
@@ -128,15 +129,19 @@ impl Scoreboard {
         by_time.late_from = by_time.late_from.max(self.first);
         for number in by_time.late_from..self.next() {
             let record = &mut self.records[(number - self.first) as usize];
-            if !(record.sacked || record.lost || record.judged || record.ambiguous) {
-                let sent = record.sent;
+            if !(record.is(Mark::Sacked)
+                || record.is(Mark::Lost)
+                || record.is(Mark::Judged)
+                || record.is(Mark::Ambiguous))
+            {
+                let sent = record.sent();
                 if (Sending { sent, number }) >= newest {
                     return;
                 }
                 match late_by(sent, patience, now) {
                     Some(wait) => late.wait = late.wait.max(wait),
                     None => {
-                        record.judged = true;
+                        record.put(Mark::Judged, true);
                         self.mark_lost(number);
                     }
                 }
@@ -178,17 +183,19 @@ impl Scoreboard {
     fn is_under_way(&self, sending: Sending) -> bool {
         sending.number >= self.first && {
             let record = &self.records[(sending.number - self.first) as usize];
-            record.sent == sending.sent && !record.sacked && (record.retransmitted || !record.lost)
+            record.sent() == sending.sent
+                && !record.is(Mark::Sacked)
+                && (record.is(Mark::Retransmitted) || !record.is(Mark::Lost))
         }
     }
 
     /// Judges the retransmission of `number` lost.
     fn mark_lost_again(&mut self, number: u32) {
         let record = &mut self.records[(number - self.first) as usize];
-        if std::mem::take(&mut record.retransmitted) {
+        if record.put(Mark::Retransmitted, false) {
             self.retransmitted -= 1;
         }
-        if !record.lost {
+        if !record.is(Mark::Lost) {
             return self.mark_lost(number);
         }
         self.judgements += 1;

@@ -1,5 +1,6 @@
 //! The counters against a count of the records.
 
+use super::record::Mark;
 use super::{DUP_THRESH, Delivered, Scoreboard};
 use crate::segment::Block;
 use proptest::prelude::*;
@@ -11,16 +12,20 @@ impl Scoreboard {
     pub fn check(&self) {
         let count =
             |of: &dyn Fn(&super::Record) -> bool| self.records.iter().filter(|record| of(record)).count() as u32;
-        assert_eq!(self.sacked, count(&|record| record.sacked));
-        assert_eq!(self.lost, count(&|record| record.lost));
-        assert_eq!(self.retransmitted, count(&|record| record.retransmitted));
-        assert_eq!(self.due, count(&|record| record.lost && !record.retransmitted));
-        assert_eq!(count(&|record| record.sacked && record.lost), 0, "what was received is not lost");
-        assert_eq!(count(&|record| record.retransmitted && !record.ambiguous), 0);
+        assert_eq!(self.sacked, count(&|record| record.is(Mark::Sacked)));
+        assert_eq!(self.lost, count(&|record| record.is(Mark::Lost)));
+        assert_eq!(self.retransmitted, count(&|record| record.is(Mark::Retransmitted)));
+        assert_eq!(self.due, count(&|record| record.is_due()));
+        assert_eq!(
+            count(&|record| record.is(Mark::Sacked) && record.is(Mark::Lost)),
+            0,
+            "what was received is not lost"
+        );
+        assert_eq!(count(&|record| record.is(Mark::Retransmitted) && !record.is(Mark::Ambiguous)), 0);
         assert!(self.pipe() <= self.outstanding() + self.retransmitted);
-        let first_due = self.records.iter().position(|record| record.lost && !record.retransmitted);
+        let first_due = self.records.iter().position(|record| record.is_due());
         assert!(first_due.is_none_or(|place| self.first + place as u32 >= self.retransmit_from));
-        let untouched = self.records.iter().position(|record| !record.sacked && !record.ambiguous);
+        let untouched = self.records.iter().position(|record| record.is_untouched());
         assert!(untouched.is_none_or(|place| self.first + place as u32 >= self.untouched_from));
     }
 }
@@ -186,7 +191,7 @@ proptest! {
                     let edge = sacked.iter().rev().nth(DUP_THRESH as usize - 1);
                     for number in first..edge.copied().unwrap_or(0) {
                         let record = &board.records[(number - first) as usize];
-                        prop_assert!(record.sacked || record.lost, "{}", number);
+                        prop_assert!(record.is(Mark::Sacked) || record.is(Mark::Lost), "{}", number);
                     }
                 }
                 Step::Retransmit => {
