@@ -337,9 +337,9 @@ impl Builder<'_> {
                 lead: place.lead,
                 direction: group.direction,
                 station: station(group, place.index) as u32,
-                entrances: self.entrances(group),
-                lines,
-                access,
+                entrances: self.entrances(group).map(|link| link.map(|link| link as u32)),
+                lines: lines.map(|line| line as u32),
+                access: access.map(|line| line as u32),
                 host: group.host.map(|host| {
                     Box::new(InHost {
                         small: SmallQueue::new(host.small_queue, host.small_queue_packets),
@@ -347,7 +347,7 @@ impl Builder<'_> {
                         device,
                     })
                 }),
-                dies_past: self.dies_past(group, place.index),
+                dies_past: self.dies_past(group, place.index).map(|link| link as u32),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(group, options, &endpoints),
@@ -360,9 +360,8 @@ impl Builder<'_> {
                 endpoints,
                 sojourn: Coarse::default(),
                 counts: Counts::default(),
-                base: Counts::default(),
+                base: None,
                 past_sender: SenderCounts::default(),
-                base_sender: SenderCounts::default(),
                 connections: 0,
                 armed: Time::NEVER,
             });
@@ -429,16 +428,17 @@ impl Builder<'_> {
     fn drop_unused_lines(&mut self, flows: &mut [Flow]) {
         let mut used = vec![false; self.lines.len()];
         let of_links = self.links.iter().filter_map(|link| link.line);
-        let of_flows = flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access));
+        let of_flows =
+            flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access)).map(|line| line as usize);
         of_links.chain(of_flows).for_each(|line| used[line] = true);
-        let places: Vec<usize> =
-            used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + usize::from(used)))).collect();
+        let places: Vec<u32> =
+            used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + u32::from(used)))).collect();
         let mut is_used = used.into_iter();
         self.lines.retain(|_| is_used.next() == Some(true));
-        self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line]);
+        self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line] as usize);
         for flow in flows {
-            flow.lines = flow.lines.map(|line| places[line]);
-            flow.access = flow.access.map(|line| places[line]);
+            flow.lines = flow.lines.map(|line| places[line as usize]);
+            flow.access = flow.access.map(|line| places[line as usize]);
         }
     }
 

@@ -10,6 +10,7 @@ use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
 use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
+use std::ops::Sub;
 
 /// The receiver's port in the first connection; the next ones count up from here.
 pub const FIRST_PORT: u16 = 5_001;
@@ -28,15 +29,15 @@ pub struct Flow {
     /// Its station on the medium, where there is one; the first for all others.
     pub station: u32,
     /// The link at which packets that travel forward and in reverse enter the network, where there is one.
-    pub entrances: [Option<usize>; 2],
+    pub entrances: [Option<u32>; 2],
     /// The line behind the last link, for packets that travel forward and in reverse.
-    pub lines: [usize; 2],
+    pub lines: [u32; 2],
     /// Its own access link, where it has one.
-    pub access: Option<usize>,
+    pub access: Option<u32>,
     /// What waits of it in its host, where that holds it back.
     pub host: Option<Box<InHost>>,
     /// The link past which its datagrams die, where they do not reach the receiver.
-    pub dies_past: Option<usize>,
+    pub dies_past: Option<u32>,
     /// Its 5-tuple, in the direction of its data.
     pub key: FlowKey,
     /// Code point of all its packets.
@@ -48,7 +49,7 @@ pub struct Flow {
     /// What the application does, where this is the first connection of its flow.
     pub application: Option<Application>,
     /// What the receiver asks for, until the sender knows.
-    pub request: Option<Request>,
+    pub request: Option<Box<Request>>,
     /// Requests so far.
     pub requests: u32,
     /// Who sends and receives.
@@ -61,12 +62,10 @@ pub struct Flow {
     pub sojourn: Coarse,
     /// What happened so far.
     pub counts: Counts,
-    /// What had happened when measuring began.
-    pub base: Counts,
+    /// What had happened when measuring began, where anything had.
+    pub base: Option<Box<Base>>,
     /// The counters of the senders of its earlier connections.
     pub past_sender: SenderCounts,
-    /// Those of all its senders when measuring began.
-    pub base_sender: SenderCounts,
     /// How many connections its flow has had beside the first; counted where its application is.
     pub connections: u64,
     /// Time of its earliest pending timer.
@@ -81,6 +80,13 @@ pub struct InHost {
     /// The host's queue before its network card, where it has one.
     #[cfg(feature = "host-queue")]
     pub device: Option<usize>,
+}
+
+/// What had happened to a flow at some time.
+#[derive(Debug)]
+pub struct Base {
+    counts: Counts,
+    sender: SenderCounts,
 }
 
 /// Who sends and receives. Nearly all flows are of the larger kind, so boxing it would only cost.
@@ -293,7 +299,13 @@ impl Flow {
     /// The link at which packets that travel in `direction` enter the network, and the line where there is none.
     #[inline(always)]
     pub fn way_in(&self, direction: Direction) -> (Option<usize>, usize) {
-        (self.entrances[direction as usize], self.lines[direction as usize])
+        (self.entrances[direction as usize].map(|link| link as usize), self.line(direction))
+    }
+
+    /// The line behind the last link for packets that travel in `direction`.
+    #[inline(always)]
+    pub fn line(&self, direction: Direction) -> usize {
+        self.lines[direction as usize] as usize
     }
 
     /// Who listens, where it is a call.
@@ -372,6 +384,31 @@ impl Flow {
         })
     }
 
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self) {
+        let counts = self.counts;
+        // Whatever happens to a flow leads to packets.
+        self.base =
+            (counts.entered > 0).then(|| Box::new(Base { counts, sender: self.sender_counts().unwrap_or_default() }));
+        self.sojourn.clear();
+    }
+
+    /// What `of` has grown by since measuring began.
+    pub fn since<T: Sub<Output = T>>(&self, of: impl Fn(&Counts) -> T) -> T {
+        let base = self.base.as_ref().map_or(Counts::default(), |base| base.counts);
+        of(&self.counts) - of(&base)
+    }
+
+    /// What its senders have counted since measuring began, where it has one.
+    pub fn sender_since(&self) -> Option<SenderCounts> {
+        let base = self.base.as_ref().map_or(SenderCounts::default(), |base| base.sender);
+        let now = self.sender_counts()?;
+        Some(SenderCounts {
+            retransmissions: now.retransmissions - base.retransmissions,
+            timeouts: now.timeouts - base.timeouts,
+        })
+    }
+
     /// Begins a fresh connection between `endpoints` to `port`; what is under way of the one before is lost on them.
     pub fn connect(&mut self, endpoints: Endpoints, port: u16) {
         self.past_sender = self.sender_counts().unwrap_or_default();
@@ -397,7 +434,7 @@ impl Flow {
             Endpoints::Padding(padding) => padding.next(),
         };
         let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
-        let request = self.request.map_or(Time::NEVER, |request| request.again);
+        let request = self.request.as_ref().map_or(Time::NEVER, |request| request.again);
         endpoints.min(application).min(request)
     }
 }

@@ -92,9 +92,7 @@ pub fn let_lag(scenario: &Scenario, links: &mut [Link], lines: &[Line], flows: &
         let delays = match (links[index].line, links[index].next) {
             (Some(line), _) => lines[line].constant_delay(),
             (None, Some(_)) => None,
-            (None, None) => {
-                flows.iter().map(|flow| lines[flow.lines[direction as usize]].constant_delay()).min().flatten()
-            }
+            (None, None) => flows.iter().map(|flow| lines[flow.line(direction)].constant_delay()).min().flatten(),
         };
         links[index].lag = delays.filter(|delay| !delay.is_zero()).map(Lag::new);
     }

@@ -1,11 +1,12 @@
 //! The run record: what every world answers with, in the same names and units.
 
 use crate::times::{Coarse, Times};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sojourn_core::Span;
 use sojourn_media::Tally;
 use sojourn_traffic::{e_model, video, voip};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The result of one run. A value that could not be had is `None`, never zero.
 #[derive(Clone, Serialize, Debug)]
@@ -432,7 +433,8 @@ pub struct VideoRecord {
 #[non_exhaustive]
 pub struct FlowRecord {
     /// Its group.
-    pub group: String,
+    #[serde(serialize_with = "shared")]
+    pub group: Arc<str>,
     /// Its place in the group, from 0.
     pub index: u32,
     /// Delivered payload in Mbit/s.
@@ -444,7 +446,13 @@ pub struct FlowRecord {
     /// Mean round-trip time that its sender measured.
     pub rtt_ms_mean: Option<f64>,
     /// Sojourn times of its data packets in the queue of their direction's main link.
-    pub queue_ms: QueueMs,
+    #[serde(serialize_with = "shared")]
+    pub queue_ms: Arc<QueueMs>,
+}
+
+/// Writes what rows of many flows have in common as if each had its own.
+fn shared<T: Serialize + ?Sized, S: Serializer>(value: &Arc<T>, serializer: S) -> Result<S::Ok, S::Error> {
+    T::serialize(value, serializer)
 }
 
 impl QueueMs {

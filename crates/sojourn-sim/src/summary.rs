@@ -26,6 +26,7 @@ use sojourn_scenario::{Capacity, Direction, Scenario, Traffic};
 use sojourn_scenario::{Group, Phase};
 use sojourn_traffic::voip;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The record of the run of `scenario` with seed `seed` that has left `world`, and took `wall_s`.
 pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Record {
@@ -38,8 +39,7 @@ pub fn record(scenario: &Scenario, seed: u64, world: &World, wall_s: f64) -> Rec
     let reverse = scenario.reverse.as_ref().and_then(|_| links.next()).map(|(_, record)| record);
     let hops = links.by_ref().take(scenario.hops.len()).collect();
     let stations = stations(world, links, measured);
-    let flows: Vec<FlowRecord> =
-        by_flow(&world.flows).map(|connections| flow_record(scenario, connections, measured)).collect();
+    let flows = flow_records(scenario, world, measured);
     Record {
         seed,
         duration_s: scenario.duration.as_secs_f64(),
@@ -185,27 +185,39 @@ fn bytes_at((since, capacity): (Time, &Capacity), from: Time, to: Time) -> f64 {
 }
 
 fn delivered(flow: &Flow) -> u64 {
-    flow.counts.delivered_bytes - flow.base.delivered_bytes
+    flow.since(|counts| counts.delivered_bytes)
 }
 
 fn mbps(bytes: u64, time: Span) -> f64 {
     bytes as f64 * 8.0 / time.as_secs_f64() / 1e6
 }
 
-fn flow_record(scenario: &Scenario, connections: &[Flow], measured: Span) -> FlowRecord {
+/// A row for each flow. There may be very many, which share what is the same in all.
+fn flow_records(scenario: &Scenario, world: &World, measured: Span) -> Vec<FlowRecord> {
+    let groups: Vec<Arc<str>> = scenario.groups.iter().map(|group| group.name.as_str().into()).collect();
+    let nothing = Arc::new(QueueMs::default());
+    let mut records = Vec::with_capacity(by_flow(&world.flows).count());
+    records.extend(by_flow(&world.flows).map(|connections| {
+        let group = groups[connections[0].group].clone();
+        flow_record(group, connections, measured, &nothing)
+    }));
+    records
+}
+
+fn flow_record(group: Arc<str>, connections: &[Flow], measured: Span, nothing: &Arc<QueueMs>) -> FlowRecord {
     let sum = |of: &dyn Fn(&Flow) -> u64| connections.iter().map(of).sum::<u64>();
-    let samples = sum(&|flow| flow.counts.rtt_samples - flow.base.rtt_samples);
-    let nanos: u128 = connections.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum();
+    let samples = sum(&|flow| flow.since(|counts| counts.rtt_samples));
+    let nanos: u128 = connections.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum();
     let mut sojourn = Coarse::default();
     connections.iter().for_each(|flow| sojourn.add(&flow.sojourn));
     FlowRecord {
-        group: scenario.groups[connections[0].group].name.clone(),
+        group,
         index: connections[0].index,
         goodput_mbps: mbps(sum(&delivered), measured),
         delivered_bytes: sum(&delivered),
-        drops: sum(&|flow| flow.counts.drops - flow.base.drops),
+        drops: sum(&|flow| flow.since(|counts| counts.drops)),
         rtt_ms_mean: (samples > 0).then(|| nanos as f64 / samples as f64 / 1e6),
-        queue_ms: QueueMs::of(&sojourn),
+        queue_ms: if sojourn.count() > 0 { Arc::new(QueueMs::of(&sojourn)) } else { nothing.clone() },
     }
 }
 
@@ -222,13 +234,13 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     let sum = |of: &dyn Fn(&Flow) -> u64| flows.iter().map(of).sum::<u64>();
     let bytes = sum(&delivered);
     let all_bytes = direction_bytes(world, group.direction);
-    let sent = sum(&|flow| flow.counts.sent - flow.base.sent);
+    let since = |of: fn(&Counts) -> u64| sum(&|flow| flow.since(of));
+    let sent = since(|counts| counts.sent);
     let rate = |count: u64| (sent > 0).then(|| count as f64 / sent as f64);
     let senders = |of: &dyn Fn(&Flow) -> Option<u64>| flows.iter().map(of).sum::<Option<u64>>();
     let meter = &world.groups[index];
     let mut sojourn = Coarse::default();
     flows.iter().for_each(|flow| sojourn.add(&flow.sojourn));
-    let since = |of: fn(&Counts) -> u64| sum(&|flow| of(&flow.counts) - of(&flow.base));
     let acks = since(|counts| counts.entered) - sent - since(|counts| counts.others);
     let connects = flows.iter().all(|flow| matches!(flow.endpoints, Endpoints::Transport(..)));
     #[cfg(feature = "delays")]
@@ -236,8 +248,8 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     GroupRecord {
         share: (all_bytes > 0).then(|| bytes as f64 / all_bytes as f64),
         goodput_mbps: mbps(bytes, measured),
-        drop_rate: rate(sum(&|flow| flow.counts.drops - flow.base.drops)),
-        mark_rate: rate(sum(&|flow| flow.counts.marks - flow.base.marks)),
+        drop_rate: rate(since(|counts| counts.drops)),
+        mark_rate: rate(since(|counts| counts.marks)),
         ack_drop_rate: (connects && acks > 0).then(|| since(|counts| counts.lost_acks) as f64 / acks as f64),
         syn_drops: connects.then(|| since(|counts| counts.lost_syns)),
         #[cfg(feature = "delays")]
@@ -246,13 +258,10 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
         pdv_ms: delays.as_ref().map(|delays| delays.pdv_ms),
         #[cfg(feature = "delays")]
         startup_ms: delays.and_then(|delays| delays.startup_ms),
-        retransmissions: senders(&|flow| sender_count(flow).map(|count| count.0)),
-        timeouts: senders(&|flow| sender_count(flow).map(|count| count.1)),
+        retransmissions: senders(&|flow| Some(flow.sender_since()?.retransmissions)),
+        timeouts: senders(&|flow| Some(flow.sender_since()?.timeouts)),
         jain: jain(by_flow(flows).map(|connections| connections.iter().map(delivered).sum::<u64>() as f64)),
-        rtt_ms: Milliseconds::new(
-            &meter.rtt,
-            flows.iter().map(|flow| flow.counts.rtt_nanos - flow.base.rtt_nanos).sum(),
-        ),
+        rtt_ms: Milliseconds::new(&meter.rtt, flows.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum()),
         queue_ms: QueueMs::of(&sojourn),
         fct_ms: transfers_end(&group.traffic).then(|| Fct::new(&meter.fct, meter.fct_nanos)),
         fct_by_size_ms: meter.fct_by_size.iter().map(|(&power, times)| (size_class(power), Fct::of(times))).collect(),
@@ -282,11 +291,11 @@ fn voip_record(flows: &[Flow], delay: &Times) -> Option<VoipRecord> {
     if calls.is_empty() {
         return None;
     }
-    let lost = |flow: &Flow| flow.counts.drops - flow.base.drops;
+    let lost = |flow: &Flow| flow.since(|counts| counts.drops);
     let mut tally = voip::Tally::default();
     calls.iter().for_each(|(_, call)| tally.add(call.tally()));
     let ratings: Vec<f64> = calls.iter().filter_map(|(flow, call)| call.rating(lost(flow))).collect();
-    let nanos: u128 = flows.iter().map(|flow| flow.counts.delay_nanos - flow.base.delay_nanos).sum();
+    let nanos: u128 = flows.iter().map(|flow| flow.since(|counts| counts.delay_nanos)).sum();
     let mean = tally.mean(nanos as f64 / 1e6);
     Some(VoipRecord::new(&tally, delay, mean, flows.iter().map(lost).sum(), &ratings))
 }
@@ -332,10 +341,4 @@ fn transfers_end(traffic: &Traffic) -> bool {
 
 fn direction_bytes(world: &World, direction: Direction) -> u64 {
     world.flows.iter().filter(|flow| flow.direction == direction).map(delivered).sum()
-}
-
-/// Retransmissions and timeouts of a flow in the measured part.
-fn sender_count(flow: &Flow) -> Option<(u64, u64)> {
-    let (now, before) = (flow.sender_counts()?, flow.base_sender);
-    Some((now.retransmissions - before.retransmissions, now.timeouts - before.timeouts))
 }

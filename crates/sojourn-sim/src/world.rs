@@ -278,7 +278,7 @@ impl World {
             Some(next) => self.arrive(next, packet, at),
             None => {
                 let direction = self.links[index].direction;
-                self.enter_line(self.flows[packet.flow as usize].lines[direction as usize], *packet, at);
+                self.enter_line(self.flows[packet.flow as usize].line(direction), *packet, at);
             }
         }
     }
@@ -286,7 +286,7 @@ impl World {
     /// Whether the time to live of a datagram ends past a link.
     fn dies(&mut self, index: usize, packet: &Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
-        let dies = flow.dies_past == Some(index);
+        let dies = flow.dies_past == Some(index as u32);
         flow.counts.left += u64::from(dies);
         dies
     }

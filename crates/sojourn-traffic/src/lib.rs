@@ -174,8 +174,8 @@ macro_rules! kinds {
 
 kinds! {
     Bulk(Bulk),
-    OnOff(OnOff),
-    Messages(Messages),
+    OnOff(Box<OnOff>),
+    Messages(Box<Messages>),
     Video(Box<Video>),
     Transfers(Box<Transfers>),
     Web(Box<Web>),
@@ -199,13 +199,14 @@ fn activity(traffic: &Traffic, about: Surroundings, stream: impl Fn(&str) -> Str
         Traffic::Cbr { .. } | Traffic::Train(_) | Traffic::Padding(_) => AnyActivity::Bulk(Bulk::new(None)),
         Traffic::OnOff { on, off, fixed, fresh } => {
             let times = if *fixed { Times::Fixed } else { Times::Exponential(stream("on-off")) };
-            AnyActivity::OnOff(OnOff::new(*on, *off, *fresh, times))
+            AnyActivity::OnOff(Box::new(OnOff::new(*on, *off, *fresh, times)))
         }
-        Traffic::Messages(messages) => AnyActivity::Messages(Messages::new(*messages)),
+        Traffic::Messages(messages) => AnyActivity::Messages(Box::new(Messages::new(*messages))),
         Traffic::Voip(voip) => match voip.spurts {
             None => AnyActivity::Bulk(Bulk::new(None)),
             Some((talk, pause)) => {
-                AnyActivity::OnOff(OnOff::new(talk, pause, false, Times::Exponential(stream("talk"))))
+                let times = Times::Exponential(stream("talk"));
+                AnyActivity::OnOff(Box::new(OnOff::new(talk, pause, false, times)))
             }
         },
         Traffic::Transfers { interval, sizes, connections } => {

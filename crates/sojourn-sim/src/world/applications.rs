@@ -48,9 +48,9 @@ impl World {
     /// A request has come to the sender.
     pub(super) fn on_request(&mut self, index: usize, number: u32) {
         let flow = &mut self.flows[index];
-        let Some(Request { fetch, .. }) = flow.request.take_if(|request| request.number == number) else { return };
+        let Some(request) = flow.request.take_if(|request| request.number == number) else { return };
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
-        sender.supply(fetch.bytes);
+        sender.supply(request.fetch.bytes);
         self.transmit(index);
     }
 
@@ -136,7 +136,7 @@ impl World {
         }
         let flow = &mut self.flows[index];
         flow.requests = flow.requests.wrapping_add(1);
-        flow.request = Some(Request::new(flow.requests, fetch, self.now));
+        flow.request = Some(Box::new(Request::new(flow.requests, fetch, self.now)));
         if let Some(ends) = &mut self.ends {
             ends.add_request(index, flow.key.destination_port, self.now);
         }
@@ -146,7 +146,7 @@ impl World {
 
     /// Sends the request that a connection has.
     pub(super) fn send_request(&mut self, index: usize) {
-        let Some(request) = self.flows[index].request else { return };
+        let Some(request) = self.flows[index].request.as_deref().copied() else { return };
         self.flows[index].counts.others += 1;
         let segment = Segment::new(SegmentKind::Request, request.number, self.now);
         self.send_back(index, segment, request.fetch.request_bytes);

@@ -167,7 +167,7 @@ impl World {
             }
             match flow.access {
                 Some(line) => {
-                    if self.enter_host(index, line, packet) {
+                    if self.enter_host(index, line as usize, packet) {
                         break;
                     }
                 }
@@ -215,14 +215,13 @@ impl World {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();
         // Made where it goes to, not made and then moved there.
-        match flow.entrances[direction as usize] {
-            Some(link) => {
+        match flow.way_in(direction) {
+            (Some(link), _) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
                 self.arrive(link, &packet, self.now);
             }
-            None => {
+            (None, line) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
-                let line = flow.lines[direction as usize];
                 self.enter_line(line, packet, self.now);
             }
         }

@@ -74,15 +74,13 @@ impl World {
             ends.begin_measuring();
         }
         for flow in &mut self.flows {
-            flow.base = flow.counts;
-            flow.sojourn.clear();
+            flow.begin_measuring();
             if let Some(application) = &mut flow.application {
                 application.begin_measuring(self.now);
             }
             if let Some(listener) = &mut flow.listener {
                 listener.begin_measuring();
             }
-            flow.base_sender = flow.sender_counts().unwrap_or_default();
         }
     }
 
