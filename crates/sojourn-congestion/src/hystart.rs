@@ -9,6 +9,7 @@ mod tests;
 
 use crate::Ack;
 use crate::rounds::Rounds;
+use alloc::boxed::Box;
 use hybrid::Hybrid;
 use sojourn_core::Span;
 use sojourn_core::registry::{Kind, Parameter, Value};
@@ -41,15 +42,15 @@ const CONSERVATIVE_DIVISOR: f64 = 4.0;
 /// Rounds of conservative slow start (`CSS_ROUNDS`).
 const CONSERVATIVE_ROUNDS: u32 = 5;
 
-/// What a control does in slow start.
+/// What a control does in slow start. What it has to remember for that is out of the way for the rest of a connection.
 #[derive(Clone, Debug)]
 pub(crate) enum SlowStart {
     /// Nothing but grow.
     Standard,
     /// RFC 9406.
-    PlusPlus(PlusPlus),
+    PlusPlus(Box<PlusPlus>),
     /// HyStart.
-    Hybrid(Hybrid),
+    Hybrid(Box<Hybrid>),
 }
 
 /// HyStart++. Only for a flow's first slow start: later ones have a threshold.
@@ -81,9 +82,9 @@ impl SlowStart {
     pub(crate) fn named(name: &str) -> SlowStart {
         match name {
             "off" => SlowStart::Standard,
-            "rfc9406" => SlowStart::PlusPlus(PlusPlus::new()),
-            "linux" => SlowStart::Hybrid(Hybrid::new(hybrid::LINUX)),
-            "ns3" => SlowStart::Hybrid(Hybrid::new(hybrid::NS3)),
+            "rfc9406" => SlowStart::PlusPlus(Box::new(PlusPlus::new())),
+            "linux" => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::LINUX))),
+            "ns3" => SlowStart::Hybrid(Box::new(Hybrid::new(hybrid::NS3))),
             _ => unreachable!("a choice of the descriptor"),
         }
     }
@@ -102,7 +103,9 @@ impl SlowStart {
     #[inline]
     pub(crate) fn growth(&self, segments: f64) -> f64 {
         match self {
-            SlowStart::PlusPlus(PlusPlus { phase: Phase::Conservative { .. }, .. }) => segments / CONSERVATIVE_DIVISOR,
+            SlowStart::PlusPlus(plus_plus) if matches!(plus_plus.phase, Phase::Conservative { .. }) => {
+                segments / CONSERVATIVE_DIVISOR
+            }
             _ => segments,
         }
     }

@@ -83,8 +83,8 @@ macro_rules! controls {
 
         /// Any of the registered controls, without dynamic dispatch.
         ///
-        /// A flow has one, in place, for a pointer to follow costs more than some bytes. Those with a large model of the
-        /// path are boxed, so that flows without it do not have its size.
+        /// A flow has one. Those that know more than a window and a few numbers are boxed, so that flows with a small one do
+        /// not have their size.
         #[allow(missing_docs)]
         #[derive(Clone, Debug)]
         pub enum AnyControl {
@@ -328,24 +328,24 @@ macro_rules! controls {
 
 controls! {
     newreno::NewReno,
-    cubic::Cubic,
-    westwood::Westwood,
-    vegas::Vegas,
+    cubic::Cubic boxed,
+    westwood::Westwood boxed,
+    vegas::Vegas boxed,
     veno::Veno,
-    illinois::Illinois,
+    illinois::Illinois boxed,
     #[cfg(feature = "htcp")]
-    htcp::Htcp,
+    htcp::Htcp boxed,
     dctcp::Dctcp,
-    prague::Prague,
-    compound::Compound,
+    prague::Prague boxed,
+    compound::Compound boxed,
     bbr::Bbr boxed,
     bbr3::Bbr3 boxed,
-    ledbat::Ledbat,
-    fledbat::FairLedbat,
-    ledbatpp::LedbatPlusPlus,
+    ledbat::Ledbat boxed,
+    fledbat::FairLedbat boxed,
+    ledbatpp::LedbatPlusPlus boxed,
     libutp::Libutp boxed,
-    nice::Nice,
-    tcp_lp::TcpLp,
+    nice::Nice boxed,
+    tcp_lp::TcpLp boxed,
     cdg::Cdg boxed,
     #[cfg(feature = "proteus")]
     proteus_s::ProteusS boxed,

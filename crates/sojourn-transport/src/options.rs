@@ -6,6 +6,7 @@ use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
 };
 use sojourn_core::{Amount, Span, Time};
+use std::sync::Arc;
 
 /// What `transport` is and what can be set.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -378,8 +379,8 @@ pub struct Options {
     pub ack_delay: Span,
     /// Whether timestamps are used.
     pub timestamps: bool,
-    /// The retransmission timer's constants.
-    pub rto: RtoOptions,
+    /// The retransmission timer's constants, which all connections with these options share.
+    pub rto: Arc<RtoOptions>,
     /// What is taken back as needless.
     pub undo: Undoing,
     /// What proves a loss.
@@ -571,7 +572,7 @@ impl Options {
             ack_every: params.integer("ack_every") as u32,
             ack_delay: params.span("ack_delay"),
             timestamps: params.boolean("timestamps"),
-            rto,
+            rto: Arc::new(rto),
             undo,
             detection,
             tail_probe: params.boolean("tail_probe"),

@@ -2,11 +2,12 @@
 
 use crate::options::RtoOptions;
 use sojourn_core::Span;
+use std::sync::Arc;
 
 /// SRTT, RTTVAR and what follows from them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    options: RtoOptions,
+    options: Arc<RtoOptions>,
     /// Not beside `max`: read as one, they would have to be waited for just after each was written.
     min: Span,
     smoothed: Span,
@@ -35,7 +36,7 @@ const AFTER_LOST_SYN: Span = Span::from_secs(3);
 
 impl RttEstimator {
     /// An estimator without samples.
-    pub fn new(options: RtoOptions) -> RttEstimator {
+    pub fn new(options: Arc<RtoOptions>) -> RttEstimator {
         RttEstimator {
             options,
             smoothed: Span::ZERO,
@@ -108,7 +109,8 @@ impl RttEstimator {
     /// there is a sample (RFC 6298 rule 5.7).
     pub fn forget_lost_syn(&mut self) {
         self.backoff = 0;
-        self.options.initial = self.options.initial.max(AFTER_LOST_SYN);
+        let options = Arc::make_mut(&mut self.options);
+        options.initial = options.initial.max(AFTER_LOST_SYN);
     }
 
     /// Doubles the timeout (RFC 6298 rule 5.5).
@@ -119,7 +121,7 @@ impl RttEstimator {
     /// The retransmission timeout, with its back-off.
     #[inline]
     pub fn timeout(&self) -> Span {
-        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = self.options;
+        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = *self.options;
         let base = if self.smoothed.is_zero() {
             initial
         } else if floor_on_variance {
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn constant_samples_give_the_worked_numbers() {
-        let mut estimator = RttEstimator::new(RtoOptions { min: Span::ZERO, ..RFC });
+        let mut estimator = RttEstimator::new(Arc::new(RtoOptions { min: Span::ZERO, ..RFC }));
         assert_eq!(estimator.timeout(), Span::from_secs(1));
         let rtt = Span::from_millis(100);
         estimator.sample(rtt, 0, 0);
@@ -189,11 +191,11 @@ mod tests {
 
     #[test]
     fn the_floor_is_on_the_whole_or_on_the_variance() {
-        let mut rfc = RttEstimator::new(RFC);
+        let mut rfc = RttEstimator::new(Arc::new(RFC));
         rfc.sample(Span::from_millis(100), 0, 0);
         assert_eq!(rfc.timeout(), Span::from_secs(1));
         let linux = RtoOptions { min: Span::from_millis(200), floor_on_variance: true, ..RFC };
-        let mut linux = RttEstimator::new(linux);
+        let mut linux = RttEstimator::new(Arc::new(linux));
         for _ in 0..100 {
             linux.sample(Span::from_millis(100), 0, 0);
         }
@@ -204,7 +206,7 @@ mod tests {
     #[test]
     fn ticks_are_whole_before_back_off() {
         let tick = Span::from_millis(10);
-        let mut estimator = RttEstimator::new(RtoOptions { min: Span::ZERO, tick, ..RFC });
+        let mut estimator = RttEstimator::new(Arc::new(RtoOptions { min: Span::ZERO, tick, ..RFC }));
         estimator.sample(Span::from_micros(20_900), 0, 0);
         assert_eq!(estimator.timeout(), Span::from_millis(70));
         estimator.back_off();
@@ -213,7 +215,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
-        let mut estimator = RttEstimator::new(RFC);
+        let mut estimator = RttEstimator::new(Arc::new(RFC));
         let mut timeouts = vec![];
         for _ in 0..8 {
             timeouts.push(estimator.timeout().as_secs_f64());

@@ -44,26 +44,51 @@ pub struct Scoreboard {
     retransmitted: u32,
     /// Lost segments that were not sent again.
     due: u32,
-    /// The highest SACKed segments, descending: what lies below the last of them is lost.
-    highest_sacked: [Option<u32>; DUP_THRESH as usize],
     /// Whether one SACKed segment far enough beyond proves a loss (FACK).
     forward: bool,
-    /// All below has been judged.
-    judged: u32,
     /// One past the highest segment that was ever judged lost.
     lost_end: u32,
     /// No segment to retransmit lies below.
     retransmit_from: u32,
-    /// Every segment below was SACKed or sent twice.
-    untouched_from: u32,
-    /// Blocks of the previous acknowledgement, which need not be walked again.
-    known: [Block; MAX_BLOCKS],
+    /// What SACK blocks have said, once there were any.
+    selective: Option<Box<Selective>>,
     /// How often a segment was judged lost.
     judgements: u64,
     /// Where segments are judged by time.
     by_time: Option<Box<ByTime>>,
     /// Segments judged lost and not yet reported, where somebody wants to know them one by one.
     unreported: Option<Vec<u32>>,
+}
+
+/// What is known from SACK blocks besides the marks of segments.
+#[derive(Debug, Default)]
+struct Selective {
+    /// The highest SACKed segments, descending: what lies below the last of them is lost.
+    highest: [Option<u32>; DUP_THRESH as usize],
+    /// All below has been judged.
+    judged: u32,
+    /// Every segment below was SACKed or sent twice.
+    untouched_from: u32,
+    /// Blocks of the previous acknowledgement, which need not be walked again.
+    known: [Block; MAX_BLOCKS],
+}
+
+impl Selective {
+    /// Keeps the highest SACKed numbers in descending order.
+    fn note_highest(&mut self, number: u32) {
+        let mut rising = Some(number);
+        for place in &mut self.highest {
+            if rising > *place {
+                std::mem::swap(place, &mut rising);
+            }
+        }
+    }
+
+    /// What lies below is lost: three SACKed segments lie above it, or with `forward` the highest of them three beyond it.
+    fn lost_edge(&self, forward: bool) -> Option<u32> {
+        let [highest, .., third] = self.highest;
+        if forward { highest.map(|highest| (highest + 1).saturating_sub(DUP_THRESH)) } else { third }
+    }
 }
 
 impl Scoreboard {
@@ -189,33 +214,29 @@ impl Scoreboard {
     /// Marks what `blocks` cover as received and judges the segments below (RFC 6675 `IsLost`).
     #[inline(never)]
     pub fn sack(&mut self, blocks: &[Block], delivered: &mut Delivered) {
+        // Taken out and put back, so that segments can be marked meanwhile.
+        let mut selective = self.selective.take().unwrap_or_default();
         for block in blocks {
-            self.sack_block(*block, delivered);
+            self.sack_block(*block, &mut selective, delivered);
         }
-        self.known = [Block::default(); MAX_BLOCKS];
+        selective.known = [Block::default(); MAX_BLOCKS];
         let next = self.next();
-        for (known, block) in self.known.iter_mut().zip(blocks) {
+        for (known, block) in selective.known.iter_mut().zip(blocks) {
             *known = Block { start: block.start, end: block.end.min(next) };
         }
-        if self.by_time.is_some() {
-            return;
-        }
-        if let Some(edge) = self.lost_edge() {
-            for number in self.judged.max(self.first)..edge.min(self.next()) {
+        if self.by_time.is_none()
+            && let Some(edge) = selective.lost_edge(self.forward)
+        {
+            for number in selective.judged.max(self.first)..edge.min(next) {
                 self.mark_lost(number);
             }
-            self.judged = self.judged.max(edge);
+            selective.judged = selective.judged.max(edge);
         }
+        self.selective = Some(selective);
     }
 
-    /// What lies below is lost: three SACKed segments lie above it, or the highest of them three beyond it.
-    fn lost_edge(&self) -> Option<u32> {
-        let [highest, .., third] = self.highest_sacked;
-        if self.forward { highest.map(|highest| (highest + 1).saturating_sub(DUP_THRESH)) } else { third }
-    }
-
-    fn sack_block(&mut self, block: Block, delivered: &mut Delivered) {
-        let known = self.known.iter().find(|known| known.start == block.start).map_or(0, |known| known.end);
+    fn sack_block(&mut self, block: Block, selective: &mut Selective, delivered: &mut Delivered) {
+        let known = selective.known.iter().find(|known| known.start == block.start).map_or(0, |known| known.end);
         for number in known.max(block.start).max(self.first)..block.end.min(self.next()) {
             let record = &mut self.records[(number - self.first) as usize];
             if record.put(Mark::Sacked, true) {
@@ -228,17 +249,7 @@ impl Scoreboard {
             delivered.note(number, record);
             let record = *record;
             self.note_by_time(number, &record, false);
-            self.note_highest(number);
-        }
-    }
-
-    /// Keeps the highest SACKed numbers in descending order.
-    fn note_highest(&mut self, number: u32) {
-        let mut rising = Some(number);
-        for place in &mut self.highest_sacked {
-            if rising > *place {
-                std::mem::swap(place, &mut rising);
-            }
+            selective.note_highest(number);
         }
     }
 
@@ -300,7 +311,7 @@ impl Scoreboard {
     /// One past the highest segment that is known to have arrived behind a hole; the first unacknowledged one where none is.
     #[inline]
     pub fn sacked_end(&self) -> u32 {
-        match self.highest_sacked[0] {
+        match self.highest_sacked() {
             Some(highest) if self.sacked > 0 => highest + 1,
             _ => self.first,
         }
@@ -360,12 +371,19 @@ impl Scoreboard {
         found
     }
 
+    /// The highest segment that was ever SACKed.
+    #[inline]
+    fn highest_sacked(&self) -> Option<u32> {
+        self.selective.as_ref()?.highest[0]
+    }
+
     /// The lowest hole below the highest SACKed segment that was sent once (RFC 6675 `NextSeg` rule 3).
     pub fn next_hole(&mut self) -> Option<u32> {
-        let end = self.highest_sacked[0]?.min(self.next());
-        let from = self.untouched_from.max(self.first);
-        let found = (from..end).find(|number| self.records[(number - self.first) as usize].is_untouched());
-        self.untouched_from = found.unwrap_or(end).max(from);
+        let (first, end) = (self.first, self.highest_sacked()?.min(self.next()));
+        let selective = self.selective.as_mut()?;
+        let from = selective.untouched_from.max(first);
+        let found = (from..end).find(|number| self.records[(number - first) as usize].is_untouched());
+        selective.untouched_from = found.unwrap_or(end).max(from);
         found
     }
 

@@ -200,7 +200,7 @@ impl Sender {
             pacing_slack: options.pacing_slack,
             control,
             board,
-            rtt: RttEstimator::new(options.rto),
+            rtt: RttEstimator::new(options.rto.clone()),
             rate: wants_rate.then(Box::default),
             limited_at_write: options.limited_at_write,
             has_usual: usual::has_usual(options, wants_rate),

@@ -26,7 +26,9 @@ impl Scoreboard {
         let first_due = self.records.iter().position(|record| record.is_due());
         assert!(first_due.is_none_or(|place| self.first + place as u32 >= self.retransmit_from));
         let untouched = self.records.iter().position(|record| record.is_untouched());
-        assert!(untouched.is_none_or(|place| self.first + place as u32 >= self.untouched_from));
+        assert!(untouched.is_none_or(|place| {
+            self.selective.as_ref().is_none_or(|selective| self.first + place as u32 >= selective.untouched_from)
+        }));
     }
 }
 
@@ -49,7 +51,7 @@ fn sack(board: &mut Scoreboard, blocks: &[(u32, u32)]) -> u32 {
 }
 
 fn lost(board: &Scoreboard) -> Vec<u32> {
-    (board.first..board.next()).filter(|number| board.records[(number - board.first) as usize].lost).collect()
+    (board.first..board.next()).filter(|number| board.records[(number - board.first) as usize].is(Mark::Lost)).collect()
 }
 
 /// FACK: one that is three beyond is enough, where RFC 6675 waits for three.
@@ -197,7 +199,7 @@ proptest! {
                 Step::Retransmit => {
                     if let Some(number) = board.next_lost() {
                         let lowest = lost(&board).into_iter()
-                            .find(|number| !board.records[(number - board.first) as usize].retransmitted);
+                            .find(|number| !board.records[(number - board.first) as usize].is(Mark::Retransmitted));
                         prop_assert_eq!(Some(number), lowest);
                         let pipe = board.pipe();
                         board.retransmit(number, at(2));

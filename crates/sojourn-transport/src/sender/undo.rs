@@ -27,7 +27,8 @@ pub enum Undoing {
 #[derive(Debug)]
 pub(super) struct Undo {
     pub(super) rule: Undoing,
-    before: Option<Before>,
+    /// Boxed, for only a flow that has reduced its window has it.
+    before: Option<Box<Before>>,
     /// Retransmissions that were not reported to be needless (`undo_retrans`); none before the first.
     due: Option<u32>,
     /// When the first retransmission of the repair was sent (`retrans_stamp`).
@@ -80,6 +81,11 @@ impl Undo {
             #[cfg(test)]
             taken_back: 0,
         }
+    }
+
+    /// What it would be undone to.
+    fn before(&self) -> Option<Before> {
+        self.before.as_deref().copied()
     }
 
     /// Something is sent again.
@@ -136,7 +142,7 @@ impl Sender {
     /// `tcp_init_undo`.
     fn remember(&mut self, threshold: f64, now: Time) {
         let first = self.board.first();
-        self.undo.before = Some(Before { at: now, window: self.window(), threshold: Some(threshold), first });
+        self.undo.before = Some(Box::new(Before { at: now, window: self.window(), threshold: Some(threshold), first }));
         let probe = u32::from(self.probe.end.is_some() && self.probe.again);
         self.undo.due = Some(self.board.retransmitted() + probe).filter(|&due| due > 0);
         if self.board.retransmitted() == 0 && !self.board.was_sent_again(first) {
@@ -159,7 +165,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn undo_needless(&mut self, segment: &Segment, now: Time) {
         if self.undo.rule == Undoing::Timeouts && segment.number > self.board.first() {
-            let Some(before) = self.undo.before.take() else { return };
+            let Some(before) = self.undo.before.take().map(|before| *before) else { return };
             if segment.stamp < before.at {
                 self.undo_to(before, true, now);
                 self.finish_repair();
@@ -193,7 +199,7 @@ impl Sender {
 
     /// `tcp_may_undo`: what a repair in doubt goes back to.
     fn may_undo(&self, segment: &Segment) -> Option<Before> {
-        self.undo.before.filter(|_| self.undo.due == Some(0) || self.is_late(segment))
+        self.undo.before().filter(|_| self.undo.due == Some(0) || self.is_late(segment))
     }
 
     /// A repair of losses or of a timeout would end with this acknowledgement; whether it was needless.
@@ -215,7 +221,7 @@ impl Sender {
     /// A repair is under way, and `first` was unacknowledged before this acknowledgement of more; whether nothing is to be
     /// judged or sent again upon it (`tcp_try_undo_partial`), because retransmissions under way keep the repair open.
     pub(super) fn undo_partly(&mut self, segment: &Segment, first: u32, now: Time) -> bool {
-        let Some(before) = self.undo.before.filter(|_| self.undoes() && self.is_late(segment)) else { return false };
+        let Some(before) = self.undo.before().filter(|_| self.undoes() && self.is_late(segment)) else { return false };
         self.note_reordering(first);
         if self.board.retransmitted() > 0 {
             self.undo.next = Next::NewOnly;
@@ -231,7 +237,7 @@ impl Sender {
         if self.undo.due != Some(0) || !self.undoes() {
             return;
         }
-        let Some(before) = self.undo.before else { return };
+        let Some(before) = self.undo.before() else { return };
         if let Some(rack) = &mut self.rack {
             rack.on_needless();
         }
@@ -262,7 +268,7 @@ impl Sender {
         let Some(end) = self.undo.suspected else { return false };
         // Step 3b: what was never sent again was delivered.
         if self.board.evidence().lowest_sent_once.is_some_and(|lowest| lowest < end)
-            && let Some(before) = self.undo.before
+            && let Some(before) = self.undo.before()
         {
             return self.end_needless_timeout(before, now);
         }
