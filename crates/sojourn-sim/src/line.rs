@@ -17,15 +17,16 @@ pub enum LineEnd {
     Beyond(usize),
 }
 
-/// What a line does to packets before the constant delay.
+/// What a line does to packets before the constant delay. Boxed where that takes some room, so that a plain line, of which there
+/// may be one for each flow, fits into a cache line.
 #[derive(Debug)]
 enum Kind {
     Constant,
     /// No packet leaves before the one that entered before it, nor before it is told.
     InOrder,
     /// An access link with an endless buffer.
-    Access(Serializer),
-    Jitter(Jitter, Stream),
+    Access(Box<Serializer>),
+    Jitter(Box<(Jitter, Stream)>),
 }
 
 /// A line without its packets.
@@ -74,7 +75,7 @@ impl Line {
 
     /// A flow's own access link.
     pub fn access(rate: Rate, end: LineEnd) -> Line {
-        Line { kind: Kind::Access(Serializer::new(rate)), ..Line::constant(Span::ZERO, end) }
+        Line { kind: Kind::Access(Box::new(Serializer::new(rate))), ..Line::constant(Span::ZERO, end) }
     }
 
     /// A line whose packets may be [held](Lines::hold).
@@ -84,7 +85,7 @@ impl Line {
 
     /// A line with random additional delay.
     pub fn jittery(delay: Span, jitter: Jitter, random: Stream, end: LineEnd) -> Line {
-        Line { kind: Kind::Jitter(jitter, random), ..Line::constant(delay, end) }
+        Line { kind: Kind::Jitter(Box::new((jitter, random))), ..Line::constant(delay, end) }
     }
 
     /// What every packet takes, where they all take the same.
@@ -98,7 +99,10 @@ impl Line {
         let (exit, reorder) = match &mut self.kind {
             Kind::Constant | Kind::InOrder => (now + self.delay, false),
             Kind::Access(serializer) => (now.max(self.last_exit) + serializer.transmit(bytes), false),
-            Kind::Jitter(jitter, random) => (now + self.delay + draw(jitter.shape, random), jitter.reorder),
+            Kind::Jitter(drawn) => {
+                let (jitter, random) = &mut **drawn;
+                (now + self.delay + draw(jitter.shape, random), jitter.reorder)
+            }
         };
         let exit = if reorder { exit } else { exit.max(self.last_exit) };
         self.last_exit = exit;
@@ -254,6 +258,11 @@ mod tests {
         let body = Segment::new(SegmentKind::Data, number, Time::ZERO);
         let (key, dscp) = (FlowKey::default(), Dscp::DEFAULT);
         Packet { flow: 0, bytes: 1500, enqueued: Time::ZERO, key, ecn: Ecn::NotEct, dscp, class: 0, body }
+    }
+
+    #[test]
+    fn a_line_fits_into_a_cache_line() {
+        assert_eq!(size_of::<Line>(), 64);
     }
 
     proptest! {
