@@ -27,6 +27,16 @@ class Child:
     wall_s: float
 
 
+# Where Python keeps what it has compiled, for all children of this process.
+_BYTECODE = tempfile.TemporaryDirectory(prefix="sojourn-bytecode-")
+
+
+def _environment() -> dict[str, str]:
+    """Let children keep bytecode, also where this environment forbids it: an installed package has it."""
+    rest = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**rest, "PYTHONPYCACHEPREFIX": _BYTECODE.name}
+
+
 def run(command: Sequence[str], stdin: str = "") -> Child:
     """Run a command in the repository's root to its end."""
     with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as out:
@@ -34,7 +44,7 @@ def run(command: Sequence[str], stdin: str = "") -> Child:
         given.seek(0)
         with tempfile.TemporaryFile("w+") as complaint:
             begun = time.perf_counter()
-            process = subprocess.Popen(command, stdin=given, stdout=out, stderr=complaint, cwd=ROOT)
+            process = subprocess.Popen(command, stdin=given, stdout=out, stderr=complaint, cwd=ROOT, env=_environment())
             try:
                 _, status, usage = os.wait4(process.pid, 0)
             except BaseException:
