@@ -2,7 +2,7 @@
 
 use sojourn_core::Time;
 use sojourn_queue::{Ecn, Host, Packet, Protocol};
-use sojourn_transport::{Segment, SegmentKind};
+use sojourn_transport::{EcnFlags, Segment, SegmentKind};
 
 const IP_BYTES: u32 = 20;
 const TCP_BYTES: u32 = 20;
@@ -11,6 +11,8 @@ const UDP_BYTES: u16 = 8;
 
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
+/// In the byte before the other flags.
+const AE: u8 = 0x01;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 
@@ -18,6 +20,9 @@ const NOP: u8 = 1;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_BYTES: usize = 12;
+/// AccECN options, whose first counter is of ECT(0) or of ECT(1) (RFC 9768 section 3.2.3).
+const ACCECN: [u8; 2] = [172, 174];
+const ACCECN_BYTES: usize = 8;
 
 /// What the headers of a flow's packets need beyond the packets themselves.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +77,7 @@ fn total_length(packet: &Packet<Segment>) -> u16 {
 /// RFC 9293. The checksum stays zero: it covers payload that does not exist.
 fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
     let body = &packet.body;
-    let options_bytes = options_bytes(flow.header_bytes, body.sack_bytes());
+    let options_bytes = options_bytes(flow.header_bytes, body.option_bytes());
     let at = |number: u32| number.wrapping_mul(flow.payload_bytes).wrapping_add(1);
     let (sequence, acknowledgement, mut flags) = match body.kind {
         SegmentKind::Syn => (0, 0, SYN),
@@ -81,22 +86,29 @@ fn tcp(bytes: &mut Vec<u8>, packet: &Packet<Segment>, flow: &FlowHeaders) {
         SegmentKind::Ack => (1, at(body.number), ACK),
         SegmentKind::Request | SegmentKind::Echo => (1, 1, ACK),
     };
-    flags |= if body.ece { ECE } else { 0 } | if body.cwr { CWR } else { 0 };
+    let flag = |flag, bit| if body.ecn.has(flag) { bit } else { 0 };
+    flags |= flag(EcnFlags::ECE, ECE) | flag(EcnFlags::CWR, CWR);
     bytes.extend(packet.key.source_port.to_be_bytes());
     bytes.extend(packet.key.destination_port.to_be_bytes());
     bytes.extend(sequence.to_be_bytes());
     bytes.extend(acknowledgement.to_be_bytes());
-    bytes.extend([((TCP_BYTES as usize + options_bytes) / 4 * 16) as u8, flags, 0xff, 0xff, 0, 0, 0, 0]);
+    let offset = ((TCP_BYTES as usize + options_bytes) / 4 * 16) as u8;
+    bytes.extend([offset | flag(EcnFlags::AE, AE), flags, 0xff, 0xff, 0, 0, 0, 0]);
     let end = bytes.len() + options_bytes;
     if flow.timestamps && options_bytes >= TIMESTAMPS_BYTES {
         timestamps(bytes, body);
     }
-    if !body.sack_blocks().is_empty() && bytes.len() + body.sack_bytes() as usize <= end {
+    if !body.sack_blocks().is_empty() && bytes.len() + 4 + 8 * usize::from(body.blocks) <= end {
         bytes.extend([NOP, NOP, SACK, 2 + 8 * body.blocks]);
         for block in body.sack_blocks() {
             bytes.extend(at(block.start).to_be_bytes());
             bytes.extend(at(block.end).to_be_bytes());
         }
+    }
+    if let Some(counters) = body.counters().filter(|_| bytes.len() + ACCECN_BYTES <= end) {
+        bytes.extend([ACCECN[usize::from(counters.ect1)], ACCECN_BYTES as u8]);
+        bytes.extend(&counters.ect_bytes.to_be_bytes()[1..]);
+        bytes.extend(&counters.ce_bytes.to_be_bytes()[1..]);
     }
     bytes.resize(end, NOP);
 }
@@ -129,9 +141,9 @@ fn udp(bytes: &mut Vec<u8>, packet: &Packet<Segment>) {
     bytes.extend([0, 0]);
 }
 
-/// Room for TCP options: whole words that the header size and the SACK blocks leave, as TCP allows.
-fn options_bytes(header_bytes: u32, sack_bytes: u32) -> usize {
-    let tcp = (header_bytes + sack_bytes).saturating_sub(IP_BYTES).clamp(TCP_BYTES, MAX_TCP_BYTES);
+/// Room for TCP options: whole words that the header size leaves with `more` bytes, as TCP allows.
+fn options_bytes(header_bytes: u32, more: u32) -> usize {
+    let tcp = (header_bytes + more).saturating_sub(IP_BYTES).clamp(TCP_BYTES, MAX_TCP_BYTES);
     ((tcp - TCP_BYTES) / 4 * 4) as usize
 }
 
@@ -158,7 +170,7 @@ fn checksum(header: &[u8]) -> u16 {
 mod tests {
     use super::*;
     use sojourn_queue::{Dscp, FlowKey};
-    use sojourn_transport::Block;
+    use sojourn_transport::{Block, Counters};
 
     const FLOW: FlowHeaders = FlowHeaders { payload_bytes: 1448, header_bytes: 52, timestamps: true };
 
@@ -216,6 +228,35 @@ mod tests {
         assert_eq!(word(&bytes, 28), 1 + 5 * 1448);
         assert_eq!(bytes[54..56], [SACK, 10]);
         assert_eq!((word(&bytes, 56), word(&bytes, 60)), (1 + 7 * 1448, 1 + 9 * 1448));
+    }
+
+    /// r.cep = 5 + 9: the ACE field is 14 modulo 8 = 6, AE and CWR. 2896 B came with ECT(1), and 13,032 B = 0x32e8 with CE.
+    #[test]
+    fn an_acknowledgement_carries_its_counts() {
+        let mut ack = packet(SegmentKind::Ack, 11, 80);
+        ack.body.ecn = EcnFlags::of_ace(5 + 9);
+        ack.body.blocks = 3;
+        ack.body.sack = [(12, 14), (15, 16), (17, 18)].map(|(start, end)| Block { start, end });
+        ack.body.set_counters(&Counters { ect1: true, ect_bytes: 1 + 2896, ce_bytes: 13_032 });
+        assert_eq!((ack.body.option_bytes(), ack.body.blocks), (20 + 8, 2));
+        let bytes = headers(&ack, &FLOW);
+        assert_eq!(bytes.len(), 20 + 60);
+        assert_eq!((bytes[32], bytes[33]), (0xf0 | AE, ACK | CWR));
+        assert_eq!(bytes[54..56], [SACK, 18]);
+        assert_eq!(bytes[72..80], [174, 8, 0x00, 0x0b, 0x51, 0x00, 0x32, 0xe8]);
+        ack.body.set_counters(&Counters { ect1: false, ect_bytes: 1, ce_bytes: 0 });
+        assert_eq!(headers(&ack, &FLOW)[72..80], [172, 8, 0, 0, 1, 0, 0, 0]);
+    }
+
+    /// A SYN that asks for counts, and one for echoes (RFC 3168).
+    #[test]
+    fn a_syn_asks_with_its_flags() {
+        for (flags, expected) in [(EcnFlags::ALL, (AE, SYN | ECE | CWR)), (EcnFlags::of_ace(3), (0, SYN | ECE | CWR))] {
+            let mut syn = packet(SegmentKind::Syn, 0, 52);
+            syn.body.ecn = flags;
+            let bytes = headers(&syn, &FLOW);
+            assert_eq!((bytes[32] & 0x0f, bytes[33]), expected);
+        }
     }
 
     #[test]

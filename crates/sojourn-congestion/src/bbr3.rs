@@ -5,6 +5,10 @@
 
 mod descriptor;
 mod losses;
+#[cfg(feature = "l4s")]
+mod marks;
+#[cfg(not(feature = "l4s"))]
+#[path = "bbr3/unanswered.rs"]
 mod marks;
 mod probe;
 mod probe_rtt;
@@ -13,7 +17,6 @@ mod startup;
 mod tests;
 mod window;
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +25,7 @@ pub use descriptor::DESCRIPTOR;
 use crate::control::{Ack, AppLimited, Congestion, Control, EcnUse, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::path_model::{Aggregation, LeastRtt, MIN_PIPE, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
 use losses::Bounds;
-use marks::{Marks, Rules};
+use marks::Marks;
 use probe::Probing;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
@@ -82,7 +85,7 @@ pub struct Bbr3 {
     full: FullPipe,
     bounds: Bounds,
     /// Where marks have an answer of their own.
-    marks: Option<Box<Marks>>,
+    marks: Option<Marks>,
     probing: Probing,
     /// BBR.drain_start_round.
     drain_began: u64,
@@ -150,6 +153,7 @@ struct Seen<'a> {
     /// C.inflight.
     in_flight: f64,
     /// Whether nothing is lost or marked ([`Ack::orderly`]).
+    #[cfg_attr(not(feature = "l4s"), expect(dead_code, reason = "only marks ask for it"))]
     orderly: bool,
 }
 
@@ -204,7 +208,7 @@ impl Bbr3 {
             muted: Muted::default(),
             full: FullPipe::default(),
             bounds: Bounds::default(),
-            marks: Rules::new(params).map(Marks::new),
+            marks: marks::of(params),
             probing: Probing::default(),
             drain_began: 0,
             window_used: [false; 2],
@@ -272,7 +276,7 @@ impl Control for Bbr3 {
         self.update_latest_delivery(&seen);
         self.update_max_bandwidth(&seen);
         if self.marks.is_some() {
-            self.update_marks(&seen, if ack.marked { sample.newly_delivered } else { 0 });
+            self.update_marks(&seen, ack.marked_segments());
         }
         self.update_congestion_signals();
         self.update_aggregation(&seen);
@@ -299,6 +303,11 @@ impl Control for Bbr3 {
         self.least_rtt.set(rtt, now);
         self.recent_rtt.set(rtt, now);
         self.pacing.begin(rtt, self.settings.initial_window, self.settings.startup_gain);
+    }
+
+    /// Marks count as losses then.
+    fn on_classic_feedback(&mut self) {
+        self.marks = None;
     }
 
     fn on_lost(&mut self, lost: &Lost) {
@@ -387,14 +396,12 @@ impl Control for Bbr3 {
         let bound = |segments: f64| if segments.is_finite() { segments } else { f64::NAN };
         visit("inflight_longterm_segments", bound(self.bounds.long_term));
         visit("inflight_shortterm_segments", bound(self.bounds.short_term));
-        visit("alpha", self.marks.as_ref().map_or(f64::NAN, |marks| marks.alpha()));
+        visit("alpha", marks::alpha(&self.marks));
     }
 
     fn retune(&mut self, fresh: &Bbr3) {
         self.settings = fresh.settings.clone();
-        if let Some((marks, fresh)) = self.marks.as_mut().zip(fresh.marks.as_ref()) {
-            marks.retune(fresh);
-        }
+        marks::retune(&mut self.marks, &fresh.marks);
         self.least_rtt.retune(&fresh.least_rtt);
         self.recent_rtt.retune(&fresh.recent_rtt);
     }

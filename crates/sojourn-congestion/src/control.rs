@@ -64,6 +64,10 @@ pub trait Control {
         self.set_window(1.0, self.slow_start_threshold());
     }
 
+    /// The receiver cannot tell how many segments were marked, as the handshake showed: each echo is one congestion event of
+    /// a window of data (RFC 3168), or there will be none. Called before anything else.
+    fn on_classic_feedback(&mut self) {}
+
     /// The connection ends: nothing is called after this.
     fn on_closed(&mut self, _now: Time) {}
 
@@ -227,13 +231,21 @@ pub struct Ack {
     /// The time that the receiver echoes (RFC 7323): when the oldest segment of a delayed acknowledgement was sent, or,
     /// behind a hole, the last one before it.
     pub echoed: Time,
-    /// Whether the receiver echoed a congestion mark on it.
+    /// Whether the receiver told of a congestion mark on it.
     pub marked: bool,
+    /// Where it told of marks by counting them: how many of the [`delivered`](Ack::delivered) segments had none.
+    pub unmarked: u32,
     /// Delivery rate over the life of the newest segment, for controls that ask for it.
     pub rate: Option<RateSample>,
 }
 
 impl Ack {
+    /// How many of the [`delivered`](Ack::delivered) segments were marked, as far as it tells: all of them where it echoes marks.
+    #[inline]
+    pub fn marked_segments(&self) -> u32 {
+        if self.marked { self.delivered.saturating_sub(self.unmarked) } else { 0 }
+    }
+
     /// Whether it may open a window that grows with what is acknowledged: new data, no loss under repair, no mark
     /// (RFC 3168 section 6.1.2), and a window that was used.
     #[inline]

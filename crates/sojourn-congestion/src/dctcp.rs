@@ -113,6 +113,8 @@ pub struct Dctcp {
     acked: f64,
     /// `DCTCP.BytesMarked`, in segments.
     marked: f64,
+    /// Whether the receiver only echoes marks, each of which halves: alpha stays at 1.
+    classic: bool,
     /// No growth before what was sent from then on is acknowledged.
     held: Time,
     growth: Growth,
@@ -160,6 +162,7 @@ impl Dctcp {
             observed: Observed::new(params),
             acked: 0.0,
             marked: 0.0,
+            classic: false,
             held: Time::ZERO,
             growth: Growth::new(params),
             settings: Settings {
@@ -179,11 +182,8 @@ impl Dctcp {
     /// Section 3.3, steps 1 to 8.
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        let acked = f64::from(ack.delivered);
-        self.acked += acked;
-        if ack.marked {
-            self.marked += acked;
-        }
+        self.acked += f64::from(ack.delivered);
+        self.marked += f64::from(ack.marked_segments());
         if self.acked > 0.0 && self.observed.ends(ack) {
             self.alpha = self.settings.moved(self.alpha, self.marked / self.acked);
             self.acked = 0.0;
@@ -249,11 +249,18 @@ impl Settings {
 impl Control for Dctcp {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
-        self.measure(ack);
+        if !self.classic {
+            self.measure(ack);
+        }
         if !ack.may_open() || ack.sent < self.held {
             return;
         }
         self.growth.open(&mut self.reno, f64::from(ack.newly_acked));
+    }
+
+    fn on_classic_feedback(&mut self) {
+        self.classic = true;
+        self.alpha = 1.0;
     }
 
     fn on_congestion(&mut self, event: &Congestion) {
@@ -291,11 +298,11 @@ impl Control for Dctcp {
     }
 
     fn ecn(&self) -> EcnUse {
-        EcnUse::Exact
+        if self.classic { EcnUse::Optional } else { EcnUse::Exact }
     }
 
     fn answers_both(&self) -> bool {
-        self.settings.on_loss != OnLoss::Once
+        !self.classic && self.settings.on_loss != OnLoss::Once
     }
 
     fn probe(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -207,6 +207,13 @@ macro_rules! controls {
                     AnyControl::Custom(control) => control.on_app_limited(limited),
                 }
             }
+            fn on_classic_feedback(&mut self) {
+                match self {
+                    $($(#[$when])? AnyControl::$name(control) => control.on_classic_feedback()),+,
+                    #[cfg(feature = "std")]
+                    AnyControl::Custom(control) => control.on_classic_feedback(),
+                }
+            }
             fn on_syn_lost(&mut self) {
                 match self {
                     $($(#[$when])? AnyControl::$name(control) => control.on_syn_lost()),+,

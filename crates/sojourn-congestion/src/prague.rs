@@ -7,7 +7,9 @@
 //! 4. Some rounds after slow start all three go by a virtual round trip of at least 25 ms: decisions come no more often,
 //!    and the increase shrinks by (round trip / virtual round trip) squared, so that flows below 25 ms are equals.
 //! 5. A loss halves, as in Reno.
-//! 6. Segments are paced at window over round-trip time; twice that far below the slow-start threshold.
+//! 6. Where the receiver cannot tell how many segments were marked, it is NewReno: each echo halves, and no round trip is
+//!    virtual.
+//! 7. Segments are paced at window over round-trip time; twice that far below the slow-start threshold.
 //!
 //! Fractions of the window matter: pacing follows them, and the transport sees the next whole number. The steps are those
 //! of the Linux module, in its order. Left out of that module: segments that shrink below 1 Mbit/s, the swing of the
@@ -46,6 +48,8 @@ pub struct Prague {
     marked: f64,
     smoothed_rtt: Span,
     reduced_at: Option<Time>,
+    /// Whether the receiver only echoes marks, each of which halves.
+    classic: bool,
     /// Segments that the last mark took.
     taken: f64,
     mss_bytes: f64,
@@ -95,6 +99,7 @@ impl Prague {
             marked: 0.0,
             smoothed_rtt: Span::ZERO,
             reduced_at: None,
+            classic: false,
             taken: 0.0,
             mss_bytes,
             settings,
@@ -121,7 +126,7 @@ impl Prague {
     /// Round trip over virtual round trip.
     #[inline]
     fn shortness(&self) -> f64 {
-        if self.avoiding < self.settings.transition || self.smoothed_rtt >= self.settings.virtual_rtt {
+        if self.classic || self.avoiding < self.settings.transition || self.smoothed_rtt >= self.settings.virtual_rtt {
             return 1.0;
         }
         self.smoothed_rtt.ratio(self.settings.virtual_rtt)
@@ -136,11 +141,8 @@ impl Prague {
     /// Step 1.
     #[inline]
     fn measure(&mut self, ack: &Ack) {
-        let acked = f64::from(ack.delivered);
-        self.acked += acked;
-        if ack.marked {
-            self.marked += acked;
-        }
+        self.acked += f64::from(ack.delivered);
+        self.marked += f64::from(ack.marked_segments());
         let ends = ack.sent >= self.rounds.began() && ack.now.since(self.rounds.began()) >= self.pause();
         if !ends || self.acked == 0.0 {
             return;
@@ -206,11 +208,18 @@ impl Control for Prague {
     #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         self.smoothed_rtt = ack.smoothed_rtt;
+        if self.classic {
+            if ack.may_open() {
+                self.open(f64::from(ack.newly_acked));
+            }
+            return;
+        }
         if ack.marked && !self.saw_mark {
             self.on_first_mark();
         }
-        if ack.may_open() {
-            self.open(f64::from(ack.newly_acked));
+        let opening = if ack.marked { ack.unmarked.min(ack.newly_acked) } else { ack.newly_acked };
+        if opening > 0 && !ack.in_recovery && ack.window_limited {
+            self.open(f64::from(opening));
         }
         self.measure(ack);
         if ack.marked && !ack.in_recovery && !self.settings.whole_rounds {
@@ -218,9 +227,15 @@ impl Control for Prague {
         }
     }
 
+    /// NewReno then, but for the pacing (as `tcp_prague_reno` of the L4S team's module).
+    fn on_classic_feedback(&mut self) {
+        self.classic = true;
+    }
+
     fn on_congestion(&mut self, event: &Congestion) {
         match event.signal {
             // At most one in a round trip, which may come too early and is then the last for another round trip.
+            Signal::Ecn if self.classic => self.reduce(0.5),
             Signal::Ecn if self.settings.whole_rounds => self.on_mark(event.now, self.pause()),
             Signal::Ecn => {}
             Signal::Loss => {
@@ -255,7 +270,7 @@ impl Control for Prague {
         self.threshold
     }
 
-    /// Step 6.
+    /// Step 7.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
         if self.smoothed_rtt.is_zero() {
@@ -271,7 +286,7 @@ impl Control for Prague {
     }
 
     fn ecn(&self) -> EcnUse {
-        EcnUse::Scalable
+        if self.classic { EcnUse::Optional } else { EcnUse::Scalable }
     }
 
     fn advice(params: &Params) -> Vec<Advice> {

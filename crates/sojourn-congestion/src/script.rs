@@ -74,6 +74,7 @@ pub(crate) fn ack(now: Time, window: f64, queue: Span) -> Ack {
         sent: Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos())),
         echoed: Time::from_nanos(now.as_nanos().saturating_sub(rtt.as_nanos())),
         marked: false,
+        unmarked: 0,
         rate: None,
     }
 }

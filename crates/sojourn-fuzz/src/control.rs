@@ -70,6 +70,7 @@ impl Flow {
             sent,
             echoed: if what & 8 == 0 { sent } else { Time::from_nanos(sent.as_nanos() / 2) },
             marked: what & 64 != 0,
+            unmarked: newly_acked / 2,
             rate,
         });
     }

@@ -24,7 +24,7 @@ struct Numbered {
 impl Body for Numbered {
     fn acknowledgement(&self) -> Option<Acknowledgement> {
         let ranges = [(0, 0); MAX_RANGES];
-        self.acknowledges.map(|number| Acknowledgement { number, stamp: Time::ZERO, ece: false, ranges })
+        self.acknowledges.map(|number| Acknowledgement { number, stamp: Time::ZERO, ece: false, cwr: false, ranges })
     }
 }
 

@@ -6,7 +6,8 @@ use sojourn_congestion::AnyControl;
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Stream, Time};
 use sojourn_transport::{
-    Block, BurstLimits, Clock, DESCRIPTOR, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender, Transmit,
+    Block, BurstLimits, Clock, DESCRIPTOR, EcnFlags, MAX_BLOCKS, Options, Receiver, Segment, SegmentKind, Sender,
+    Transmit,
 };
 
 /// Segments of a transfer, and of what may be under way.
@@ -37,7 +38,10 @@ impl Connection {
                     assert!(number < self.sender.end(), "beyond what the application has");
                     assert!(number < self.sender.sent(), "counted as sent");
                     assert!((1..=self.payload_bytes).contains(&payload_bytes));
-                    Segment { cwr, ..Segment::new(SegmentKind::Data, number, self.now) }
+                    Segment {
+                        ecn: EcnFlags::when(cwr, EcnFlags::CWR),
+                        ..Segment::new(SegmentKind::Data, number, self.now)
+                    }
                 }
             };
             self.data.push((segment, false));
@@ -118,7 +122,7 @@ impl Connection {
 fn forged(tape: &mut Tape<'_>, near: u32) -> Segment {
     let number = |tape: &mut Tape<'_>| near.saturating_add_signed(i32::from(tape.byte() as i8));
     let mut segment = Segment::new(SegmentKind::Ack, number(tape), Time::from_nanos(tape.long()));
-    segment.ece = tape.flag();
+    segment.ecn = EcnFlags::of_ace(u32::from(tape.byte()));
     segment.blocks = tape.byte() % (MAX_BLOCKS as u8 + 1);
     for block in &mut segment.sack {
         *block = Block { start: number(tape), end: number(tape) };

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Stream, Time};
 use sojourn_transport::replay::{Event, Input, Outcome, Sent, State, replay};
-use sojourn_transport::{Block, MAX_BLOCKS, Options, Segment, SegmentKind, Sender, Transmit};
+use sojourn_transport::{Block, EcnFlags, MAX_BLOCKS, Options, Segment, SegmentKind, Sender, Transmit};
 
 /// What may happen to a sender, in the order of the codes.
 const EVENTS: [&str; 5] = ["supply", "accepted", "ack", "look", "lot"];
@@ -96,7 +96,7 @@ fn acknowledgement(number: u64, ack: Option<&Acknowledgement>) -> PyResult<Segme
     }
     let mut segment = Segment::new(SegmentKind::Ack, number, Time::from_nanos(*stamp));
     segment.delay_nanos = *delay_nanos;
-    segment.ece = *ece;
+    segment.ecn = EcnFlags::when(*ece, EcnFlags::ECE);
     for (place, &(start, end)) in segment.sack.iter_mut().zip(blocks) {
         *place = Block { start, end };
     }

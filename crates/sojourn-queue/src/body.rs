@@ -26,6 +26,8 @@ pub struct Acknowledgement {
     pub stamp: Time,
     /// Whether it echoes a congestion mark.
     pub ece: bool,
+    /// The header's flag CWR, which is part of a count (RFC 9768).
+    pub cwr: bool,
     /// Half-open ranges that have arrived too (RFC 2018); unused ones are empty.
     pub ranges: [(u32, u32); MAX_RANGES],
 }

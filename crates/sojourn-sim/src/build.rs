@@ -28,7 +28,7 @@ use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{Clock, Ect, Options, Receiver, Segment, Sender, SenderCounts, SmallQueue};
+use sojourn_transport::{Clock, EcnFlags, Ect, Options, Receiver, Segment, Sender, SenderCounts, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -351,6 +351,10 @@ impl Builder<'_> {
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(group, options, &endpoints),
+                flags: match &endpoints {
+                    Endpoints::Transport(sender, _) => sender.data_flags(),
+                    Endpoints::Datagrams(_) | Endpoints::Padding(_) => EcnFlags::NONE,
+                },
                 header_bytes: header_bytes(group, options),
                 application: application.take(),
                 request: None,
@@ -562,7 +566,7 @@ fn station(group: &Group, index: u32) -> usize {
 /// What its data packets carry.
 fn codepoint(group: &Group, options: &Options, endpoints: &Endpoints) -> Ecn {
     match endpoints {
-        Endpoints::Transport(sender, _) if options.ecn => match (options.ect, sender.control().ecn()) {
+        Endpoints::Transport(sender, _) if sender.uses_ecn() => match (options.ect, sender.control().ecn()) {
             (Ect::Zero, _) | (Ect::OfControl, EcnUse::Optional | EcnUse::Exact) => Ecn::Ect0,
             (Ect::One, _) | (Ect::OfControl, EcnUse::Scalable) => Ecn::Ect1,
         },

@@ -9,7 +9,7 @@ use sojourn_scenario::{Direction, Traffic};
 use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
-use sojourn_transport::{Arrival, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
+use sojourn_transport::{Arrival, EcnFlags, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
 use std::ops::Sub;
 
 /// The receiver's port in the first connection; the next ones count up from here.
@@ -44,6 +44,8 @@ pub struct Flow {
     pub dscp: Dscp,
     /// ECN field of its data packets.
     pub ecn: Ecn,
+    /// ECN flags of their headers, but for CWR.
+    pub flags: EcnFlags,
     /// Header bytes of all its packets.
     pub header_bytes: u32,
     /// What the application does, where this is the first connection of its flow.
@@ -155,8 +157,8 @@ pub struct Outgoing {
     pub payload_bytes: u32,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// Whether it says that the window was reduced.
-    pub cwr: bool,
+    /// Its header's ECN flags.
+    pub flags: EcnFlags,
 }
 
 /// A request on its way, repeated until it comes.
@@ -272,7 +274,7 @@ impl Flow {
         self.counts.sent += u64::from(is_data(&segment));
         Packet {
             flow: id,
-            bytes: self.header_bytes + segment.sack_bytes() + payload_bytes,
+            bytes: self.header_bytes + segment.option_bytes() + payload_bytes,
             enqueued: Time::ZERO,
             key: self.key,
             ecn: Ecn::NotEct,
@@ -292,7 +294,7 @@ impl Flow {
     /// The packet that carries what is sent `now`.
     #[inline(always)]
     pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
-        let segment = Segment { cwr: next.cwr, ..Segment::new(next.kind, next.number, now) };
+        let segment = Segment { ecn: next.flags, ..Segment::new(next.kind, next.number, now) };
         Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
     }
 
@@ -338,10 +340,15 @@ impl Flow {
     /// The receiver gets a data packet at `at`.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn receive(&mut self, packet: &Packet, at: Time) -> Arrival {
-        let arrival = self.receiver().on_data(&packet.body, packet.ecn == Ecn::Ce, at);
+        let payload_bytes = packet.bytes - self.header_bytes;
+        let receiver = self.receiver();
+        if receiver.counts_bytes() {
+            receiver.on_bytes(packet.ecn, payload_bytes);
+        }
+        let arrival = receiver.on_data(&packet.body, packet.ecn == Ecn::Ce, at);
         self.counts.on_delay(at.since(packet.body.stamp));
         if arrival.is_new {
-            self.counts.delivered_bytes += u64::from(packet.bytes - self.header_bytes);
+            self.counts.delivered_bytes += u64::from(payload_bytes);
         }
         arrival
     }

@@ -5,6 +5,7 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+mod accecn;
 mod host;
 pub mod options;
 mod rate;
@@ -15,9 +16,10 @@ mod scoreboard;
 mod segment;
 mod sender;
 
+pub use accecn::{Ability, Counters};
 pub use host::{ByteLimit, SmallQueue};
 pub use options::{DESCRIPTOR, Detection, Ect, Options};
 pub use receiver::{Arrival, Clock, Receiver};
 pub use rtt::RttEstimator;
-pub use segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
+pub use segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 pub use sender::{AfterIdle, BurstLimits, Reducing, Sender, SenderCounts, Transmit, Undoing};

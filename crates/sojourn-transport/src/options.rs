@@ -1,5 +1,6 @@
 //! What can be set of the sender and the receiver.
 
+use crate::accecn::Ability;
 use crate::sender::{AfterIdle, Reducing, Undoing};
 use sojourn_congestion::Path;
 use sojourn_core::registry::{
@@ -21,6 +22,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         "RFC 7323",
         "RFC 3168",
         "RFC 8257",
+        #[cfg(feature = "l4s")]
+        "RFC 9768",
         "RFC 6928",
         "RFC 3522",
         "RFC 4015",
@@ -224,9 +227,23 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
         Parameter {
             name: "ecn_feedback",
-            kind: Kind::Choice(&["classic", "accurate"]),
+            kind: Kind::Choice(FEEDBACK),
             default: Value::Choice("classic"),
-            description: "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs",
+            description: FEEDBACK_MEANS,
+        },
+        #[cfg(feature = "l4s")]
+        Parameter {
+            name: "accecn_option",
+            kind: Kind::Boolean,
+            default: Value::Boolean(true),
+            description: "with accecn: acknowledgements of new marks or data also carry counters of bytes, which tell how often the count modulo 8 went round where acknowledgements are lost; 8 B each, and then two SACK blocks at most",
+        },
+        #[cfg(feature = "l4s")]
+        Parameter {
+            name: "peer_ecn",
+            kind: Kind::Choice(&["accecn", "classic", "none"]),
+            default: Value::Choice("accecn"),
+            description: "with accecn: what the receiver can do; where that is less, its SYN/ACK says so, the sender falls back to RFC 3168 with ECT(0), or to no ECN, and prague and dctcp answer marks as Reno does",
         },
         Parameter {
             name: "ect",
@@ -345,6 +362,16 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
+#[cfg(feature = "l4s")]
+const FEEDBACK: &[&str] = &["classic", "accurate", "accecn"];
+#[cfg(not(feature = "l4s"))]
+const FEEDBACK: &[&str] = &["classic", "accurate"];
+
+#[cfg(feature = "l4s")]
+const FEEDBACK_MEANS: &str = "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs; or on every acknowledgement how many packets were marked so far, modulo 8 (accecn, RFC 9768), which the SYN asks for";
+#[cfg(not(feature = "l4s"))]
+const FEEDBACK_MEANS: &str = "what the receiver echoes: a mark on every acknowledgement until the sender has reduced its window (classic, RFC 3168), or on each acknowledgement whether its segments were marked, changes being acknowledged at once (accurate, RFC 8257), which dctcp needs";
+
 const BYTES: Kind = Kind::Amount { min_packets: 1.0, whole: true };
 
 /// The options of one group of flows, resolved for the packet path.
@@ -405,8 +432,14 @@ pub struct Options {
     pub send_jitter: Span,
     /// Whether ECN is negotiated.
     pub ecn: bool,
-    /// Whether the receiver echoes each mark once, instead of until it is answered.
+    /// Whether the receiver tells of each mark, instead of echoing until it is answered.
     pub accurate_ecn: bool,
+    /// Whether it does that by counting them (RFC 9768).
+    pub counts: bool,
+    /// Whether its acknowledgements may carry the option with that.
+    pub counts_option: bool,
+    /// What the receiver can do with marks.
+    pub peer: Ability,
     /// What data carry with ECN.
     pub ect: Ect,
 }
@@ -534,13 +567,15 @@ impl Options {
                 "true where disorder is conservation: each segment that has left the network lets a new one go",
             ));
         }
-        let accurate_ecn = params.choice("ecn_feedback") == "accurate";
+        let counts = params.choice("ecn_feedback") == "accecn";
+        let accurate_ecn = params.choice("ecn_feedback") != "classic";
         if accurate_ecn && !params.boolean("ecn") {
             return Err(ParameterError::new(
                 "ecn_feedback",
-                "classic, or accurate with ecn = true: there are no marks to echo",
+                "classic, or another one with ecn = true: there are no marks to echo",
             ));
         }
+        let (counts_option, peer) = counting(params, counts)?;
         let ect = match params.choice("ect") {
             "ect0" => Ect::Zero,
             "ect1" => Ect::One,
@@ -602,6 +637,9 @@ impl Options {
             send_jitter: params.span("send_jitter"),
             ecn: params.boolean("ecn"),
             accurate_ecn,
+            counts,
+            counts_option,
+            peer,
             ect,
         })
     }
@@ -616,6 +654,29 @@ impl Options {
             sack: self.sack,
         }
     }
+}
+
+/// Whether acknowledgements may carry the option with counts, and what the receiver can do with marks.
+#[cfg(feature = "l4s")]
+fn counting(params: &Params, counts: bool) -> Result<(bool, Ability), ParameterError> {
+    let peer = match params.choice("peer_ecn") {
+        "none" => Ability::Nothing,
+        "classic" => Ability::Classic,
+        _ => Ability::Counts,
+    };
+    if peer != Ability::Counts && !counts {
+        return Err(ParameterError::new("peer_ecn", "accecn, or less with ecn_feedback = accecn, which is asked for"));
+    }
+    let option = params.boolean("accecn_option");
+    if !option && !counts {
+        return Err(ParameterError::new("accecn_option", "true, or false with ecn_feedback = accecn"));
+    }
+    Ok((option, peer))
+}
+
+#[cfg(not(feature = "l4s"))]
+fn counting(_params: &Params, _counts: bool) -> Result<(bool, Ability), ParameterError> {
+    Ok((false, Ability::Classic))
 }
 
 fn bytes(params: &Params, name: &'static str, max: u32) -> Result<u32, ParameterError> {

@@ -5,6 +5,9 @@
 //! state, and the new segment waits; where none is delayed the new segment is acknowledged at once. Only where segments
 //! are missing can one acknowledgement cover both: it must not be put off, and a segment leads to one at most.
 //!
+//! Counted marks (RFC 9768, [`accecn`](crate::accecn)) are acknowledged at once where the packet before carried none, and every
+//! second one.
+//!
 //! With receive offload (GRO of Linux) segments that arrive in order within a short time, with the same mark and the same time
 //! stamp in ms, are taken as one, and so acknowledged as one.
 
@@ -13,9 +16,11 @@ mod feedback_tests;
 #[cfg(test)]
 mod tests;
 
+use crate::accecn::{Ability, Counts, Held};
 use crate::options::{Options, at_tick};
-use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
+use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use sojourn_core::{Span, Time};
+use sojourn_queue::Ecn;
 
 /// What the receiver's clock shows, compared with the sender's.
 #[derive(Clone, Copy, Default, Debug)]
@@ -46,7 +51,13 @@ pub struct Receiver {
     sack: bool,
     /// Whether segments that came twice are reported (RFC 2883).
     dsack: bool,
+    /// Whether each mark is echoed once.
     accurate_ecn: bool,
+    /// What it can do with marks, and whether its acknowledgements may carry the option of counts.
+    ability: Ability,
+    counts_option: bool,
+    /// Where marks are counted.
+    counts: Option<Held<Counts>>,
     clock: Clock,
     /// Next segment expected (RCV.NXT).
     next: u32,
@@ -102,13 +113,16 @@ pub struct Arrival {
 impl Receiver {
     /// A receiver that expects segment 0.
     pub fn new(options: &Options, clock: Clock) -> Receiver {
-        Receiver {
+        let mut receiver = Receiver {
             ack_every: options.ack_every,
             ack_delay: options.ack_delay,
             timer_tick: options.timer_tick,
             sack: options.sack,
             dsack: options.dsack,
-            accurate_ecn: options.accurate_ecn,
+            accurate_ecn: options.accurate_ecn && !options.counts,
+            ability: options.peer,
+            counts_option: options.counts_option,
+            counts: None,
             clock,
             next: 0,
             ranges: Vec::new(),
@@ -120,7 +134,12 @@ impl Receiver {
             delay_nanos: 0,
             echo: false,
             offload: None,
+        };
+        // Without a handshake both ends know beforehand.
+        if options.counts && options.peer == Ability::Counts && !options.handshake {
+            receiver.count_marks();
         }
+        receiver
     }
 
     /// The same with segments taken together that arrive within `hold`, `most` of them at once.
@@ -145,7 +164,29 @@ impl Receiver {
 
     /// A SYN arrived: accept it.
     pub fn on_syn(&mut self, segment: &Segment) -> Segment {
-        Segment::new(SegmentKind::SynAck, 0, segment.stamp)
+        let ecn = self.ability.answer(segment.ecn);
+        if ecn == EcnFlags::CWR && self.counts.is_none() {
+            self.count_marks();
+        }
+        Segment { ecn, ..Segment::new(SegmentKind::SynAck, 0, segment.stamp) }
+    }
+
+    fn count_marks(&mut self) {
+        self.accurate_ecn = true;
+        self.counts = Counts::start(self.counts_option);
+    }
+
+    /// Whether [`on_bytes`](Receiver::on_bytes) is to be called before each [`on_data`](Receiver::on_data).
+    #[inline]
+    pub fn counts_bytes(&self) -> bool {
+        self.counts_option && self.counts.is_some()
+    }
+
+    /// A data segment with `bytes` of payload arrives that carries `ecn`.
+    pub fn on_bytes(&mut self, ecn: Ecn, bytes: u32) {
+        if let Some(counts) = &mut self.counts {
+            counts.on_bytes(ecn, bytes);
+        }
     }
 
     /// A data segment arrived, `marked` if it carries CE.
@@ -157,7 +198,7 @@ impl Receiver {
         }
         // The usual one: nothing is missing, and each is acknowledged.
         self.delay_nanos = self.delay_of(segment, now);
-        self.echo = marked || (self.echo && !segment.cwr);
+        self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR));
         if self.next == self.last_acked {
             self.stamp = segment.stamp;
         }
@@ -174,13 +215,15 @@ impl Receiver {
     /// The same, whatever has arrived before.
     #[inline(never)]
     fn on_any_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
-        let mark_changes = self.accurate_ecn && marked != self.echo;
+        let counted = self.counts.as_mut().map(|counts| counts.on_packet(marked, self.echo));
+        let mark_changes = self.accurate_ecn && counted.is_none() && marked != self.echo;
+        let mark_is_due = counted == Some(true);
         let mut earlier = (mark_changes && self.pending > 0).then(|| self.acknowledge());
         if self.offload.is_some() && earlier.is_none() {
             earlier = self.end_gathering(segment, marked);
         }
         self.delay_nanos = self.delay_of(segment, now);
-        self.echo = marked || (self.echo && !segment.cwr && !self.accurate_ecn);
+        self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR) && !self.accurate_ecn);
         let had_gap = !self.ranges.is_empty();
         let is_new = self.take(segment.number);
         if is_new && segment.number == self.last_acked {
@@ -189,11 +232,11 @@ impl Receiver {
         self.pending += 1;
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
-        if !out_of_order && !mark_changes && self.offload.is_some() {
+        if !out_of_order && !mark_changes && !mark_is_due && self.offload.is_some() {
             self.gather(segment, now);
             return Arrival { is_new, ack: earlier };
         }
-        if out_of_order || (earlier.is_none() && (mark_changes || self.pending >= self.ack_every)) {
+        if out_of_order || (earlier.is_none() && (mark_changes || mark_is_due || self.pending >= self.ack_every)) {
             let mut ack = self.acknowledge();
             if self.dsack && !is_new {
                 report_duplicate(&mut ack, segment.number);
@@ -299,9 +342,12 @@ impl Receiver {
     fn acknowledge(&mut self) -> Segment {
         let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
         ack.delay_nanos = self.delay_nanos;
-        ack.ece = self.echo;
+        ack.ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
         if self.sack && !self.ranges.is_empty() {
             (ack.sack, ack.blocks) = self.blocks();
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.write(&mut ack);
         }
         self.pending = 0;
         self.deadline = Time::NEVER;
@@ -333,7 +379,9 @@ impl Receiver {
 
 /// RFC 2883 section 4: the first block reports segment `number`, which came again; the others make room.
 fn report_duplicate(ack: &mut Segment, number: u32) {
-    ack.sack.rotate_right(1);
+    // The place of the option of counts stays its own.
+    let room = MAX_BLOCKS - usize::from(ack.counters().is_some());
+    ack.sack[..room].rotate_right(1);
     ack.sack[0] = Block { start: number, end: number + 1 };
-    ack.blocks = (ack.blocks + 1).min(MAX_BLOCKS as u8);
+    ack.blocks = (ack.blocks + 1).min(room as u8);
 }

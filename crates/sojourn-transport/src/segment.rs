@@ -1,5 +1,6 @@
 //! What sender and receiver exchange.
 
+use crate::accecn::Counters;
 use sojourn_core::Time;
 use sojourn_queue::{Acknowledgement, Body, MAX_RANGES};
 
@@ -44,16 +45,62 @@ impl SegmentKind {
     }
 }
 
+/// Bytes of an AccECN option of two counters (RFC 9768 section 3.2.3).
+const COUNTERS_BYTES: u32 = 8;
+/// Beside 24 bits of a counter: that it is of ECT(1).
+const ECT1: u32 = 1 << 24;
+
+/// Flags of a header: those of ECN (RFC 3168, RFC 9768), and whether it has an AccECN option.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EcnFlags(u8);
+
+impl EcnFlags {
+    /// None of them.
+    pub const NONE: EcnFlags = EcnFlags(0);
+    /// A mark is echoed.
+    pub const ECE: EcnFlags = EcnFlags(1);
+    /// The congestion window was reduced.
+    pub const CWR: EcnFlags = EcnFlags(2);
+    /// Accurate ECN.
+    pub const AE: EcnFlags = EcnFlags(4);
+    /// All three, with which a SYN asks for counts.
+    pub const ALL: EcnFlags = EcnFlags(7);
+    /// The ACE field of the first value of a counter (RFC 9768 section 3.2.1).
+    pub(crate) const FIRST_COUNT: EcnFlags = EcnFlags(5);
+    /// The last SACK block is an AccECN option.
+    const OPTION: EcnFlags = EcnFlags(8);
+
+    /// `flag` where `holds`, or none.
+    #[inline]
+    pub fn when(holds: bool, flag: EcnFlags) -> EcnFlags {
+        if holds { flag } else { EcnFlags::NONE }
+    }
+
+    /// The three flags as the low bits of `counter`.
+    pub fn of_ace(counter: u32) -> EcnFlags {
+        EcnFlags((counter & 7) as u8)
+    }
+
+    /// The three flags as a number, AE first: the ACE field.
+    pub fn ace(self) -> u8 {
+        self.0 & EcnFlags::ALL.0
+    }
+
+    /// Whether all of `flags` are set.
+    #[inline]
+    pub fn has(self, flags: EcnFlags) -> bool {
+        self.0 & flags.0 == flags.0
+    }
+}
+
 /// The transport header. Segments are numbered from zero; each carries one MSS, the last one of a
 /// transfer perhaps less.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// What it is.
     pub kind: SegmentKind,
-    /// Data: congestion window reduced. Acknowledgement: unused.
-    pub cwr: bool,
-    /// Acknowledgement: a congestion mark is echoed (RFC 3168).
-    pub ece: bool,
+    /// The header's ECN flags.
+    pub ecn: EcnFlags,
     /// Valid entries of `sack`.
     pub blocks: u8,
     /// Data, request: its number. Acknowledgement: the next number expected.
@@ -71,8 +118,7 @@ impl Segment {
     pub fn new(kind: SegmentKind, number: u32, stamp: Time) -> Segment {
         Segment {
             kind,
-            cwr: false,
-            ece: false,
+            ecn: EcnFlags::NONE,
             blocks: 0,
             number,
             stamp,
@@ -86,21 +132,45 @@ impl Segment {
         &self.sack[..usize::from(self.blocks)]
     }
 
-    /// Bytes that its SACK option adds to the header, padded as on the wire (RFC 2018 section 3).
-    pub fn sack_bytes(&self) -> u32 {
-        if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) }
+    /// Bytes that its options add to the header, padded as on the wire (RFC 2018 section 3).
+    #[inline]
+    pub fn option_bytes(&self) -> u32 {
+        let sack = if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) };
+        if self.ecn.has(EcnFlags::OPTION) { sack + COUNTERS_BYTES } else { sack }
+    }
+
+    /// What its AccECN option says, if it has one.
+    pub fn counters(&self) -> Option<Counters> {
+        let Block { start, end } = self.sack[MAX_BLOCKS - 1];
+        let counters = Counters { ect1: start & ECT1 != 0, ect_bytes: start & !ECT1, ce_bytes: end };
+        self.ecn.has(EcnFlags::OPTION).then_some(counters)
+    }
+
+    /// Gives it an AccECN option. Beside timestamps that and two SACK blocks fill the header, and so the last block goes.
+    pub fn set_counters(&mut self, counters: &Counters) {
+        let start = counters.ect_bytes | if counters.ect1 { ECT1 } else { 0 };
+        self.blocks = self.blocks.min(MAX_BLOCKS as u8 - 1);
+        self.sack[MAX_BLOCKS - 1] = Block { start, end: counters.ce_bytes };
+        self.ecn.0 |= EcnFlags::OPTION.0;
     }
 }
 
 impl Body for Segment {
-    /// An acknowledgement's own measurement of the one-way delay goes with it: the later one brings its own.
+    /// An acknowledgement's own measurement of the one-way delay goes with it: the later one brings its own. One with the flag
+    /// AE is taken for none: filters do not know that flag, and leave it alone (`cake_tcph_may_drop`).
     fn acknowledgement(&self) -> Option<Acknowledgement> {
-        (self.kind == SegmentKind::Ack).then(|| {
+        (self.kind == SegmentKind::Ack && !self.ecn.has(EcnFlags::AE)).then(|| {
             let mut ranges = [(0, 0); MAX_RANGES];
             for (range, block) in ranges.iter_mut().zip(self.sack_blocks()) {
                 *range = (block.start, block.end);
             }
-            Acknowledgement { number: self.number, stamp: self.stamp, ece: self.ece, ranges }
+            Acknowledgement {
+                number: self.number,
+                stamp: self.stamp,
+                ece: self.ecn.has(EcnFlags::ECE),
+                cwr: self.ecn.has(EcnFlags::CWR),
+                ranges,
+            }
         })
     }
 }
@@ -117,13 +187,17 @@ mod tests {
             assert_eq!(Segment::new(kind, 7, Time::ZERO).acknowledgement(), None, "{kind:?}");
         }
         let mut ack = Segment::new(SegmentKind::Ack, 7, Time::from_nanos(5));
-        ack.ece = true;
+        ack.ecn = EcnFlags::ECE;
         ack.sack[0] = Block { start: 9, end: 11 };
         ack.sack[1] = Block { start: 20, end: 30 };
         ack.blocks = 1;
         let ranges = [(9, 11), (0, 0), (0, 0)];
-        let expected = Acknowledgement { number: 7, stamp: Time::from_nanos(5), ece: true, ranges };
+        let expected = Acknowledgement { number: 7, stamp: Time::from_nanos(5), ece: true, cwr: false, ranges };
         assert_eq!(ack.acknowledgement(), Some(expected));
         assert_eq!(expected.ranges().collect::<Vec<_>>(), [(9, 11)]);
+        ack.ecn = EcnFlags::of_ace(0b010);
+        assert_eq!(ack.acknowledgement(), Some(Acknowledgement { ece: false, cwr: true, ..expected }));
+        ack.ecn = EcnFlags::of_ace(0b101);
+        assert_eq!(ack.acknowledgement(), None, "filters leave AE alone");
     }
 }

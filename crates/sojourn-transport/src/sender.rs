@@ -26,10 +26,12 @@ pub use idle::AfterIdle;
 pub use reduction::Reducing;
 pub use undo::Undoing;
 
+use crate::accecn::{Ability, Decoder, Held};
 use crate::options::{Detection, Options, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
+use crate::segment::EcnFlags;
 use burst::Bursts;
 use idle::Idle;
 use probe::{Pending, Probe};
@@ -102,6 +104,9 @@ pub struct Sender {
     timer_tick: Span,
     rounding: Rounding,
     ecn: bool,
+    /// Whether the receiver is asked to count marks, and what is known of its counters.
+    asks_counts: bool,
+    decoder: Option<Held<Decoder>>,
     /// How losses and marks lower the window.
     reducing: Reducing,
     pacing: Option<f64>,
@@ -176,7 +181,7 @@ impl Sender {
             Detection::Forward => board.judging_forward(),
             Detection::Time => board.judging_by_time(),
         };
-        Sender {
+        let mut sender = Sender {
             payload_bytes: options.payload_bytes,
             last_payload_bytes: options.payload_bytes,
             receive_window: options.receive_window,
@@ -195,6 +200,8 @@ impl Sender {
             timer_tick: options.timer_tick,
             rounding: options.rounding,
             ecn: options.ecn,
+            asks_counts: options.counts,
+            decoder: None,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
             pacing: options.pacing,
             pacing_slack: options.pacing_slack,
@@ -237,6 +244,50 @@ impl Sender {
             counts: SenderCounts::default(),
             #[cfg(test)]
             told: Vec::new(),
+        };
+        // Without a handshake both ends know beforehand.
+        if options.counts && !options.handshake {
+            sender.agree(options.peer);
+        }
+        sender
+    }
+
+    /// The ECN flags of its SYN (RFC 3168 section 6.1.1, RFC 9768 section 3.1.1).
+    pub fn asks(&self) -> EcnFlags {
+        match (self.ecn, self.asks_counts) {
+            (false, _) => EcnFlags::NONE,
+            (true, false) => EcnFlags::of_ace(0b011),
+            (true, true) => EcnFlags::ALL,
+        }
+    }
+
+    /// The SYN/ACK carries the flags `answer`: what both ends can do with marks, where the SYN asked for counts.
+    pub fn on_answer(&mut self, answer: EcnFlags) -> Option<Ability> {
+        if !self.asks_counts || self.state != State::Handshake {
+            return None;
+        }
+        let agreed = Ability::agreed(answer);
+        self.agree(agreed);
+        Some(agreed)
+    }
+
+    /// The ECN flags of its data, but for CWR. Where marks are counted they are its own counter r.cep, which stays at its first
+    /// value since acknowledgements are not ECN-capable.
+    pub fn data_flags(&self) -> EcnFlags {
+        if self.decoder.is_some() { EcnFlags::FIRST_COUNT } else { EcnFlags::NONE }
+    }
+
+    /// Whether its data may carry ECN, as far as is known.
+    pub fn uses_ecn(&self) -> bool {
+        self.ecn
+    }
+
+    fn agree(&mut self, ability: Ability) {
+        if ability == Ability::Counts {
+            self.decoder = Decoder::start(self.payload_bytes);
+        } else {
+            self.ecn = ability == Ability::Classic;
+            self.control.on_classic_feedback();
         }
     }
 

@@ -20,7 +20,7 @@ const REPROBE_GAIN: f64 = 0.5;
 
 /// What does not change.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rules {
+struct Rules {
     /// `bbr_ecn_alpha_gain`.
     gain: f64,
     /// `bbr_ecn_factor`.
@@ -31,21 +31,35 @@ pub(super) struct Rules {
     max_rtt: Span,
 }
 
-impl Rules {
-    /// Those of `params`, if marks are to be answered by them.
-    pub(super) fn new(params: &Params) -> Option<Rules> {
-        (params.choice("ecn") == "alpha").then(|| Rules {
-            gain: params.number("ecn_gain"),
-            factor: params.number("ecn_factor"),
-            threshold: params.number("ecn_threshold"),
-            max_rtt: params.span("ecn_max_rtt"),
-        })
+/// What is known of marks.
+pub(super) type Marks = Box<Known>;
+
+/// What is known of marks, if they are to be answered as `params` say.
+pub(super) fn of(params: &Params) -> Option<Marks> {
+    let rules = Rules {
+        gain: params.number("ecn_gain"),
+        factor: params.number("ecn_factor"),
+        threshold: params.number("ecn_threshold"),
+        max_rtt: params.span("ecn_max_rtt"),
+    };
+    (params.choice("ecn") == "alpha").then(|| Known::new(rules))
+}
+
+/// Takes the rules of `fresh`.
+pub(super) fn retune(marks: &mut Option<Marks>, fresh: &Option<Marks>) {
+    if let Some((marks, fresh)) = marks.as_mut().zip(fresh.as_ref()) {
+        marks.rules = fresh.rules;
     }
 }
 
-/// What is known of marks.
+/// The part of segments that is marked, smoothed over round trips; NaN where nobody asks.
+pub(super) fn alpha(marks: &Option<Marks>) -> f64 {
+    marks.as_ref().map_or(f64::NAN, |marks| marks.alpha)
+}
+
+/// The same, laid out.
 #[derive(Clone, Debug)]
-pub(super) struct Marks {
+pub(super) struct Known {
     rules: Rules,
     alpha: f64,
     /// Whether the path was ever short enough (`ecn_eligible`).
@@ -67,10 +81,10 @@ pub(super) struct Marks {
     answered_until: u64,
 }
 
-impl Marks {
+impl Known {
     /// Of a connection that has seen none.
-    pub(super) fn new(rules: Rules) -> Box<Marks> {
-        Box::new(Marks {
+    fn new(rules: Rules) -> Marks {
+        Box::new(Known {
             rules,
             alpha: FIRST_ALPHA,
             counts: false,
@@ -83,16 +97,6 @@ impl Marks {
             startup_rounds: 0,
             answered_until: 0,
         })
-    }
-
-    /// Takes the rules of `fresh`.
-    pub(super) fn retune(&mut self, fresh: &Marks) {
-        self.rules = fresh.rules;
-    }
-
-    /// The part of segments that is marked, smoothed over round trips.
-    pub(super) fn alpha(&self) -> f64 {
-        self.alpha
     }
 
     /// An acknowledgement, `marked` of whose segments carried a mark.
@@ -206,7 +210,7 @@ mod tests {
         pipe(&[("ecn_max_rtt", Value::Span(Span::ZERO))])
     }
 
-    fn marks(control: &Bbr3) -> &super::Marks {
+    fn marks(control: &Bbr3) -> &super::Known {
         control.marks.as_deref().unwrap()
     }
 

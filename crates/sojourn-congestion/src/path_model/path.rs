@@ -144,6 +144,7 @@ impl Pipe {
             sent: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
             echoed: Time::from_nanos(self.now.as_nanos().saturating_sub(smoothed_rtt.as_nanos())),
             marked,
+            unmarked: 0,
             rate: Some(sample),
         });
     }

@@ -61,6 +61,7 @@ fn ack(now: Time, sent: Time, newly_acked: u32, flight: f64) -> Ack {
         sent,
         echoed: sent,
         marked: false,
+        unmarked: 0,
         rate: None,
     }
 }

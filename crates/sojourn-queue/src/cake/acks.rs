@@ -17,7 +17,7 @@ pub(super) enum Filter {
 #[derive(Clone, Copy)]
 struct Candidate {
     place: u32,
-    ece: bool,
+    flags: (bool, bool),
 }
 
 impl Filter {
@@ -42,20 +42,21 @@ impl Filter {
             }
             let Some(ack) = packet.acknowledgement() else { continue };
             // The echo of a mark begins or ends here: the one before must tell it.
-            if candidate.is_some_and(|candidate| candidate.ece != ack.ece) {
+            if candidate.is_some_and(|candidate| candidate.flags != (ack.ece, ack.cwr)) {
                 candidate = None;
                 found -= 1;
             }
             if !covers(&new, &ack) {
                 continue;
             }
-            let oldest = *candidate.get_or_insert(Candidate { place, ece: ack.ece });
+            let oldest = *candidate.get_or_insert(Candidate { place, flags: (ack.ece, ack.cwr) });
             found += 1;
             if found > 1 {
                 return Some(oldest.place);
             }
         }
-        let alone = candidate.filter(|candidate| last == Some(candidate.place) && candidate.ece == new.ece);
+        let alone =
+            candidate.filter(|candidate| last == Some(candidate.place) && candidate.flags == (new.ece, new.cwr));
         alone.filter(|_| self == Filter::Aggressive).map(|candidate| candidate.place)
     }
 }

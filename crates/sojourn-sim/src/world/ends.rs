@@ -5,14 +5,14 @@ use crate::Packet;
 use crate::flow::{Endpoints, Outgoing};
 use sojourn_core::Time;
 use sojourn_queue::Ecn;
-use sojourn_transport::{Segment, SegmentKind, Transmit};
+use sojourn_transport::{Ability, EcnFlags, Segment, SegmentKind, Transmit};
 
 impl World {
     #[inline]
     pub(super) fn on_answer(&mut self, index: usize, answer: &Segment) {
         self.flows[index].counts.left += 1;
         match answer.kind {
-            SegmentKind::SynAck => self.on_syn_ack(index),
+            SegmentKind::SynAck => self.on_syn_ack(index, answer),
             _ => self.on_ack(index, answer),
         }
     }
@@ -32,7 +32,7 @@ impl World {
             SegmentKind::Data => self.on_data(index, packet),
             SegmentKind::Ack => self.on_ack(index, &packet.body),
             SegmentKind::Syn => self.on_syn(index, &packet.body),
-            SegmentKind::SynAck => self.on_syn_ack(index),
+            SegmentKind::SynAck => self.on_syn_ack(index, &packet.body),
             SegmentKind::Datagram => self.on_datagram(index, packet),
             SegmentKind::Request => self.on_request(index, packet.body.number),
             SegmentKind::Probe => self.on_probe(index, packet),
@@ -109,9 +109,17 @@ impl World {
         self.send_back(index, answer, 0);
     }
 
-    fn on_syn_ack(&mut self, index: usize) {
+    fn on_syn_ack(&mut self, index: usize, answer: &Segment) {
         let now = self.now;
-        if let Endpoints::Transport(sender, _) = &mut self.flows[index].endpoints {
+        let flow = &mut self.flows[index];
+        if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
+            // RFC 9331 section 4.2: ECT(1) says that both ends have accurate feedback.
+            match sender.on_answer(answer.ecn) {
+                Some(Ability::Classic) => flow.ecn = Ecn::Ect0,
+                Some(Ability::Nothing) => flow.ecn = Ecn::NotEct,
+                Some(Ability::Counts) | None => {}
+            }
+            flow.flags = sender.data_flags();
             sender.on_syn_ack(now);
         }
         self.transmit(index);
@@ -183,28 +191,29 @@ impl World {
     fn next_outgoing(&mut self, index: usize) -> Option<Outgoing> {
         let now = self.now;
         let flow = &mut self.flows[index];
-        let (ecn, cwr) = (Ecn::NotEct, false);
+        let (ecn, flags) = (Ecn::NotEct, EcnFlags::NONE);
         match &mut flow.endpoints {
             Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
                 Transmit::Syn => {
                     flow.counts.others += 1;
-                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, cwr })
+                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, flags: sender.asks() })
                 }
                 Transmit::Data { number, payload_bytes, retransmission, cwr } => {
                     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
                     let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
-                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, cwr })
+                    let flags = if cwr { EcnFlags::CWR } else { flow.flags };
+                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, flags })
                 }
             },
             Endpoints::Datagrams(datagrams) => {
                 let number = datagrams.due(now)?;
                 let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, cwr })
+                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, flags })
             }
             Endpoints::Padding(padding) => {
                 let (kind, number) = padding.due(now)?;
                 let payload_bytes = padding.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind, number, payload_bytes, ecn, cwr })
+                Some(Outgoing { kind, number, payload_bytes, ecn, flags })
             }
         }
     }

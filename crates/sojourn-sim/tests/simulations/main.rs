@@ -1,5 +1,6 @@
 //! Whole simulations against numbers worked out by hand, laws, and the claims of the design.
 
+mod accecn;
 mod access;
 mod bbr;
 mod cell;

@@ -13,7 +13,50 @@ fn receiver(feedback: &'static str, ack_every: u64) -> Receiver {
     params.set("ecn_feedback", Value::Choice(feedback));
     params.set("ack_every", Value::Integer(ack_every));
     params.set("ack_delay", Value::Span(DELAY));
+    params.set("handshake", Value::Boolean(false));
     Receiver::new(&Options::new(&params).unwrap(), Clock::default())
+}
+
+/// Section 3.2.2.5.1 of RFC 9768: the first mark is acknowledged at once, and then every second one, also where 8 segments share
+/// an acknowledgement otherwise. Each one says how many there were, from 5 on.
+#[test]
+fn counted_marks_are_acknowledged_soon() {
+    let mut receiver = receiver("accecn", 8);
+    let mut told = Vec::new();
+    for (number, marked) in (0..).zip([false, false, true, true, true, true, false, true, false, false]) {
+        let segment = Segment::new(SegmentKind::Data, number, at(u64::from(number)));
+        if let Some(ack) = receiver.on_data(&segment, marked, at(u64::from(number) + 10)).ack {
+            told.push((ack.number, ack.ecn.ace()));
+        }
+    }
+    assert_eq!(told, [(3, 6), (5, 0), (8, 2)]);
+    let last = receiver.on_timer(at(200)).unwrap();
+    assert_eq!((last.number, last.ecn.ace()), (10, 2));
+}
+
+/// Two SACK blocks stay beside the option, and a report of what came twice is one of them.
+#[test]
+fn counters_and_blocks_share_an_acknowledgement() {
+    let mut params = Params::new(&DESCRIPTOR, DESCRIPTOR.presets.iter().find(|preset| preset.name == "linux"));
+    params.set("ecn", Value::Boolean(true));
+    params.set("ecn_feedback", Value::Choice("accecn"));
+    params.set("handshake", Value::Boolean(false));
+    let mut receiver = Receiver::new(&Options::new(&params).unwrap(), Clock::default());
+    assert!(receiver.counts_bytes());
+    let mut arrive = |number| {
+        receiver.on_bytes(sojourn_queue::Ecn::Ect1, 1448);
+        receiver.on_data(&Segment::new(SegmentKind::Data, number, at(1)), false, at(20)).ack.unwrap()
+    };
+    for number in [2, 4] {
+        arrive(number);
+    }
+    let ack = arrive(6);
+    let block = |start| Block { start, end: start + 1 };
+    assert_eq!(ack.sack_blocks(), [block(6), block(4)]);
+    assert_eq!(ack.counters().unwrap().ect_bytes, 1 + 3 * 1448);
+    let ack = arrive(4);
+    assert_eq!(ack.sack_blocks(), [block(4), block(6)]);
+    assert_eq!(ack.counters().unwrap().ect_bytes, 1 + 4 * 1448);
 }
 
 fn at(millis: u64) -> Time {
@@ -23,7 +66,10 @@ fn at(millis: u64) -> Time {
 /// Segment `number`, sent at as many milliseconds and 10 ms under way.
 fn arrive(receiver: &mut Receiver, number: u32, marked: bool) -> Option<(u32, bool)> {
     let segment = Segment::new(SegmentKind::Data, number, at(u64::from(number)));
-    receiver.on_data(&segment, marked, at(u64::from(number) + 10)).ack.map(|ack| (ack.number, ack.ece))
+    receiver
+        .on_data(&segment, marked, at(u64::from(number) + 10))
+        .ack
+        .map(|ack| (ack.number, ack.ecn.has(EcnFlags::ECE)))
 }
 
 /// RFC 8257 section 3.2: with an acknowledgement for each segment, each says what its segment carried.
@@ -50,7 +96,7 @@ fn a_change_of_marks_is_acknowledged_at_once() {
     assert_eq!(arrive(&mut receiver, 5, true), None);
     assert_eq!(arrive(&mut receiver, 6, false), Some((6, true)));
     let late = receiver.on_timer(at(116)).unwrap();
-    assert_eq!((late.number, late.ece), (7, false));
+    assert_eq!((late.number, late.ecn.has(EcnFlags::ECE)), (7, false));
 }
 
 /// What the earlier acknowledgement says of time is of the segment it is for.
@@ -71,7 +117,10 @@ fn a_gap_is_shown_at_once() {
     assert_eq!(arrive(&mut receiver, 0, false), None);
     let segment = Segment::new(SegmentKind::Data, 2, at(2));
     let ack = receiver.on_data(&segment, true, at(12)).ack.unwrap();
-    assert_eq!((ack.number, ack.ece, ack.sack_blocks()), (1, true, &[Block { start: 2, end: 3 }][..]));
+    assert_eq!(
+        (ack.number, ack.ecn.has(EcnFlags::ECE), ack.sack_blocks()),
+        (1, true, &[Block { start: 2, end: 3 }][..])
+    );
     assert_eq!(receiver.deadline(), Time::NEVER);
 }
 
@@ -94,8 +143,21 @@ proptest! {
             }
         }
         if let Some(last) = receiver.on_timer(Time::from_nanos(u64::MAX - 1)) {
-            told.resize(last.number as usize, last.ece);
+            told.resize(last.number as usize, last.ecn.has(EcnFlags::ECE));
         }
         prop_assert_eq!(told, marks);
+    }
+}
+
+/// What is only of counts is refused without them.
+#[test]
+fn counts_have_options_of_their_own() {
+    for (name, value) in [("peer_ecn", Value::Choice("classic")), ("accecn_option", Value::Boolean(false))] {
+        let mut params = Params::new(&DESCRIPTOR, None);
+        params.set("ecn", Value::Boolean(true));
+        params.set(name, value);
+        assert_eq!(Options::new(&params).unwrap_err().parameter, name);
+        params.set("ecn_feedback", Value::Choice("accecn"));
+        assert!(Options::new(&params).is_ok());
     }
 }

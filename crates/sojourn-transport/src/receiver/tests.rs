@@ -2,7 +2,7 @@
 
 use super::{Clock, Receiver};
 use crate::options::{DESCRIPTOR, Options};
-use crate::segment::{Block, Segment, SegmentKind};
+use crate::segment::{Block, EcnFlags, Segment, SegmentKind};
 use proptest::prelude::*;
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Time};
@@ -120,8 +120,8 @@ fn which_time_is_echoed() {
 fn echo_until_told() {
     let mut receiver = prompt();
     let mut echo = |number, marked, cwr| {
-        let segment = Segment { cwr, ..data(number, 0) };
-        receiver.on_data(&segment, marked, at(1)).ack.unwrap().ece
+        let segment = Segment { ecn: EcnFlags::when(cwr, EcnFlags::CWR), ..data(number, 0) };
+        receiver.on_data(&segment, marked, at(1)).ack.unwrap().ecn.has(EcnFlags::ECE)
     };
     assert!(!echo(0, false, false));
     assert!(echo(1, true, false));
@@ -269,7 +269,7 @@ proptest! {
             let millis = 40 + 10 * step as u64;
             // Mostly the next one, now and then one before it or behind a hole.
             let number = if ahead == 3 { short.next().saturating_sub(1) } else { short.next() + ahead / 2 * 2 };
-            let segment = Segment { cwr, ..data(number, millis - late) };
+            let segment = Segment { ecn: EcnFlags::when(cwr, EcnFlags::CWR), ..data(number, millis - late) };
             let arrived = [short.on_data(&segment, marked, at(millis)), general.on_any_data(&segment, marked, at(millis))];
             let [short_arrival, general_arrival] = arrived.map(|arrival| format!("{arrival:?}"));
             prop_assert_eq!(short_arrival, general_arrival);

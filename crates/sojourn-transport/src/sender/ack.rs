@@ -4,7 +4,7 @@ use super::{Sender, State};
 use crate::options::Slack;
 use crate::rate::{Present, Snapshot};
 use crate::scoreboard::Delivered;
-use crate::segment::Segment;
+use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Ack, Control, RateSample, Signal};
 use sojourn_core::{Span, Time};
 
@@ -20,6 +20,8 @@ pub(super) struct Heard {
     pub(super) duplicates: u32,
     /// When the segments were sent that tell the longest and the shortest round-trip time (`seq_rtt_us`, `ca_rtt_us` in Linux).
     timed: Option<[Time; 2]>,
+    /// How many of the segments that it is the first to cover were marked, if it tells of marks.
+    pub(super) marks: Option<u32>,
 }
 
 impl Sender {
@@ -48,7 +50,8 @@ impl Sender {
         }
         // FlightSize as the sender of the acknowledged data saw it: before the scoreboard hears.
         let flight = f64::from(self.in_flight());
-        let heard = self.hear(segment, now);
+        let mut heard = self.hear(segment, now);
+        heard.marks = self.marks_of(segment, heard.delivered.segments + heard.duplicates);
         let Heard { acknowledged, ref delivered, .. } = heard;
         // RFC 6298 section 3 (Karn): only what was sent once tells a round-trip time. The timer of step 5.3 uses it.
         let (sample, newest) = if self.times_segments {
@@ -71,6 +74,7 @@ impl Sender {
             self.report_losses(now);
         }
         let new = delivered.segments + heard.duplicates;
+        let marks = heard.marks;
         let mut yielded = None;
         if new > 0 {
             let rate = self.rate_sample(snapshot.as_ref(), now);
@@ -87,7 +91,7 @@ impl Sender {
             let orderly = self.state == State::Open
                 && self.reduction.is_none()
                 && self.board.is_calm()
-                && !(segment.ece && self.ecn);
+                && !(marks.is_some() && self.ecn);
             let measured = self.measured(segment, delivered.sent, newest, now);
             self.control.on_ack(&Ack {
                 newly_acked,
@@ -96,6 +100,8 @@ impl Sender {
                 flight,
                 in_recovery,
                 orderly,
+                marked: marks.is_some(),
+                unmarked: new - marks.unwrap_or(new),
                 rate,
                 ..measured
             });
@@ -105,7 +111,7 @@ impl Sender {
             self.retransmission_at = self.timer(now);
         }
         // After the acknowledgement, so that a control that counts marks has counted this one.
-        if segment.ece {
+        if marks.is_some() {
             self.on_echo(acknowledged, now);
         }
         // RFC 9937 section 6.2: with what is in flight after all this.
@@ -116,6 +122,16 @@ impl Sender {
             self.start_reduction(Signal::Ecn, before);
         }
         sample
+    }
+
+    /// How many of the `new` segments that an acknowledgement is the first to cover were marked, if it tells of marks: all of
+    /// them where it echoes a mark, and else as many as its counters have grown by.
+    #[inline]
+    fn marks_of(&mut self, segment: &Segment, new: u32) -> Option<u32> {
+        match &mut self.decoder {
+            None => segment.ecn.has(EcnFlags::ECE).then_some(new),
+            Some(counts) => Some(counts.decode(segment, new).min(new)).filter(|&marked| marked > 0),
+        }
     }
 
     /// What the control is told of an acknowledgement of one segment, the usual one, sent at `sent`.
@@ -139,7 +155,8 @@ impl Sender {
             one_way_delay_nanos: Some(segment.delay_nanos),
             sent,
             echoed: segment.stamp,
-            marked: segment.ece,
+            marked: false,
+            unmarked: 0,
             rate: None,
         }
     }
@@ -154,7 +171,7 @@ impl Sender {
         let acknowledged = segment.number.saturating_sub(first);
         let mut delivered = Delivered::default();
         let timed = self.enter(segment, &mut delivered);
-        Heard { acknowledged, first, delivered, duplicates: 0, timed }
+        Heard { acknowledged, first, delivered, duplicates: 0, timed, marks: None }
     }
 
     /// The same with all that time-based loss detection wants to know.
@@ -168,7 +185,7 @@ impl Sender {
         let timed = self.enter(segment, &mut delivered);
         let duplicates = if segment.blocks > 0 { self.duplicates_reported(segment, first) } else { 0 };
         self.note_delivered(&delivered, sacked_end, now);
-        Heard { acknowledged, first, delivered, duplicates, timed }
+        Heard { acknowledged, first, delivered, duplicates, timed, marks: None }
     }
 
     /// Enters cumulative acknowledgement and SACK blocks. What it returns is [`Heard::timed`].
@@ -189,7 +206,9 @@ impl Sender {
     #[inline(never)]
     fn on_old_ack(&mut self, segment: &Segment, now: Time) {
         if segment.blocks > 0 && self.rack.is_some() {
-            let heard = self.hear_by_time(segment, now);
+            let mut heard = self.hear_by_time(segment, now);
+            // Counts on it are superseded (RFC 9768 section 3.2.2.1).
+            heard.marks = (self.decoder.is_none() && segment.ecn.has(EcnFlags::ECE)).then_some(0);
             self.respond_by_time(segment, &heard, now);
             self.report_losses(now);
         }

@@ -62,7 +62,7 @@ impl Sender {
     pub(super) fn respond_by_time(&mut self, segment: &Segment, heard: &Heard, now: Time) {
         let Heard { acknowledged, first, ref delivered, duplicates, .. } = *heard;
         self.send_lost_first();
-        if segment.ece {
+        if heard.marks.is_some() {
             self.undo.on_marked();
         }
         let (probed, sacked) = (self.reports_probe(segment), delivered.segments > 0);
@@ -236,7 +236,7 @@ impl Sender {
         self.tell(signal, Stage::New, flight, pipe, now);
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
         self.ecn_recover = Some(self.board.next());
-        self.owes_cwr = self.ecn;
+        self.owes_cwr = self.ecn && self.decoder.is_none();
         self.start_reduction(signal, before);
     }
 

@@ -4,7 +4,7 @@
 
 use super::{Sender, State, Transmit};
 use crate::options::{Detection, Options};
-use crate::segment::Segment;
+use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
 
@@ -23,6 +23,7 @@ pub(super) fn has_usual(options: &Options, wants_rate: bool) -> bool {
         && !wants_rate
         && options.reducing == super::Reducing::AtOnce
         && !options.conserves
+        && !options.counts
 }
 
 impl Sender {
@@ -35,7 +36,7 @@ impl Sender {
     /// Enters `segment` into the scoreboard where it is the usual one.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn take_usual(&mut self, segment: &Segment) -> Option<Usual> {
-        if !self.is_at_ease() || segment.blocks > 0 || segment.ece {
+        if !self.is_at_ease() || segment.blocks > 0 || segment.ecn != EcnFlags::NONE {
             return None;
         }
         let flight = self.board.outstanding();

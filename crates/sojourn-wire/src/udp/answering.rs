@@ -2,7 +2,7 @@
 
 use super::format::{Data, Head, MIN_BYTES, Message};
 use sojourn_core::{Stream, Time};
-use sojourn_transport::{Arrival, Clock, Options, Receiver, Segment, SegmentKind};
+use sojourn_transport::{Arrival, Clock, EcnFlags, Options, Receiver, Segment, SegmentKind};
 use std::net::SocketAddrV4;
 
 /// The identifier of the connection `number` of a flow: nobody can guess it without the token.
@@ -109,7 +109,10 @@ impl Answering {
             return Outcome::default();
         }
         connection.arrived = now;
-        let segment = Segment { cwr, ..Segment::new(SegmentKind::Data, head.number, head.stamp) };
+        let segment = Segment {
+            ecn: EcnFlags::when(cwr, EcnFlags::CWR),
+            ..Segment::new(SegmentKind::Data, head.number, head.stamp)
+        };
         let Arrival { is_new, ack } = connection.receiver.on_data(&segment, marked, now);
         let ack = match ack {
             None if last => connection.receiver.on_timer(connection.receiver.deadline()),

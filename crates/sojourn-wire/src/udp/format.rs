@@ -3,7 +3,7 @@
 use crate::socket::ip_bytes;
 use sojourn_congestion::Path;
 use sojourn_core::Time;
-use sojourn_transport::{Block, MAX_BLOCKS, Options, Segment, SegmentKind};
+use sojourn_transport::{Block, EcnFlags, MAX_BLOCKS, Options, Segment, SegmentKind};
 
 /// Shortest datagram of a sender: the longest answer has as many bytes.
 pub const MIN_BYTES: usize = ACK_BYTES + MAX_BLOCKS * BLOCK_BYTES;
@@ -165,7 +165,7 @@ impl Message {
     pub fn acknowledgement(connection: u32, segment: &Segment, arrived: Time) -> Message {
         Message::Ack {
             head: Head { connection, number: segment.number, stamp: segment.stamp },
-            ece: segment.ece,
+            ece: segment.ecn.has(EcnFlags::ECE),
             delay_nanos: segment.delay_nanos,
             arrived,
             blocks: segment.sack_blocks().iter().map(|block| (block.start, block.end)).collect(),
@@ -176,7 +176,7 @@ impl Message {
     pub fn as_acknowledgement(&self) -> Option<Segment> {
         let Message::Ack { head, ece, delay_nanos, blocks, .. } = self else { return None };
         let mut segment = Segment::new(SegmentKind::Ack, head.number, head.stamp);
-        segment.ece = *ece;
+        segment.ecn = EcnFlags::when(*ece, EcnFlags::ECE);
         segment.delay_nanos = *delay_nanos;
         segment.blocks = blocks.len() as u8;
         for (place, (start, end)) in segment.sack.iter_mut().zip(blocks) {

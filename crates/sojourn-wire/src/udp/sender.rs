@@ -89,6 +89,9 @@ pub fn check(flow: &FlowPlan, group: &Group) -> Result<Options, WireError> {
             "transport.handshake is false; over UDP it must be true: the receiver answers who shows the token",
         );
     }
+    if options.counts {
+        return refuse("transport.ecn_feedback is accecn; over UDP acknowledgements echo marks: classic or accurate");
+    }
     if flow.ecn && !options.ecn {
         return refuse("ecn is true, and transport.ecn is false; over UDP the transport decides");
     }

@@ -117,3 +117,48 @@ fn a_mark_and_a_loss_of_a_window_of_dctcp() {
         assert!((path.threshold() - threshold).abs() < 0.3, "{}\n{}", path.threshold(), path.table());
     }
 }
+
+fn counting(control: &str, more: &[(&str, Value)]) -> Network {
+    let options = [
+        ("ecn", Value::Boolean(true)),
+        ("ecn_feedback", Value::Choice("accecn")),
+        ("initial_window", Value::Integer(20)),
+        ("ack_every", Value::Integer(2)),
+    ];
+    super::network::network_of(control, &[&options, more].concat(), &[("gain", Value::Number(0.125))])
+}
+
+/// RFC 9768: each mark counts once, also where three of four acknowledgements that would tell of it are lost. An echo speaks for
+/// all that its acknowledgement covers, and so for too many or too few.
+#[test]
+fn counts_outlive_lost_acknowledgements() {
+    let error = |feedback: &'static str, lossy: bool| {
+        let mut path = counting("prague", &[("ecn_feedback", Value::Choice(feedback))]);
+        path.marks = Box::new(|number, _| number % 16 == 0);
+        if lossy {
+            path.ack_drops = Box::new(|number| number % 4 != 3);
+        }
+        path.send_forever().run(6000);
+        (path.shown("alpha") - 1.0 / 16.0).abs()
+    };
+    let errors = [error("accecn", false), error("accecn", true), error("accurate", true)];
+    assert!(errors[0] < 0.02 && errors[1] < 0.02 && errors[2] > 0.02, "{errors:?}");
+}
+
+/// The SYN/ACK of a receiver that only echoes marks: Prague halves the 24 segments that the first four have made of 20, once, and
+/// CWR ends the echo. One that knows no
+/// ECN: marks are not answered.
+#[test]
+fn less_able_receivers_are_found_out() {
+    let halved = |peer: &'static str| {
+        let more = [("peer_ecn", Value::Choice(peer)), ("handshake", Value::Boolean(true))];
+        let mut path = counting("prague", &more);
+        path.marks = Box::new(|number, _| number == 4);
+        path.send_forever().run(320);
+        (path.threshold(), path.reduced.len())
+    };
+    assert_eq!(halved("classic"), (12.0, 1));
+    assert_eq!(halved("none"), (f64::INFINITY, 0));
+    let (threshold, told) = halved("accecn");
+    assert!(threshold < f64::INFINITY && told == 0, "{threshold} {told}");
+}

@@ -3,11 +3,12 @@
 use super::laws::Laws;
 use crate::options::{DESCRIPTOR, Options};
 use crate::receiver::{Clock, Receiver};
-use crate::segment::{Segment, SegmentKind};
+use crate::segment::{EcnFlags, Segment, SegmentKind};
 use crate::sender::{Sender, State, Transmit};
 use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::registry::{Params, Value};
 use sojourn_core::{Span, Stream, Time};
+use sojourn_queue::Ecn;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 
@@ -196,6 +197,9 @@ impl Network {
     fn arrive(&mut self) {
         match self.under_way.pop_first().expect("something is under way").1 {
             Packet::Data { segment, marked } => {
+                if self.receiver.counts_bytes() {
+                    self.receiver.on_bytes(if marked { Ecn::Ce } else { Ecn::Ect0 }, self.sender.payload_bytes);
+                }
                 let arrival = self.receiver.on_data(&segment, marked, self.now);
                 if arrival.is_new {
                     self.received.push(segment.number);
@@ -209,6 +213,7 @@ impl Network {
                 self.enter(Packet::Other(answer), self.now + self.delay);
             }
             Packet::Other(answer) if answer.kind == SegmentKind::SynAck => {
+                self.sender.on_answer(answer.ecn);
                 self.sender.on_syn_ack(self.now);
                 self.transmit("accepted");
             }
@@ -226,7 +231,7 @@ impl Network {
         for block in ack.sack_blocks() {
             write!(line, " {}-{}", block.start, i64::from(block.end) - 1).unwrap();
         }
-        line += if ack.ece { " ece" } else { "" };
+        line += if ack.ecn.has(EcnFlags::ECE) { " ece" } else { "" };
         self.transmit(&line);
     }
 
@@ -264,7 +269,7 @@ impl Network {
                     let lost = (self.drops)(u32::MAX, self.syns - 1);
                     line += if lost { " syn lost" } else { " syn" };
                     if !lost {
-                        let syn = Segment::new(SegmentKind::Syn, 0, self.now);
+                        let syn = Segment { ecn: self.sender.asks(), ..Segment::new(SegmentKind::Syn, 0, self.now) };
                         self.enter(Packet::Other(syn), self.now + self.delay);
                     }
                 }
@@ -306,7 +311,10 @@ impl Network {
         let lost = (self.drops)(number, before);
         if !lost {
             let marked = self.sender.ecn && !retransmission && (self.marks)(number, before);
-            let segment = Segment { cwr, ..Segment::new(SegmentKind::Data, number, self.now) };
+            let segment = Segment {
+                ecn: EcnFlags::when(cwr, EcnFlags::CWR),
+                ..Segment::new(SegmentKind::Data, number, self.now)
+            };
             let held = Span::from_millis((self.holds)(number, before));
             self.enter(Packet::Data { segment, marked }, leaves + self.delay + held);
         }

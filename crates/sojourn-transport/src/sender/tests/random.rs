@@ -1,7 +1,7 @@
 //! Random losses, delays and lies.
 
 use super::network::{Network, network, preset};
-use crate::segment::{Block, MAX_BLOCKS, Segment, SegmentKind};
+use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use crate::sender::{BurstLimits, State};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -192,7 +192,7 @@ proptest! {
             let first = i64::from(path.sender.board.first());
             let near = |offset: i64| (first + offset).clamp(0, i64::from(u32::MAX)) as u32;
             let mut ack = Segment::new(SegmentKind::Ack, near(lie.number), Time::from_nanos(lie.stamp));
-            ack.ece = lie.ece;
+            ack.ecn = EcnFlags::when(lie.ece, EcnFlags::ECE);
             ack.blocks = lie.count;
             for (place, (start, end)) in ack.sack.iter_mut().zip(lie.blocks) {
                 *place = Block { start: near(start), end: near(end) };
