@@ -179,10 +179,11 @@ impl Receiver {
     /// Whether [`on_bytes`](Receiver::on_bytes) is to be called before each [`on_data`](Receiver::on_data).
     #[inline]
     pub fn counts_bytes(&self) -> bool {
-        self.counts_option && self.counts.is_some()
+        self.counts.is_some()
     }
 
     /// A data segment with `bytes` of payload arrives that carries `ecn`.
+    #[inline(never)]
     pub fn on_bytes(&mut self, ecn: Ecn, bytes: u32) {
         if let Some(counts) = &mut self.counts {
             counts.on_bytes(ecn, bytes);
@@ -190,7 +191,7 @@ impl Receiver {
     }
 
     /// A data segment arrived, `marked` if it carries CE.
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         let is_next = segment.number == self.next && self.ranges.is_empty();
         if !is_next || self.ack_every > 1 || self.accurate_ecn || self.offload.is_some() {

@@ -84,6 +84,7 @@ impl Counts {
     }
 
     /// Enters them into an acknowledgement.
+    #[inline(never)]
     pub(crate) fn write(&mut self, ack: &mut Segment) {
         ack.ecn = EcnFlags::of_ace(self.packets);
         self.since_ack = 0;
