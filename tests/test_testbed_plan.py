@@ -120,6 +120,7 @@ REFUSED = {
     "bottleneck.queue.target": queue("codel", target="1500 ns"),
     "bottleneck.queue.memory_limit": queue("fq_codel", memory_limit="auto"),
     "bottleneck.queue.alpha": queue("pie", alpha=0.1),
+    "bottleneck.queue.le_factor": queue("pie", le_factor=9.0),
     "bottleneck.queue.mark_p": queue("fq_pie", mark_p=0.125),
     "bottleneck.queue.bandwidth": queue("cake", bandwidth="5 Mbit/s"),
     "bottleneck.queue.link_layer": queue("cake", link_layer="docsis"),

@@ -132,6 +132,8 @@ pub struct Dscp(u8);
 impl Dscp {
     /// Default forwarding.
     pub const DEFAULT: Dscp = Dscp(0);
+    /// Lower Effort (RFC 8622).
+    pub const LE: Dscp = Dscp(1);
 
     /// The code points with a name: default, Lower Effort (RFC 8622), class selectors (RFC 2474),
     /// assured forwarding (RFC 2597), voice admit (RFC 5865) and expedited forwarding (RFC 3246).

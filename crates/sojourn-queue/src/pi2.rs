@@ -4,15 +4,21 @@
 //! Every update moves a base probability p' by how far the delay is from the target and by how much it has changed. As
 //! Classic senders answer to the square root of a drop probability, they get p' squared, which spares PIE's table of
 //! steps; senders that answer to the probability itself (ECT(1)) are marked with k p'. Decisions are made at the head.
+//!
+//! With `le_factor` f, which is this project's addition, packets marked LE meet the square root of f times p' in place of p'. So
+//! Classic ones meet f times the probability and scalable ones its root, and both answer with the same part of the others' rate.
 
 pub(crate) mod law;
 #[cfg(test)]
 mod tests;
 
 use crate::fifo::limit;
-use crate::{Discipline, DropReason, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
+use crate::pie::LE_FACTOR;
+use crate::{Discipline, DropReason, Dscp, Ecn, Fifo, Limit, LinkProperties, Packet, Sink, advice};
 use alloc::vec::Vec;
 use law::{Dice, Pi2Controller, Pi2Law, Sum};
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{Advice, Descriptor, Kind, Linux, Parameter, ParameterError, Params, Preset, Value};
 use sojourn_core::{Amount, Span, Stream, Time};
 
@@ -36,6 +42,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         law::BETA,
         law::COUPLING,
         law::SPREAD,
+        LE_FACTOR,
         Parameter {
             name: "ecn",
             kind: Kind::Boolean,
@@ -65,6 +72,10 @@ pub struct Pi2<B> {
     dice: Dice,
     classic: Sum,
     scalable: Sum,
+    /// What a packet marked LE meets in place of p', over p'.
+    le_root: f64,
+    le_classic: Sum,
+    le_scalable: Sum,
     ecn: bool,
 }
 
@@ -82,6 +93,9 @@ impl<B: Copy> Pi2<B> {
             dice: Dice::new(params, random),
             classic: Sum::default(),
             scalable: Sum::default(),
+            le_root: params.number("le_factor").sqrt(),
+            le_classic: Sum::default(),
+            le_scalable: Sum::default(),
             ecn: params.boolean("ecn"),
         })
     }
@@ -93,10 +107,14 @@ impl<B: Copy> Pi2<B> {
             return false;
         }
         let overload = self.controller.scalable() >= 1.0;
+        let (root, classic, scalable) = match self.le_root != 1.0 && packet.dscp == Dscp::LE {
+            true => (self.le_root, &mut self.le_classic, &mut self.le_scalable),
+            false => (1.0, &mut self.classic, &mut self.scalable),
+        };
         let hit = if self.ecn && packet.ecn == Ecn::Ect1 && !overload {
-            self.dice.hit(self.controller.scalable(), &mut self.scalable)
+            self.dice.hit(self.controller.scalable() * root, scalable)
         } else {
-            self.dice.hit_square(self.controller.base(), &mut self.classic)
+            self.dice.hit_square((self.controller.base() * root).min(1.0), classic)
         };
         if !hit {
             return false;

@@ -7,6 +7,9 @@
 //! The sources check whether the burst allowance is to be restored at arrivals (RFC 8033) or at updates (Linux, ns-3);
 //! here it is at updates, at most one update later. Linux begins to update half a second after the discipline was set
 //! up, which on a real host is long before a test begins; here updates begin with the run.
+//!
+//! With `le_factor` packets marked LE meet a multiple of the probability, so that one queue serves two classes. That is this
+//! project's addition: no RFC has it. It is WRED's idea with the controller of PIE.
 
 pub(crate) mod law;
 #[cfg(test)]
@@ -29,8 +32,16 @@ const ACTIVE_ABOVE: Parameter = Parameter {
     description: "share of limit that has to wait for the controller to become active after quiet times (optional in RFC 8033, there and in RFC 8034 one third)",
 };
 
-static PARAMETERS: [Parameter; 2 + law::CONTROLLER.len() + law::ARRIVALS.len()] =
-    joined(&[&[limit(Amount::Packets(1000.0))], law::CONTROLLER, &[ACTIVE_ABOVE], law::ARRIVALS]);
+/// Shared with PI2.
+pub(crate) const LE_FACTOR: Parameter = Parameter {
+    name: "le_factor",
+    kind: Kind::Number { min: 1.0, max: 1000.0 },
+    default: Value::Number(1.0),
+    description: "how many times the drop probability of the others packets marked LE (RFC 8622) meet, in the same queue; long transfers then have about one over its square root of the others' rate each",
+};
+
+static PARAMETERS: [Parameter; 3 + law::CONTROLLER.len() + law::ARRIVALS.len()] =
+    joined(&[&[limit(Amount::Packets(1000.0))], law::CONTROLLER, &[ACTIVE_ABOVE], law::ARRIVALS, &[LE_FACTOR]]);
 
 static NS3: [(&str, Value); 1 + law::NS3.len()] =
     joined(&[&[("limit", Value::Amount(Amount::Packets(25.0)))], law::NS3]);
@@ -126,7 +137,7 @@ impl<B: Copy> Pie<B> {
             );
             return Err(ParameterError::new("estimator", rule));
         }
-        let law = PieLaw::new(params, link)?;
+        let law = PieLaw::new(params, link)?.with_le_factor(params.number("le_factor"));
         Ok(Pie {
             queue: Fifo::default(),
             limit,

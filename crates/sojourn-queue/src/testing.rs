@@ -113,6 +113,24 @@ impl Sink<u32> for Recorder {
     }
 }
 
+/// What `queue` reports and sends when so many packets with a code point arrive and leave every 4 ms.
+pub(crate) fn history(queue: &mut Queue<u32>, dscp: u8, steps: &[(u32, u32)]) -> (Recorder, Vec<u32>) {
+    let (mut now, mut sink, mut sent) = (Time::ZERO, Recorder::default(), Vec::new());
+    for (number, &(arrivals, departures)) in (0..).zip(steps) {
+        for extra in 0..arrivals {
+            queue.enqueue(packet_with(dscp, 1500, number * 8 + extra), now, &mut sink);
+        }
+        for _ in 0..departures {
+            sent.extend(queue.dequeue(now, &mut sink).map(|packet| packet.body));
+        }
+        now += Span::from_millis(4);
+        while queue.timer().is_some_and(|due| due <= now) {
+            queue.on_timer(now, &mut sink);
+        }
+    }
+    (sink, sent)
+}
+
 /// What happens at a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {

@@ -3,8 +3,8 @@
 use super::DESCRIPTOR;
 use super::law::{Dice, Pi2Controller, Pi2Law, Sum};
 use crate::laws::{lead, mixed_lives, packet_of};
-use crate::testing::{Recorder, build, limit, link, params, probe};
-use crate::{Discipline, DropReason, Ecn, Queue};
+use crate::testing::{Recorder, build, history, limit, link, packet_with, params, probe};
+use crate::{Discipline, DropReason, Ecn, Packet, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Stream, Time};
@@ -126,6 +126,40 @@ fn each_kind_of_packet_meets_its_fate() {
     }
 }
 
+/// Packets marked LE meet nine times the drop probability, and three times that of marks: the root of it.
+#[test]
+fn le_meets_a_multiple_of_the_probability() {
+    let fates = |dscp: u8, ecn: Ecn, base: f64, factor: f64| {
+        let roomy = [limit(Amount::Packets(1e6)), ("alpha", Value::Number(1.0)), ("beta", Value::Number(0.0))];
+        let mut queue = pi2("rfc", &[&roomy[..], &[("le_factor", Value::Number(factor))]].concat());
+        let mut sink = Recorder::default();
+        for number in 0..2100 {
+            queue.enqueue(Packet { ecn, ..packet_with(dscp, 1500, number) }, Time::ZERO, &mut sink);
+        }
+        let delay = Span::from_secs_f64(base + 0.015);
+        queue.on_timer(Time::ZERO + delay, &mut sink);
+        let mut sent = Vec::new();
+        while queue.packets() > 100 {
+            sent.extend(queue.dequeue(Time::ZERO + delay, &mut sink).map(|packet| packet.body));
+        }
+        assert!(sent.is_sorted(), "one queue for all");
+        (sink.drops.len() as f64 / 2000.0, sink.marks.len() as f64 / 2000.0)
+    };
+    for (dscp, ecn, base, factor, drops, marks) in [
+        (1, Ecn::NotEct, 0.1, 9.0, 0.09, 0.0),
+        (0, Ecn::NotEct, 0.1, 9.0, 0.01, 0.0),
+        (8, Ecn::NotEct, 0.1, 9.0, 0.01, 0.0),
+        (1, Ecn::NotEct, 0.1, 1.0, 0.01, 0.0),
+        // All go but the last two, which are spared.
+        (1, Ecn::NotEct, 0.4, 81.0, 1.049, 0.0),
+        (1, Ecn::Ect1, 0.1, 9.0, 0.0, 0.6),
+        (0, Ecn::Ect1, 0.1, 9.0, 0.0, 0.2),
+    ] {
+        let found = fates(dscp, ecn, base, factor);
+        assert!((found.0 - drops).abs() < 0.002 && (found.1 - marks).abs() < 0.002, "{dscp} {ecn:?} {base}: {found:?}");
+    }
+}
+
 #[test]
 fn the_last_two_packets_are_spared() {
     let mut queue = pi2("rfc", &[("alpha", Value::Number(1000.0))]);
@@ -156,5 +190,19 @@ proptest! {
             assert!(queue.packets() <= packets as usize);
             assert!((0.0..=1.0).contains(&probe(queue, "base_probability")));
         })?;
+    }
+
+    /// A factor of 1 reads no code point, and a factor without marked packets is none.
+    #[test]
+    fn without_factor_or_marks_it_is_pi2(
+        preset in prop::sample::select(vec!["rfc", "linux"]),
+        marked in prop::bool::ANY,
+        steps in prop::collection::vec((0u32..8, 0u32..3), 100..600),
+    ) {
+        let (factor, dscp) = if marked { (1.0, 1) } else { (81.0, 0) };
+        let run = |changes: &[(&str, Value)], dscp: u8| {
+            history(&mut pi2(preset, &[&[limit(Amount::Packets(60.0))], changes].concat()), dscp, &steps)
+        };
+        prop_assert_eq!(run(&[("le_factor", Value::Number(factor))], dscp), run(&[], 0));
     }
 }

@@ -13,7 +13,7 @@ mod rate;
 
 pub(crate) use descriptor::*;
 
-use crate::{Backlog, LinkProperties, Packet};
+use crate::{Backlog, Dscp, LinkProperties, Packet};
 use burst::{Burst, BurstLaw};
 use decision::{Arrival, DecisionLaw, LowDelayOf};
 use delay::{Delay, Estimator};
@@ -30,6 +30,8 @@ pub(crate) struct PieLaw {
     probability: ProbabilityLaw,
     burst: BurstLaw,
     decision: DecisionLaw,
+    /// How many times the probability a packet marked LE meets.
+    le_factor: f64,
 }
 
 impl PieLaw {
@@ -49,7 +51,13 @@ impl PieLaw {
             burst: BurstLaw::new(params),
             decision: DecisionLaw::new(params, probability.target, mean_packet),
             probability,
+            le_factor: 1.0,
         })
+    }
+
+    /// The same, but a packet marked LE meets `factor` times the probability.
+    pub(crate) fn with_le_factor(self, factor: f64) -> PieLaw {
+        PieLaw { le_factor: factor, ..self }
     }
 
     /// The time between two updates.
@@ -69,6 +77,8 @@ pub(crate) struct PieController {
     burst: Burst,
     /// What the probabilities have added up to since the last hit, where decisions are de-randomised.
     accumulated: f64,
+    /// The same for packets marked LE, where these meet another probability: else they would use up the others' luck.
+    accumulated_le: f64,
 }
 
 /// What becomes of an arrival.
@@ -93,27 +103,37 @@ impl PieController {
         if wakes {
             self.burst.wake(&law.burst);
         }
-        if !self.burst.is_over() || !self.is_hit(law, packet.bytes, backlog, random) {
+        let le = law.le_factor != 1.0 && packet.dscp == Dscp::LE;
+        if !self.burst.is_over() || !self.is_hit(law, packet.bytes, le, backlog, random) {
             return Verdict::Pass;
         }
-        self.accumulated = 0.0;
+        let (factor, accumulated) = self.class(law, le);
+        *accumulated = 0.0;
         self.burst.signalled(&law.burst);
-        if law.decision.marks(packet, self.p) { Verdict::Mark } else { Verdict::Drop }
+        if law.decision.marks(packet, self.p * factor) { Verdict::Mark } else { Verdict::Drop }
+    }
+
+    /// How many times the probability a packet meets, by whether it is marked LE, and what its class has accumulated.
+    #[inline]
+    fn class(&mut self, law: &PieLaw, le: bool) -> (f64, &mut f64) {
+        if le { (law.le_factor, &mut self.accumulated_le) } else { (1.0, &mut self.accumulated) }
     }
 
     #[inline]
-    fn is_hit(&mut self, law: &PieLaw, bytes: u32, backlog: Backlog, random: &mut Stream) -> bool {
+    fn is_hit(&mut self, law: &PieLaw, bytes: u32, le: bool, backlog: Backlog, random: &mut Stream) -> bool {
         let delay = match law.decision.low_delay_of {
             LowDelayOf::Update => self.updated,
             LowDelayOf::Departure => self.delay.of_departure(law.estimator).unwrap_or(self.updated),
         };
-        law.decision.is_hit(self.p, &mut self.accumulated, Arrival { bytes, delay, backlog }, random)
+        let p = self.p;
+        let (factor, accumulated) = self.class(law, le);
+        law.decision.is_hit(p, factor, accumulated, Arrival { bytes, delay, backlog }, random)
     }
 
     /// An arrival found no room.
     #[inline]
     pub(crate) fn overflow(&mut self) {
-        self.accumulated = 0.0;
+        (self.accumulated, self.accumulated_le) = (0.0, 0.0);
     }
 
     /// A packet leaves; `backlog` remains.
@@ -144,6 +164,12 @@ impl PieController {
     #[cfg(test)]
     pub(crate) fn accumulate(&mut self, probability: f64) {
         self.accumulated += probability;
+    }
+
+    /// As after an update that found a delay of a second and left the probability at `p`.
+    #[cfg(test)]
+    pub(crate) fn set_probability(&mut self, p: f64) {
+        (self.p, self.updated) = (p, 1.0);
     }
 
     /// The accumulated probability.

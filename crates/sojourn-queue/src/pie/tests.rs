@@ -2,7 +2,7 @@
 
 use super::DESCRIPTOR;
 use crate::laws::{lead, mixed_lives};
-use crate::testing::{Recorder, build, limit, link, packet, params, probe};
+use crate::testing::{Recorder, build, drain, history, limit, link, packet, packet_with, params, probe};
 use crate::{Discipline, DropReason, Queue};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
@@ -159,5 +159,75 @@ proptest! {
             assert!((0.0..=most).contains(&probe(queue, "drop_probability")));
             assert!((0.0..=150.0).contains(&probe(queue, "burst_allowance_ms")));
         })?;
+    }
+}
+
+/// What becomes of 20 000 packets of each class at a fixed probability: shares of best effort and of LE that are dropped.
+fn dropped_shares(preset: &str, changes: &[(&str, Value)], le: u8, p: f64) -> [f64; 2] {
+    let calm =
+        [("burst", Value::Span(Span::ZERO)), ("guard_delay", Value::Choice("updated")), limit(Amount::Packets(1e6))];
+    let mut queue = pie(preset, &[&calm[..], changes].concat());
+    let Queue::Pie(inside) = &mut queue else { panic!("PIE") };
+    inside.controller.set_probability(p);
+    let mut sink = Recorder::default();
+    for number in 0..40_010 {
+        queue.enqueue(packet_with(if number % 2 == 0 { 0 } else { le }, 1500, number), Time::ZERO, &mut sink);
+    }
+    let mut dropped = [0, 0];
+    sink.drops.iter().for_each(|&(number, _)| dropped[number as usize % 2] += 1);
+    dropped.map(|count| f64::from(count) / 20_000.0)
+}
+
+#[test]
+fn le_meets_a_multiple_of_the_probability() {
+    const LE: u8 = 1;
+    let factor = |factor| [("le_factor", Value::Number(factor))];
+    for (le, k, p, expected) in [
+        (LE, 9.0, 0.02, [0.02, 0.18]),
+        (LE, 81.0, 0.005, [0.005, 0.405]),
+        (LE, 81.0, 0.3, [0.3, 1.0]),
+        (LE, 1.0, 0.2, [0.2, 0.2]),
+        (8, 9.0, 0.02, [0.02, 0.02]),
+    ] {
+        let found = dropped_shares("rfc", &factor(k), le, p);
+        for (found, expected) in found.into_iter().zip(expected) {
+            assert!((found - expected).abs() < 0.01, "k {k}, p {p}: {found} instead of {expected}");
+        }
+    }
+}
+
+/// De-randomised, 84 best-effort packets are spared at 1 %, whatever is dropped of LE between them.
+#[test]
+fn what_le_accumulates_is_no_burden_for_the_others() {
+    let [alone, _] = dropped_shares("linux", &[("le_factor", Value::Number(81.0))], 0, 0.01);
+    let [beside, le] = dropped_shares("linux", &[("le_factor", Value::Number(81.0))], 1, 0.01);
+    assert!((beside / (1.0 / 184.0) - 1.0).abs() < 0.1 && (alone / beside - 1.0).abs() < 0.15, "{alone} {beside}");
+    // The second packet reaches 0.85, and 0.81 of those are dropped.
+    assert!((0.4..0.5).contains(&le), "{le}");
+}
+
+#[test]
+fn both_classes_wait_in_one_queue() {
+    let mut queue = pie("rfc", &[("le_factor", Value::Number(81.0))]);
+    let mut sink = Recorder::default();
+    for number in 0..20 {
+        queue.enqueue(packet_with((number % 2) as u8, 1500, number), Time::ZERO, &mut sink);
+    }
+    assert_eq!(drain(&mut queue), (0..20).collect::<Vec<_>>());
+}
+
+proptest! {
+    /// A factor of 1 reads no code point, and a factor without marked packets is none.
+    #[test]
+    fn without_factor_or_marks_it_is_pie(
+        preset in prop::sample::select(vec!["rfc", "linux", "ns3", "docsis"]),
+        marked in prop::bool::ANY,
+        steps in prop::collection::vec((0u32..8, 0u32..3), 100..600),
+    ) {
+        let (factor, dscp) = if marked { (1.0, 1) } else { (81.0, 0) };
+        let run = |changes: &[(&str, Value)], dscp: u8| {
+            history(&mut pie(preset, &[&[limit(Amount::Packets(60.0))], changes].concat()), dscp, &steps)
+        };
+        prop_assert_eq!(run(&[("le_factor", Value::Number(factor))], dscp), run(&[], 0));
     }
 }

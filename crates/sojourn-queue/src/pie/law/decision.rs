@@ -96,14 +96,23 @@ impl DecisionLaw {
         }
     }
 
-    /// Whether `arrival` is dropped or marked at probability `p`. `accumulated` is what the probabilities have added up to
-    /// since the last hit, where decisions are de-randomised.
+    /// Whether `arrival` is dropped or marked at `factor` times the probability `p`. `accumulated` is what the probabilities
+    /// have added up to since the last hit, where decisions are de-randomised. What is spared depends on `p` alone, which says
+    /// how much congestion there is.
     #[inline]
-    pub(super) fn is_hit(&self, p: f64, accumulated: &mut f64, arrival: Arrival, random: &mut Stream) -> bool {
+    pub(super) fn is_hit(
+        &self,
+        p: f64,
+        factor: f64,
+        accumulated: &mut f64,
+        arrival: Arrival,
+        random: &mut Stream,
+    ) -> bool {
         let spared = (arrival.delay < self.low_delay && p < LOW_PROBABILITY) || self.is_guarded(arrival.backlog);
         if spared && self.tuning == Tuning::Rfc8033 {
             return false;
         }
+        let p = p * factor;
         let mut p = if self.by_size { p * f64::from(arrival.bytes) / self.mean_packet } else { p };
         if self.tuning == Tuning::Rfc8034 {
             p = p.min(PROB_LOW);

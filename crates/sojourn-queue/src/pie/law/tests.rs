@@ -182,7 +182,7 @@ fn packets_left_alone_count_in_docsis() {
         let mut controller = controller(0.1, 0.0, 0.0);
         let mut random = Stream::new(1, "pie");
         for _ in 0..5 {
-            assert!(!controller.is_hit(&law(preset, &[]), 1500, LONG, &mut random));
+            assert!(!controller.is_hit(&law(preset, &[]), 1500, false, LONG, &mut random));
         }
         assert_close(controller.accumulated, accumulated);
     }
@@ -258,7 +258,7 @@ fn nothing_is_dropped_while_little_waits() {
         let law = law(preset, &[("derandomize", Value::Boolean(false))]);
         let mut random = Stream::new(1, "pie");
         let backlog = Backlog { packets, bytes };
-        (0..100).any(|_| controller.is_hit(&law, 1500, backlog, &mut random))
+        (0..100).any(|_| controller.is_hit(&law, 1500, false, backlog, &mut random))
     };
     // Preset; latest delay, updated delay, probability, packets, bytes; is anything dropped?
     for (preset, delay, old, p, packets, bytes, expected) in [
@@ -319,13 +319,13 @@ fn accumulated_probabilities_force_a_drop_at_the_upper_bound() {
     let mut random = Stream::new(5, "pie");
     let mut controller = controller(0.0001, 20.0, 20.0);
     controller.accumulated = 8.4998;
-    assert!(!controller.is_hit(&law, 1500, LONG, &mut random));
-    assert!(controller.is_hit(&law, 1500, LONG, &mut random));
+    assert!(!controller.is_hit(&law, 1500, false, LONG, &mut random));
+    assert!(controller.is_hit(&law, 1500, false, LONG, &mut random));
     controller.overflow();
     assert_eq!(controller.accumulated, 0.0);
     controller.accumulated = 0.8;
     controller.p = 0.0;
-    controller.is_hit(&law, 1500, LONG, &mut random);
+    controller.is_hit(&law, 1500, false, LONG, &mut random);
     assert_eq!(controller.accumulated, 0.0, "a probability of 0 starts over");
 }
 
@@ -371,9 +371,9 @@ fn the_latest_delay_is_that_of_an_update_where_departures_have_none() {
     let law = law("linux", &[("estimator", Value::Choice("link-rate")), ("derandomize", Value::Boolean(false))]);
     let mut controller = controller(0.1, 0.0, 0.0);
     let mut random = Stream::new(1, "pie");
-    assert!((0..200).all(|_| !controller.is_hit(&law, 1500, LONG, &mut random)));
+    assert!((0..200).all(|_| !controller.is_hit(&law, 1500, false, LONG, &mut random)));
     controller.update(&law, LONG);
-    assert!((0..200).any(|_| controller.is_hit(&law, 1500, LONG, &mut random)));
+    assert!((0..200).any(|_| controller.is_hit(&law, 1500, false, LONG, &mut random)));
 }
 
 #[test]
