@@ -42,6 +42,7 @@ pub mod dwrr;
 pub mod early;
 pub mod fq_codel;
 pub mod fq_pie;
+#[cfg(feature = "fq-yield")]
 pub mod fq_yield;
 pub mod framing;
 pub mod hhf;
@@ -71,16 +72,16 @@ use sojourn_core::{Stream, Time};
 
 /// Derives the registry and the statically dispatched [`Queue`] from one list.
 macro_rules! disciplines {
-    ($($module:ident::$name:ident),+ $(,)?) => {
+    ($($(#[$when:meta])? $module:ident::$name:ident),+ $(,)?) => {
         /// Every discipline, in the order of the documentation.
-        pub static DESCRIPTORS: &[&Descriptor] = &[$(&$module::DESCRIPTOR),+];
+        pub static DESCRIPTORS: &[&Descriptor] = &[$($(#[$when])? &$module::DESCRIPTOR),+];
 
         /// Any of the registered disciplines, without dynamic dispatch.
         // A link has one queue, and reaches it without a detour.
         #[allow(missing_docs, clippy::large_enum_variant)]
         #[derive(Debug)]
         pub enum Queue<B> {
-            $($name($module::$name<B>)),+,
+            $($(#[$when])? $name($module::$name<B>)),+,
             /// One that was [added](custom::add) from outside.
             #[cfg(feature = "std")]
             Custom(alloc::boxed::Box<custom::Custom<B>>),
@@ -92,7 +93,7 @@ macro_rules! disciplines {
             /// # Errors
             /// A combination of parameters that the discipline cannot work with.
             pub fn build(params: &Params, link: &LinkProperties, random: Stream) -> Result<Queue<B>, ParameterError> {
-                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return Ok(Queue::$name($module::$name::new(params, link, random)?));
                 })+
                 #[cfg(feature = "std")]
@@ -106,7 +107,7 @@ macro_rules! disciplines {
         impl<B: Body> Queue<B> {
             /// What a careful user would not do with `params` on `link`, although it is legal.
             pub fn advice(params: &Params, link: &LinkProperties) -> Vec<Advice> {
-                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::advice(params, link);
                 })+
                 Vec::new()
@@ -114,7 +115,7 @@ macro_rules! disciplines {
 
             /// Whether the discipline may mark packets with `params`.
             pub fn marks(params: &Params) -> bool {
-                $(if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
+                $($(#[$when])? if core::ptr::eq(params.descriptor(), &$module::DESCRIPTOR) {
                     return <$module::$name<B> as Discipline<B>>::marks(params);
                 })+
                 #[cfg(feature = "std")]
@@ -130,7 +131,7 @@ macro_rules! disciplines {
             #[inline(never)]
             fn enqueue_managed(&mut self, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
                 match self {
-                    $(Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.enqueue(packet, now, sink),
                 }
@@ -138,7 +139,7 @@ macro_rules! disciplines {
             #[inline(never)]
             fn dequeue_managed(&mut self, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
                 match self {
-                    $(Queue::$name(queue) => queue.dequeue(now, sink)),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.dequeue(now, sink)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.dequeue(now, sink),
                 }
@@ -146,7 +147,7 @@ macro_rules! disciplines {
             #[inline(never)]
             fn backlog_managed(&self) -> Backlog {
                 match self {
-                    $(Queue::$name(queue) => queue.backlog()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.backlog()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.backlog(),
                 }
@@ -171,7 +172,7 @@ macro_rules! disciplines {
             #[inline]
             fn next_bytes(&self) -> Option<u32> {
                 match self {
-                    $(Queue::$name(queue) => queue.next_bytes()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.next_bytes()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.next_bytes(),
                 }
@@ -179,7 +180,7 @@ macro_rules! disciplines {
             #[inline]
             fn packets(&self) -> usize {
                 match self {
-                    $(Queue::$name(queue) => queue.packets()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.packets()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.packets(),
                 }
@@ -187,7 +188,7 @@ macro_rules! disciplines {
             #[inline]
             fn bytes(&self) -> u64 {
                 match self {
-                    $(Queue::$name(queue) => queue.bytes()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.bytes()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.bytes(),
                 }
@@ -202,41 +203,41 @@ macro_rules! disciplines {
             #[inline]
             fn ready_at(&self, now: Time) -> Option<Time> {
                 match self {
-                    $(Queue::$name(queue) => queue.ready_at(now)),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.ready_at(now)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.ready_at(now),
                 }
             }
             fn timer(&self) -> Option<Time> {
                 match self {
-                    $(Queue::$name(queue) => queue.timer()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.timer()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.timer(),
                 }
             }
             fn on_timer<S: Sink<B>>(&mut self, now: Time, sink: &mut S) {
                 match self {
-                    $(Queue::$name(queue) => queue.on_timer(now, sink)),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.on_timer(now, sink)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.on_timer(now, sink),
                 }
             }
             fn retune<S: Sink<B>>(&mut self, fresh: Self, now: Time, sink: &mut S) -> Option<Self> {
                 match (self, fresh) {
-                    $((Queue::$name(queue), Queue::$name(fresh)) => queue.retune(fresh, now, sink).map(Queue::$name),)+
+                    $($(#[$when])? (Queue::$name(queue), Queue::$name(fresh)) => queue.retune(fresh, now, sink).map(Queue::$name),)+
                     (_, fresh) => Some(fresh),
                 }
             }
             fn classes(&self) -> Vec<String> {
                 match self {
-                    $(Queue::$name(queue) => queue.classes()),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.classes()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.classes(),
                 }
             }
             fn probe(&self, visit: &mut dyn FnMut(&str, f64)) {
                 match self {
-                    $(Queue::$name(queue) => queue.probe(visit)),+,
+                    $($(#[$when])? Queue::$name(queue) => queue.probe(visit)),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.probe(visit),
                 }
@@ -262,6 +263,7 @@ disciplines! {
     sqf::Sqf,
     fq_codel::FqCoDel,
     fq_pie::FqPie,
+    #[cfg(feature = "fq-yield")]
     fq_yield::FqYield,
     cake::Cake,
     sfb::Sfb,

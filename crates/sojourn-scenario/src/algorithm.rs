@@ -118,6 +118,9 @@ fn member(
 
 /// Where an algorithm or a medium is to be had that was left out here.
 fn elsewhere(word: &str) -> Option<&'static str> {
+    if cfg!(not(feature = "fq-yield")) && word == "fq_yield" {
+        return Some("; fq_yield runs on the command line only");
+    }
     if cfg!(not(feature = "htcp")) && word == "htcp" {
         return Some("; htcp runs on the command line only");
     }
