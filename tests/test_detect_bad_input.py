@@ -74,6 +74,13 @@ def test_another_route_leads_to_no_wrong_name(queue: dict[str, Any], longer_ms: 
         assert queue["kind"] in found.judgement.sets["99 %"], found.verdict
 
 
+def test_flows_that_begin_with_the_load_are_no_other_route() -> None:
+    """Their first windows fill a queue between two packets, and it does not become empty again (voip-under-load)."""
+    seen = probe(rerouted(sent(QUEUES[3]), 0.05, 142.0))
+    assert route_change_ms(seen.logs["load"], seen.rate_bps) is None
+    assert route_change_ms(probe(rerouted(sent(QUEUES[3]), 5.0, 142.0)).logs["load"], seen.rate_bps) is not None
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_path_that_stays_has_no_other_route(name: str) -> None:
     """Other traffic, jitter, drifting clocks and late hosts are none."""

@@ -179,9 +179,29 @@ def _table(text: str) -> Any:
         return None
 
 
+_SEVERAL = {
+    "queue discipline": "queue disciplines",
+    "congestion control": "congestion controls",
+    "traffic": "kinds of traffic",
+}
+
+
 def sentence_of(used: Sequence[PlugIn | str]) -> str:
-    """Return a sentence that names plug-ins; nothing where there are none."""
-    return f"Plug-ins: {', '.join(map(str, used))}." if used else ""
+    """Return a sentence that names plug-ins, those of one kind and file together; nothing where there are none.
+
+    >>> sentence_of([PlugIn("traffic", name, "mine.py", "") for name in ("one", "two")])
+    'Plug-ins: the kinds of traffic one, two of mine.py.'
+    """
+    together: dict[tuple[str, str], list[str]] = {}
+    for one in map(str, used):
+        what, _, origin = one.removeprefix("the ").partition(" of ")
+        kind, _, name = what.rpartition(" ")
+        together.setdefault((kind, origin), []).append(name)
+    parts = [
+        f"the {_SEVERAL[kind] if len(names) > 1 else kind} {', '.join(names)} of {origin}"
+        for (kind, origin), names in together.items()
+    ]
+    return f"Plug-ins: {'; '.join(parts)}." if parts else ""
 
 
 def origins() -> dict[str, dict[str, str]]:

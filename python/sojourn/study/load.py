@@ -238,7 +238,7 @@ class StudyFolder:
         used = dict.fromkeys(one for sweep in sweeps for one in lab.plug_ins.get(sweep, ()))
         if said := sentence_of(list(used)):
             found.text = f"{found.text}\n\n{said}".strip()
-            found.captions = {name: f"{caption} {said}" for name, caption in found.captions.items()}
+            found.captions = {name: f"{caption.rstrip('.')}. {said}" for name, caption in found.captions.items()}
 
     def findings(self, item: Mapping[str, Any], means: Means) -> Findings:
         """Return what an item finds in means."""
