@@ -18,6 +18,8 @@ use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSampl
 use crate::lots::Lots;
 use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
+#[cfg(not(feature = "std"))]
+use sojourn_core::Float as _;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 

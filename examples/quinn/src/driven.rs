@@ -168,6 +168,7 @@ impl Controller for Driven {
             sent: self.time(sent),
             echoed: self.time(sent),
             marked: false,
+            unmarked: 0,
             rate: None,
         });
     }
