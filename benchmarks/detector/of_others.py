@@ -15,7 +15,9 @@ _LINUX = (
 )
 _NS3 = (
     "The same trains and datagrams cross a queue discipline of ns-3.37, beside a flow of ns-3's own TCP (CUBIC with "
-    "ECN). Nothing was chosen by these probes either."
+    "ECN). The model, its features and its bounds were not chosen by these probes. After a first look two things were "
+    "done: RED was told the rate of its link, which ns-3 does not set by itself, and the check for another route was "
+    "run on these probes, where it found none."
 )
 _HEADS = ("queue", "right name", "probes", "name right", "among the two best", "family right", "called unknown", "said")
 

@@ -204,6 +204,10 @@ impl Control for Custom {
         self.tell("on_syn_lost", self.now, |control| control.on_syn_lost());
     }
 
+    fn on_classic_feedback(&mut self) {
+        self.tell("on_classic_feedback", self.now, |control| control.on_classic_feedback());
+    }
+
     fn set_window(&mut self, window: f64, threshold: f64) {
         self.tell("set_window", self.now, |control| control.set_window(window, threshold));
     }

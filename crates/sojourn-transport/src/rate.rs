@@ -166,6 +166,7 @@ impl RateSampler {
         let send_elapsed = micros(snapshot.sent, snapshot.first_sent);
         let ack_elapsed = micros(present.now, snapshot.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
+        // The least round trip has parts of a microsecond, which the interval has not.
         let plausible = present.min_rtt == Span::MAX || interval + Span::from_micros(1) > present.min_rtt;
         RateSample {
             delivered: (self.delivered - snapshot.delivered) as u32,

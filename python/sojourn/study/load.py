@@ -16,7 +16,7 @@ from sojourn.data.dataset import Dataset
 from sojourn.faults import MAX_SHOWN
 from sojourn.pages.laboratory import Link
 from sojourn.reading import input_error, printable, read_toml, shown, unknown_name
-from sojourn.registry import sentence_of
+from sojourn.registry import PlugIn, sentence_of
 from sojourn.study import claims, drawings, scenes
 from sojourn.study import means as reduced
 from sojourn.study.kinds import check_kinds, check_known
@@ -229,13 +229,28 @@ class StudyFolder:
     def _find(self, item: Mapping[str, Any], lab: Lab) -> Findings:
         names = self.sweeps_of(item)
         found = self.findings(item, self.measured(lab, names))
-        self._name_plug_ins(found, lab, names)
+        self._name_plug_ins(found, names, lambda sweep: lab.plug_ins.get(sweep, ()))
         return found
 
-    def _name_plug_ins(self, found: Findings, lab: Lab, names: Sequence[str]) -> None:
+    def found_in_kept(self, item: Mapping[str, Any]) -> Findings:
+        """Return what an item finds in the means that the folder keeps."""
+        found = self.findings(item, self.replayed())
+        self._name_plug_ins(found, self.sweeps_of(item), self._planned_plug_ins)
+        return found
+
+    def _planned_plug_ins(self, sweep: str) -> list[PlugIn]:
+        """Return what a sweep uses from outside; which version its kept means are from is not known."""
+        if PLUGINS not in self.tables["sweep"].get(sweep, {}):
+            return []
+        plan = Plan.of(self.plan(sweep), name=sweep, folder=str(self.folder))
+        return [dataclasses.replace(one, content="") for one in plan.plug_ins()]
+
+    def _name_plug_ins(
+        self, found: Findings, names: Sequence[str], used_by: Callable[[str], Sequence[PlugIn]]
+    ) -> None:
         """Say in an item's text and captions which code from outside its numbers depend on."""
         sweeps = [sweep for name in names for sweep in self._measures.get(name, ((name,), None))[0]]
-        used = dict.fromkeys(one for sweep in sweeps for one in lab.plug_ins.get(sweep, ()))
+        used = dict.fromkeys(one for sweep in sweeps for one in used_by(sweep))
         if said := sentence_of(list(used)):
             found.text = f"{found.text}\n\n{said}".strip()
             found.captions = {name: f"{caption.rstrip('.')}. {said}" for name, caption in found.captions.items()}

@@ -13,7 +13,6 @@ from sojourn.store import check_writable
 from sojourn.study.kept import read_items, write_item
 from sojourn.study.lab import Lab
 from sojourn.study.load import StudyFolder
-from sojourn.study.means import Means
 from sojourn.study.model import Findings, Item, Study
 from sojourn.study.page import write_page
 from sojourn.study.short import write_short
@@ -91,7 +90,7 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
     InputError where it keeps none, or has no item of a name.
     """
     check_writable(folder.parent if not folder.exists() else folder, str(folder))
-    made, means = study.study(), study.replayed()
+    made = study.study()
     chosen = [item.name for item in chosen_items(made, names)]
     workers = min(jobs, len(chosen), _MAX_WORKERS)
     if workers > 1:
@@ -100,7 +99,7 @@ def from_kept(study: StudyFolder, names: Sequence[str], folder: Path, jobs: int)
             list(pool.map(_draw_kept, repeated(study.folder), chosen, repeated(folder)))
     else:
         for name in chosen:
-            _write_kept(study, made, means, name, folder)
+            _write_kept(study, made, name, folder)
     everything = read_items(folder, made)
     write_short(folder, made, everything)
     return write_page(folder, made, everything)
@@ -112,12 +111,12 @@ def _draw_kept(study: Path, name: str, folder: Path) -> None:
 
 
 @functools.cache
-def _replayed(folder: Path) -> tuple[StudyFolder, Study, Means]:
+def _replayed(folder: Path) -> tuple[StudyFolder, Study]:
     study = StudyFolder.load(folder)
-    return study, study.study(), study.replayed()
+    return study, study.study()
 
 
-def _write_kept(study: StudyFolder, made: Study, means: Means, name: str, folder: Path) -> None:
+def _write_kept(study: StudyFolder, made: Study, name: str, folder: Path) -> None:
     tables = next(one for one in study.tables["item"] if one["name"] == name)
     (item,) = chosen_items(made, [name])
-    write_item(folder, made, item, study.findings(tables, means))
+    write_item(folder, made, item, study.found_in_kept(tables))

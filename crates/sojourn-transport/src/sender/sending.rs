@@ -89,6 +89,7 @@ impl Sender {
         }
         let number = self.urgent_rescue.take()?;
         self.rescue(number, now);
+        // Linux counts the probe among what has left, and so what follows it is paced (`tcp_update_skb_after_send`).
         if self.pacing_slack == Slack::Departures {
             self.pace(now, self.window());
         }

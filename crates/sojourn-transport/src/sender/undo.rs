@@ -142,7 +142,11 @@ impl Sender {
     /// `tcp_init_undo`.
     fn remember(&mut self, threshold: f64, now: Time) {
         let first = self.board.first();
-        self.undo.before = Some(Box::new(Before { at: now, window: self.window(), threshold: Some(threshold), first }));
+        let before = Before { at: now, window: self.window(), threshold: Some(threshold), first };
+        match &mut self.undo.before {
+            Some(place) => **place = before,
+            place => *place = Some(Box::new(before)),
+        }
         let probe = u32::from(self.probe.end.is_some() && self.probe.again);
         self.undo.due = Some(self.board.retransmitted() + probe).filter(|&due| due > 0);
         if self.board.retransmitted() == 0 && !self.board.was_sent_again(first) {
