@@ -338,11 +338,11 @@ controls! {
     cubic::Cubic boxed,
     westwood::Westwood boxed,
     vegas::Vegas boxed,
-    veno::Veno,
+    veno::Veno boxed,
     illinois::Illinois boxed,
     #[cfg(feature = "htcp")]
     htcp::Htcp boxed,
-    dctcp::Dctcp,
+    dctcp::Dctcp boxed,
     prague::Prague boxed,
     compound::Compound boxed,
     bbr::Bbr boxed,

@@ -13,6 +13,7 @@ extern crate alloc;
 struct Readme;
 
 mod float;
+mod optional;
 #[cfg(feature = "std")]
 pub mod plugin;
 pub mod registry;
@@ -20,5 +21,6 @@ mod rng;
 mod units;
 
 pub use float::Float;
+pub use optional::Optional;
 pub use rng::{Parts, Stream};
 pub use units::{Amount, Rate, Serializer, Span, Time};

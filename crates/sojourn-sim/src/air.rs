@@ -180,7 +180,9 @@ impl World {
         let Some(air) = &mut self.air else { return };
         let mut crossed = std::mem::take(&mut air.crossed);
         for (link, packet) in crossed.drain(..) {
-            self.leave_link(link, &packet, now);
+            if !self.links[link].loses(&packet, &mut self.flows) {
+                self.leave_link(link, &packet, now);
+            }
         }
         if let Some(air) = &mut self.air {
             air.crossed = crossed;

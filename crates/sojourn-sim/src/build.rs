@@ -16,7 +16,7 @@ use crate::packets::PacketLog;
 use crate::phases::Phases;
 use crate::runs::Wanted;
 use crate::series::Recorder;
-use crate::times::{Coarse, Times};
+use crate::times::Times;
 use crate::tokens::Tokens;
 use crate::world::{GroupMeter, World};
 use sojourn_congestion::{AnyControl, Control, EcnUse};
@@ -28,7 +28,7 @@ use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
 use sojourn_traffic::{Application, Datagrams, Padding, Spacing, Surroundings, Trains};
-use sojourn_transport::{Clock, EcnFlags, Ect, Options, Receiver, Segment, Sender, SenderCounts, SmallQueue};
+use sojourn_transport::{Clock, EcnFlags, Ect, Options, Receiver, Segment, Sender, SmallQueue};
 use std::collections::{BTreeMap, HashMap};
 
 /// Index of the bottleneck among the links.
@@ -337,9 +337,9 @@ impl Builder<'_> {
                 lead: place.lead,
                 direction: group.direction,
                 station: station(group, place.index) as u32,
-                entrances: self.entrances(group).map(|link| link.map(|link| link as u32)),
+                entrances: self.entrances(group).map(|link| link.map(|link| link as u32).into()),
                 lines: lines.map(|line| line as u32),
-                access: access.map(|line| line as u32),
+                access: access.map(|line| line as u32).into(),
                 host: group.host.map(|host| {
                     Box::new(InHost {
                         small: SmallQueue::new(host.small_queue, host.small_queue_packets),
@@ -347,7 +347,7 @@ impl Builder<'_> {
                         device,
                     })
                 }),
-                dies_past: self.dies_past(group, place.index).map(|link| link as u32),
+                dies_past: self.dies_past(group, place.index).map(|link| link as u32).into(),
                 key: flow_key(group, place, &endpoints),
                 dscp: group.dscp,
                 ecn: codepoint(group, options, &endpoints),
@@ -362,11 +362,10 @@ impl Builder<'_> {
                 listener: Listener::new(&group.traffic),
                 has_messages: matches!(group.traffic, Traffic::Messages(_)),
                 endpoints,
-                sojourn: Coarse::default(),
+                sojourn: None,
                 counts: Counts::default(),
                 base: None,
-                past_sender: SenderCounts::default(),
-                connections: 0,
+                past: None,
                 armed: Time::NEVER,
             });
         }
@@ -433,7 +432,7 @@ impl Builder<'_> {
         let mut used = vec![false; self.lines.len()];
         let of_links = self.links.iter().filter_map(|link| link.line);
         let of_flows =
-            flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access)).map(|line| line as usize);
+            flows.iter().flat_map(|flow| flow.lines.into_iter().chain(flow.access.get())).map(|line| line as usize);
         of_links.chain(of_flows).for_each(|line| used[line] = true);
         let places: Vec<u32> =
             used.iter().scan(0, |left, &used| Some(std::mem::replace(left, *left + u32::from(used)))).collect();
@@ -442,7 +441,7 @@ impl Builder<'_> {
         self.links.iter_mut().filter_map(|link| link.line.as_mut()).for_each(|line| *line = places[*line] as usize);
         for flow in flows {
             flow.lines = flow.lines.map(|line| places[line as usize]);
-            flow.access = flow.access.map(|line| places[line as usize]);
+            flow.access = flow.access.get().map(|line| places[line as usize]).into();
         }
     }
 

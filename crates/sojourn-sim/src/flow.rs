@@ -2,7 +2,7 @@
 
 use crate::Packet;
 use crate::times::Coarse;
-use sojourn_core::{Span, Time};
+use sojourn_core::{Optional, Span, Time};
 use sojourn_queue::{Dscp, Ecn, FlowKey};
 use sojourn_scenario::{Direction, Traffic};
 #[cfg(feature = "delays")]
@@ -29,15 +29,15 @@ pub struct Flow {
     /// Its station on the medium, where there is one; the first for all others.
     pub station: u32,
     /// The link at which packets that travel forward and in reverse enter the network, where there is one.
-    pub entrances: [Option<u32>; 2],
+    pub entrances: [Optional; 2],
     /// The line behind the last link, for packets that travel forward and in reverse.
     pub lines: [u32; 2],
     /// Its own access link, where it has one.
-    pub access: Option<u32>,
+    pub access: Optional,
     /// What waits of it in its host, where that holds it back.
     pub host: Option<Box<InHost>>,
     /// The link past which its datagrams die, where they do not reach the receiver.
-    pub dies_past: Option<u32>,
+    pub dies_past: Optional,
     /// Its 5-tuple, in the direction of its data.
     pub key: FlowKey,
     /// Code point of all its packets.
@@ -60,18 +60,26 @@ pub struct Flow {
     pub listener: Option<Listener>,
     /// Whether its application is told of all that arrives in order, and not only when nothing is left.
     pub has_messages: bool,
-    /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part.
-    pub sojourn: Coarse,
+    /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part; none before the
+    /// first packet.
+    pub sojourn: Option<Box<Coarse>>,
     /// What happened so far.
     pub counts: Counts,
     /// What had happened when measuring began, where anything had.
     pub base: Option<Box<Base>>,
-    /// The counters of the senders of its earlier connections.
-    pub past_sender: SenderCounts,
-    /// How many connections its flow has had beside the first; counted where its application is.
-    pub connections: u64,
+    /// What was before its present connection, where anything was.
+    pub past: Option<Box<Past>>,
     /// Time of its earliest pending timer.
     pub armed: Time,
+}
+
+/// What was before the present connection of a flow.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Past {
+    /// The counters of the senders of its earlier connections.
+    pub sender: SenderCounts,
+    /// How many connections its flow has had beside the first; counted where its application is.
+    pub connections: u64,
 }
 
 /// What a flow has in its host.
@@ -301,7 +309,7 @@ impl Flow {
     /// The link at which packets that travel in `direction` enter the network, and the line where there is none.
     #[inline(always)]
     pub fn way_in(&self, direction: Direction) -> (Option<usize>, usize) {
-        (self.entrances[direction as usize].map(|link| link as usize), self.line(direction))
+        (self.entrances[direction as usize].get().map(|link| link as usize), self.line(direction))
     }
 
     /// The line behind the last link for packets that travel in `direction`.
@@ -326,6 +334,12 @@ impl Flow {
             Listener::Trains(end) => Some(end),
             Listener::Call(_) => None,
         }
+    }
+
+    /// One of its data packets has left the queue of its direction's main link after `sojourn`.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn note_sojourn(&mut self, sojourn: Span) {
+        self.sojourn.get_or_insert_default().record(sojourn);
     }
 
     /// Its receiver.
@@ -384,7 +398,7 @@ impl Flow {
     /// The counters of its present sender and all before, where it has one.
     pub fn sender_counts(&self) -> Option<SenderCounts> {
         let Endpoints::Transport(sender, _) = &self.endpoints else { return None };
-        let (now, past) = (sender.counts(), self.past_sender);
+        let (now, past) = (sender.counts(), self.past.as_ref().map_or(SenderCounts::default(), |past| past.sender));
         Some(SenderCounts {
             retransmissions: now.retransmissions + past.retransmissions,
             timeouts: now.timeouts + past.timeouts,
@@ -397,7 +411,9 @@ impl Flow {
         // Whatever happens to a flow leads to packets.
         self.base =
             (counts.entered > 0).then(|| Box::new(Base { counts, sender: self.sender_counts().unwrap_or_default() }));
-        self.sojourn.clear();
+        if let Some(sojourn) = &mut self.sojourn {
+            sojourn.clear();
+        }
     }
 
     /// What `of` has grown by since measuring began.
@@ -418,7 +434,8 @@ impl Flow {
 
     /// Begins a fresh connection between `endpoints` to `port`; what is under way of the one before is lost on them.
     pub fn connect(&mut self, endpoints: Endpoints, port: u16) {
-        self.past_sender = self.sender_counts().unwrap_or_default();
+        let sender = self.sender_counts().unwrap_or_default();
+        self.past.get_or_insert_default().sender = sender;
         self.endpoints = endpoints;
         self.key.destination_port = port;
         self.request = None;

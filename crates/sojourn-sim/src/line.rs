@@ -217,9 +217,9 @@ impl Lines {
         &self.places[self.lines[line].first as usize].packet
     }
 
-    /// The packet of `line` that has arrived is taken off it.
+    /// The packet of `line` that has arrived is taken off it; when the next one arrives.
     #[inline]
-    pub fn remove_first(&mut self, line: usize) {
+    pub fn remove_first(&mut self, line: usize) -> Time {
         let line = &mut self.lines[line];
         let first = line.first;
         let behind = std::mem::replace(&mut self.places[first as usize].behind, NONE);
@@ -231,8 +231,14 @@ impl Lines {
         line.packets -= 1;
         line.first = behind;
         match self.places.get_mut(behind as usize) {
-            Some(place) => place.ahead = NONE,
-            None => line.last = NONE,
+            Some(place) => {
+                place.ahead = NONE;
+                place.exit
+            }
+            None => {
+                line.last = NONE;
+                Time::NEVER
+            }
         }
     }
 }

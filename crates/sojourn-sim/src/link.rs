@@ -289,9 +289,16 @@ impl Link {
         self.meter.peak();
     }
 
+    /// The wire is free: puts the next packet on it. When the agenda has to be told that it is due, where it has to be.
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn serve_next(&mut self, flows: &mut [Flow], now: Time) -> Option<Time> {
+        let next = self.serve(flows, now);
+        self.lag.as_mut().map_or(Some(next), |lag| lag.set(next))
+    }
+
     /// The wire is free: puts the next packet on it. The time at which it is sent, or at which to try again.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
+    fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
         if let Some(grants) = &mut self.grants {
             grants.follow(self.queue.packets(), now);
@@ -490,9 +497,9 @@ impl Link {
 }
 
 /// A packet has left the queue of a main link.
-#[inline]
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
 fn note_sojourn(packet: &Packet, sojourn: Span, flows: &mut [Flow]) {
     if is_data(&packet.body) {
-        flows[packet.flow as usize].sojourn.record(sojourn);
+        flows[packet.flow as usize].note_sojourn(sojourn);
     }
 }

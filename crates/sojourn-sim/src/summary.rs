@@ -209,7 +209,7 @@ fn flow_record(group: Arc<str>, connections: &[Flow], measured: Span, nothing: &
     let samples = sum(&|flow| flow.since(|counts| counts.rtt_samples));
     let nanos: u128 = connections.iter().map(|flow| flow.since(|counts| counts.rtt_nanos)).sum();
     let mut sojourn = Coarse::default();
-    connections.iter().for_each(|flow| sojourn.add(&flow.sojourn));
+    connections.iter().filter_map(|flow| flow.sojourn.as_ref()).for_each(|own| sojourn.add(own));
     FlowRecord {
         group,
         index: connections[0].index,
@@ -240,7 +240,7 @@ fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord
     let senders = |of: &dyn Fn(&Flow) -> Option<u64>| flows.iter().map(of).sum::<Option<u64>>();
     let meter = &world.groups[index];
     let mut sojourn = Coarse::default();
-    flows.iter().for_each(|flow| sojourn.add(&flow.sojourn));
+    flows.iter().filter_map(|flow| flow.sojourn.as_ref()).for_each(|own| sojourn.add(own));
     let acks = since(|counts| counts.entered) - sent - since(|counts| counts.others);
     let connects = flows.iter().all(|flow| matches!(flow.endpoints, Endpoints::Transport(..)));
     #[cfg(feature = "delays")]

@@ -153,19 +153,20 @@ impl World {
         // A shaper may only have asked to be served again.
         let Some(&packet) = link.on_wire() else { return self.serve(index, at) };
         link.finish();
-        self.serve(index, at);
-        self.leave_link(index, &packet, at);
+        if let Some(time) = link.serve_next(&mut self.flows, at) {
+            self.agenda.set(index, time);
+        }
+        if !link.loses(&packet, &mut self.flows) {
+            self.leave_link(index, &packet, at);
+        }
     }
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn serve(&mut self, index: usize, at: Time) {
-        let link = &mut self.links[index];
-        if link.shared.is_some() {
+        if self.links[index].shared.is_some() {
             return self.serve_shared(index, at);
         }
-        let next = link.serve(&mut self.flows, at);
-        let wanted = link.lag.as_mut().map_or(Some(next), |lag| lag.set(next));
-        if let Some(time) = wanted {
+        if let Some(time) = self.links[index].serve_next(&mut self.flows, at) {
             self.agenda.set(index, time);
         }
     }
@@ -233,8 +234,8 @@ impl World {
     /// The first packet of a line has been dealt with.
     #[inline(always)]
     fn forget_first(&mut self, index: usize) {
-        self.lines.remove_first(index);
-        self.agenda.set(self.line_slot(index), self.lines.next_time(index));
+        let next = self.lines.remove_first(index);
+        self.agenda.set(self.line_slot(index), next);
     }
 
     /// A packet arrives at a link.
@@ -244,28 +245,25 @@ impl World {
             return self.arrive_shared(index, packet, at);
         }
         self.catch_up(index, at);
-        self.links[index].arrive(packet, &mut self.flows, at);
-        if self.links[index].on_wire().is_none() {
-            self.serve(index, at);
+        let link = &mut self.links[index];
+        link.arrive(packet, &mut self.flows, at);
+        if link.on_wire().is_none()
+            && let Some(time) = link.serve_next(&mut self.flows, at)
+        {
+            self.agenda.set(index, time);
         }
-        self.links[index].measure_peak();
+        link.measure_peak();
     }
 
-    /// A packet has been sent by a link: loss, the link's own delay, and on.
+    /// A packet has been sent by a link and not lost: the link's own delay, and on.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn leave_link(&mut self, index: usize, packet: &Packet, at: Time) {
-        if self.links[index].loses(packet, &mut self.flows) {
-            return;
+        let link = &self.links[index];
+        let Some(line) = link.line else { return self.go_on(index, packet, at) };
+        if let Some(noise) = &link.noise {
+            self.lines.hold(line, noise.held_until());
         }
-        match self.links[index].line {
-            Some(line) => {
-                if let Some(noise) = &self.links[index].noise {
-                    self.lines.hold(line, noise.held_until());
-                }
-                self.enter_line(line, *packet, at);
-            }
-            None => self.go_on(index, packet, at),
-        }
+        self.enter_line(line, *packet, at);
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
@@ -274,19 +272,17 @@ impl World {
         if packet.body.kind == SegmentKind::Datagram && self.dies(index, packet) {
             return;
         }
-        match self.links[index].next {
+        let link = &self.links[index];
+        match link.next {
             Some(next) => self.arrive(next, packet, at),
-            None => {
-                let direction = self.links[index].direction;
-                self.enter_line(self.flows[packet.flow as usize].line(direction), *packet, at);
-            }
+            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), *packet, at),
         }
     }
 
     /// Whether the time to live of a datagram ends past a link.
     fn dies(&mut self, index: usize, packet: &Packet) -> bool {
         let flow = &mut self.flows[packet.flow as usize];
-        let dies = flow.dies_past == Some(index as u32);
+        let dies = flow.dies_past.get() == Some(index as u32);
         flow.counts.left += u64::from(dies);
         dies
     }

@@ -58,13 +58,14 @@ pub struct Receiver {
     counts_option: bool,
     /// Where marks are counted.
     counts: Option<Held<Counts>>,
-    clock: Clock,
+    /// What its clock shows beside the sender's, where that is anything else.
+    clock: Option<Box<Clock>>,
     /// Next segment expected (RCV.NXT).
     next: u32,
-    /// What was received beyond, ascending and apart.
-    ranges: Vec<Block>,
-    /// A segment in each of the ranges that arrived last, most recent first (RFC 2018 section 4).
-    recent: [u32; MAX_BLOCKS],
+    /// What was received beyond, where anything ever was.
+    beyond: Option<Box<Beyond>>,
+    /// Whether it is anything now. Asked of each segment, which is not to wait for another place in memory.
+    has_gap: bool,
     /// Segments that wait for an acknowledgement.
     pending: u32,
     /// When they must be acknowledged.
@@ -78,6 +79,15 @@ pub struct Receiver {
     offload: Option<Box<Offload>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
+}
+
+/// What was received beyond the next segment expected.
+#[derive(Default, Debug)]
+struct Beyond {
+    /// Ascending and apart.
+    ranges: Vec<Block>,
+    /// A segment in each of the ranges that arrived last, most recent first (RFC 2018 section 4).
+    recent: [u32; MAX_BLOCKS],
 }
 
 /// Segments that are being taken as one.
@@ -123,10 +133,10 @@ impl Receiver {
             ability: options.peer,
             counts_option: options.counts_option,
             counts: None,
-            clock,
+            clock: (clock.offset_nanos != 0 || clock.skew_ppm != 0.0).then(|| Box::new(clock)),
             next: 0,
-            ranges: Vec::new(),
-            recent: [0; MAX_BLOCKS],
+            beyond: None,
+            has_gap: false,
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -193,7 +203,7 @@ impl Receiver {
     /// A data segment arrived, `marked` if it carries CE.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
-        let is_next = segment.number == self.next && self.ranges.is_empty();
+        let is_next = segment.number == self.next && !self.has_gap;
         if !is_next || self.ack_every > 1 || self.accurate_ecn || self.offload.is_some() {
             return self.on_any_data(segment, marked, now);
         }
@@ -210,7 +220,8 @@ impl Receiver {
     /// One-way delay of `segment`, which arrives `now`, in ns.
     #[inline(always)]
     fn delay_of(&self, segment: &Segment, now: Time) -> i64 {
-        now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + self.clock.difference_nanos(now)
+        let difference = self.clock.as_ref().map_or(0, |clock| clock.difference_nanos(now));
+        now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + difference
     }
 
     /// The same, whatever has arrived before.
@@ -225,14 +236,14 @@ impl Receiver {
         }
         self.delay_nanos = self.delay_of(segment, now);
         self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR) && !self.accurate_ecn);
-        let had_gap = !self.ranges.is_empty();
+        let had_gap = self.has_gap;
         let is_new = self.take(segment.number);
         if is_new && segment.number == self.last_acked {
             self.stamp = segment.stamp;
         }
         self.pending += 1;
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
-        let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
+        let out_of_order = had_gap || self.has_gap || !is_new;
         if !out_of_order && !mark_changes && !mark_is_due && self.offload.is_some() {
             self.gather(segment, now);
             return Arrival { is_new, ack: earlier };
@@ -297,17 +308,52 @@ impl Receiver {
     /// Stores `number`; whether it was new.
     #[inline]
     fn take(&mut self, number: u32) -> bool {
-        if number == self.next {
-            self.next += 1;
-            if self.ranges.first().is_some_and(|range| range.start == self.next) {
-                self.next = self.ranges.remove(0).end;
-            }
-            return true;
+        if number < self.next {
+            return false;
         }
-        number > self.next && self.take_out_of_order(number)
+        if number > self.next {
+            self.has_gap = true;
+            return self.beyond.get_or_insert_default().take(number);
+        }
+        self.next += 1;
+        if self.has_gap
+            && let Some(beyond) = &mut self.beyond
+            && beyond.ranges.first().is_some_and(|range| range.start == self.next)
+        {
+            self.next = beyond.ranges.remove(0).end;
+            self.has_gap = !beyond.ranges.is_empty();
+        }
+        true
     }
 
-    fn take_out_of_order(&mut self, number: u32) -> bool {
+    #[inline(always)]
+    fn acknowledge(&mut self) -> Segment {
+        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
+        ack.delay_nanos = self.delay_nanos;
+        ack.ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
+        if self.sack
+            && self.has_gap
+            && let Some(beyond) = &self.beyond
+        {
+            (ack.sack, ack.blocks) = beyond.blocks();
+        }
+        if let Some(counts) = &mut self.counts {
+            counts.write(&mut ack);
+        }
+        self.pending = 0;
+        self.deadline = Time::NEVER;
+        if let Some(offload) = &mut self.offload {
+            offload.count = 0;
+            offload.ack_at = Time::NEVER;
+        }
+        self.last_acked = self.next;
+        ack
+    }
+}
+
+impl Beyond {
+    /// Stores `number`; whether it was new.
+    fn take(&mut self, number: u32) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= number);
         let before = after.checked_sub(1);
         if before.is_some_and(|index| number < self.ranges[index].end) {
@@ -339,28 +385,7 @@ impl Receiver {
         (number < range.end).then_some(range)
     }
 
-    #[inline(always)]
-    fn acknowledge(&mut self) -> Segment {
-        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
-        ack.delay_nanos = self.delay_nanos;
-        ack.ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
-        if self.sack && !self.ranges.is_empty() {
-            (ack.sack, ack.blocks) = self.blocks();
-        }
-        if let Some(counts) = &mut self.counts {
-            counts.write(&mut ack);
-        }
-        self.pending = 0;
-        self.deadline = Time::NEVER;
-        if let Some(offload) = &mut self.offload {
-            offload.count = 0;
-            offload.ack_at = Time::NEVER;
-        }
-        self.last_acked = self.next;
-        ack
-    }
-
-    /// What was received beyond, as SACK blocks, and how many they are.
+    /// It as SACK blocks, and how many they are.
     fn blocks(&self) -> ([Block; MAX_BLOCKS], u8) {
         let (mut blocks, mut count) = ([Block::default(); MAX_BLOCKS], 0);
         let recent = self.recent.iter().filter_map(|&number| self.range_of(number));

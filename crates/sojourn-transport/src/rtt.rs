@@ -14,7 +14,8 @@ pub struct RttEstimator {
     variance: Span,
     max: Span,
     backoff: u32,
-    peak: Peak,
+    /// Where the variance is made of it.
+    peak: Option<Box<Peak>>,
 }
 
 /// The peak of the deviation in the present round trip, of which Linux makes the variance (`tcp_rtt_estimator`).
@@ -38,13 +39,13 @@ impl RttEstimator {
     /// An estimator without samples.
     pub fn new(options: Arc<RtoOptions>) -> RttEstimator {
         RttEstimator {
+            peak: options.peak.then(Box::default),
             options,
             smoothed: Span::ZERO,
             variance: Span::ZERO,
             min: Span::MAX,
             max: Span::ZERO,
             backoff: 0,
-            peak: Peak::default(),
         }
     }
 
@@ -63,12 +64,12 @@ impl RttEstimator {
         if self.smoothed.is_zero() {
             self.smoothed = rtt;
             self.variance = rtt / 2;
-            if self.options.peak {
+            if self.peak.is_some() {
                 self.begin_peaks(next);
             }
             return;
         }
-        if self.options.peak {
+        if self.peak.is_some() {
             return self.sample_peak(rtt, first, next);
         }
         let deviation = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
@@ -78,30 +79,32 @@ impl RttEstimator {
 
     #[inline(never)]
     fn begin_peaks(&mut self, next: u32) {
-        self.peak.deviation = self.variance;
+        let Some(peak) = &mut self.peak else { return };
+        peak.deviation = self.variance;
         self.variance = self.variance.max(self.options.min / 4);
-        self.peak.most = self.variance;
-        self.peak.until = next;
+        peak.most = self.variance;
+        peak.until = next;
     }
 
     /// As in Linux: the variance rises to the peak of the deviation at once, and falls to it by a quarter per round trip.
     #[inline(never)]
     fn sample_peak(&mut self, rtt: Span, first: u32, next: u32) {
-        let Peak { deviation, .. } = self.peak;
+        let Some(peak) = &mut self.peak else { return };
+        let deviation = peak.deviation;
         let error = self.smoothed.saturating_sub(rtt) + rtt.saturating_sub(self.smoothed);
         let falls = rtt < self.smoothed;
         self.smoothed = (self.smoothed * 7 + rtt) / 8;
         // Where times fall and the deviation would rise, an eighth of that counts.
         let rise = error.saturating_sub(deviation) / if falls { 32 } else { 4 };
-        self.peak.deviation = deviation + rise - deviation.saturating_sub(error) / 4;
-        if self.peak.deviation > self.peak.most {
-            self.peak.most = self.peak.deviation;
-            self.variance = self.variance.max(self.peak.most);
+        peak.deviation = deviation + rise - deviation.saturating_sub(error) / 4;
+        if peak.deviation > peak.most {
+            peak.most = peak.deviation;
+            self.variance = self.variance.max(peak.most);
         }
-        if first > self.peak.until {
-            self.variance = self.variance - self.variance.saturating_sub(self.peak.most) / 4;
-            self.peak.until = next;
-            self.peak.most = self.options.min / 4;
+        if first > peak.until {
+            self.variance = self.variance - self.variance.saturating_sub(peak.most) / 4;
+            peak.until = next;
+            peak.most = self.options.min / 4;
         }
     }
 

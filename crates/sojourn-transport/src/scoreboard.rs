@@ -56,8 +56,14 @@ pub struct Scoreboard {
     judgements: u64,
     /// Where segments are judged by time.
     by_time: Option<Box<ByTime>>,
-    /// Segments judged lost and not yet reported, where somebody wants to know them one by one.
-    unreported: Option<Vec<u32>>,
+    /// Where somebody wants to know what is judged lost one by one.
+    unreported: Option<Box<Unreported>>,
+}
+
+/// Segments judged lost and not yet reported.
+#[derive(Default, Debug)]
+struct Unreported {
+    lost: Vec<u32>,
 }
 
 /// What is known from SACK blocks besides the marks of segments.
@@ -94,7 +100,7 @@ impl Selective {
 impl Scoreboard {
     /// An empty scoreboard that keeps what it judges lost for [`take_lost`](Scoreboard::take_lost).
     pub fn reporting_losses() -> Scoreboard {
-        Scoreboard { unreported: Some(Vec::new()), ..Scoreboard::default() }
+        Scoreboard { unreported: Some(Box::default()), ..Scoreboard::default() }
     }
 
     /// The same which takes a segment for lost as soon as one that is three beyond it was SACKed (FACK of Linux before 4.15).
@@ -112,7 +118,7 @@ impl Scoreboard {
 
     /// Segments judged lost since the last call, in the order of judging; none unless they are kept.
     pub fn take_lost(&mut self) -> impl Iterator<Item = u32> {
-        self.unreported.iter_mut().flat_map(|lost| lost.drain(..))
+        self.unreported.iter_mut().flat_map(|unreported| unreported.lost.drain(..))
     }
 
     /// The first unacknowledged segment (SND.UNA).
@@ -269,7 +275,7 @@ impl Scoreboard {
         self.judgements += 1;
         self.lost_end = self.lost_end.max(number + 1);
         if let Some(unreported) = &mut self.unreported {
-            unreported.push(number);
+            unreported.lost.push(number);
         }
         if !record.is(Mark::Retransmitted) {
             self.due += 1;
@@ -295,7 +301,7 @@ impl Scoreboard {
             if let Some(unreported) = &mut self.unreported
                 && !record.is_due()
             {
-                unreported.push(number);
+                unreported.lost.push(number);
             }
             record.put(Mark::Lost, true);
             record.put(Mark::Retransmitted, false);
@@ -350,7 +356,7 @@ impl Scoreboard {
             by_time.late_from = self.first;
         }
         if let Some(unreported) = &mut self.unreported {
-            unreported.clear();
+            unreported.lost.clear();
         }
     }
 

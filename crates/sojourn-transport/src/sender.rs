@@ -40,7 +40,7 @@ use reduction::Reduction;
 use sending::Jitter;
 use short::Short;
 use sojourn_congestion::{AnyControl, Control};
-use sojourn_core::{Span, Stream, Time};
+use sojourn_core::{Optional, Span, Stream, Time};
 use undo::Undo;
 use usage::Usage;
 
@@ -123,7 +123,7 @@ pub struct Sender {
     /// One past the last segment the application has to send.
     end: u32,
     /// One past the highest segment sent when the present or last repair began.
-    recover: Option<u32>,
+    recover: Optional,
     reduction: Option<Reduction>,
     duplicates: u32,
     /// Segments that duplicate acknowledgements showed to be received: the control does not know of them yet, or with
@@ -132,9 +132,9 @@ pub struct Sender {
     /// New segments sent by limited transmit since the last new acknowledgement.
     limited_sent: u32,
     /// A segment to retransmit whatever the window says.
-    urgent: Option<u32>,
+    urgent: Optional,
     /// The same as a probe, which says nothing of a loss.
-    urgent_rescue: Option<u32>,
+    urgent_rescue: Optional,
     /// Time-based loss detection.
     rack: Option<Box<Rack>>,
     probe: Probe,
@@ -147,7 +147,7 @@ pub struct Sender {
     retransmission_at: Time,
     /// What the timer waits for.
     pending: Pending,
-    timed_out_at: Option<u32>,
+    timed_out_at: Optional,
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
     bursts: Option<Box<Bursts>>,
@@ -156,12 +156,13 @@ pub struct Sender {
     usage: Usage,
     idle: Idle,
     /// No further ECN response before this segment is acknowledged: the first that may carry CWR.
-    ecn_recover: Option<u32>,
+    ecn_recover: Optional,
     /// One past the highest segment sent when a mark reduced the window, where nothing else has since: the loss of one of
     /// them is no second reason.
-    marked_until: Option<u32>,
+    marked_until: Optional,
     owes_cwr: bool,
-    syn_sent: Option<Time>,
+    /// When the SYN was sent; never, where it was sent twice.
+    syn_sent: Time,
     syn_due: bool,
     undo: Undo,
     counts: SenderCounts,
@@ -213,13 +214,13 @@ impl Sender {
             has_usual: usual::has_usual(options, wants_rate),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
-            recover: None,
+            recover: Optional::NONE,
             reduction: None,
             duplicates: 0,
             uncredited: 0,
             limited_sent: 0,
-            urgent: None,
-            urgent_rescue: None,
+            urgent: Optional::NONE,
+            urgent_rescue: Optional::NONE,
             rack: (options.detection == Detection::Time).then(|| Box::new(Rack::new())),
             probe: Probe::new(options.tail_probe),
             rescued: false,
@@ -227,7 +228,7 @@ impl Sender {
             timed: None,
             retransmission_at: Time::NEVER,
             pending: Pending::Retransmission,
-            timed_out_at: None,
+            timed_out_at: Optional::NONE,
             next_send_at: Time::ZERO,
             jitter: None,
             bursts: None,
@@ -235,10 +236,10 @@ impl Sender {
             window_limited: false,
             usage: Usage::new(options.used_for_round_trip),
             idle: Idle::new(options.idle, f64::from(options.initial_window)),
-            ecn_recover: None,
-            marked_until: None,
+            ecn_recover: Optional::NONE,
+            marked_until: Optional::NONE,
             owes_cwr: false,
-            syn_sent: None,
+            syn_sent: Time::NEVER,
             syn_due: options.handshake,
             undo: Undo::new(options.undo),
             counts: SenderCounts::default(),
@@ -381,17 +382,15 @@ impl Sender {
         }
         self.state = State::Open;
         self.retransmission_at = Time::NEVER;
-        match self.syn_sent {
-            Some(sent) => {
-                self.rtt.observe(now.since(sent));
-                self.rtt.sample(now.since(sent), 0, 0);
-                self.control.on_connected(now, now.since(sent));
-            }
+        if self.syn_sent == Time::NEVER {
             // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
-            None => {
-                self.rtt.forget_lost_syn();
-                self.control.on_syn_lost();
-            }
+            self.rtt.forget_lost_syn();
+            self.control.on_syn_lost();
+        } else {
+            let rtt = now.since(self.syn_sent);
+            self.rtt.observe(rtt);
+            self.rtt.sample(rtt, 0, 0);
+            self.control.on_connected(now, rtt);
         }
     }
 

@@ -95,8 +95,9 @@ impl World {
     /// Replaces a connection by a fresh one.
     fn dial(&mut self, index: usize) {
         let lead = self.flows[index].lead;
-        self.flows[lead].connections += 1;
-        let number = self.flows[lead].connections;
+        let past = self.flows[lead].past.get_or_insert_default();
+        past.connections += 1;
+        let number = past.connections;
         let mut port = FIRST_PORT.wrapping_add(number as u16);
         // After 2^16 connections ports come again: not one that another connection of the flow has.
         while number > u64::from(u16::MAX) && self.has_port(lead, port) {

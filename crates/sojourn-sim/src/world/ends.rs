@@ -173,7 +173,7 @@ impl World {
             if let Some(log) = &mut self.ends {
                 log.add_sent(&packet, self.now);
             }
-            match flow.access {
+            match flow.access.get() {
                 Some(line) => {
                     if self.enter_host(index, line as usize, packet) {
                         break;

@@ -95,7 +95,7 @@ impl World {
     /// softirqs of the network card and of tasklets).
     pub(super) fn on_card_reports(&mut self, device: usize) {
         let mut free = self.devices[device].report(self.now);
-        let Some(line) = free.first().and_then(|&flow| self.flows[flow as usize].access) else { return };
+        let Some(line) = free.first().and_then(|&flow| self.flows[flow as usize].access.get()) else { return };
         self.give_to_card(device, line as usize, &mut free);
         for flow in free {
             self.release(flow as usize);

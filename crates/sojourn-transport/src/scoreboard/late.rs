@@ -203,7 +203,7 @@ impl Scoreboard {
         self.retransmit_from = self.retransmit_from.min(number);
         self.lost_end = self.lost_end.max(number + 1);
         if let Some(unreported) = &mut self.unreported {
-            unreported.push(number);
+            unreported.lost.push(number);
         }
     }
 }

@@ -232,7 +232,7 @@ impl Sender {
                 if state == State::Open { self.flight_size() } else { self.board.outstanding() - self.board.sacked() };
             self.enter_recovery(flight, now);
         }
-        if self.recover.is_some_and(|recover| self.board.lost_end() > recover) {
+        if self.recover.get().is_some_and(|recover| self.board.lost_end() > recover) {
             self.reduce_again(now);
         }
     }

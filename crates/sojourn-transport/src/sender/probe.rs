@@ -5,7 +5,7 @@ use super::{Sender, State};
 use crate::options::{Rounding, at_tick};
 use crate::segment::Segment;
 use sojourn_congestion::{Signal, Stage};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Optional, Span, Time};
 
 /// Levels of the timer wheel beside the last one, and how many ticks the first holds (`LVL_DEPTH`, `LVL_SIZE`).
 const WHEEL_LEVELS: u32 = 8;
@@ -137,7 +137,7 @@ impl Sender {
                 self.probe.beyond_window = true;
                 self.probe.end = Some(next + 1);
             } else {
-                self.urgent_rescue = Some(next - 1);
+                self.urgent_rescue = Optional::some(next - 1);
                 self.probe.end = Some(next);
             }
             self.pending = Pending::Retransmission;
@@ -167,7 +167,7 @@ impl Sender {
             if self.state == State::Open && self.reduction.is_none() {
                 self.tell(Signal::Loss, Stage::Repaired, self.flight_size(), self.board.pipe(), now);
                 // RFC 3168 section 6.1.2, as for any other reduction.
-                self.ecn_recover = Some(self.board.next());
+                self.ecn_recover = Optional::some(self.board.next());
                 self.owes_cwr = self.ecn;
             }
         } else if acknowledged == 0 && !sacked {

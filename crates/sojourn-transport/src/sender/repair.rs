@@ -6,14 +6,14 @@ use super::{Sender, State};
 use crate::scoreboard::{DUP_THRESH, Late};
 use crate::segment::Segment;
 use sojourn_congestion::{Congestion, Control, Recovered, Repair, Signal, Stage};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Optional, Span, Time};
 
 impl Sender {
     /// The cumulative acknowledgement moved by `acknowledged` segments.
     #[inline]
     pub(super) fn on_progress(&mut self, acknowledged: u32, now: Time) {
-        self.timed_out_at = None;
-        self.urgent = None;
+        self.timed_out_at = Optional::NONE;
+        self.urgent = Optional::NONE;
         let restart_timer = if self.state == State::Open {
             self.end_reduction();
             if self.conserves && !self.sack {
@@ -35,7 +35,7 @@ impl Sender {
     /// The same during a repair; whether the timer is to be started again.
     #[inline(never)]
     fn progress_repair(&mut self, acknowledged: u32, now: Time) -> bool {
-        let repaired = self.recover.is_none_or(|recover| self.board.first() >= recover);
+        let repaired = self.recover.get().is_none_or(|recover| self.board.first() >= recover);
         match self.state {
             State::Recovery if !repaired => {
                 // RFC 6582 step 3: only the first partial acknowledgement restarts the timer.
@@ -68,9 +68,9 @@ impl Sender {
         let (probed, sacked) = (self.reports_probe(segment), delivered.segments > 0);
         self.judge_probe(segment, acknowledged, sacked, probed, now);
         if acknowledged > 0 {
-            self.timed_out_at = None;
-            self.urgent = None;
-            self.urgent_rescue = None;
+            self.timed_out_at = Optional::NONE;
+            self.urgent = Optional::NONE;
+            self.urgent_rescue = Optional::NONE;
             self.probe.beyond_window = false;
         }
         let calm = self.state == State::Open && self.reduction.is_none() && self.board.is_calm();
@@ -84,7 +84,7 @@ impl Sender {
 
     fn respond_in_doubt(&mut self, segment: &Segment, heard: &Heard, now: Time) -> Late {
         let Heard { acknowledged, first, ref delivered, .. } = *heard;
-        let repaired = acknowledged > 0 && self.recover.is_none_or(|recover| self.board.first() >= recover);
+        let repaired = acknowledged > 0 && self.recover.get().is_none_or(|recover| self.board.first() >= recover);
         match self.state {
             State::Recovery if repaired => self.end_repair(segment, Repair::Selective, now),
             State::Open if acknowledged > 0 => self.end_reduction(),
@@ -100,7 +100,7 @@ impl Sender {
             }
             State::Loss => {
                 if !self.undo_timeout(segment, acknowledged, delivered, now)
-                    && self.recover.is_none_or(|recover| self.board.first() >= recover)
+                    && self.recover.get().is_none_or(|recover| self.board.first() >= recover)
                 {
                     self.end_repair(segment, Repair::Timeout, now);
                 }
@@ -137,7 +137,7 @@ impl Sender {
         }
         self.duplicates = self.duplicates.saturating_sub(acknowledged - 1);
         self.board.mark_lost(self.board.first());
-        self.urgent = Some(self.board.first());
+        self.urgent = Optional::some(self.board.first());
     }
 
     pub(super) fn finish_repair(&mut self) {
@@ -159,7 +159,7 @@ impl Sender {
             State::Open => {
                 self.duplicates += 1;
                 // RFC 6582 step 1: acknowledgements of what an earlier repair sent twice prove nothing.
-                let careful = self.sack || self.recover.is_none_or(|recover| self.board.first() > recover);
+                let careful = self.sack || self.recover.get().is_none_or(|recover| self.board.first() > recover);
                 if self.duplicates >= DUP_THRESH && careful {
                     self.enter_recovery(self.flight_size(), now);
                 }
@@ -176,7 +176,7 @@ impl Sender {
         }
         // RFC 3168 section 6.1.2: a mark and a loss of the same window of data are one reason to reduce it. What was sent
         // after the reduction is the next window.
-        let answered = self.marked_until.filter(|&end| self.board.first() < end);
+        let answered = self.marked_until.get().filter(|&end| self.board.first() < end);
         let threshold = (answered.is_none() && self.reduction.is_none()).then(|| self.kept_threshold());
         self.remember_repair(threshold, self.window(), now);
         self.probe.end = None;
@@ -188,7 +188,7 @@ impl Sender {
         }
         self.state = State::Recovery;
         self.send_lost_first();
-        self.recover = Some(answered.unwrap_or(self.board.next()));
+        self.recover = Optional::some(answered.unwrap_or(self.board.next()));
         self.rescued = false;
         self.restarted_timer = false;
         self.timed = None;
@@ -196,10 +196,10 @@ impl Sender {
             // A reduction that goes on has let something out since it began, and lets this out with the rest. A control that
             // paces its segments paces this one too (`tcp_pacing_check` in `tcp_xmit_retransmit_queue`).
             let waits = goes_on || (self.rate.is_some() && self.control.pacing_rate().is_some());
-            self.urgent = self.board.next_lost().filter(|_| !waits);
+            self.urgent = self.board.next_lost().filter(|_| !waits).into();
         } else {
             self.retransmission_at = self.timer(now);
-            self.urgent = Some(self.board.first());
+            self.urgent = Optional::some(self.board.first());
         }
     }
 
@@ -210,7 +210,7 @@ impl Sender {
     pub(super) fn reduce_again(&mut self, now: Time) {
         self.reduce(Signal::Loss, self.flight_size(), self.board.pipe(), now);
         self.state = State::Recovery;
-        self.recover = Some(self.board.next());
+        self.recover = Optional::some(self.board.next());
         self.rescued = false;
     }
 
@@ -218,7 +218,7 @@ impl Sender {
     /// once per window (RFC 3168 section 6.1.2).
     #[inline(never)]
     pub(super) fn on_echo(&mut self, acknowledged: u32, now: Time) {
-        let answered = self.ecn_recover.is_some_and(|segment| self.board.first() <= segment);
+        let answered = self.ecn_recover.get().is_some_and(|segment| self.board.first() <= segment);
         if self.ecn && self.state == State::Open && !answered {
             self.forbid_undo(Signal::Ecn);
             let before = self.control.window();
@@ -226,7 +226,7 @@ impl Sender {
             // Some answer a loss besides (DCTCP in Linux; Prague has a credit for it), and those that make nothing of a mark
             // have answered nothing (BBR).
             let answered = !self.control.answers_both() && self.control.window() < before;
-            self.marked_until = answered.then_some(self.board.next());
+            self.marked_until = answered.then_some(self.board.next()).into();
         }
     }
 
@@ -235,7 +235,7 @@ impl Sender {
         let before = self.window();
         self.tell(signal, Stage::New, flight, pipe, now);
         // RFC 3168 section 6.1.2: whatever the reason, the receiver hears of it and stops echoing.
-        self.ecn_recover = Some(self.board.next());
+        self.ecn_recover = Optional::some(self.board.next());
         self.owes_cwr = self.ecn && self.decoder.is_none();
         self.start_reduction(signal, before);
     }
@@ -252,7 +252,7 @@ impl Sender {
     /// Tells the control of congestion.
     pub(super) fn tell(&mut self, signal: Signal, stage: Stage, flight: u32, pipe: u32, now: Time) {
         self.limited_sent = 0;
-        self.marked_until = None;
+        self.marked_until = Optional::NONE;
         let (flight, pipe, smoothed_rtt) = (f64::from(flight), f64::from(pipe), self.rtt.smoothed());
         #[cfg(test)]
         let whole = self.control.window();
@@ -313,7 +313,7 @@ impl Sender {
         }
         // Within a repair or a reduction Linux keeps the threshold too: it was set for this window of data.
         let reduced = self.state == State::Recovery || (self.state == State::Open && self.reduction.is_some());
-        let again = self.timed_out_at == Some(self.board.first());
+        let again = self.timed_out_at.get() == Some(self.board.first());
         let repeated = again || (self.stepwise() && reduced);
         // What was in flight before all of it is taken for lost.
         let (flight, pipe) = (self.flight_size(), self.board.pipe());
@@ -327,12 +327,12 @@ impl Sender {
             self.control.set_window(window, self.control.slow_start_threshold());
         }
         self.probe.end = None;
-        self.timed_out_at = Some(self.board.first());
+        self.timed_out_at = Optional::some(self.board.first());
         self.state = State::Loss;
-        self.recover = Some(self.board.next());
+        self.recover = Optional::some(self.board.next());
         self.reset_duplicates();
-        self.urgent = None;
-        self.urgent_rescue = None;
+        self.urgent = Optional::NONE;
+        self.urgent_rescue = Optional::NONE;
         self.timed = None;
     }
 }

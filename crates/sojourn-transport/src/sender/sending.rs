@@ -61,7 +61,7 @@ impl Sender {
         }
         self.syn_due = false;
         // A SYN that was sent twice gives no sample (Karn).
-        self.syn_sent = (self.retransmission_at == Time::NEVER).then_some(now);
+        self.syn_sent = if self.retransmission_at == Time::NEVER { now } else { Time::NEVER };
         self.retransmission_at = self.timer(now);
         true
     }
@@ -69,7 +69,7 @@ impl Sender {
     /// The segment to send now, as far as window and pacing let one, and whether it was sent before.
     #[inline]
     fn poll_segment(&mut self, now: Time) -> Option<(u32, bool)> {
-        if self.urgent.is_some() || self.urgent_rescue.is_some() {
+        if !self.urgent.is_none() || !self.urgent_rescue.is_none() {
             return self.send_urgent(now);
         }
         loop {

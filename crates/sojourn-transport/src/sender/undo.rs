@@ -9,7 +9,7 @@ use super::{Sender, State};
 use crate::scoreboard::Delivered;
 use crate::segment::{Block, Segment};
 use sojourn_congestion::{Control, Signal};
-use sojourn_core::Time;
+use sojourn_core::{Optional, Time};
 
 /// What is taken back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,18 +27,10 @@ pub enum Undoing {
 #[derive(Debug)]
 pub(super) struct Undo {
     pub(super) rule: Undoing,
-    /// Boxed, for only a flow that has reduced its window has it.
-    before: Option<Box<Before>>,
-    /// Retransmissions that were not reported to be needless (`undo_retrans`); none before the first.
-    due: Option<u32>,
-    /// When the first retransmission of the repair was sent (`retrans_stamp`).
-    first_again: Option<Time>,
-    /// Needless retransmissions that were reported since the start (`dsack_dups`).
-    reported: u64,
-    /// F-RTO: whether the timeout may be needless, and one past the highest segment sent at step 1 or 2b.
-    suspected: Option<u32>,
     /// What goes next upon the last acknowledgement.
     next: Next,
+    /// Boxed, for only a flow that has lost something has it; kept from then on.
+    memory: Option<Box<Memory>>,
     /// How often something was taken back.
     #[cfg(test)]
     pub(super) taken_back: u32,
@@ -53,6 +45,21 @@ enum Next {
     NewFirst,
     /// New data alone: what is held for lost may only be late (`tcp_try_undo_partial`).
     NewOnly,
+}
+
+/// What was noted of losses and of what was sent again.
+#[derive(Clone, Copy, Default, Debug)]
+struct Memory {
+    /// What the reduction would be undone to, where it may be needless.
+    before: Option<Before>,
+    /// Retransmissions that were not reported to be needless (`undo_retrans`); none before the first.
+    due: Option<u32>,
+    /// When the first retransmission of the repair was sent (`retrans_stamp`).
+    first_again: Option<Time>,
+    /// Needless retransmissions that were reported since the start (`dsack_dups`).
+    reported: u64,
+    /// F-RTO: whether the timeout may be needless, and one past the highest segment sent at step 1 or 2b.
+    suspected: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,33 +79,47 @@ impl Undo {
     pub(super) fn new(rule: Undoing) -> Undo {
         Undo {
             rule,
-            before: None,
-            due: None,
-            first_again: None,
-            reported: 0,
-            suspected: None,
             next: Next::Lost,
+            memory: None,
             #[cfg(test)]
             taken_back: 0,
         }
     }
 
-    /// What it would be undone to.
-    fn before(&self) -> Option<Before> {
-        self.before.as_deref().copied()
+    fn noted(&self) -> Memory {
+        self.memory.as_deref().copied().unwrap_or_default()
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        self.memory.get_or_insert_default()
     }
 
     /// Something is sent again.
     #[inline]
     pub(super) fn on_sent_again(&mut self, now: Time) {
-        self.first_again.get_or_insert(now);
-        *self.due.get_or_insert(0) += 1;
+        let memory = self.memory();
+        memory.first_again.get_or_insert(now);
+        *memory.due.get_or_insert(0) += 1;
     }
 
     /// A mark was echoed: the reduction is needed.
     pub(super) fn on_marked(&mut self) {
-        if let Some(before) = &mut self.before {
+        if let Some(before) = self.memory.as_mut().and_then(|memory| memory.before.as_mut()) {
             before.threshold = None;
+        }
+    }
+
+    /// Nothing is left to take back.
+    fn forget(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.before = None;
+        }
+    }
+
+    /// A timeout is no longer suspected to be needless.
+    fn end_suspicion(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.suspected = None;
         }
     }
 }
@@ -112,7 +133,7 @@ impl Sender {
             Undoing::Nothing => (),
             Undoing::Timeouts if self.state == State::Loss => (),
             Undoing::Timeouts => {
-                self.undo.before = None;
+                self.undo.forget();
                 if self.state == State::Open {
                     self.remember(self.control.slow_start_threshold(), now);
                 }
@@ -123,7 +144,7 @@ impl Sender {
                 }
                 // RFC 5682 section 2.1 step 1: no repair was under way, or the timer goes off for the same segment again.
                 let fresh = self.state == State::Open || again;
-                self.undo.suspected = fresh.then_some(self.board.next());
+                self.undo.memory().suspected = fresh.then_some(self.board.next());
                 self.send_lost_first();
             }
         }
@@ -133,7 +154,7 @@ impl Sender {
     pub(super) fn remember_repair(&mut self, threshold: Option<f64>, window: f64, now: Time) {
         if self.undoes() {
             self.remember(0.0, now);
-            if let Some(before) = &mut self.undo.before {
+            if let Some(before) = &mut self.undo.memory().before {
                 (before.window, before.threshold) = (window, threshold);
             }
         }
@@ -143,14 +164,13 @@ impl Sender {
     fn remember(&mut self, threshold: f64, now: Time) {
         let first = self.board.first();
         let before = Before { at: now, window: self.window(), threshold: Some(threshold), first };
-        match &mut self.undo.before {
-            Some(place) => **place = before,
-            place => *place = Some(Box::new(before)),
-        }
         let probe = u32::from(self.probe.end.is_some() && self.probe.again);
-        self.undo.due = Some(self.board.retransmitted() + probe).filter(|&due| due > 0);
-        if self.board.retransmitted() == 0 && !self.board.was_sent_again(first) {
-            self.undo.first_again = None;
+        let due = Some(self.board.retransmitted() + probe).filter(|&due| due > 0);
+        let nothing_again = self.board.retransmitted() == 0 && !self.board.was_sent_again(first);
+        let memory = self.undo.memory();
+        (memory.before, memory.due) = (Some(before), due);
+        if nothing_again {
+            memory.first_again = None;
         }
     }
 
@@ -169,7 +189,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn undo_needless(&mut self, segment: &Segment, now: Time) {
         if self.undo.rule == Undoing::Timeouts && segment.number > self.board.first() {
-            let Some(before) = self.undo.before.take().map(|before| *before) else { return };
+            let Some(before) = self.undo.memory.as_mut().and_then(|memory| memory.before.take()) else { return };
             if segment.stamp < before.at {
                 self.undo_to(before, true, now);
                 self.finish_repair();
@@ -179,7 +199,7 @@ impl Sender {
 
     /// The control gets back what it had; where `losses`, what is held for lost is not.
     fn undo_to(&mut self, before: Before, losses: bool, now: Time) {
-        self.undo.before = None;
+        self.undo.forget();
         #[cfg(test)]
         (self.undo.taken_back += 1);
         if losses {
@@ -198,12 +218,13 @@ impl Sender {
     /// Whether the acknowledgement answers what was sent before the first retransmission, or nothing was sent again
     /// (`tcp_packet_delayed`).
     fn is_late(&self, segment: &Segment) -> bool {
-        self.timestamps && self.undo.first_again.is_none_or(|again| segment.stamp < again)
+        self.timestamps && self.undo.noted().first_again.is_none_or(|again| segment.stamp < again)
     }
 
     /// `tcp_may_undo`: what a repair in doubt goes back to.
     fn may_undo(&self, segment: &Segment) -> Option<Before> {
-        self.undo.before().filter(|_| self.undo.due == Some(0) || self.is_late(segment))
+        let noted = self.undo.noted();
+        noted.before.filter(|_| noted.due == Some(0) || self.is_late(segment))
     }
 
     /// A repair of losses or of a timeout would end with this acknowledgement; whether it was needless.
@@ -225,7 +246,9 @@ impl Sender {
     /// A repair is under way, and `first` was unacknowledged before this acknowledgement of more; whether nothing is to be
     /// judged or sent again upon it (`tcp_try_undo_partial`), because retransmissions under way keep the repair open.
     pub(super) fn undo_partly(&mut self, segment: &Segment, first: u32, now: Time) -> bool {
-        let Some(before) = self.undo.before().filter(|_| self.undoes() && self.is_late(segment)) else { return false };
+        let Some(before) = self.undo.noted().before.filter(|_| self.undoes() && self.is_late(segment)) else {
+            return false;
+        };
         self.note_reordering(first);
         if self.board.retransmitted() > 0 {
             self.undo.next = Next::NewOnly;
@@ -238,10 +261,10 @@ impl Sender {
 
     /// All retransmissions were reported to be needless (`tcp_try_undo_dsack`).
     pub(super) fn undo_reported(&mut self, now: Time) {
-        if self.undo.due != Some(0) || !self.undoes() {
+        if self.undo.noted().due != Some(0) || !self.undoes() {
             return;
         }
-        let Some(before) = self.undo.before() else { return };
+        let Some(before) = self.undo.noted().before else { return };
         if let Some(rack) = &mut self.rack {
             rack.on_needless();
         }
@@ -263,39 +286,39 @@ impl Sender {
         if !self.undoes() {
             return false;
         }
-        let repaired = self.recover.is_some_and(|recover| self.board.first() >= recover);
+        let repaired = self.recover.get().is_some_and(|recover| self.board.first() >= recover);
         if acknowledged > 0
             && let Some(before) = self.may_undo(segment)
         {
             return self.end_needless_timeout(before, now);
         }
-        let Some(end) = self.undo.suspected else { return false };
+        let Some(end) = self.undo.noted().suspected else { return false };
         // Step 3b: what was never sent again was delivered.
         if self.board.evidence().lowest_sent_once.is_some_and(|lowest| lowest < end)
-            && let Some(before) = self.undo.before()
+            && let Some(before) = self.undo.noted().before
         {
             return self.end_needless_timeout(before, now);
         }
         if self.board.next() > end {
             // Step 3a: the loss was real.
             if delivered.segments > acknowledged || acknowledged == 0 {
-                self.undo.suspected = None;
+                self.undo.end_suspicion();
             }
         } else if acknowledged > 0 && !repaired {
             // Step 2b: try new data. Nothing new was sent since the timer went off, so that `recover` is right already.
             if self.has_new() {
                 self.undo.next = Next::NewFirst;
             } else {
-                self.undo.suspected = None;
+                self.undo.end_suspicion();
             }
         }
         false
     }
 
     fn end_needless_timeout(&mut self, before: Before, now: Time) -> bool {
-        self.undo.suspected = None;
+        self.undo.end_suspicion();
         self.undo_to(before, true, now);
-        self.timed_out_at = None;
+        self.timed_out_at = Optional::NONE;
         self.finish_repair();
         true
     }
@@ -319,8 +342,8 @@ impl Sender {
             return false;
         }
         self.send_lost_first();
-        if self.undo.suspected.is_some_and(|end| self.board.next() <= end) {
-            self.undo.suspected = None;
+        if self.undo.noted().suspected.is_some_and(|end| self.board.next() <= end) {
+            self.undo.end_suspicion();
         }
         true
     }
@@ -340,8 +363,9 @@ impl Sender {
         if count > self.receive_window {
             return 0;
         }
-        self.undo.reported += u64::from(count);
-        if self.undo.reported > self.counts.retransmissions {
+        let memory = self.undo.memory();
+        memory.reported += u64::from(count);
+        if memory.reported > self.counts.retransmissions {
             return 0;
         }
         let of_probe = count == 1 && self.probe.end == Some(block.end);
@@ -351,7 +375,8 @@ impl Sender {
             rack.on_duplicate();
         }
         let known = block.end <= first || (block.start >= self.board.first() && block.end <= self.board.next());
-        if let (Some(before), Some(due)) = (&self.undo.before, &mut self.undo.due)
+        let memory = self.undo.memory();
+        if let (Some(before), Some(due)) = (&memory.before, &mut memory.due)
             && known
             && block.end > before.first
         {
@@ -373,7 +398,7 @@ impl Sender {
     pub(super) fn forbid_undo(&mut self, signal: Signal) {
         if signal == Signal::Ecn {
             self.undo.on_marked();
-            self.undo.before = None;
+            self.undo.forget();
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Sender, State, Transmit};
 use crate::options::{Detection, Options};
 use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Ack, Control};
-use sojourn_core::{Span, Time};
+use sojourn_core::{Optional, Span, Time};
 
 /// What the usual acknowledgement finds.
 pub(super) struct Usual {
@@ -47,11 +47,13 @@ impl Sender {
     /// What follows from the usual acknowledgement, which [`on_ack`](Sender::on_ack) explains step by step.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn on_usual_ack(&mut self, segment: &Segment, usual: &Usual, now: Time) -> Option<Span> {
-        debug_assert!(self.reduction.is_none() && self.recover.is_none_or(|recover| self.board.lost_end() <= recover));
+        debug_assert!(
+            self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
+        );
         let newest = Some(now.since(usual.sent));
         let sample = self.sample_rtt(segment, 1, newest, now);
-        self.timed_out_at = None;
-        self.urgent = None;
+        self.timed_out_at = Optional::NONE;
+        self.urgent = Optional::NONE;
         self.limited_sent = 0;
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);

@@ -261,7 +261,7 @@ impl Network {
         loop {
             let Sender { urgent, urgent_rescue, probe, .. } = &self.sender;
             // A probe that is a retransmission asks no window either (RFC 8985 section 7.3).
-            let outside_window = urgent.is_some() || urgent_rescue.is_some() || probe.beyond_window;
+            let outside_window = !urgent.is_none() || !urgent_rescue.is_none() || probe.beyond_window;
             let Some(transmit) = self.sender.poll_transmit(self.now) else { break };
             match transmit {
                 Transmit::Syn => {

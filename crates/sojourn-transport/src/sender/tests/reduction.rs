@@ -132,7 +132,7 @@ fn a_loss_halves_what_a_mark_has_left_so_far() {
     }
     let goes_on = path.sender.reduction.expect("goes on");
     assert_eq!((goes_on.before, goes_on.sent_before), (begun.before, begun.sent_before), "{}", path.table());
-    assert_eq!(path.sender.urgent, None, "the retransmission goes out with the rest");
+    assert_eq!(path.sender.urgent.get(), None, "the retransmission goes out with the rest");
     let before: f64 = path.log[path.log.len() - 2].rsplit('|').next().unwrap().trim().parse().unwrap();
     assert!(before > 28.0, "{}", path.table());
     assert_eq!(path.threshold(), (before / 2.0).floor(), "{}", path.table());
