@@ -20,31 +20,34 @@ pub(crate) const ARITHMETIC: Parameter = Parameter {
     description: "whether the window moves in fractions of a segment, or in whole ones after so many acknowledged segments, with all quotients rounded down (Linux)",
 };
 
+/// No count, for there are no whole segments to wait for.
+const FRACTIONS: f64 = -1.0;
+
 /// A window and a slow-start threshold in segments.
 #[derive(Clone, Debug)]
 pub(crate) struct Reno {
     pub(crate) window: f64,
     pub(crate) threshold: f64,
-    /// Acknowledged segments since the last step of a window in whole segments; none where it has fractions.
-    credit: Option<f64>,
+    /// Acknowledged segments since the last step of a window in whole segments; [`FRACTIONS`] where it has such.
+    credit: f64,
 }
 
 impl Reno {
     /// A flow that begins with slow start, in fractions.
     pub(crate) fn new(window: f64) -> Reno {
-        Reno { window, threshold: f64::INFINITY, credit: None }
+        Reno { window, threshold: f64::INFINITY, credit: FRACTIONS }
     }
 
     /// The same as [`ARITHMETIC`] says.
     pub(crate) fn with(params: &Params, window: f64) -> Reno {
         let whole = params.choice(ARITHMETIC.name) == "whole";
-        Reno { credit: whole.then_some(0.0), ..Reno::new(window) }
+        Reno { credit: if whole { 0.0 } else { FRACTIONS }, ..Reno::new(window) }
     }
 
     /// Whether the window moves in whole segments.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
-        self.credit.is_some()
+        self.credit >= 0.0
     }
 
     #[inline]
@@ -79,16 +82,18 @@ impl Reno {
     /// In whole segments: one more for every `count` of `acked` and those counted before (`tcp_cong_avoid_ai`).
     #[inline]
     pub(crate) fn step(&mut self, count: f64, acked: f64) {
-        let Some(credit) = &mut self.credit else { return };
+        if !self.is_whole() {
+            return;
+        }
         // Gathered for a larger window that no longer holds: at most one segment.
-        if *credit >= count {
-            *credit = 0.0;
+        if self.credit >= count {
+            self.credit = 0.0;
             self.window += 1.0;
         }
-        *credit += acked;
-        if *credit >= count {
-            let steps = (*credit / count).floor();
-            *credit -= steps * count;
+        self.credit += acked;
+        if self.credit >= count {
+            let steps = (self.credit / count).floor();
+            self.credit -= steps * count;
             self.window += steps;
         }
     }
@@ -96,7 +101,7 @@ impl Reno {
     /// The count of acknowledged segments of a window in whole segments.
     #[inline]
     pub(crate) fn credit(&mut self) -> Option<&mut f64> {
-        self.credit.as_mut()
+        self.is_whole().then_some(&mut self.credit)
     }
 
     /// Sets both, rounded down where arithmetic is whole.
@@ -131,7 +136,9 @@ impl Reno {
 
     /// What was acknowledged since the window's last step counts no more (`tcp_init_cwnd_reduction`).
     pub(crate) fn forget_credit(&mut self) {
-        self.credit = self.credit.map(|_| 0.0);
+        if let Some(credit) = self.credit() {
+            *credit = 0.0;
+        }
     }
 
     /// A repair ended.
@@ -157,7 +164,7 @@ mod tests {
     fn slow_start_stops_at_the_threshold() {
         let mut reno = whole(4.0, 6.0);
         reno.grow(5.0);
-        assert_eq!((reno.window, reno.credit), (6.0, Some(3.0)));
+        assert_eq!((reno.window, reno.credit), (6.0, 3.0));
     }
 
     /// A window of w grows by one with exactly w acknowledged segments, however many come at once.
@@ -181,7 +188,7 @@ mod tests {
         reno.grow(90.0);
         reno.set(10.0, 2.0);
         reno.grow(1.0);
-        assert_eq!((reno.window, reno.credit), (11.0, Some(1.0)));
+        assert_eq!((reno.window, reno.credit), (11.0, 1.0));
     }
 
     #[test]
@@ -189,6 +196,6 @@ mod tests {
         let mut reno = whole(77.0, 2.0);
         reno.grow(50.0);
         reno.reduce(Signal::Loss, 77.0 / 2.0);
-        assert_eq!((reno.window, reno.threshold, reno.credit), (38.0, 38.0, Some(0.0)));
+        assert_eq!((reno.window, reno.threshold, reno.credit), (38.0, 38.0, 0.0));
     }
 }

@@ -332,9 +332,9 @@ impl Builder<'_> {
         for _ in 0..group.traffic.connections() {
             let endpoints = self.endpoints(group, place.index, options);
             flows.push(Flow {
-                group: place.group,
+                group: place.group as u32,
                 index: place.index,
-                lead: place.lead,
+                lead: place.lead as u32,
                 direction: group.direction,
                 station: station(group, place.index) as u32,
                 entrances: self.entrances(group).map(|link| link.map(|link| link as u32).into()),
@@ -358,7 +358,6 @@ impl Builder<'_> {
                 header_bytes: header_bytes(group, options),
                 application: application.take(),
                 request: None,
-                requests: 0,
                 listener: Listener::new(&group.traffic),
                 has_messages: matches!(group.traffic, Traffic::Messages(_)),
                 endpoints,

@@ -62,7 +62,7 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
 fn retune(change: &GroupChange, world: &mut World) {
     let dialer = &mut world.groups[change.group].dialer;
     dialer.retune(&change.control);
-    for flow in world.flows.iter_mut().filter(|flow| flow.group == change.group) {
+    for flow in world.flows.iter_mut().filter(|flow| flow.group as usize == change.group) {
         if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
             let (fresh, _) = dialer.dial(flow.index, 0);
             sender.retune(fresh.control());

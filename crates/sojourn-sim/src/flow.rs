@@ -19,11 +19,11 @@ pub const FIRST_PORT: u16 = 5_001;
 #[derive(Debug)]
 pub struct Flow {
     /// Its group's index.
-    pub group: usize,
+    pub group: u32,
     /// Its flow's place in the group.
     pub index: u32,
     /// The number of its flow's first connection, which has the application.
-    pub lead: usize,
+    pub lead: u32,
     /// Which way its data travels.
     pub direction: Direction,
     /// Its station on the medium, where there is one; the first for all others.
@@ -52,12 +52,10 @@ pub struct Flow {
     pub application: Option<Application>,
     /// What the receiver asks for, until the sender knows.
     pub request: Option<Box<Request>>,
-    /// Requests so far.
-    pub requests: u32,
     /// Who sends and receives.
     pub endpoints: Endpoints,
     /// Who listens to its datagrams, where somebody does.
-    pub listener: Option<Listener>,
+    pub listener: Option<Box<Listener>>,
     /// Whether its application is told of all that arrives in order, and not only when nothing is left.
     pub has_messages: bool,
     /// Sojourn times of its data packets in the queue of their direction's main link, in the measured part; none before the
@@ -67,19 +65,21 @@ pub struct Flow {
     pub counts: Counts,
     /// What had happened when measuring began, where anything had.
     pub base: Option<Box<Base>>,
-    /// What was before its present connection, where anything was.
+    /// What connections and requests it has had, where any.
     pub past: Option<Box<Past>>,
     /// Time of its earliest pending timer.
     pub armed: Time,
 }
 
-/// What was before the present connection of a flow.
+/// What connections and requests a flow has had.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Past {
     /// The counters of the senders of its earlier connections.
     pub sender: SenderCounts,
     /// How many connections its flow has had beside the first; counted where its application is.
     pub connections: u64,
+    /// Requests of the receiver so far.
+    pub requests: u32,
 }
 
 /// What a flow has in its host.
@@ -115,19 +115,19 @@ pub enum Endpoints {
 #[derive(Debug)]
 pub enum Listener {
     /// The receiving end of a call.
-    Call(Box<Call>),
+    Call(Call),
     /// That of trains.
     #[cfg(feature = "delays")]
-    Trains(Box<TrainEnd>),
+    Trains(TrainEnd),
 }
 
 impl Listener {
     /// Who listens to `traffic`, where somebody does.
-    pub fn new(traffic: &Traffic) -> Option<Listener> {
+    pub fn new(traffic: &Traffic) -> Option<Box<Listener>> {
         match traffic {
-            Traffic::Voip(voip) => Some(Listener::Call(Box::new(Call::new(voip)))),
+            Traffic::Voip(voip) => Some(Box::new(Listener::Call(Call::new(voip)))),
             #[cfg(feature = "delays")]
-            Traffic::Train(train) => Some(Listener::Trains(Box::new(TrainEnd::new(train)))),
+            Traffic::Train(train) => Some(Box::new(Listener::Trains(TrainEnd::new(train)))),
             _ => None,
         }
     }
@@ -320,7 +320,7 @@ impl Flow {
 
     /// Who listens, where it is a call.
     pub fn call(&self) -> Option<&Call> {
-        match self.listener.as_ref()? {
+        match self.listener.as_deref()? {
             Listener::Call(call) => Some(call),
             #[cfg(feature = "delays")]
             Listener::Trains(_) => None,
@@ -330,7 +330,7 @@ impl Flow {
     /// Who listens, where it sends trains.
     #[cfg(feature = "delays")]
     pub fn trains(&self) -> Option<&TrainEnd> {
-        match self.listener.as_ref()? {
+        match self.listener.as_deref()? {
             Listener::Trains(end) => Some(end),
             Listener::Call(_) => None,
         }
@@ -470,6 +470,6 @@ mod tests {
     /// There may be very many, and each touches as many cache lines with every packet as it is spread over.
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow>() <= 1280, "{} bytes", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 864, "{} bytes", size_of::<Flow>());
     }
 }

@@ -94,7 +94,7 @@ impl Instruments {
         world.read_instruments();
         let mut groups = vec![Counted::default(); world.groups.len()];
         for flow in &world.flows {
-            groups[flow.group].add(&flow.counts);
+            groups[flow.group as usize].add(&flow.counts);
         }
         Instruments {
             links: world.links.iter().map(|link: &Link| link.reading(world.now)).collect(),

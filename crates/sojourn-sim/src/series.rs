@@ -143,7 +143,7 @@ impl Recorder {
             self.series.queues.add(index, self.bin_start, length, &change);
         }
         for connections in by_flow(flows) {
-            let first = connections[0].lead;
+            let first = connections[0].lead as usize;
             let before = &mut self.flows[first..first + connections.len()];
             self.series.flows.add(connections, before, self.bin_start);
         }
@@ -169,7 +169,7 @@ impl Recorder {
         }) {
             let FlowProbes { group, index, probes } = &mut self.series.flow_probes;
             let mut add = |name: &'static str, value| {
-                group.push(flow.group as u32);
+                group.push(flow.group);
                 index.push(flow.index);
                 probes.add(start, name, value);
             };
@@ -241,7 +241,7 @@ impl FlowSeries {
             *before = connection.counts;
         }
         self.time_s.push(start.as_secs_f64());
-        self.group.push(flow.group as u32);
+        self.group.push(flow.group);
         self.index.push(flow.index);
         self.delivered_bytes.push(change.delivered_bytes);
         self.cwnd_packets.push(match (&flow.endpoints, connections) {

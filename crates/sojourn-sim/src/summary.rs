@@ -198,7 +198,7 @@ fn flow_records(scenario: &Scenario, world: &World, measured: Span) -> Vec<FlowR
     let nothing = Arc::new(QueueMs::default());
     let mut records = Vec::with_capacity(by_flow(&world.flows).count());
     records.extend(by_flow(&world.flows).map(|connections| {
-        let group = groups[connections[0].group].clone();
+        let group = groups[connections[0].group as usize].clone();
         flow_record(group, connections, measured, &nothing)
     }));
     records
@@ -223,8 +223,8 @@ fn flow_record(group: Arc<str>, connections: &[Flow], measured: Span, nothing: &
 
 /// The connections of the group `index`, which stand together.
 fn of_group(flows: &[Flow], index: usize) -> &[Flow] {
-    let first = flows.partition_point(|flow| flow.group < index);
-    &flows[first..flows.partition_point(|flow| flow.group <= index)]
+    let first = flows.partition_point(|flow| (flow.group as usize) < index);
+    &flows[first..flows.partition_point(|flow| flow.group as usize <= index)]
 }
 
 fn group_record(scenario: &Scenario, world: &World, index: usize) -> GroupRecord {

@@ -7,6 +7,7 @@ struct Readme;
 
 mod accecn;
 mod host;
+mod kept;
 pub mod options;
 mod rate;
 mod receiver;

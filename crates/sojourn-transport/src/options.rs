@@ -1,7 +1,7 @@
 //! What can be set of the sender and the receiver.
 
 use crate::accecn::Ability;
-use crate::sender::{AfterIdle, Reducing, Undoing};
+use crate::sender::{AfterIdle, LIMITED_TRANSMIT, Reducing, Undoing};
 use sojourn_congestion::Path;
 use sojourn_core::registry::{
     Descriptor, Form, Kind, Linux, Parameter, ParameterError, Params, Preset, Setting, Value,
@@ -402,12 +402,10 @@ pub struct Options {
     pub receive_window: u32,
     /// Segments per acknowledgement.
     pub ack_every: u32,
-    /// Longest delay of an acknowledgement.
-    pub ack_delay: Span,
     /// Whether timestamps are used.
     pub timestamps: bool,
-    /// The retransmission timer's constants, which all connections with these options share.
-    pub rto: Arc<RtoOptions>,
+    /// What all connections with these options look up in one place.
+    pub constants: Arc<Constants>,
     /// What is taken back as needless.
     pub undo: Undoing,
     /// What proves a loss.
@@ -420,10 +418,6 @@ pub struct Options {
     pub idle: AfterIdle,
     /// Whether round-trip times are those of segments, before those of timestamps.
     pub times_segments: bool,
-    /// Timers go off at whole multiples of this; zero is when they are due.
-    pub timer_tick: Span,
-    /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
-    pub pacing: Option<f64>,
     /// What a control that paces its segments lets go sooner.
     pub pacing_slack: Slack,
     /// What is rounded up to whole ticks.
@@ -467,8 +461,27 @@ pub enum Ect {
     One,
 }
 
+/// What connections with the same options share, since it is seldom wanted and never changes.
+#[derive(Clone, Default, Debug)]
+#[non_exhaustive]
+pub struct Constants {
+    /// The retransmission timer's.
+    pub rto: RtoOptions,
+    /// Timers go off at whole multiples of this; zero is when they are due.
+    pub timer_tick: Span,
+    /// Longest delay of an acknowledgement.
+    pub ack_delay: Span,
+    /// Pacing as a multiple of window over smoothed RTT, where the user wants it.
+    pub pacing: Option<f64>,
+    /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is known,
+    /// and during a repair.
+    pub(crate) most_left: [u32; 2],
+    /// RW of RFC 5681 section 4.1 in segments, while it is below the window.
+    pub(crate) restart_window: f64,
+}
+
 /// The constants of RFC 6298.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 #[non_exhaustive]
 pub struct RtoOptions {
     /// Before the first sample.
@@ -592,22 +605,37 @@ impl Options {
         if receive_window < 1.0 {
             return Err(ParameterError::new("receive_window", format!("at least one segment of {payload_bytes} B")));
         }
+        let (sack, initial_window) = (params.boolean("sack"), params.integer("initial_window") as u32);
+        let constants = Constants {
+            rto,
+            timer_tick: params.span("timer_tick"),
+            ack_delay: params.span("ack_delay"),
+            pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
+            most_left: [
+                match (conserves, sack) {
+                    (false, _) => u32::from(params.boolean("limited_transmit")) * LIMITED_TRANSMIT,
+                    (true, true) => 0,
+                    (true, false) => u32::MAX,
+                },
+                if sack { 0 } else { u32::MAX },
+            ],
+            restart_window: f64::from(initial_window),
+        };
         Ok(Options {
             payload_bytes,
             header_bytes: bytes(params, "header", 1000)?,
             handshake: params.boolean("handshake"),
-            sack: params.boolean("sack"),
+            sack,
             dsack: params.boolean("dsack"),
             limited_transmit: params.boolean("limited_transmit"),
             conserves,
             used_for_round_trip: params.choice("window_use") == "round-trip",
             limited_at_write: params.choice("app_limit") == "at-write",
-            initial_window: params.integer("initial_window") as u32,
+            initial_window,
             receive_window: receive_window.min(f64::from(u32::MAX / 4)) as u32,
             ack_every: params.integer("ack_every") as u32,
-            ack_delay: params.span("ack_delay"),
             timestamps: params.boolean("timestamps"),
-            rto: Arc::new(rto),
+            constants: Arc::new(constants),
             undo,
             detection,
             tail_probe: params.boolean("tail_probe"),
@@ -622,8 +650,6 @@ impl Options {
                 _ => AfterIdle::Keep,
             },
             times_segments: params.choice("rtt_sample") == "segment",
-            timer_tick: params.span("timer_tick"),
-            pacing: (!params.is_auto("pacing")).then(|| params.number("pacing")),
             pacing_slack: match params.choice("pacing_slack") {
                 "none" => Slack::None,
                 "linux" => Slack::Linux,

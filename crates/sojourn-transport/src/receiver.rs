@@ -17,10 +17,11 @@ mod feedback_tests;
 mod tests;
 
 use crate::accecn::{Ability, Counts, Held};
-use crate::options::{Options, at_tick};
+use crate::options::{Constants, Options, at_tick};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
+use std::sync::Arc;
 
 /// What the receiver's clock shows, compared with the sender's.
 #[derive(Clone, Copy, Default, Debug)]
@@ -45,9 +46,8 @@ impl Clock {
 /// The state of a receiver.
 #[derive(Debug)]
 pub struct Receiver {
+    constants: Arc<Constants>,
     ack_every: u32,
-    ack_delay: Span,
-    timer_tick: Span,
     sack: bool,
     /// Whether segments that came twice are reported (RFC 2883).
     dsack: bool,
@@ -125,8 +125,7 @@ impl Receiver {
     pub fn new(options: &Options, clock: Clock) -> Receiver {
         let mut receiver = Receiver {
             ack_every: options.ack_every,
-            ack_delay: options.ack_delay,
-            timer_tick: options.timer_tick,
+            constants: options.constants.clone(),
             sack: options.sack,
             dsack: options.dsack,
             accurate_ecn: options.accurate_ecn && !options.counts,
@@ -256,7 +255,7 @@ impl Receiver {
             return Arrival { is_new, ack: Some(ack) };
         }
         if self.deadline == Time::NEVER {
-            self.deadline = at_tick(now + self.ack_delay, self.timer_tick);
+            self.deadline = self.latest_answer(now);
         }
         Arrival { is_new, ack: earlier }
     }
@@ -281,15 +280,21 @@ impl Receiver {
         (self.pending >= self.ack_every).then(|| self.acknowledge())
     }
 
+    /// When what arrives `now` must be acknowledged.
+    fn latest_answer(&self, now: Time) -> Time {
+        at_tick(now + self.constants.ack_delay, self.constants.timer_tick)
+    }
+
     /// A segment that arrived in order waits for others.
     #[inline(never)]
     fn gather(&mut self, segment: &Segment, now: Time) {
+        let latest = self.latest_answer(now);
         let Some(offload) = &mut self.offload else { return };
         if offload.count == 0 {
             offload.stamp_millis = segment.stamp.as_nanos() / 1_000_000;
             offload.until = now + offload.hold;
             if self.pending == 1 {
-                offload.ack_at = at_tick(now + self.ack_delay, self.timer_tick);
+                offload.ack_at = latest;
             }
         }
         offload.count += 1;

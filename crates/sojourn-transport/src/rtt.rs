@@ -1,13 +1,13 @@
 //! Round-trip time estimation and the retransmission timeout (RFC 6298).
 
-use crate::options::RtoOptions;
+use crate::options::{Constants, RtoOptions};
 use sojourn_core::Span;
 use std::sync::Arc;
 
 /// SRTT, RTTVAR and what follows from them.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
-    options: Arc<RtoOptions>,
+    constants: Arc<Constants>,
     /// Not beside `max`: read as one, they would have to be waited for just after each was written.
     min: Span,
     smoothed: Span,
@@ -37,10 +37,10 @@ const AFTER_LOST_SYN: Span = Span::from_secs(3);
 
 impl RttEstimator {
     /// An estimator without samples.
-    pub fn new(options: Arc<RtoOptions>) -> RttEstimator {
+    pub fn new(constants: Arc<Constants>) -> RttEstimator {
         RttEstimator {
-            peak: options.peak.then(Box::default),
-            options,
+            peak: constants.rto.peak.then(Box::default),
+            constants,
             smoothed: Span::ZERO,
             variance: Span::ZERO,
             min: Span::MAX,
@@ -81,7 +81,7 @@ impl RttEstimator {
     fn begin_peaks(&mut self, next: u32) {
         let Some(peak) = &mut self.peak else { return };
         peak.deviation = self.variance;
-        self.variance = self.variance.max(self.options.min / 4);
+        self.variance = self.variance.max(self.constants.rto.min / 4);
         peak.most = self.variance;
         peak.until = next;
     }
@@ -104,7 +104,7 @@ impl RttEstimator {
         if first > peak.until {
             self.variance = self.variance - self.variance.saturating_sub(peak.most) / 4;
             peak.until = next;
-            peak.most = self.options.min / 4;
+            peak.most = self.constants.rto.min / 4;
         }
     }
 
@@ -112,8 +112,8 @@ impl RttEstimator {
     /// there is a sample (RFC 6298 rule 5.7).
     pub fn forget_lost_syn(&mut self) {
         self.backoff = 0;
-        let options = Arc::make_mut(&mut self.options);
-        options.initial = options.initial.max(AFTER_LOST_SYN);
+        let rto = &mut Arc::make_mut(&mut self.constants).rto;
+        rto.initial = rto.initial.max(AFTER_LOST_SYN);
     }
 
     /// Doubles the timeout (RFC 6298 rule 5.5).
@@ -124,7 +124,7 @@ impl RttEstimator {
     /// The retransmission timeout, with its back-off.
     #[inline]
     pub fn timeout(&self) -> Span {
-        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = *self.options;
+        let RtoOptions { initial, min, max, floor_on_variance, clock, tick, .. } = self.constants.rto;
         let base = if self.smoothed.is_zero() {
             initial
         } else if floor_on_variance {
@@ -139,10 +139,16 @@ impl RttEstimator {
         (base * (1 << self.backoff)).min(max)
     }
 
+    /// What it shares with others.
+    #[inline]
+    pub(crate) fn constants(&self) -> &Constants {
+        &self.constants
+    }
+
     /// Smallest timeout, or its variance term.
     #[inline]
     pub fn floor(&self) -> Span {
-        self.options.min
+        self.constants.rto.min
     }
 
     /// SRTT; zero before the first sample.
@@ -178,9 +184,13 @@ mod tests {
         tick: Span::ZERO,
     };
 
+    fn estimator(rto: RtoOptions) -> RttEstimator {
+        RttEstimator::new(Arc::new(Constants { rto, ..Constants::default() }))
+    }
+
     #[test]
     fn constant_samples_give_the_worked_numbers() {
-        let mut estimator = RttEstimator::new(Arc::new(RtoOptions { min: Span::ZERO, ..RFC }));
+        let mut estimator = estimator(RtoOptions { min: Span::ZERO, ..RFC });
         assert_eq!(estimator.timeout(), Span::from_secs(1));
         let rtt = Span::from_millis(100);
         estimator.sample(rtt, 0, 0);
@@ -194,11 +204,11 @@ mod tests {
 
     #[test]
     fn the_floor_is_on_the_whole_or_on_the_variance() {
-        let mut rfc = RttEstimator::new(Arc::new(RFC));
+        let mut rfc = estimator(RFC);
         rfc.sample(Span::from_millis(100), 0, 0);
         assert_eq!(rfc.timeout(), Span::from_secs(1));
         let linux = RtoOptions { min: Span::from_millis(200), floor_on_variance: true, ..RFC };
-        let mut linux = RttEstimator::new(Arc::new(linux));
+        let mut linux = estimator(linux);
         for _ in 0..100 {
             linux.sample(Span::from_millis(100), 0, 0);
         }
@@ -209,7 +219,7 @@ mod tests {
     #[test]
     fn ticks_are_whole_before_back_off() {
         let tick = Span::from_millis(10);
-        let mut estimator = RttEstimator::new(Arc::new(RtoOptions { min: Span::ZERO, tick, ..RFC }));
+        let mut estimator = estimator(RtoOptions { min: Span::ZERO, tick, ..RFC });
         estimator.sample(Span::from_micros(20_900), 0, 0);
         assert_eq!(estimator.timeout(), Span::from_millis(70));
         estimator.back_off();
@@ -218,7 +228,7 @@ mod tests {
 
     #[test]
     fn back_off_doubles_up_to_the_ceiling_and_ends_with_a_sample() {
-        let mut estimator = RttEstimator::new(Arc::new(RFC));
+        let mut estimator = estimator(RFC);
         let mut timeouts = vec![];
         for _ in 0..8 {
             timeouts.push(estimator.timeout().as_secs_f64());

@@ -27,6 +27,7 @@ pub use reduction::Reducing;
 pub use undo::Undoing;
 
 use crate::accecn::{Ability, Decoder, Held};
+use crate::kept::Kept;
 use crate::options::{Detection, Options, Rounding, Slack};
 use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
@@ -45,7 +46,7 @@ use undo::Undo;
 use usage::Usage;
 
 /// Most duplicate acknowledgements that limited transmit answers (RFC 3042).
-const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
+pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -77,6 +78,17 @@ pub enum Transmit {
     },
 }
 
+/// The one segment whose round trip is being timed, where one is, and since when.
+#[derive(Clone, Copy, Debug)]
+struct Timed {
+    number: Optional,
+    since: Time,
+}
+
+impl Timed {
+    const NONE: Timed = Timed { number: Optional::NONE, since: Time::ZERO };
+}
+
 /// Counters of a sender's life.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SenderCounts {
@@ -93,15 +105,11 @@ pub struct Sender {
     last_payload_bytes: u32,
     receive_window: u32,
     sack: bool,
-    /// For how many segments at most duplicate acknowledgements say that they have left the network: while no loss is
-    /// known, and during a repair.
-    most_left: [u32; 2],
     /// Whether what was selectively acknowledged is not in flight while a loss is only suspected.
     conserves: bool,
     timestamps: bool,
     /// Whether round-trip times are those of segments, before those of timestamps.
     times_segments: bool,
-    timer_tick: Span,
     rounding: Rounding,
     ecn: bool,
     /// Whether the receiver is asked to count marks, and what is known of its counters.
@@ -109,7 +117,6 @@ pub struct Sender {
     decoder: Option<Held<Decoder>>,
     /// How losses and marks lower the window.
     reducing: Reducing,
-    pacing: Option<f64>,
     pacing_slack: Slack,
     control: AnyControl,
     board: Scoreboard,
@@ -124,7 +131,7 @@ pub struct Sender {
     end: u32,
     /// One past the highest segment sent when the present or last repair began.
     recover: Optional,
-    reduction: Option<Reduction>,
+    reduction: Kept<Reduction>,
     duplicates: u32,
     /// Segments that duplicate acknowledgements showed to be received: the control does not know of them yet, or with
     /// `conserves` it never will.
@@ -142,8 +149,8 @@ pub struct Sender {
     rescued: bool,
     /// Whether a partial acknowledgement of this recovery has restarted the timer.
     restarted_timer: bool,
-    /// Without timestamps: the one segment whose round trip is being timed, and since when.
-    timed: Option<(u32, Time)>,
+    /// Without timestamps.
+    timed: Timed,
     retransmission_at: Time,
     /// What the timer waits for.
     pending: Pending,
@@ -187,35 +194,25 @@ impl Sender {
             last_payload_bytes: options.payload_bytes,
             receive_window: options.receive_window,
             sack: options.sack,
-            most_left: [
-                match (options.conserves, options.sack) {
-                    (false, _) => u32::from(options.limited_transmit) * LIMITED_TRANSMIT,
-                    (true, true) => 0,
-                    (true, false) => u32::MAX,
-                },
-                if options.sack { 0 } else { u32::MAX },
-            ],
             conserves: options.conserves,
             timestamps: options.timestamps,
             times_segments: options.times_segments,
-            timer_tick: options.timer_tick,
             rounding: options.rounding,
             ecn: options.ecn,
             asks_counts: options.counts,
             decoder: None,
             reducing: if control.leads_reductions() { Reducing::AtOnce } else { options.reducing },
-            pacing: options.pacing,
             pacing_slack: options.pacing_slack,
             control,
             board,
-            rtt: RttEstimator::new(options.rto.clone()),
+            rtt: RttEstimator::new(options.constants.clone()),
             rate: wants_rate.then(Box::default),
             limited_at_write: options.limited_at_write,
             has_usual: usual::has_usual(options, wants_rate),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: Optional::NONE,
-            reduction: None,
+            reduction: Kept::default(),
             duplicates: 0,
             uncredited: 0,
             limited_sent: 0,
@@ -225,7 +222,7 @@ impl Sender {
             probe: Probe::new(options.tail_probe),
             rescued: false,
             restarted_timer: false,
-            timed: None,
+            timed: Timed::NONE,
             retransmission_at: Time::NEVER,
             pending: Pending::Retransmission,
             timed_out_at: Optional::NONE,
@@ -235,7 +232,7 @@ impl Sender {
             short,
             window_limited: false,
             usage: Usage::new(options.used_for_round_trip),
-            idle: Idle::new(options.idle, f64::from(options.initial_window)),
+            idle: Idle::new(options.idle),
             ecn_recover: Optional::NONE,
             marked_until: Optional::NONE,
             owes_cwr: false,
@@ -400,6 +397,6 @@ impl Sender {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         // Numbers to choose from, not branches: flows in all states take turns.
         let believed = if repairing || self.conserves { self.board.pipe() } else { self.board.outstanding() };
-        believed.saturating_sub(self.duplicates.min(self.most_left[usize::from(repairing)]))
+        believed.saturating_sub(self.duplicates.min(self.rtt.constants().most_left[usize::from(repairing)]))
     }
 }

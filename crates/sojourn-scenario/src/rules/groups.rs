@@ -113,7 +113,7 @@ fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
         let found = format!("{least} segments at least with burst = {burst}");
         error("burst_least", found, format!("at most {burst}"));
     }
-    if host.choice("pacing") == Some("fq") && options.pacing.is_some() {
+    if host.choice("pacing") == Some("fq") && options.constants.pacing.is_some() {
         let found = "fq beside transport.pacing".to_owned();
         error("pacing", found, "one of them: both set the pace of every segment".to_owned());
     }
@@ -123,9 +123,9 @@ fn bursts(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
             error(key, found, "with a qdisc only: without one all that waits is in the card".to_owned());
         }
     }
-    let hold = host.span("receive_offload").filter(|hold| !hold.is_zero() && *hold >= options.ack_delay);
+    let hold = host.span("receive_offload").filter(|hold| !hold.is_zero() && *hold >= options.constants.ack_delay);
     if let Some(hold) = hold {
-        let found = format!("{hold} with an ack_delay of {}", options.ack_delay);
+        let found = format!("{hold} with an ack_delay of {}", options.constants.ack_delay);
         error("receive_offload", found, "less: it holds back no delayed acknowledgement".to_owned());
     }
 }

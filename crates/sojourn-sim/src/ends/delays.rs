@@ -87,7 +87,7 @@ impl Delays {
     pub fn of_group(&self, flows: &[Flow]) -> OfGroup {
         let (mut sum, mut variation, mut nanos) = (OneWay::default(), Times::default(), 0);
         for connections in by_flow(flows) {
-            let lead = connections[0].lead;
+            let lead = connections[0].lead as usize;
             let ways = &self.ways[lead..lead + connections.len()];
             // All connections of a flow take the same way.
             let min = ways.iter().filter_map(|way| way.min).min().unwrap_or_default();

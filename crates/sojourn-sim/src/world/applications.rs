@@ -8,17 +8,17 @@ use sojourn_transport::{Segment, SegmentKind};
 impl World {
     /// All that the application has supplied to a connection has arrived.
     pub(super) fn on_arrived(&mut self, index: usize) {
-        let lead = self.flows[index].lead;
+        let lead = self.flows[index].lead as usize;
         let delivered_bytes = self.flows[index].counts.delivered_bytes;
         let flow = &mut self.flows[lead];
         let application = flow.application.as_mut().expect("the first connection has the application");
         let arrived = Arrived { connection: (index - lead) as u32, delivered_bytes };
         let Some(answer) = application.on_arrived(self.now, arrived) else { return };
         if let (Some(completed), Some(log)) = (answer.completed, &mut self.transfers) {
-            log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
+            log.push(TransferRow { end: self.now, group: flow.group, index: flow.index, completed });
         }
         if self.measuring {
-            let meter = &mut self.groups[flow.group];
+            let meter = &mut self.groups[flow.group as usize];
             answer.completed.into_iter().for_each(|completed| meter.on_completed(completed));
             answer.page.into_iter().for_each(|time| meter.on_page(time));
         }
@@ -37,10 +37,10 @@ impl World {
         let application = flow.application.as_mut().expect("who writes messages has one connection");
         while let Some(completed) = application.next_whole(self.now, in_order_bytes) {
             if let Some(log) = &mut self.transfers {
-                log.push(TransferRow { end: self.now, group: flow.group as u32, index: flow.index, completed });
+                log.push(TransferRow { end: self.now, group: flow.group, index: flow.index, completed });
             }
             if self.measuring {
-                self.groups[flow.group].on_completed(completed);
+                self.groups[flow.group as usize].on_completed(completed);
             }
         }
     }
@@ -82,7 +82,7 @@ impl World {
     /// Nothing new is sent on any connection of a flow.
     fn pause(&mut self, lead: usize) {
         let now = self.now;
-        for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead == lead) {
+        for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead as usize == lead) {
             flow.request = None;
             match &mut flow.endpoints {
                 Endpoints::Transport(sender, _) => sender.stop_supply(),
@@ -94,7 +94,7 @@ impl World {
 
     /// Replaces a connection by a fresh one.
     fn dial(&mut self, index: usize) {
-        let lead = self.flows[index].lead;
+        let lead = self.flows[index].lead as usize;
         let past = self.flows[lead].past.get_or_insert_default();
         past.connections += 1;
         let number = past.connections;
@@ -108,12 +108,12 @@ impl World {
         if let Endpoints::Transport(sender, _) = &mut flow.endpoints {
             sender.close(now);
         }
-        let (sender, receiver) = self.groups[flow.group].dialer.dial(flow.index, number);
+        let (sender, receiver) = self.groups[flow.group as usize].dialer.dial(flow.index, number);
         flow.connect(Endpoints::Transport(sender, receiver), port);
     }
 
     fn has_port(&self, lead: usize, port: u16) -> bool {
-        let mut connections = self.flows[lead..].iter().take_while(|flow| flow.lead == lead);
+        let mut connections = self.flows[lead..].iter().take_while(|flow| flow.lead as usize == lead);
         connections.any(|flow| flow.key.destination_port == port)
     }
 
@@ -136,8 +136,9 @@ impl World {
             self.dial(index);
         }
         let flow = &mut self.flows[index];
-        flow.requests = flow.requests.wrapping_add(1);
-        flow.request = Some(Box::new(Request::new(flow.requests, fetch, self.now)));
+        let past = flow.past.get_or_insert_default();
+        past.requests = past.requests.wrapping_add(1);
+        flow.request = Some(Box::new(Request::new(past.requests, fetch, self.now)));
         if let Some(ends) = &mut self.ends {
             ends.add_request(index, flow.key.destination_port, self.now);
         }

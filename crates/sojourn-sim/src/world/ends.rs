@@ -64,7 +64,7 @@ impl World {
             && let Some(time) = listener.on_packet(packet.body.number, delay)
             && self.measuring
         {
-            self.groups[flow.group].delay.record(time);
+            self.groups[flow.group as usize].delay.record(time);
         }
         flow.counts.delivered_bytes += u64::from(packet.bytes - flow.header_bytes);
     }
@@ -82,7 +82,7 @@ impl World {
         let flow = &mut self.flows[index];
         flow.counts.on_rtt(rtt);
         if self.measuring {
-            self.groups[flow.group].rtt.record(rtt);
+            self.groups[flow.group as usize].rtt.record(rtt);
         }
         if let Endpoints::Padding(padding) = &mut flow.endpoints {
             padding.on_echo(rtt);
@@ -96,7 +96,7 @@ impl World {
         if let Some(rtt) = sender.on_ack(ack, self.now) {
             flow.counts.on_rtt(rtt);
             if self.measuring {
-                self.groups[flow.group].rtt.record(rtt);
+                self.groups[flow.group as usize].rtt.record(rtt);
             }
         }
         self.send_all(index);

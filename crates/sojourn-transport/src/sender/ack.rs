@@ -300,7 +300,7 @@ impl Sender {
             self.rtt.observe(rtt);
         }
         let rtt = if self.timestamps && acknowledged > 0 { Some(now.since(segment.stamp)) } else { newest };
-        let is_timed = self.timed.is_some_and(|(number, _)| number < segment.number);
+        let is_timed = self.timed.number.get().is_some_and(|number| number < segment.number);
         let sample = match (self.timestamps, is_timed) {
             (true, _) => rtt,
             (false, true) => self.take_timed(now),
@@ -335,6 +335,6 @@ impl Sender {
     /// The round trip of the one segment that was being timed and is acknowledged.
     #[inline(never)]
     fn take_timed(&mut self, now: Time) -> Option<Span> {
-        self.timed.take().map(|(_, since)| now.since(since))
+        self.timed.number.take().map(|_| now.since(self.timed.since))
     }
 }

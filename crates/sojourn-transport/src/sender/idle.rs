@@ -25,8 +25,6 @@ pub enum AfterIdle {
 #[derive(Debug)]
 pub(super) struct Idle {
     rule: AfterIdle,
-    /// RW of RFC 5681, while it is below the window.
-    restart_window: f64,
     /// When data was last sent; [`Time::NEVER`] before.
     sent: Time,
     /// `snd_cwnd_stamp`: when the window was last used up, or last lowered for not being so.
@@ -37,8 +35,8 @@ pub(super) struct Idle {
 
 impl Idle {
     /// For a connection that has sent nothing.
-    pub(super) fn new(rule: AfterIdle, restart_window: f64) -> Idle {
-        Idle { rule, restart_window, sent: Time::NEVER, used_up: Time::ZERO, most_used: 0 }
+    pub(super) fn new(rule: AfterIdle) -> Idle {
+        Idle { rule, sent: Time::NEVER, used_up: Time::ZERO, most_used: 0 }
     }
 
     /// A segment is sent.
@@ -60,12 +58,12 @@ impl Idle {
         self.most_used = 0;
     }
 
-    /// What `idle` time since the last segment leaves of the window, with a retransmission timeout of `timeout`.
-    fn unused(&self, idle: Span, timeout: Span) -> Unused {
+    /// What `idle` time since the last segment leaves of the window, with a retransmission timeout of `timeout` and the restart
+    /// window `window`.
+    fn unused(&self, idle: Span, timeout: Span, window: f64) -> Unused {
         if idle <= timeout {
             return Unused::Keep;
         }
-        let window = self.restart_window;
         match self.rule {
             AfterIdle::Keep => Unused::Keep,
             AfterIdle::Restart => Unused::Restart { window },
@@ -86,7 +84,7 @@ impl Sender {
         }
         let (idle, timeout) = (now.since(self.idle.sent), self.rtt.timeout());
         let app_limited = self.is_app_limited();
-        let unused = self.idle.unused(idle, timeout);
+        let unused = self.idle.unused(idle, timeout, self.rtt.constants().restart_window);
         self.control.on_start(&Start { now, idle, timeout, app_limited, unused });
         if unused != Unused::Keep {
             self.idle.used_up = now;
@@ -152,7 +150,7 @@ impl Sender {
         if now.since(self.idle.used_up) < self.rtt.timeout() {
             return Unused::Keep;
         }
-        let used = f64::from(std::mem::take(&mut self.idle.most_used)).max(self.idle.restart_window);
+        let used = f64::from(std::mem::take(&mut self.idle.most_used)).max(self.rtt.constants().restart_window);
         self.idle.used_up = now;
         if self.state == State::Open { Unused::Average { used } } else { Unused::Keep }
     }

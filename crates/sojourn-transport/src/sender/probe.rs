@@ -60,7 +60,7 @@ impl Sender {
     /// When a timer goes off that is started at `now` for `wait`.
     #[inline]
     pub(super) fn expiry(&self, now: Time, wait: Span) -> Time {
-        let tick = self.timer_tick;
+        let tick = self.rtt.constants().timer_tick;
         if tick.is_zero() || self.rounding == Rounding::Due {
             return at_tick(now + wait, tick);
         }

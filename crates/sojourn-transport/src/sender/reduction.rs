@@ -107,7 +107,7 @@ impl Sender {
     /// The congestion window (cwnd) in segments: the control's, or what a reduction has left of the one before.
     #[inline]
     pub fn window(&self) -> f64 {
-        match &self.reduction {
+        match self.reduction.get() {
             Some(reduction) => f64::from(reduction.window),
             None => self.control.window(),
         }
@@ -118,14 +118,15 @@ impl Sender {
     pub(super) fn start_reduction(&mut self, signal: Signal, before: f64) {
         // After a timeout nothing is in flight that could keep a rate. A control that leaves its window has answered, too.
         let by_rate = self.stepwise() && !matches!(signal, Signal::Timeout { .. }) && self.control.window() <= before;
-        self.reduction = by_rate.then(|| Reduction::new(before as u32, self.transmissions(), self.board.next()));
+        let begun = by_rate.then(|| Reduction::new(before as u32, self.transmissions(), self.board.next()));
+        self.reduction.set(begun);
     }
 
     /// Ends a reduction without a repair once what was sent after it began has been acknowledged: the control's window
     /// counts again.
     #[inline]
     pub(super) fn end_reduction(&mut self) {
-        if self.reduction.is_some_and(|reduction| self.board.first() > reduction.until) {
+        if self.reduction.get().is_some_and(|reduction| self.board.first() > reduction.until) {
             self.complete_reduction();
         }
     }
@@ -133,7 +134,7 @@ impl Sender {
     /// An acknowledgement newly delivered `delivered` segments; `safe`: SND.UNA advanced and nothing more was found lost.
     #[inline(never)]
     pub(super) fn step_reduction(&mut self, delivered: u32, safe: bool) {
-        let Some(mut reduction) = self.reduction else { return };
+        let Some(mut reduction) = self.reduction.get() else { return };
         let step = Step {
             delivered,
             out: self.transmissions() - reduction.sent_before,
@@ -146,7 +147,7 @@ impl Sender {
         } else {
             reduction.on_ack(&step);
         }
-        self.reduction = Some(reduction);
+        self.reduction.set(Some(reduction));
     }
 
     /// The control's window counts again: where rate halving went below it, no more than that is left (`tcp_complete_cwr`).

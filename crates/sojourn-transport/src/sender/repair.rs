@@ -2,7 +2,7 @@
 
 use super::ack::Heard;
 use super::probe::Pending;
-use super::{Sender, State};
+use super::{Sender, State, Timed};
 use crate::scoreboard::{DUP_THRESH, Late};
 use crate::segment::Segment;
 use sojourn_congestion::{Congestion, Control, Recovered, Repair, Signal, Stage};
@@ -191,7 +191,7 @@ impl Sender {
         self.recover = Optional::some(answered.unwrap_or(self.board.next()));
         self.rescued = false;
         self.restarted_timer = false;
-        self.timed = None;
+        self.timed = Timed::NONE;
         if self.rack.is_some() {
             // A reduction that goes on has let something out since it began, and lets this out with the rest. A control that
             // paces its segments paces this one too (`tcp_pacing_check` in `tcp_xmit_retransmit_queue`).
@@ -333,6 +333,6 @@ impl Sender {
         self.reset_duplicates();
         self.urgent = Optional::NONE;
         self.urgent_rescue = Optional::NONE;
-        self.timed = None;
+        self.timed = Timed::NONE;
     }
 }

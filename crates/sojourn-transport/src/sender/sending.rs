@@ -1,10 +1,10 @@
 //! What is sent next, and when: window, pacing, the choice among lost and new segments.
 
 use super::probe::Pending;
-use super::{Sender, State, Transmit};
+use super::{Sender, State, Timed, Transmit};
 use crate::options::Slack;
 use sojourn_congestion::Control;
-use sojourn_core::{Span, Stream, Time};
+use sojourn_core::{Optional, Span, Stream, Time};
 
 /// Random pauses of the sending host.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Sender {
         if self.pacing_slack == Slack::Departures {
             self.pace(now, self.window());
         }
-        if let Some(reduction) = &mut self.reduction {
+        if let Some(reduction) = self.reduction.get_mut() {
             reduction.leave_out();
         }
         Some((number, true))
@@ -215,8 +215,8 @@ impl Sender {
             let beyond = f64::from(self.board.outstanding()) > self.window();
             self.limited_sent += u32::from(beyond);
         }
-        if !self.timestamps && self.timed.is_none() {
-            self.timed = Some((number, now));
+        if !self.timestamps && self.timed.number.is_none() {
+            self.timed = Timed { number: Optional::some(number), since: now };
         }
         if self.rack.is_some() {
             // The retransmission timer of a probe has been started.
@@ -243,7 +243,7 @@ impl Sender {
     fn note_again(&mut self, number: u32, now: Time) {
         self.note_rate(number, now);
         self.idle.on_sent(now);
-        self.timed = None;
+        self.timed = Timed::NONE;
         self.counts.retransmissions += 1;
     }
 
@@ -287,7 +287,7 @@ impl Sender {
         } else if window < 1.0 {
             Some(self.rtt.smoothed().mul_f64(1.0 / window))
         } else {
-            self.pacing.map(|gain| self.rtt.smoothed().mul_f64(1.0 / (gain * window)))
+            self.rtt.constants().pacing.map(|gain| self.rtt.smoothed().mul_f64(1.0 / (gain * window)))
         }
     }
 }

@@ -206,7 +206,7 @@ impl Sender {
             self.board.take_back_losses();
         }
         // A window that a reduction led until now is the control's again.
-        self.reduction = None;
+        self.reduction.set(None);
         if let Some(threshold) = before.threshold {
             self.control.on_undo(&sojourn_congestion::Undo { now, window: before.window, threshold });
         }

@@ -36,7 +36,7 @@ impl Laws {
             assert!(once, "two reductions in a window: {:?}, SND.UNA is {first}\n{table}", self.reduced);
             self.reduced = Some(next);
         }
-        self.step = sender.reduction.map(|reduction| match self.step {
+        self.step = sender.reduction.get().map(|reduction| match self.step {
             Some((began, more)) if began == reduction.sent_before => (began, more + 1),
             _ => (reduction.sent_before, 1),
         });
@@ -45,7 +45,7 @@ impl Laws {
     /// RFC 9937 section 6.2: a proportional reduction sends at most what was delivered, one more with each acknowledgement,
     /// and the first retransmission. What the reordering timer finds lost leaves room in the window (Linux).
     pub fn after_sending(&mut self, sender: &Sender, table: &str) {
-        let Some(reduction) = sender.reduction else { return };
+        let Some(reduction) = sender.reduction.get() else { return };
         let Some((_, more)) = self.step.filter(|(began, _)| *began == reduction.sent_before) else { return };
         let sent = sender.transmissions() - reduction.sent_before;
         let most = u64::from(reduction.delivered) + more + 1;
