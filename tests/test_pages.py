@@ -288,6 +288,14 @@ def test_the_page_of_a_study_from_the_means_that_it_keeps(command: Command, tmp_
     assert "means" in without.err
 
 
+def test_a_page_from_kept_means_names_the_plug_ins_that_they_are_from(command: Command, tmp_path: Path) -> None:
+    assert command("paper", "answer", "ablations", "--kept", "--out", tmp_path / "page").code == 0
+    page = (tmp_path / "page" / "index.html").read_text(encoding="utf-8")
+    named = re.search(r"Plug-ins: the congestion controls (scout-without[^.]*) of scout\.py\.", page)
+    assert named
+    assert "SHA-256" not in named[0]
+
+
 def test_a_comparison_in_a_folder(command: Command, tmp_path: Path) -> None:
     words = ("compare", "voip-under-load", "--queue", "droptail,codel", *SHORT, "--out", tmp_path / "both")
     assert command(*words).code == 0

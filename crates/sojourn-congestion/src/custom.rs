@@ -264,3 +264,47 @@ impl Control for Custom {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyControl;
+
+    /// Its threshold is the number of things that it was told beside acknowledgements.
+    #[derive(Clone, Debug, Default)]
+    struct Told(f64);
+
+    impl Control for Told {
+        fn on_ack(&mut self, _ack: &Ack) {}
+        fn on_congestion(&mut self, _event: &Congestion) {}
+        fn set_window(&mut self, _window: f64, _threshold: f64) {}
+        fn on_syn_lost(&mut self) {
+            self.0 += 1.0;
+        }
+        fn on_classic_feedback(&mut self) {
+            self.0 += 10.0;
+        }
+        fn window(&self) -> f64 {
+            2.0
+        }
+        fn slow_start_threshold(&self) -> f64 {
+            self.0
+        }
+    }
+
+    static TOLD: Descriptor = Descriptor { name: "told", summary: "counts what it is told", ..Descriptor::PLAIN };
+
+    /// What has a default in the trait must reach an added control all the same.
+    #[test]
+    fn an_added_control_is_told_what_a_handshake_shows() {
+        add(&TOLD, |_: &Params, _: &Path, _: Stream| Ok(Told::default())).unwrap();
+        let path =
+            Path { mss_bytes: 1448, header_bytes: 52, smallest_packet_bytes: 52, initial_window: 10.0, sack: true };
+        let mut control = AnyControl::build(&Params::new(&TOLD, None), &path, Stream::new(1, "told")).unwrap();
+        control.on_classic_feedback();
+        assert_eq!(control.slow_start_threshold(), 10.0);
+        control.on_syn_lost();
+        assert_eq!(control.slow_start_threshold(), 11.0);
+        remove(TOLD.name);
+    }
+}

@@ -20,6 +20,8 @@ pub(crate) struct BaseDelay {
     current: i64,
     /// When the current period began; `None` before the first sample.
     began: Option<Time>,
+    /// The last instant of the current period: most samples come before, and a division is dear.
+    until: Time,
 }
 
 /// When a new period begins.
@@ -46,6 +48,7 @@ impl BaseDelay {
             least_before: INFINITY,
             current: INFINITY,
             began: None,
+            until: Time::ZERO,
         }
     }
 
@@ -58,16 +61,13 @@ impl BaseDelay {
     /// A delay was measured (update_base_delay).
     #[inline]
     pub(crate) fn sample(&mut self, delay_nanos: i64, now: Time) {
-        let periods = match self.began {
-            None => {
-                self.began = Some(now);
-                0
+        if now > self.until || self.began.is_none() {
+            if let Some(began) = self.began {
+                let periods = self.periods_since(began, now);
+                self.roll(if self.forget_silence { periods } else { 1 });
             }
-            Some(began) => self.periods_since(began, now),
-        };
-        if periods > 0 {
-            self.roll(if self.forget_silence { periods } else { 1 });
             self.began = Some(now);
+            self.until = self.last_of_period(now);
         }
         self.current = self.current.min(delay_nanos);
     }
@@ -80,11 +80,19 @@ impl BaseDelay {
         self.current = raised(self.current);
     }
 
-    #[inline]
+    /// The last instant of the period that begins at `began`.
+    fn last_of_period(&self, began: Time) -> Time {
+        let period = self.period.as_nanos();
+        match self.rollover {
+            Rollover::Clock => Time::from_nanos((began.as_nanos() / period + 1).saturating_mul(period) - 1),
+            Rollover::Elapsed => began + self.period,
+        }
+    }
+
+    /// Periods that have ended since the one that began at `began`, which is one of them.
     fn periods_since(&self, began: Time, now: Time) -> u64 {
         let (period, elapsed) = (self.period.as_nanos(), now.since(began).as_nanos());
         match self.rollover {
-            Rollover::Clock if elapsed == 0 => 0,
             Rollover::Clock => now.as_nanos() / period - began.as_nanos() / period,
             Rollover::Elapsed => elapsed.saturating_sub(1) / period,
         }
@@ -129,7 +137,7 @@ impl CurrentDelay {
     #[inline]
     pub(crate) fn sample(&mut self, delay_nanos: i64, now: Time, rtt: Span) -> i64 {
         self.samples[self.next] = (now, delay_nanos);
-        self.next = (self.next + 1) % self.samples.len();
+        self.next = if self.next + 1 == self.samples.len() { 0 } else { self.next + 1 };
         self.filled = (self.filled + 1).min(self.samples.len());
         let limit = if self.within_rtt && !rtt.is_zero() { rtt } else { Span::MAX };
         // Until the ring is full its first entries are the samples; then all are.
