@@ -19,6 +19,11 @@ mod tests;
 use crate::accecn::{Ability, Counts, Held};
 use crate::options::{Options, at_tick};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
+use crate::steering::{self, Steering};
+#[cfg(feature = "rledbat")]
+use crate::sender::Sender;
+#[cfg(feature = "rledbat")]
+use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 
@@ -76,6 +81,8 @@ pub struct Receiver {
     /// One-way delay of the latest segment, in ns.
     delay_nanos: i64,
     offload: Option<Box<Offload>>,
+    /// What grants the sender its window, where the receiver does.
+    steering: Option<steering::Held<Steering>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
 }
@@ -134,6 +141,7 @@ impl Receiver {
             delay_nanos: 0,
             echo: false,
             offload: None,
+            steering: None,
         };
         // Without a handshake both ends know beforehand.
         if options.counts && options.peer == Ability::Counts && !options.handshake {
@@ -148,6 +156,23 @@ impl Receiver {
         self.offload =
             Some(Box::new(Offload { hold, most, count: 0, stamp_millis: 0, until: Time::NEVER, ack_at: Time::NEVER }));
         self
+    }
+
+    /// The same with `control` saying how much the sender may have in flight, told in units of 2^`scale` bytes (RFC 9840), and a
+    /// `sender` that obeys.
+    #[cfg(feature = "rledbat")]
+    #[must_use]
+    pub fn steering(mut self, sender: Sender, options: &Options, control: AnyControl, scale: u8) -> (Sender, Receiver) {
+        let steering = Steering::new(options, control, scale);
+        let sender = sender.obeying(options.payload_bytes, scale, steering.first_window());
+        self.steering = Some(Box::new(steering));
+        (sender, self)
+    }
+
+    /// What steers.
+    #[cfg(all(test, feature = "rledbat"))]
+    pub(crate) fn steers(&self) -> Option<&Steering> {
+        self.steering.as_deref()
     }
 
     /// When [`on_timer`](Receiver::on_timer) wants to be called.
@@ -194,7 +219,7 @@ impl Receiver {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
         let is_next = segment.number == self.next && self.ranges.is_empty();
-        if !is_next || self.ack_every > 1 || self.accurate_ecn || self.offload.is_some() {
+        if !is_next || self.ack_every > 1 || self.accurate_ecn || self.offload.is_some() || self.steering.is_some() {
             return self.on_any_data(segment, marked, now);
         }
         // The usual one: nothing is missing, and each is acknowledged.
@@ -216,6 +241,7 @@ impl Receiver {
     /// The same, whatever has arrived before.
     #[inline(never)]
     fn on_any_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
+        self.tell_time(now);
         let counted = self.counts.as_mut().map(|counts| counts.on_packet(marked, self.echo));
         let mark_changes = self.accurate_ecn && counted.is_none() && marked != self.echo;
         let mark_is_due = counted == Some(true);
@@ -231,6 +257,9 @@ impl Receiver {
             self.stamp = segment.stamp;
         }
         self.pending += 1;
+        if let Some(steering) = &mut self.steering {
+            steering.on_data(segment, is_new, !self.ranges.is_empty(), marked, now);
+        }
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let out_of_order = had_gap || !self.ranges.is_empty() || !is_new;
         if !out_of_order && !mark_changes && !mark_is_due && self.offload.is_some() {
@@ -255,7 +284,16 @@ impl Receiver {
         if self.deadline > now || (self.offload.is_some() && !self.takes_gathered(now)) {
             return None;
         }
+        self.tell_time(now);
         Some(self.acknowledge())
+    }
+
+    /// What steers learns what the clock shows.
+    #[inline]
+    fn tell_time(&mut self, now: Time) {
+        if let Some(steering) = &mut self.steering {
+            steering.set_clock(now.as_nanos() as i64 + self.clock.difference_nanos(now));
+        }
     }
 
     /// What was gathered is taken before `segment` where that does not belong to it; the acknowledgement that this leads to.
@@ -349,6 +387,9 @@ impl Receiver {
         }
         if let Some(counts) = &mut self.counts {
             counts.write(&mut ack);
+        }
+        if let Some(steering) = &mut self.steering {
+            steering.write(&mut ack);
         }
         self.pending = 0;
         self.deadline = Time::NEVER;
