@@ -1,10 +1,10 @@
 //! Makes a [`Scenario`] from checked values.
 
+#[cfg(feature = "rledbat")]
+use crate::ReceiverControl;
 use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
-#[cfg(feature = "rledbat")]
-use crate::ReceiverControl;
 use crate::{
     Bucket, Capacity, Change, Codec, Direction, EcnRemark, Group, Hop, Host, HostQueue, Jitter, Link, LinkChange,
     Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Which,

@@ -19,9 +19,9 @@ mod tests;
 use crate::accecn::{Ability, Counts, Held};
 use crate::options::{Options, at_tick};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
-use crate::steering::{self, Steering};
 #[cfg(feature = "rledbat")]
 use crate::sender::Sender;
+use crate::steering::{self, Steering};
 #[cfg(feature = "rledbat")]
 use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};

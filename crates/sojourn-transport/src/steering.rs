@@ -12,12 +12,12 @@
 //! Both stand where acknowledgements otherwise bring the one-way delay, which the sender takes from both stamps then. A data
 //! segment has TSecr there.
 
+#[cfg(not(feature = "rledbat"))]
+mod absent;
 #[cfg(feature = "rledbat")]
 mod granted;
 #[cfg(feature = "rledbat")]
 mod receiving;
-#[cfg(not(feature = "rledbat"))]
-mod absent;
 
 #[cfg(not(feature = "rledbat"))]
 pub(crate) use absent::{Granted, Held, Steering};

@@ -18,8 +18,6 @@ pub(crate) struct Steering {
     scale: u8,
     /// fc.WND: what the receive buffer and the window's field have room for.
     buffer_bytes: u64,
-    /// The right edge of the window: bytes from the start of the connection up to which the sender may send.
-    edge: u64,
     rtt: RttEstimator,
     /// The latest TSecr, which has given its sample.
     echoed: i64,
@@ -32,23 +30,35 @@ pub(crate) struct Steering {
     round: Round,
     /// What the receiver's clock shows, of which 48 bits travel.
     clock: i64,
-    /// TSval of the last acknowledgement.
-    said: i64,
+    /// The last acknowledgement.
+    said: Said,
+}
+
+/// What an acknowledgement said.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    /// Its TSval.
+    stamp: i64,
+    /// The next segment expected.
+    number: u32,
+    /// The right edge of the window, in bytes.
+    edge: u64,
 }
 
 /// A round trip: it ends with the first segment that was sent after the acknowledgement with which it began had arrived.
 #[derive(Debug)]
 struct Round {
-    /// TSval of that acknowledgement.
-    began: i64,
-    /// The right edge that it granted.
-    edge: u64,
-    /// Segments that have come since.
-    segments: u32,
-    /// Those of the round before.
+    /// That acknowledgement.
+    began: Said,
+    /// Segments that the sender had out at most in the round before.
     flight: u32,
-    /// Whether the sender used the window of the round before.
+    /// Whether it used its window in the round before.
     limited: bool,
+}
+
+impl Said {
+    /// Before the first acknowledgement.
+    const NOTHING: Said = Said { stamp: NO_ECHO, number: 0, edge: 0 };
 }
 
 impl Steering {
@@ -62,24 +72,23 @@ impl Steering {
             payload_bytes,
             scale,
             buffer_bytes,
-            edge: 0,
             rtt: RttEstimator::new(options.rto.clone()),
             echoed: NO_ECHO,
             highest: 0,
             highest_sent: Time::ZERO,
             reduced: None,
-            round: Round { began: NO_ECHO, edge: 0, segments: 0, flight: 0, limited: true },
+            round: Round { began: Said::NOTHING, flight: 0, limited: true },
             clock: 0,
-            said: NO_ECHO,
+            said: Said::NOTHING,
         };
-        steering.edge = steering.granted_bytes().next_multiple_of(1 << scale);
-        steering.round.edge = steering.edge;
+        steering.said.edge = steering.granted_bytes().next_multiple_of(1 << scale);
+        steering.round = Round { began: steering.said, flight: steering.first_window(), limited: true };
         steering
     }
 
     /// The whole segments of the first window.
     pub(crate) fn first_window(&self) -> u32 {
-        (self.edge / self.payload_bytes) as u32
+        (self.said.edge / self.payload_bytes) as u32
     }
 
     /// The receiver's clock shows `nanos`.
@@ -91,7 +100,6 @@ impl Steering {
     pub(crate) fn on_data(&mut self, arrived: &Segment, is_new: bool, has_gap: bool, marked: bool, now: Time) {
         let rtt = self.measure(arrived.delay_nanos, now);
         self.end_round(arrived.delay_nanos);
-        self.round.segments += 1;
         // Section 4.3.
         let retransmitted = arrived.number + 1 < self.highest && arrived.stamp > self.highest_sent;
         if retransmitted {
@@ -128,17 +136,13 @@ impl Steering {
     /// A segment that echoes `echo` has come: the round is over if that was said after the round began. The sender used the window
     /// where no further segment would have fitted in.
     fn end_round(&mut self, echo: i64) {
-        if echo == NO_ECHO || (self.round.began != NO_ECHO && apart(echo, self.round.began) <= 0) {
+        let began = self.round.began;
+        if echo == NO_ECHO || (began.stamp != NO_ECHO && apart(echo, began.stamp) <= 0) {
             return;
         }
         let room = (u64::from(self.highest) + 1) * self.payload_bytes;
-        self.round = Round {
-            began: self.said,
-            edge: self.edge,
-            segments: 0,
-            flight: self.round.segments,
-            limited: room > self.round.edge,
-        };
+        let flight = self.highest.saturating_sub(began.number).max(1);
+        self.round = Round { began: self.said, flight, limited: room > began.edge };
     }
 
     /// Once per round trip (section 4.3).
@@ -148,13 +152,13 @@ impl Steering {
             return;
         }
         self.reduced = Some(now);
-        let flight = f64::from(self.round.flight.max(1));
+        let flight = f64::from(self.round.flight);
         self.control.on_congestion(&Congestion { now, signal, flight, pipe: flight, smoothed_rtt, stage: Stage::New });
     }
 
     /// What the control is told of a new segment. The repair of a loss lasts as long as a gap does.
     fn delivery(&self, arrived: &Segment, rtt: Option<Span>, has_gap: bool, marked: bool, now: Time) -> Ack {
-        let flight = self.round.flight.max(self.round.segments);
+        let flight = self.round.flight;
         Ack {
             now,
             newly_acked: 1,
@@ -190,10 +194,10 @@ impl Steering {
         let left = u64::from(ack.number) * self.payload_bytes;
         // Section 4.1.1: what was granted stays so. Whole units are more than that rather than less: less would take a part back,
         // and leave one segment of a window of two.
-        let edge = self.edge.max(left + self.granted_bytes());
+        let edge = self.said.edge.max(left + self.granted_bytes());
         let units = (edge - left).div_ceil(1 << self.scale);
-        self.edge = left + (units << self.scale);
-        self.said = (self.clock << WINDOW_BITS) >> WINDOW_BITS;
+        let stamp = (self.clock << WINDOW_BITS) >> WINDOW_BITS;
+        self.said = Said { stamp, number: ack.number, edge: left + (units << self.scale) };
         ack.delay_nanos = (self.clock << WINDOW_BITS) | units as i64;
     }
 
@@ -206,6 +210,6 @@ impl Steering {
     /// Up to which byte the sender may send.
     #[cfg(test)]
     pub(crate) fn edge(&self) -> u64 {
-        self.edge
+        self.said.edge
     }
 }
