@@ -1,5 +1,7 @@
 //! Groups of flows.
 
+#[cfg(feature = "rledbat")]
+use super::RECEIVER_CONTROLS;
 use super::host::HOST;
 use super::traffic::{TRAFFIC, UNRESPONSIVE};
 use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MAX_FLOWS, MOMENT, PATH_DELAY, Presence, Section, TRANSPORTS};
@@ -52,7 +54,7 @@ pub(super) static GROUP: Section = Section {
         #[cfg(feature = "rledbat")]
         Key {
             name: "receiver_control",
-            form: Form::Algorithm(&CONTROLS),
+            form: Form::Algorithm(&RECEIVER_CONTROLS),
             presence: Presence::OptionalBeside {
                 key: "control",
                 meaning: "the receive window is the buffer of the transport",

@@ -220,16 +220,11 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     }
 }
 
-/// RFC 9840 is about LEDBAT and LEDBAT++, and needs timestamps.
+/// A receiver that steers needs timestamps.
 #[cfg(feature = "rledbat")]
 fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let Some((chosen, options)) = group.chosen("receiver_control").zip(options(group)) else { return };
     let (path, origin) = (join(path, "receiver_control"), group.origin_of("receiver_control"));
-    let name = chosen.params.descriptor().name;
-    if !["ledbat", "ledbatpp"].contains(&name) {
-        let allowed = "ledbat or ledbatpp: others need to know what only a sender knows";
-        return reporter.error(origin, &path, Fault::new(name.to_owned()), allowed);
-    }
     if !options.timestamps {
         let found = Fault::new("a transport with timestamps = false".to_owned());
         let allowed = "timestamps = true: the receiver measures by what data echoes (RFC 9840 section 4.2)";

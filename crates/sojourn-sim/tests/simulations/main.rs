@@ -22,6 +22,8 @@ mod probing;
 mod random;
 mod remarks;
 mod retune;
+#[cfg(feature = "rledbat")]
+mod rledbat;
 mod session;
 mod traffic;
 mod web;
