@@ -1,11 +1,11 @@
 //! Nimbus (Goyal et al., SIGCOMM 2022) as a scavenger.
 //!
-//! The paper's parts, in its order:
-//! 1. what others send follows from the rates at which the same packets leave and arrive: z = mu S/R - S (section 3.1);
-//! 2. the rate has pulses, half a sine of mu/4 in a quarter of the time and a third of that below the mean in the rest (3.4);
+//! The paper's parts, from its preprint (arXiv 1802.08730) and the authors' code (ccp-project/nimbus):
+//! 1. what others send follows from the rates at which the same packets leave and arrive: z = mu S/R - S (the cross traffic estimator);
+//! 2. the rate has pulses, half a sine of mu/4 in a quarter of the time and a third of that below the mean in the rest;
 //! 3. others who answer have a part in z at the pulses' frequency: elasticity is that part over the largest one up to twice the
-//!    frequency, in 5 s (3.2, 3.3);
-//! 4. where others are not elastic, BasicDelay takes what they leave, at a queue of its own (4.2).
+//!    frequency, in 5 s;
+//! 4. where others are not elastic, BasicDelay takes what they leave, at a queue of its own.
 //!
 //! The paper competes where others are elastic. A scavenger yields: it sends two segments in a round trip for a while, and then looks
 //! again. Also Sojourn's own are the slow start before, and the answer to losses and marks, which BasicDelay has none to: half of the
@@ -34,7 +34,7 @@ use spectrum::{RATE_HZ, SAMPLES, Spectrum};
 const TICK: Span = Span::from_millis(10);
 /// After a pause of so many ticks everything is measured anew.
 const PAUSE_TICKS: u64 = 100;
-/// A pulse is above the mean in this part of its time (section 3.4).
+/// A pulse is above the mean in this part of its time.
 const UP: f64 = 0.25;
 /// Part of the capacity below which others do not count, and above which they count as elastic (`should_switch_flow_mode`).
 const ALONE: f64 = 0.1;
@@ -94,7 +94,7 @@ struct Capacity {
 }
 
 impl Capacity {
-    /// Section 4.2: the largest rate at which packets arrived.
+    /// The largest rate at which packets arrived, smoothed as in the authors' code.
     fn on_rate(&mut self, received: f64, now: Time) {
         self.smoothed += SMOOTHING * (received - self.smoothed);
         if now.since(self.began) >= MEMORY {
@@ -128,7 +128,8 @@ impl Nimbus {
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, random: Stream) -> Result<Nimbus, ParameterError> {
         let packet_bits = f64::from(path.mss_bytes + path.header_bytes) * 8.0;
-        let told = (!params.is_auto("capacity")).then(|| params.rate("capacity").bits_per_second() as f64 / packet_bits);
+        let told =
+            (!params.is_auto("capacity")).then(|| params.rate("capacity").bits_per_second() as f64 / packet_bits);
         let pulses = (params.number("frequency") * SAMPLES as f64 / RATE_HZ).round() as usize;
         Ok(Nimbus {
             window: path.initial_window,
@@ -158,7 +159,7 @@ impl Nimbus {
         })
     }
 
-    /// Equation 1: what others send, where packets left at `sent` and arrived at `received`.
+    /// Step 1: what others send, where packets left at `sent` and arrived at `received`.
     fn others(capacity: f64, sent: f64, received: f64) -> f64 {
         (capacity * sent / received - sent).max(0.0)
     }
@@ -168,7 +169,7 @@ impl Nimbus {
         self.settings.pulse * self.capacity.get() * UP / (1.0 - UP)
     }
 
-    /// Section 3.4: the pulse so long after they began, as a part of its height.
+    /// Step 2: the pulse so long after they began, as a part of its height.
     fn pulse(&self, since: Span) -> f64 {
         let period = SAMPLES as f64 / RATE_HZ / self.settings.pulses as f64;
         let periods = since.as_secs_f64() / period;
@@ -224,7 +225,7 @@ impl Nimbus {
         let others = Nimbus::others(capacity, rates.sent, rates.received);
         self.latest_others = others;
         self.others.push(others);
-        // Equation 5, BasicDelay.
+        // Step 4.
         let Settings { alpha, beta, target, .. } = self.settings;
         let (rtt, min_rtt) = (self.rtt.as_secs_f64(), self.min_rtt.as_secs_f64());
         let spare = capacity - rates.sent - others;
@@ -236,7 +237,7 @@ impl Nimbus {
         }
     }
 
-    /// Section 3.3: whether others answer. Nothing is known before the samples are complete.
+    /// Step 3: whether others answer. Nothing is known before the samples are complete.
     fn are_elastic(&self) -> bool {
         let capacity = self.capacity.get();
         self.others.mean().zip(self.others.elasticity()).is_some_and(|(mean, elasticity)| {
@@ -305,7 +306,6 @@ impl Control for Nimbus {
     fn on_start(&mut self, start: &Start) {
         if let Phase::Fill { .. } = self.phase {
             self.fill(self.base.min(self.capacity.get()), start.now);
-            self.follow(start.now);
         }
     }
 

@@ -61,7 +61,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "how long it yields before it looks again, on average: uniform from half of that to one and a half (Sojourn's own)",
         },
     ],
-    presets: &[Preset { name: "paper", summary: "pulses, elasticity and BasicDelay of the paper; yielding is Sojourn's", values: &[] }],
+    presets: &[Preset {
+        name: "paper",
+        summary: "pulses, elasticity and BasicDelay of the paper; yielding is Sojourn's",
+        values: &[],
+    }],
     low_priority: true,
     linux: Linux::Absent("Linux has no Nimbus"),
     ..Descriptor::PLAIN

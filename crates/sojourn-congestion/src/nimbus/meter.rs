@@ -1,4 +1,4 @@
-//! At which rate packets were sent, and at which the same packets arrived (section 3.1 of the paper).
+//! At which rate packets were sent, and at which the same packets arrived.
 
 use alloc::boxed::Box;
 use alloc::vec;

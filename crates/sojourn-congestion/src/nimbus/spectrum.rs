@@ -1,4 +1,4 @@
-//! The spectrum of what others send, and the elasticity that follows from it (section 3.2 of the paper).
+//! The spectrum of what others send, and the elasticity that follows from it.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -79,7 +79,7 @@ impl Spectrum {
         (self.count == SAMPLES).then(|| self.sum / SAMPLES as f64)
     }
 
-    /// Equation 3: the part at the pulses' frequency over the largest between that and twice that, once there are enough samples.
+    /// Elasticity: the part at the pulses' frequency over the largest between that and twice that, once there are enough samples.
     pub(super) fn elasticity(&self) -> Option<f64> {
         let (pulses, others) = self.bins.split_first()?;
         let most = others.iter().map(Bin::magnitude).fold(0.0, f64::max);

@@ -1,4 +1,8 @@
 use super::*;
+use crate::script::{Script, ack, params};
+use crate::{AnyControl, Unused};
+use alloc::vec::Vec;
+use proptest::prelude::*;
 
 /// Samples of `seconds` of what others send: `mean`, a part of `height` at `hz`, and one of `other` at 7.4 Hz.
 fn spectrum(mean: f64, height: f64, hz: f64, other: f64, seconds: f64) -> Spectrum {
@@ -11,7 +15,7 @@ fn spectrum(mean: f64, height: f64, hz: f64, other: f64, seconds: f64) -> Spectr
     spectrum
 }
 
-/// Equation 3 with one part at the pulses' frequency of 5 Hz and one beside it: the elasticity is the ratio of their heights.
+/// With one part at the pulses' frequency of 5 Hz and one beside it: the elasticity is the ratio of their heights.
 #[test]
 fn elasticity_is_a_ratio_of_heights() {
     for (height, other, expected) in [(3.0, 1.0, 3.0), (2.0, 4.0, 0.5), (0.5, 0.25, 2.0)] {
@@ -70,10 +74,84 @@ fn a_sliding_transform_stays_exact() {
     assert!((found / expected - 1.0).abs() < 1e-6, "{found}, not {expected}");
 }
 
-/// Equation 1 on a link of 96 Mbit/s: sending 24 and arriving at 16, others have 120; arriving as sent at half of the link, the rest.
+/// z = mu S/R - S on a link of 96 Mbit/s: sending 24 and arriving at 16, others have 120; arriving as sent at half of the link, the rest.
 #[test]
 fn what_others_send() {
     assert_eq!(Nimbus::others(96.0, 24.0, 16.0), 120.0);
     assert_eq!(Nimbus::others(96.0, 48.0, 48.0), 48.0);
     assert_eq!(Nimbus::others(96.0, 96.0, 96.0), 0.0);
+}
+
+/// A pulse of 0.2 s: half a sine for 50 ms, and a third of its height the other way for 150 ms. Its mean is zero.
+#[test]
+fn pulses() {
+    let Script { control: AnyControl::Nimbus(control), .. } = Script::new(&params(&DESCRIPTOR, "paper", &[])) else {
+        unreachable!("a Nimbus was built")
+    };
+    let at = |millis: u64| control.pulse(Span::from_millis(millis));
+    for (millis, height) in [(0, 0.0), (25, 1.0), (50, 0.0), (125, -1.0 / 3.0), (200, 0.0), (1025, 1.0)] {
+        assert!((at(millis) - height).abs() < 1e-9, "{millis} ms: {}", at(millis));
+    }
+    let mean = (0..200_000).map(|micros| control.pulse(Span::from_micros(micros))).sum::<f64>() / 200e3;
+    assert!(mean.abs() < 1e-6, "{mean}");
+}
+
+/// S and R of a round trip: 10 segments sent within 40 ms that arrive within 80 ms; nothing before a round trip is over.
+#[test]
+fn rates_of_the_same_segments() {
+    let mut meter = Meter::new();
+    let at = |millis: u64| Time::ZERO + Span::from_millis(millis);
+    let mut found = Vec::new();
+    for segment in 0..21 {
+        meter.on_ack(1, at(100 + 4 * segment), at(200 + 8 * segment));
+        if segment % 5 == 0 {
+            found.push(meter.tick(Span::from_millis(80)));
+        }
+    }
+    assert_eq!(found[..2], [None, None]);
+    for rates in &found[2..] {
+        let rates = rates.unwrap();
+        assert!((rates.sent - 250.0).abs() < 1e-9 && (rates.received - 125.0).abs() < 1e-9, "{rates:?}");
+    }
+    meter.clear();
+    assert_eq!(meter.tick(Span::from_millis(80)), None);
+}
+
+/// A largest rate is kept for half a minute at least, and a minute at most.
+#[test]
+fn the_capacity_is_forgotten() {
+    let mut capacity = Capacity { told: None, smoothed: 100.0, most: [100.0, 0.0], began: Time::ZERO };
+    let mut at = |seconds: u64| {
+        capacity.on_rate(10.0, Time::ZERO + Span::from_secs(seconds));
+        capacity.get()
+    };
+    for second in 1..=59 {
+        assert_eq!(at(second), 100.0, "{second} s");
+    }
+    (60..90).for_each(|second| drop(at(second)));
+    assert!(at(91) < 11.0);
+}
+
+proptest! {
+    /// Whatever comes: windows and rates are finite, and something may always be sent.
+    #[test]
+    fn any_path(events in prop::collection::vec((0u64..40, 0u32..5, 0u64..300, 0u8..40), 1..600)) {
+        let mut script = Script::new(&params(&DESCRIPTOR, "paper", &[]));
+        for (millis, delivered, queue, what) in events {
+            script.now += Span::from_millis(millis);
+            match what {
+                0 => script.congestion(Signal::Loss),
+                1 => script.congestion(Signal::Timeout { repeated: millis % 2 == 0 }),
+                2 => script.start(Span::from_millis(100 * queue), Unused::Keep),
+                3 => script.now += Span::from_secs(queue),
+                _ => {
+                    let ack = ack(script.now, script.window(), Span::from_millis(queue));
+                    script.control.on_ack(&Ack { delivered, newly_acked: delivered, ..ack });
+                }
+            }
+            let (window, rate) = (script.window(), script.control.pacing_rate());
+            prop_assert!(window.is_finite() && window >= 1.0, "{window}");
+            prop_assert!(rate.is_none_or(|rate| rate.bits_per_second() >= 1));
+        }
+    }
 }

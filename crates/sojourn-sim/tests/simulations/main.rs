@@ -16,6 +16,8 @@ mod instruments;
 mod ledbat;
 mod links;
 mod messages;
+#[cfg(feature = "nimbus")]
+mod nimbus;
 mod padding;
 mod phases;
 mod probing;
