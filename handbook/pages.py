@@ -40,7 +40,7 @@ PAGES = (
     Page("queue", "cake", ("cake",)),
     Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),
     Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "htcp", "compound")),
-    Page("control", "delay", ("vegas", "nice", "cdg")),
+    Page("control", "delay", ("vegas", "nice", "cdg", "nimbus")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
     Page("control", "tcp-lp", ("tcp_lp",)),
     Page("control", "proteus", ("proteus_s",)),

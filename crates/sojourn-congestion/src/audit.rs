@@ -180,6 +180,13 @@ fn a_pause_leaves_what_the_transport_says() {
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
                 holds: nothing_after_a_pause,
             },
+            #[cfg(feature = "nimbus")]
+            Exception {
+                control: "nimbus",
+                presets: &[],
+                source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
+                holds: nothing_after_a_pause,
+            },
             Exception {
                 control: "bbr",
                 presets: &[],
@@ -244,6 +251,13 @@ fn a_window_used_in_part_becomes_what_the_transport_says() {
                 control: "proteus_s",
                 presets: &[],
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
+                holds: |params| as_before(&used_in_part(params)),
+            },
+            #[cfg(feature = "nimbus")]
+            Exception {
+                control: "nimbus",
+                presets: &[],
+                source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
                 holds: |params| as_before(&used_in_part(params)),
             },
             Exception {
@@ -458,6 +472,13 @@ fn the_end_of_a_repair() {
                 control: "proteus_s",
                 presets: &[],
                 source: "PCC-Uspace: a rate, and no window; idle time, a part used and a repair change nothing",
+                holds: repair_ends_as_it_was,
+            },
+            #[cfg(feature = "nimbus")]
+            Exception {
+                control: "nimbus",
+                presets: &[],
+                source: "ccp-project/nimbus: a rate; idle time, a part used and a repair change nothing",
                 holds: repair_ends_as_it_was,
             },
             Exception {

@@ -46,6 +46,8 @@ pub mod ledbatpp;
 pub mod libutp;
 pub mod newreno;
 pub mod nice;
+#[cfg(feature = "nimbus")]
+pub mod nimbus;
 pub mod prague;
 #[cfg(feature = "proteus")]
 pub mod proteus_s;
@@ -356,6 +358,8 @@ controls! {
     cdg::Cdg boxed,
     #[cfg(feature = "proteus")]
     proteus_s::ProteusS boxed,
+    #[cfg(feature = "nimbus")]
+    nimbus::Nimbus boxed,
     scout::Scout boxed,
 }
 

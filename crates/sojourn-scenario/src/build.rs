@@ -1,5 +1,7 @@
 //! Makes a [`Scenario`] from checked values.
 
+#[cfg(feature = "rledbat")]
+use crate::ReceiverControl;
 use crate::changes::{Resolved, ResolvedLink};
 use crate::fields::{Fields, Item, as_rate, as_span};
 use crate::stations::{has_air, in_air, names, nominal, nominal_of_all, of_group, rate_name};
@@ -196,6 +198,10 @@ fn host_queue(host: &Fields) -> Option<HostQueue> {
     })
 }
 
+/// Linux scales the window for the largest buffer that it may come to have, 6 MiB (`tcp_rmem`, `tcp_select_initial_window`).
+#[cfg(feature = "rledbat")]
+const USUAL_WINDOW_SCALE: u8 = 7;
+
 fn group(fields: &Fields, scenario: &Fields) -> Group {
     let flows = fields.integer("flows").expect(CHECKED) as u32;
     Group {
@@ -203,6 +209,11 @@ fn group(fields: &Fields, scenario: &Fields) -> Group {
         title: fields.text("title").map(str::to_owned),
         flows,
         control: fields.chosen("control").map(|chosen| chosen.params.clone()),
+        #[cfg(feature = "rledbat")]
+        receiver_control: fields.chosen("receiver_control").map(|chosen| ReceiverControl {
+            control: chosen.params.clone(),
+            window_scale: fields.integer("window_scale").map_or(USUAL_WINDOW_SCALE, |scale| scale as u8),
+        }),
         transport: fields.chosen("transport").expect(CHECKED).params.clone(),
         traffic: traffic(fields.table("traffic").expect(CHECKED), fields, scenario),
         rtt: per_flow(fields.item("rtt").expect(CHECKED), flows),

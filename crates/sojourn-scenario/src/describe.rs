@@ -293,6 +293,11 @@ fn group(group: &Group, scenario: &Scenario) -> Fields {
     if let Some(control) = &group.control {
         fields.put("control", params(control));
     }
+    #[cfg(feature = "rledbat")]
+    if let Some(steering) = &group.receiver_control {
+        fields.put("receiver_control", params(&steering.control));
+        fields.put("window_scale", integer(u64::from(steering.window_scale)));
+    }
     fields.put("transport", params(&group.transport));
     let traffic = self::traffic(&group.traffic, fields.section);
     fields.put("traffic", Item::Table(traffic));

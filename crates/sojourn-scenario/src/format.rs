@@ -288,6 +288,14 @@ pub(crate) static CONTROLS: Family = Family {
     nested: None,
 };
 
+/// Those of them that a receiver can run: RFC 9840 is about these, and others need to know what only a sender knows.
+#[cfg(feature = "rledbat")]
+pub(crate) static RECEIVER_CONTROLS: Family = Family {
+    built_in: &[&sojourn_congestion::ledbat::DESCRIPTOR, &sojourn_congestion::ledbatpp::DESCRIPTOR],
+    added: None,
+    ..CONTROLS
+};
+
 /// The transport.
 pub(crate) static TRANSPORTS: Family = Family {
     noun: "transport",

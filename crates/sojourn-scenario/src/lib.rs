@@ -54,6 +54,8 @@ pub use reference::reference_pages;
 pub use schema::schema;
 pub use trace::{Base, TraceError};
 pub use traffic::{Codec, Messages, Pace, Padding, Reach, Sizes, Traffic, Train, Video, Voip, Web};
+#[cfg(feature = "rledbat")]
+pub use types::ReceiverControl;
 pub use types::{
     Bucket, Capacity, Change, Direction, EcnRemark, Group, GroupChange, Hop, Host, HostQueue, Jitter, Link, LinkChange,
     Moments, Phase, Place, Qdisc, Remark, Scenario, Shape, Station, Trace, Which,

@@ -515,6 +515,16 @@ impl Direction {
     }
 }
 
+/// What a receiver steers its sender by (RFC 9840).
+#[cfg(feature = "rledbat")]
+#[derive(Clone, Debug)]
+pub struct ReceiverControl {
+    /// The control whose window it grants.
+    pub control: Params,
+    /// It is told in units of 2 to the power of this, in bytes (RFC 7323 section 2).
+    pub window_scale: u8,
+}
+
 /// A group of flows that differ only in their round-trip and start times.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -527,6 +537,9 @@ pub struct Group {
     pub flows: u32,
     /// The congestion control; `None` for traffic that does not respond to congestion.
     pub control: Option<Params>,
+    /// What the receiver runs to steer the sender; nothing where absent.
+    #[cfg(feature = "rledbat")]
+    pub receiver_control: Option<ReceiverControl>,
     /// Options of sender and receiver (`sojourn_transport::DESCRIPTOR`).
     pub transport: Params,
     /// What the application sends.

@@ -24,6 +24,8 @@ use sojourn_core::registry::Params;
 use sojourn_core::{Serializer, Span, Stream, Time};
 use sojourn_media::{Device, Medium};
 use sojourn_queue::{Ecn, FlowKey, Host, Protocol, Queue};
+#[cfg(feature = "rledbat")]
+use sojourn_scenario::ReceiverControl;
 use sojourn_scenario::{
     self as scenario, Capacity, Direction, Group, Moments, Place, Protection, Reach, Scenario, Traffic, Train, Voip,
 };
@@ -478,6 +480,8 @@ const MAX_GATHERED: u32 = 45;
 pub struct Dialer {
     options: Options,
     control: Option<Params>,
+    #[cfg(feature = "rledbat")]
+    receiver_control: Option<ReceiverControl>,
     host: Option<scenario::Host>,
     /// Whether the application writes messages.
     messages: bool,
@@ -491,6 +495,8 @@ impl Dialer {
         Dialer {
             options: options.clone(),
             control: group.control.clone(),
+            #[cfg(feature = "rledbat")]
+            receiver_control: group.receiver_control.clone(),
             host: group.host,
             messages: matches!(group.traffic, Traffic::Messages(_)),
             clock: Clock { offset_nanos: group.clock_offset_nanos, skew_ppm: group.clock_skew_ppm },
@@ -528,6 +534,12 @@ impl Dialer {
             if !host.receive_offload.is_zero() {
                 receiver = receiver.with_offload(host.receive_offload, host.burst.max(MAX_GATHERED));
             }
+        }
+        #[cfg(feature = "rledbat")]
+        if let Some(ReceiverControl { control, window_scale }) = &self.receiver_control {
+            let control = AnyControl::build(control, &options.path(), stream("receiver-control"));
+            let control = control.expect("the scenario's parameters were checked");
+            return receiver.steering(sender, options, control, *window_scale);
         }
         (sender, receiver)
     }

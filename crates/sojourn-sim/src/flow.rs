@@ -167,6 +167,8 @@ pub struct Outgoing {
     pub ecn: Ecn,
     /// Its header's ECN flags.
     pub flags: EcnFlags,
+    /// What data echoes to a receiver that steers.
+    pub echo_nanos: i64,
 }
 
 /// A request on its way, repeated until it comes.
@@ -302,7 +304,8 @@ impl Flow {
     /// The packet that carries what is sent `now`.
     #[inline(always)]
     pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
-        let segment = Segment { ecn: next.flags, ..Segment::new(next.kind, next.number, now) };
+        let segment =
+            Segment { ecn: next.flags, delay_nanos: next.echo_nanos, ..Segment::new(next.kind, next.number, now) };
         Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
     }
 

@@ -16,6 +16,7 @@ mod rtt;
 mod scoreboard;
 mod segment;
 mod sender;
+mod steering;
 
 pub use accecn::{Ability, Counters};
 pub use host::{ByteLimit, SmallQueue};

@@ -19,6 +19,11 @@ mod tests;
 use crate::accecn::{Ability, Counts, Held};
 use crate::options::{Constants, Options, at_tick};
 use crate::segment::{Block, EcnFlags, MAX_BLOCKS, Segment, SegmentKind};
+#[cfg(feature = "rledbat")]
+use crate::sender::Sender;
+use crate::steering::{self, Steering};
+#[cfg(feature = "rledbat")]
+use sojourn_congestion::AnyControl;
 use sojourn_core::{Span, Time};
 use sojourn_queue::Ecn;
 use std::sync::Arc;
@@ -66,6 +71,8 @@ pub struct Receiver {
     beyond: Option<Box<Beyond>>,
     /// Whether it is anything now. Asked of each segment, which is not to wait for another place in memory.
     has_gap: bool,
+    /// Whether each segment is acknowledged at once, and nothing but what TCP always says is told with it.
+    is_plain: bool,
     /// Segments that wait for an acknowledgement.
     pending: u32,
     /// When they must be acknowledged.
@@ -77,6 +84,8 @@ pub struct Receiver {
     /// One-way delay of the latest segment, in ns.
     delay_nanos: i64,
     offload: Option<Box<Offload>>,
+    /// What grants the sender its window, where the receiver does.
+    steering: Option<steering::Held<Steering>>,
     /// Whether congestion marks are being echoed (RFC 3168 section 6.1.3; DCTCP.CE of RFC 8257).
     echo: bool,
 }
@@ -136,6 +145,7 @@ impl Receiver {
             next: 0,
             beyond: None,
             has_gap: false,
+            is_plain: options.ack_every <= 1 && (options.counts || !options.accurate_ecn),
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -143,6 +153,7 @@ impl Receiver {
             delay_nanos: 0,
             echo: false,
             offload: None,
+            steering: None,
         };
         // Without a handshake both ends know beforehand.
         if options.counts && options.peer == Ability::Counts && !options.handshake {
@@ -154,9 +165,28 @@ impl Receiver {
     /// The same with segments taken together that arrive within `hold`, `most` of them at once.
     #[must_use]
     pub fn with_offload(mut self, hold: Span, most: u32) -> Receiver {
+        self.is_plain = false;
         self.offload =
             Some(Box::new(Offload { hold, most, count: 0, stamp_millis: 0, until: Time::NEVER, ack_at: Time::NEVER }));
         self
+    }
+
+    /// The same with `control` saying how much the sender may have in flight, told in units of 2^`scale` bytes (RFC 9840), and a
+    /// `sender` that obeys.
+    #[cfg(feature = "rledbat")]
+    #[must_use]
+    pub fn steering(mut self, sender: Sender, options: &Options, control: AnyControl, scale: u8) -> (Sender, Receiver) {
+        let steering = Steering::new(options, control, scale);
+        let sender = sender.obeying(options.payload_bytes, scale, steering.first_window());
+        self.steering = Some(Box::new(steering));
+        self.is_plain = false;
+        (sender, self)
+    }
+
+    /// What steers.
+    #[cfg(all(test, feature = "rledbat"))]
+    pub(crate) fn steers(&self) -> Option<&Steering> {
+        self.steering.as_deref()
     }
 
     /// When [`on_timer`](Receiver::on_timer) wants to be called.
@@ -182,6 +212,7 @@ impl Receiver {
 
     fn count_marks(&mut self) {
         self.accurate_ecn = true;
+        self.is_plain = false;
         self.counts = Counts::start(self.counts_option);
     }
 
@@ -202,8 +233,7 @@ impl Receiver {
     /// A data segment arrived, `marked` if it carries CE.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
-        let is_next = segment.number == self.next && !self.has_gap;
-        if !is_next || self.ack_every > 1 || self.accurate_ecn || self.offload.is_some() {
+        if segment.number != self.next || self.has_gap || !self.is_plain {
             return self.on_any_data(segment, marked, now);
         }
         // The usual one: nothing is missing, and each is acknowledged.
@@ -226,6 +256,7 @@ impl Receiver {
     /// The same, whatever has arrived before.
     #[inline(never)]
     fn on_any_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
+        self.tell_time(now);
         let counted = self.counts.as_mut().map(|counts| counts.on_packet(marked, self.echo));
         let mark_changes = self.accurate_ecn && counted.is_none() && marked != self.echo;
         let mark_is_due = counted == Some(true);
@@ -241,6 +272,9 @@ impl Receiver {
             self.stamp = segment.stamp;
         }
         self.pending += 1;
+        if let Some(steering) = &mut self.steering {
+            steering.on_data(segment, is_new, self.has_gap, marked, now);
+        }
         // RFC 5681 section 4.2: at once when out of order, duplicate, or filling a gap.
         let out_of_order = had_gap || self.has_gap || !is_new;
         if !out_of_order && !mark_changes && !mark_is_due && self.offload.is_some() {
@@ -265,7 +299,17 @@ impl Receiver {
         if self.deadline > now || (self.offload.is_some() && !self.takes_gathered(now)) {
             return None;
         }
+        self.tell_time(now);
         Some(self.acknowledge())
+    }
+
+    /// What steers learns what the clock shows.
+    #[inline]
+    fn tell_time(&mut self, now: Time) {
+        if let Some(steering) = &mut self.steering {
+            let difference = self.clock.as_ref().map_or(0, |clock| clock.difference_nanos(now));
+            steering.set_clock(now.as_nanos() as i64 + difference);
+        }
     }
 
     /// What was gathered is taken before `segment` where that does not belong to it; the acknowledgement that this leads to.
@@ -344,6 +388,9 @@ impl Receiver {
         }
         if let Some(counts) = &mut self.counts {
             counts.write(&mut ack);
+        }
+        if let Some(steering) = &mut self.steering {
+            steering.write(&mut ack);
         }
         self.pending = 0;
         self.deadline = Time::NEVER;

@@ -33,6 +33,7 @@ use crate::rate::RateSampler;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::{DUP_THRESH, Scoreboard};
 use crate::segment::EcnFlags;
+use crate::steering::{self, Granted};
 use burst::Bursts;
 use idle::Idle;
 use probe::{Pending, Probe};
@@ -157,6 +158,10 @@ pub struct Sender {
     timed_out_at: Optional,
     next_send_at: Time,
     jitter: Option<Box<Jitter>>,
+    /// What the receiver grants, where it steers; the receive window follows that.
+    granted: Option<steering::Held<Granted>>,
+    /// TSecr of its data then.
+    echo_nanos: i64,
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
     window_limited: bool,
@@ -228,6 +233,8 @@ impl Sender {
             timed_out_at: Optional::NONE,
             next_send_at: Time::ZERO,
             jitter: None,
+            granted: None,
+            echo_nanos: 0,
             bursts: None,
             short,
             window_limited: false,
@@ -294,6 +301,22 @@ impl Sender {
     pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
         self.jitter = Some(Box::new(Jitter::new(longest, random)));
         self
+    }
+
+    /// The same for a receiver that steers, with units of 2^`scale` bytes and a window of `first` segments at first.
+    #[cfg(feature = "rledbat")]
+    pub(crate) fn obeying(mut self, payload_bytes: u32, scale: u8, first: u32) -> Sender {
+        self.granted = Some(Box::new(Granted::new(payload_bytes, scale, first)));
+        self.echo_nanos = Granted::NOTHING_TO_ECHO;
+        self.receive_window = first;
+        self.has_usual = false;
+        self
+    }
+
+    /// What its data carries as [`delay_nanos`](crate::Segment::delay_nanos): TSecr where the receiver steers.
+    #[inline]
+    pub fn echo_nanos(&self) -> i64 {
+        self.echo_nanos
     }
 
     /// The application has endless data.

@@ -1,5 +1,7 @@
 //! Groups of flows.
 
+#[cfg(feature = "rledbat")]
+use super::RECEIVER_CONTROLS;
 use super::host::HOST;
 use super::traffic::{TRAFFIC, UNRESPONSIVE};
 use super::{CONTROLS, DIRECTION, Form, Key, LONGEST, MAX_FLOWS, MOMENT, PATH_DELAY, Presence, Section, TRANSPORTS};
@@ -48,6 +50,33 @@ pub(super) static GROUP: Section = Section {
             description: "the congestion control, or a table with `kind`, `preset` and parameters; without a preset it takes \
                           the one named as the transport's preset where it has such a one, otherwise its own defaults",
             example: "{ kind = \"newreno\", preset = \"linux\" }",
+        },
+        #[cfg(feature = "rledbat")]
+        Key {
+            name: "receiver_control",
+            form: Form::Algorithm(&RECEIVER_CONTROLS),
+            presence: Presence::OptionalBeside {
+                key: "control",
+                meaning: "the receive window is the buffer of the transport",
+                reason: "it steers a sender that has a window",
+            },
+            description: "the control by whose window the receiver steers the sender (rLEDBAT, RFC 9840): `ledbat` or \
+                          `ledbatpp`, or a table with `kind`, `preset` and parameters; presets as for `control`. The sender \
+                          keeps its own control, and the smaller of both windows counts",
+            example: "ledbatpp",
+        },
+        #[cfg(feature = "rledbat")]
+        Key {
+            name: "window_scale",
+            form: Form::Value(Kind::Integer { min: 0, max: 14 }),
+            presence: Presence::OptionalBeside {
+                key: "receiver_control",
+                meaning: "7, as Linux has with a buffer of up to 6 MiB",
+                reason: "otherwise the window is told as it is",
+            },
+            description: "acknowledgements tell the window in units of two to the power of this, in bytes (RFC 7323): units \
+                          larger than a segment leave the receiver little to steer with",
+            example: "10",
         },
         Key {
             name: "transport",

@@ -28,6 +28,8 @@ pub(super) fn check(scenario: &Fields, reporter: &mut Reporter<'_>) {
         entrance(scenario, group, &path, reporter);
         path_delay(scenario, group, &path, reporter);
         algorithms(group, &path, reporter);
+        #[cfg(feature = "rledbat")]
+        steering(group, &path, reporter);
         ecn(scenario, group, &path, reporter);
     }
 }
@@ -213,6 +215,22 @@ fn algorithms(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
     let (Some(chosen), Some((_, Ok(options)))) = (group.chosen("control"), &options) else { return };
     let (path, origin) = (join(path, "control"), group.origin_of("control"));
     match build(&chosen.params, options) {
+        Err(error) => parameter_error(reporter, chosen, origin, &path, &error),
+        Ok(_) => unwise(reporter, chosen, origin, &path, &AnyControl::advice(&chosen.params)),
+    }
+}
+
+/// A receiver that steers needs timestamps.
+#[cfg(feature = "rledbat")]
+fn steering(group: &Fields, path: &str, reporter: &mut Reporter<'_>) {
+    let Some((chosen, options)) = group.chosen("receiver_control").zip(options(group)) else { return };
+    let (path, origin) = (join(path, "receiver_control"), group.origin_of("receiver_control"));
+    if !options.timestamps {
+        let found = Fault::new("a transport with timestamps = false".to_owned());
+        let allowed = "timestamps = true: the receiver measures by what data echoes (RFC 9840 section 4.2)";
+        return reporter.error(group.origin_of("transport"), &path, found, allowed);
+    }
+    match build(&chosen.params, &options) {
         Err(error) => parameter_error(reporter, chosen, origin, &path, &error),
         Ok(_) => unwise(reporter, chosen, origin, &path, &AnyControl::advice(&chosen.params)),
     }

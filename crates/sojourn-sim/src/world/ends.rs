@@ -191,29 +191,31 @@ impl World {
     fn next_outgoing(&mut self, index: usize) -> Option<Outgoing> {
         let now = self.now;
         let flow = &mut self.flows[index];
-        let (ecn, flags) = (Ecn::NotEct, EcnFlags::NONE);
+        let (ecn, flags, echo_nanos) = (Ecn::NotEct, EcnFlags::NONE, 0);
         match &mut flow.endpoints {
             Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
                 Transmit::Syn => {
                     flow.counts.others += 1;
-                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, flags: sender.asks() })
+                    let flags = sender.asks();
+                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, flags, echo_nanos })
                 }
                 Transmit::Data { number, payload_bytes, retransmission, cwr } => {
                     // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
                     let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
                     let flags = if cwr { EcnFlags::CWR } else { flow.flags };
-                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, flags })
+                    let echo_nanos = sender.echo_nanos();
+                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, flags, echo_nanos })
                 }
             },
             Endpoints::Datagrams(datagrams) => {
                 let number = datagrams.due(now)?;
                 let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, flags })
+                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, flags, echo_nanos })
             }
             Endpoints::Padding(padding) => {
                 let (kind, number) = padding.due(now)?;
                 let payload_bytes = padding.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind, number, payload_bytes, ecn, flags })
+                Some(Outgoing { kind, number, payload_bytes, ecn, flags, echo_nanos })
             }
         }
     }

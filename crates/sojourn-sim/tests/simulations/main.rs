@@ -16,12 +16,16 @@ mod instruments;
 mod ledbat;
 mod links;
 mod messages;
+#[cfg(feature = "nimbus")]
+mod nimbus;
 mod padding;
 mod phases;
 mod probing;
 mod random;
 mod remarks;
 mod retune;
+#[cfg(feature = "rledbat")]
+mod rledbat;
 mod session;
 mod traffic;
 mod web;

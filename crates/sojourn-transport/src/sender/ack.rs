@@ -40,6 +40,18 @@ impl Sender {
         if segment.number > self.board.next() {
             return None;
         }
+        if let Some(granted) = &mut self.granted {
+            let (plain, echo) = granted.read(segment, self.echo_nanos);
+            self.echo_nanos = echo;
+            self.receive_window = granted.end() - segment.number.max(self.board.first());
+            return self.on_valid_ack(&plain, now);
+        }
+        self.on_valid_ack(segment, now)
+    }
+
+    /// The same of one that acknowledges nothing that was not sent.
+    #[inline]
+    fn on_valid_ack(&mut self, segment: &Segment, now: Time) -> Option<Span> {
         if segment.number < self.board.first() {
             self.on_old_ack(segment, now);
             return None;

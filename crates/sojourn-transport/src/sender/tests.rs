@@ -15,5 +15,7 @@ mod round_trips;
 mod sack;
 mod sending;
 mod short;
+#[cfg(feature = "rledbat")]
+mod steering;
 mod timers;
 mod undo;

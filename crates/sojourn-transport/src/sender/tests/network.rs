@@ -49,7 +49,11 @@ pub struct Network {
     pub reduced: Vec<u32>,
     /// Data packets that were sent ECN-capable.
     pub capable: Vec<u32>,
+    /// The windows that acknowledgements told, in segments.
+    pub granted: Vec<f64>,
     laws: Laws,
+    /// Up to which byte the receiver has let send, where it steers.
+    edge: u64,
     delay: Span,
     spacing: Span,
     free_at: Time,
@@ -121,7 +125,9 @@ fn built(control: &Params, options: &Options) -> Network {
         times_sent: HashMap::new(),
         reduced: Vec::new(),
         capable: Vec::new(),
+        granted: Vec::new(),
         laws: Laws::default(),
+        edge: 0,
         delay: Span::from_millis(50),
         spacing: MILLISECOND,
         free_at: Time::ZERO,
@@ -144,7 +150,23 @@ pub fn first(numbers: &[u32]) -> Which {
     Box::new(move |number, nth| nth == 0 && numbers.contains(&number))
 }
 
+/// NewReno whose receiver steers by the control `name`, in units of 2^`scale` bytes, with `changes` to the transport's options.
+#[cfg(feature = "rledbat")]
+pub fn steered(name: &str, scale: u8, changes: &[(&str, Value)]) -> Network {
+    network(changes, &[]).steered(name, scale, &options(changes))
+}
+
 impl Network {
+    /// The same with a receiver that steers.
+    #[cfg(feature = "rledbat")]
+    pub fn steered(mut self, name: &str, scale: u8, options: &Options) -> Network {
+        let params = Params::new(sojourn_congestion::find(name).unwrap(), None);
+        let control = AnyControl::build(&params, &options.path(), Stream::new(1, "receiver-control")).unwrap();
+        (self.sender, self.receiver) = self.receiver.steering(self.sender, options, control, scale);
+        self.check_grant();
+        self
+    }
+
     pub fn window(&self) -> f64 {
         self.sender.window()
     }
@@ -237,6 +259,7 @@ impl Network {
 
     fn answer(&mut self, ack: Segment) {
         self.acks += 1;
+        self.check_grant();
         if !(self.ack_drops)(self.acks - 1) {
             self.enter(Packet::Other(ack), self.now + self.delay);
         }
@@ -313,6 +336,7 @@ impl Network {
             let marked = self.sender.ecn && !retransmission && (self.marks)(number, before);
             let segment = Segment {
                 ecn: EcnFlags::when(cwr, EcnFlags::CWR),
+                delay_nanos: self.sender.echo_nanos(),
                 ..Segment::new(SegmentKind::Data, number, self.now)
             };
             let held = Span::from_millis((self.holds)(number, before));
@@ -361,6 +385,22 @@ impl Network {
         }
         assert!(self.receiver.next() >= sender.board.first(), "acknowledged but not received");
     }
+
+    /// What the receiver has granted is never taken back, is told in the acknowledgement, and is kept by the sender.
+    #[cfg(feature = "rledbat")]
+    fn check_grant(&mut self) {
+        let Some(steering) = self.receiver.steers() else { return };
+        let payload_bytes = u64::from(self.sender.payload_bytes);
+        let left = u64::from(self.receiver.next()) * payload_bytes;
+        assert!(steering.edge() >= self.edge, "the window shrank\n{}", self.table());
+        assert!(steering.edge() >= left + payload_bytes, "no room for a segment\n{}", self.table());
+        assert!(u64::from(self.sender.board.next()) * payload_bytes <= steering.edge(), "too much\n{}", self.table());
+        self.edge = steering.edge();
+        self.granted.push((self.edge - left) as f64 / payload_bytes as f64);
+    }
+
+    #[cfg(not(feature = "rledbat"))]
+    fn check_grant(&mut self) {}
 
     /// The log in one piece.
     pub fn table(&self) -> String {

@@ -24,6 +24,8 @@ struct Setup {
     linux: Option<&'static str>,
     bursts: Option<BurstLimits>,
     segments: u32,
+    /// The control of a receiver that steers, and the scale of its window.
+    steering: Option<(&'static str, u8)>,
     loss: f64,
     ack_loss: f64,
     mark: f64,
@@ -41,6 +43,8 @@ fn setup() -> impl Strategy<Value = Setup> {
         prop::bool::weighted(0.2),
         prop::sample::select(vec![None, Some("linux"), Some("linux-2.6")]),
         prop::option::weighted(0.3, (1u32..50, 1u32..5, 0u64..20, any::<bool>())),
+        // Without Linux's probes: what one finds lost lowers the window, and what was sent after it and is lost does so again.
+        prop::option::weighted(0.3, (prop::sample::select(vec!["ledbat", "ledbatpp"]), 0u8..=14)),
     );
     let sizes = (1u64..4, 1u64..30, prop_oneof![Just(10_000u64), 1u64..40], 1u32..150);
     let rates = (
@@ -63,6 +67,7 @@ fn setup() -> impl Strategy<Value = Setup> {
             time: Span::from_millis(millis),
             paced,
         }),
+        steering: switches.8,
         ack_every: sizes.0,
         window: sizes.1,
         receive_window: sizes.2,
@@ -97,6 +102,10 @@ fn build(setup: &Setup) -> Network {
         ]);
         network(&options, &[])
     };
+    #[cfg(feature = "rledbat")]
+    if let Some((name, scale)) = setup.steering.filter(|_| setup.timestamps && setup.linux.is_none()) {
+        path = path.steered(name, scale, &super::network::options(&options));
+    }
     if let Some(limits) = setup.bursts {
         path.sender = path.sender.with_bursts(limits);
         path.receiver = path.receiver.with_offload(limits.time, limits.most);
