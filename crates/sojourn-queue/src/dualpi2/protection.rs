@@ -74,7 +74,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Section 4.2.3, fill_bucket: the queuing score with `cost` more, the time in which AGING drains what is added.
+    /// Section 4, fill_bucket: the queuing score with `cost` more, the time in which AGING drains what is added.
     fn fill(&mut self, cost: Span, now: Time) -> Span {
         self.expires = (self.expires + cost).min(now + MAX_SCORE);
         self.expires.since(now)
@@ -128,7 +128,7 @@ impl Protection {
         self.sanctions
     }
 
-    /// Section 4.2.1, qprotect: whether `packet` has to go to the C queue. The L queue's delay is `delay`, at which its own
+    /// Section 4, qprotect: whether `packet` has to go to the C queue. The L queue's delay is `delay`, at which its own
     /// marking hits with `probability`.
     pub(super) fn sanctions_packet<B>(&mut self, packet: &Packet<B>, delay: Span, probability: f64, now: Time) -> bool {
         let cost = self.aging.transmission(u64::from(packet.bytes)).mul_f64(probability);
@@ -140,7 +140,7 @@ impl Protection {
         sanction
     }
 
-    /// Section 4.2.2, pick_bucket: the bucket that the flow has already; else the first of those it may try that has drained;
+    /// Section 4, pick_bucket: the bucket that the flow has already; else the first of those it may try that has drained;
     /// else the one for all others.
     fn pick(&mut self, flow: u64, now: Time) -> &mut Bucket {
         let mut drained = None;
