@@ -121,6 +121,9 @@ fn elsewhere(word: &str) -> Option<&'static str> {
     if cfg!(not(feature = "fq-yield")) && word == "fq_yield" {
         return Some("; fq_yield runs on the command line only");
     }
+    if cfg!(not(feature = "htb")) && word == "htb" {
+        return Some("; htb runs on the command line only");
+    }
     if cfg!(not(feature = "htcp")) && word == "htcp" {
         return Some("; htcp runs on the command line only");
     }

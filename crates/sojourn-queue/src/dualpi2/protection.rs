@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 2;
 const MAX_SCORE: Span = Span::from_secs(5);
 
 /// What a bucket drains with LG_AGING = 19, which the source computes as 2^(19 - 30) bytes a nanosecond.
-const USUAL_AGING: Rate = match Rate::from_bits_per_second(8 * 1_000_000_000 >> 11) {
+const USUAL_AGING: Rate = match Rate::from_bits_per_second((8 * 1_000_000_000) >> 11) {
     Some(rate) => rate,
     None => unreachable!(),
 };
