@@ -11,7 +11,7 @@ LIVES = {OTHER: (20, 40)}
 
 # The motivating example's buffer, for every discipline whose limit is no part of what it is.
 _DEEP = "500 packets"
-_OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "early")
+_OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "htb", "early")
 # What a discipline needs to be told to show what it is for.
 _QUEUE = {"kind": "droptail", "limit": _DEEP}
 _BACKGROUND: dict[str, Any] = {"name": "background", "groups": ["ledbat"], "queue": _QUEUE}
@@ -24,6 +24,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "cake": {"bandwidth": "9.5 Mbit/s"},
     "prio": {"class": [_REST, _BACKGROUND]},
     **{kind: {"class": _ONE_TO_THREE} for kind in ("wrr", "dwrr", "wfq")},
+    # The rates that the weights of the others come to.
+    "htb": {"class": [_BACKGROUND | {"rate": "2.5 Mbit/s"}, _REST | {"rate": "7.5 Mbit/s"}]},
     "early": {"threshold": "10 ms", "marks": "ect", "child": {"kind": "codel", "limit": _DEEP, "ecn": True}},
 }
 # Disciplines that act on a packet's mark are shown with LEDBAT marked as what it is.

@@ -38,7 +38,7 @@ PAGES = (
     Page("queue", "fair-queueing", ("sfq", "drr", "sqf", "fq_codel", "fq_pie", "fq_yield")),
     Page("queue", "unresponsive", ("sfb", "hhf")),
     Page("queue", "cake", ("cake",)),
-    Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),
+    Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "htb", "early")),
     Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "htcp", "compound")),
     Page("control", "delay", ("vegas", "nice", "cdg")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
