@@ -45,7 +45,7 @@ PAGES = (
     Page("control", "tcp-lp", ("tcp_lp",)),
     Page("control", "proteus", ("proteus_s",)),
     Page("control", "scout", ("scout",)),
-    Page("control", "ecn", ("dctcp", "prague")),
+    Page("control", "ecn", ("dctcp", "prague", "scream")),
     Page("control", "bbr", ("bbr", "bbr3")),
 )
 

@@ -50,6 +50,8 @@ pub mod prague;
 #[cfg(feature = "proteus")]
 pub mod proteus_s;
 pub mod scout;
+#[cfg(feature = "scream")]
+pub mod scream;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod veno;
@@ -344,6 +346,8 @@ controls! {
     htcp::Htcp boxed,
     dctcp::Dctcp,
     prague::Prague boxed,
+    #[cfg(feature = "scream")]
+    scream::Scream boxed,
     compound::Compound boxed,
     bbr::Bbr boxed,
     bbr3::Bbr3 boxed,
