@@ -71,7 +71,9 @@ _STEP = {
     "ecn": True,
 }
 # Controls that only a mark slows down are shown where marks are given.
-_MARKED: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": {"kind": "dualpi2"}}
+_MARKED: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": {"kind": "dualpi2"}, "scream": {"kind": "dualpi2"}}
+# Controls that answer marks in proportion only when they are told to.
+_TOLD = {"scream": {"kind": "scream", "preset": "l4s"}}
 
 
 def alone(control: str) -> dict[str, Any]:
@@ -95,7 +97,7 @@ def beside_newreno(control: str) -> dict[str, Any]:
 
 
 def _group(name: str, control: str) -> dict[str, Any]:
-    group: dict[str, Any] = {"name": name, "control": control, "flows": 1, "rtt": RTT}
+    group: dict[str, Any] = {"name": name, "control": _TOLD.get(control, control), "flows": 1, "rtt": RTT}
     if control in _MARKED:
         group["transport"] = {"ecn": True, "ecn_feedback": "accurate"}
     return group
