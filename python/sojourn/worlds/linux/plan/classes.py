@@ -40,7 +40,7 @@ def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[s
 
 
 def shaped(device: str, handle: str, top: str, queue: Expressed) -> Iterator[str]:
-    """Yield the lines that put the classes of an htb below `top`, the class of the link, with filters that read the code point."""
+    """Yield the lines that put the classes of an htb below `top`, the class of the link, with filters as above."""
     numbered = [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=_FIRST_BELOW)]
     for name, one in numbered:
         yield f"class add dev {device} parent {top} classid {name} htb {' '.join(one.words)}"
