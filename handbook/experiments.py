@@ -11,7 +11,7 @@ LIVES = {OTHER: (20, 40)}
 
 # The motivating example's buffer, for every discipline whose limit is no part of what it is.
 _DEEP = "500 packets"
-_OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "early")
+_OWN_LIMIT = ("sfq", "pi2", "dualpi2", "cake", "prio", "wrr", "dwrr", "wfq", "htb", "early")
 # What a discipline needs to be told to show what it is for.
 _QUEUE = {"kind": "droptail", "limit": _DEEP}
 _BACKGROUND: dict[str, Any] = {"name": "background", "groups": ["ledbat"], "queue": _QUEUE}
@@ -24,6 +24,8 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "cake": {"bandwidth": "9.5 Mbit/s"},
     "prio": {"class": [_REST, _BACKGROUND]},
     **{kind: {"class": _ONE_TO_THREE} for kind in ("wrr", "dwrr", "wfq")},
+    # The rates that the weights of the others come to.
+    "htb": {"class": [_BACKGROUND | {"rate": "2.5 Mbit/s"}, _REST | {"rate": "7.5 Mbit/s"}]},
     "early": {"threshold": "10 ms", "marks": "ect", "child": {"kind": "codel", "limit": _DEEP, "ecn": True}},
 }
 # Disciplines that act on a packet's mark are shown with LEDBAT marked as what it is.
@@ -69,7 +71,9 @@ _STEP = {
     "ecn": True,
 }
 # Controls that only a mark slows down are shown where marks are given.
-_MARKED: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": {"kind": "dualpi2"}}
+_MARKED: dict[str, dict[str, Any]] = {"dctcp": _STEP, "prague": {"kind": "dualpi2"}, "scream": {"kind": "dualpi2"}}
+# Controls that answer marks in proportion only when they are told to.
+_TOLD = {"scream": {"kind": "scream", "preset": "l4s"}}
 
 
 def alone(control: str) -> dict[str, Any]:
@@ -93,7 +97,7 @@ def beside_newreno(control: str) -> dict[str, Any]:
 
 
 def _group(name: str, control: str) -> dict[str, Any]:
-    group: dict[str, Any] = {"name": name, "control": control, "flows": 1, "rtt": RTT}
+    group: dict[str, Any] = {"name": name, "control": _TOLD.get(control, control), "flows": 1, "rtt": RTT}
     if control in _MARKED:
         group["transport"] = {"ecn": True, "ecn_feedback": "accurate"}
     return group

@@ -38,14 +38,14 @@ PAGES = (
     Page("queue", "fair-queueing", ("sfq", "drr", "sqf", "fq_codel", "fq_pie", "fq_yield")),
     Page("queue", "unresponsive", ("sfb", "hhf")),
     Page("queue", "cake", ("cake",)),
-    Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "early")),
+    Page("queue", "classes", ("prio", "wrr", "dwrr", "wfq", "htb", "early")),
     Page("control", "loss", ("newreno", "cubic", "westwood", "veno", "illinois", "htcp", "compound")),
     Page("control", "delay", ("vegas", "nice", "cdg", "nimbus")),
     Page("control", "ledbat", ("ledbat", "libutp", "fledbat", "ledbatpp")),
     Page("control", "tcp-lp", ("tcp_lp",)),
     Page("control", "proteus", ("proteus_s",)),
     Page("control", "scout", ("scout",)),
-    Page("control", "ecn", ("dctcp", "prague")),
+    Page("control", "ecn", ("dctcp", "prague", "scream")),
     Page("control", "bbr", ("bbr", "bbr3")),
 )
 

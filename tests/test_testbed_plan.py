@@ -53,6 +53,14 @@ def classes(kind: str, low: dict[str, Any], inside: str = "codel", **keys: Any) 
     )
 
 
+def rates(inside: str) -> dict[str, Any]:
+    """An htb with two classes: low priority with all values given, and the rest with automatic ones."""
+    own = {"kind": inside, "preset": "linux"}
+    values = {"rate": "1 Mbit/s", "ceil": "8 Mbit/s", "prio": 7, "burst": 3000, "cburst": 1500, "quantum": 300}
+    low = {"name": "low", "dscp": ["le"], "queue": own, **values}
+    return queue("htb", **{"class": [low, {"name": "usual", "queue": own}]})
+
+
 EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
     "pfifo": ({}, "htb"),
     "bfifo-tbf": (queue("droptail", limit="50 ms"), "tbf"),
@@ -70,6 +78,7 @@ EXAMPLES: dict[str, tuple[dict[str, Any], shaping.Shaper]] = {
     "drr": ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}, "group": [TCP, OTHER]}, "htb"),
     "prio": (classes("prio", {"dscp": ["le", "cs1"]}, "fq_codel"), "htb"),
     "prio-three-bands": (queue("prio"), "htb"),
+    "htb": (rates("fq_codel"), "tbf"),
     "dwrr": (classes("dwrr", {"precedence": [1]}), "tbf"),
     "cake-under-htb": (queue("cake"), "htb"),
     "cake-shapes": (queue("cake", bandwidth="3 Mbit/s", diffserv="diffserv4"), "htb"),
@@ -245,6 +254,7 @@ def test_the_simulator_and_linux_change_the_same_queues_in_place(
         ({"bottleneck": {"queue": {"kind": "dualpi2"}}}, "change.0.bottleneck.queue.kind"),
         ({"bottleneck": {"queue": {"kind": "drr", "perfect": True}}}, "change.0.bottleneck.queue.kind"),
         (classes("prio", {"dscp": ["le"]}), "change.0.bottleneck.queue.kind"),
+        (rates("codel"), "change.0.bottleneck"),
         ({"group": [{"name": "tcp", "control": {"abe": 0.8}}]}, "change.0.group"),
     ],
 )
@@ -311,6 +321,7 @@ def test_every_preset_linux_of_a_queue_that_linux_has_can_be_said() -> None:
         has = any(preset["name"] == "linux" for preset in entry["presets"])
         if has and "absent" not in entry["linux"]:
             given = classes(entry["name"], {"dscp": ["le"]}) if entry["name"] == "dwrr" else queue(entry["name"])
+            given = rates("codel") if entry["name"] == "htb" else given
             resolved = scenario(**given)["bottleneck"]["queue"]
             assert isinstance(express.queue(resolved, "q", LINK), Expressed), entry["name"]
 

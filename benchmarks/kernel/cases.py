@@ -27,6 +27,10 @@ class Classes:
     """In a scenario, where they have any."""
     strict: int = 0
     """How many come before all others, which share below them as in sch_ets: in a scenario, in a dwrr of their own."""
+    above: str = ""
+    """What tc is told of a class above all others, where there is one."""
+    settings: Sequence[Mapping[str, Any]] = ()
+    """What a scenario says of each class besides, where there is anything."""
 
     def numbers(self) -> range:
         """Return the numbers of all classes."""
@@ -34,8 +38,10 @@ class Classes:
 
     def calls(self) -> list[str]:
         """Return the calls of tc that make them."""
-        made = [f"class add DEV parent 10: classid 10:{number} {text}" for number, text in enumerate(self.tc, 1)]
-        return [*made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
+        top = [f"class add DEV parent 10: classid 10:f {self.above}"] if self.above else []
+        parent = "10:f" if self.above else "10:"
+        made = [f"class add DEV parent {parent} classid 10:{number} {text}" for number, text in enumerate(self.tc, 1)]
+        return [*top, *made, *(f"qdisc add DEV parent 10:{number} {self.leaf}" for number in self.numbers())]
 
     def tables(self) -> list[dict[str, Any]]:
         """Return the scenario's tables; the last class has what no other takes, as one must."""
@@ -46,7 +52,8 @@ class Classes:
             flows = [_group(flow) for flow, where in enumerate(self.of_flow) if where == number]
             members: dict[str, Any] = {"groups": flows} if number < max(self.of_flow) else {}
             weight = {"weight": self.weights[number - 1]} if number > self.strict and self.weights else {}
-            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members, **weight})
+            settings = self.settings[number - 1] if self.settings else {}
+            tables.append({"name": f"class{number}", "queue": dict(self.queue), **members, **weight, **settings})
         if self.strict:
             shared = {**_TURNS, "class": tables[self.strict :]}
             return [*tables[: self.strict], {"name": "shared", "queue": shared}]
@@ -219,6 +226,29 @@ EXACT: list[Case] = [
             weights=(0, 1, 2, 3),
             strict=1,
         ),
+    ),
+    Case(
+        "htb",
+        "htb",
+        _linux("htb"),
+        "mixed",
+        classes=Classes(
+            [1, 2, 3, 3, 2, 1],
+            "pfifo limit 60",
+            {"kind": "droptail", "limit": "60 packets"},
+            tc=[
+                "htb rate 1500kbit ceil 4mbit prio 0 burst 1600 cburst 1600 quantum 1514",
+                "htb rate 1mbit ceil 3mbit prio 1 burst 1600 cburst 1600 quantum 3028",
+                "htb rate 500kbit ceil 2mbit prio 1 burst 1600 cburst 1600 quantum 1514",
+            ],
+            above="htb rate 4mbit burst 1600 cburst 1600",
+            settings=[
+                {"rate": "1500 kbit/s", "ceil": "4 Mbit/s", "prio": 0, "quantum": 1514},
+                {"rate": "1 Mbit/s", "ceil": "3 Mbit/s", "prio": 1, "quantum": 3028},
+                {"rate": "500 kbit/s", "ceil": "2 Mbit/s", "prio": 1, "quantum": 1514},
+            ],
+        ),
+        shapes=True,
     ),
     Case("hhf", _HHF, _HHF_QUEUE, "overload"),
     Case("hhf mixed", _HHF, _HHF_QUEUE, "mixed"),

@@ -52,6 +52,8 @@ pub mod prague;
 #[cfg(feature = "proteus")]
 pub mod proteus_s;
 pub mod scout;
+#[cfg(feature = "scream")]
+pub mod scream;
 pub mod tcp_lp;
 pub mod vegas;
 pub mod veno;
@@ -346,6 +348,8 @@ controls! {
     htcp::Htcp boxed,
     dctcp::Dctcp boxed,
     prague::Prague boxed,
+    #[cfg(feature = "scream")]
+    scream::Scream boxed,
     compound::Compound boxed,
     bbr::Bbr boxed,
     bbr3::Bbr3 boxed,

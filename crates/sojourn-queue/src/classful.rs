@@ -45,6 +45,14 @@ pub(crate) const WEIGHT: Parameter = Parameter {
 
 /// Chooses the class that sends next among the backlogged ones.
 pub(crate) trait ClassScheduler: Debug {
+    /// Those of the classes that have packets which may send now.
+    fn ready(&mut self, backlogged: ClassSet, _now: Time) -> ClassSet {
+        backlogged
+    }
+    /// When `class` may send next, by its own rate.
+    fn ready_at(&self, _class: usize, now: Time) -> Time {
+        now
+    }
     /// The class that sends next: one of `candidates`, of which there is at least one.
     fn next(&mut self, candidates: ClassSet) -> usize;
     /// Whether `class`, which is next, may send a packet of so many bytes in this round. If not, the packet is held until
@@ -83,8 +91,16 @@ impl ClassSet {
     }
 
     #[inline]
-    fn is_empty(self) -> bool {
+    pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Those for which `is_wanted` holds.
+    #[cfg(feature = "htb")]
+    pub(crate) fn filter(self, is_wanted: impl Fn(usize) -> bool) -> ClassSet {
+        let mut wanted = ClassSet::default();
+        self.iter().filter(|&class| is_wanted(class)).for_each(|class| wanted.insert(class));
+        wanted
     }
 
     /// The first of the classes that are in the set.
@@ -246,7 +262,7 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
 
     #[inline]
     pub(crate) fn dequeue<S: Sink<B>>(&mut self, now: Time, sink: &mut S) -> Option<Packet<B>> {
-        let mut candidates = self.backlogged;
+        let mut candidates = self.scheduler.ready(self.backlogged, now);
         while !candidates.is_empty() {
             let class = self.scheduler.next(candidates);
             // A queue that knows its next packet keeps it, and counts it in its limit.
@@ -284,8 +300,11 @@ impl<B: Body, T: ClassScheduler> Classful<B, T> {
     }
 
     pub(crate) fn ready_at(&self, now: Time) -> Option<Time> {
-        let ready =
-            |class: usize| if self.held[class].is_some() { Some(now) } else { self.queues[class].ready_at(now) };
+        let ready = |class: usize| {
+            let held = self.held[class].is_some();
+            let packet = if held { Some(now) } else { self.queues[class].ready_at(now) };
+            packet.map(|time| time.max(self.scheduler.ready_at(class, now)))
+        };
         self.backlogged.iter().filter_map(ready).min()
     }
 

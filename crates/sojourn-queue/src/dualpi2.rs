@@ -7,9 +7,16 @@
 //!
 //! The scheduler is Linux's: a credit in bytes that says whose turn it is while both wait. RFC 9332 leaves the choice;
 //! its other suggestion, a time-shifted FIFO, is not here, nor is Linux's option to drop at arrival.
+//!
+//! Two options decide at arrival who else belongs to L and who does not: packets marked NQB (RFC 9956), and queue protection.
 
+#[cfg(feature = "l4s")]
+mod protection;
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "l4s")]
+use {crate::Dscp, alloc::boxed::Box};
 
 use crate::fifo::limit;
 use crate::pi2::law::{self, Dice, Pi2Controller, Pi2Law, Sum};
@@ -28,7 +35,7 @@ const WHOLE: i64 = 10_000;
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
     summary: "a low-latency queue for scalable traffic coupled to a Classic queue under PI2 (L4S)",
-    sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c"],
+    sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c", "RFC 9956", "RFC 9957"],
     parameters: &[
         Parameter {
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",
@@ -88,6 +95,21 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Choice("drop"),
             description: "where k p' reaches 1: both queues drop with p' squared, or p' stays at 1/k and L grows to the limit (tc overflow)",
         },
+        #[cfg(feature = "l4s")]
+        Parameter {
+            name: "nqb",
+            kind: Kind::Boolean,
+            default: Value::Boolean(false),
+            description: "whether packets marked NQB (DSCP 45) wait in the L queue, whatever their ECN field (RFC 9956); those that cannot be marked are only dropped in overload",
+        },
+        #[cfg(feature = "l4s")]
+        protection::PROTECTION,
+        #[cfg(feature = "l4s")]
+        protection::CRITICAL_DELAY,
+        #[cfg(feature = "l4s")]
+        protection::CRITICAL_SCORE,
+        #[cfg(feature = "l4s")]
+        protection::AGING,
     ],
     presets: &[
         Preset {
@@ -131,6 +153,10 @@ pub struct DualPi2<B> {
     native_above: usize,
     drops_in_overload: bool,
     scheduler: CreditScheduler,
+    #[cfg(feature = "l4s")]
+    nqb: bool,
+    #[cfg(feature = "l4s")]
+    protection: Option<Box<protection::Protection>>,
 }
 
 /// Whose delay is controlled.
@@ -154,6 +180,15 @@ impl Native {
         match self {
             Native::Ramp { from, width } => delay.saturating_sub(from).ratio(width).min(1.0),
             Native::Step { above } => f64::from(u8::from(delay > above)),
+        }
+    }
+
+    /// The delay from which on it marks every packet, if it begins no earlier than at `floor`.
+    #[cfg(feature = "l4s")]
+    fn certain_from(self, floor: Span) -> Span {
+        match self {
+            Native::Ramp { from, width } => from.max(floor) + width,
+            Native::Step { above } => above.max(floor),
         }
     }
 }
@@ -191,6 +226,14 @@ impl<B: Copy> DualPi2<B> {
     /// A limit that holds no full-size packet, an alpha of zero.
     pub fn new(params: &Params, link: &LinkProperties, random: Stream) -> Result<Self, ParameterError> {
         let threshold = params.span("threshold");
+        let native = match params.choice("native") {
+            "step" => Native::Step { above: threshold },
+            _ => Native::Ramp { from: threshold, width: params.span("ramp") },
+        };
+        #[cfg(feature = "l4s")]
+        let mut random = random;
+        #[cfg(feature = "l4s")]
+        let protection = protection::Protection::new(params, native, link, &mut random).map(Box::new);
         Ok(DualPi2 {
             classic: Fifo::default(),
             low: Fifo::default(),
@@ -203,14 +246,44 @@ impl<B: Copy> DualPi2<B> {
             low_sum: Sum::default(),
             overload_sum: Sum::default(),
             delay_of: if params.choice("delay_of") == "classic" { DelayOf::Classic } else { DelayOf::Longer },
-            native: match params.choice("native") {
-                "step" => Native::Step { above: threshold },
-                _ => Native::Ramp { from: threshold, width: params.span("ramp") },
-            },
+            native,
             native_above: params.integer("native_above") as usize,
             drops_in_overload: params.choice("overload") == "drop",
             scheduler: CreditScheduler::new(params.number("classic_share"), link.packet_bytes),
+            #[cfg(feature = "l4s")]
+            nqb: params.boolean("nqb"),
+            #[cfg(feature = "l4s")]
+            protection,
         })
+    }
+
+    /// The queue for an arriving packet, before anybody is blamed: ECT(1) and CE are L4S (RFC 9331 section 5.1).
+    #[inline]
+    fn identify(&self, packet: &Packet<B>) -> u8 {
+        #[cfg(feature = "l4s")]
+        if self.nqb && packet.dscp == Dscp::NQB {
+            return LOW;
+        }
+        match packet.ecn {
+            Ecn::Ect1 | Ecn::Ce => LOW,
+            Ecn::NotEct | Ecn::Ect0 => CLASSIC,
+        }
+    }
+
+    /// The queue for an arriving packet.
+    #[inline]
+    fn classify(&mut self, packet: &Packet<B>, _now: Time) -> u8 {
+        let class = self.identify(packet);
+        #[cfg(feature = "l4s")]
+        if let (LOW, Some(protection)) = (class, &mut self.protection) {
+            let delay = protection.delay(self.low.bytes() + u64::from(packet.bytes));
+            let alone = self.low.packets() < self.native_above;
+            let native = if alone { 0.0 } else { self.native.probability(delay) };
+            if protection.sanctions_packet(packet, delay, native, _now) {
+                return CLASSIC;
+            }
+        }
+        class
     }
 
     #[inline]
@@ -235,7 +308,7 @@ impl<B: Copy> DualPi2<B> {
         let alone = self.low.packets() < self.native_above;
         let native = if alone { 0.0 } else { self.native.probability(now.since(packet.enqueued)) };
         let coupled = if spared { 0.0 } else { self.controller.scalable() };
-        if self.dice.hit(native.max(coupled), &mut self.low_sum) {
+        if self.dice.hit(native.max(coupled), &mut self.low_sum) && packet.ecn.is_capable() {
             packet.ecn = Ecn::Ce;
             sink.marked(&packet);
         }
@@ -285,10 +358,7 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
     #[inline]
     fn enqueue<S: Sink<B>>(&mut self, mut packet: Packet<B>, now: Time, sink: &mut S) {
         packet.enqueued = now;
-        packet.class = match packet.ecn {
-            Ecn::Ect1 | Ecn::Ce => LOW,
-            Ecn::NotEct | Ecn::Ect0 => CLASSIC,
-        };
+        packet.class = self.classify(&packet, now);
         // There has to be room for a full-size packet even if this one is smaller, so that large ones are at no disadvantage.
         if self.limit.is_exceeded(self.packets() + 1, self.bytes() + self.full_packet.max(u64::from(packet.bytes))) {
             return sink.dropped(&packet, DropReason::Overflow);
@@ -371,5 +441,9 @@ impl<B: Copy> Discipline<B> for DualPi2<B> {
         visit("delay_ms", self.controller.delay() * 1000.0);
         visit("low_packets", self.low.packets() as f64);
         visit("classic_packets", self.classic.packets() as f64);
+        #[cfg(feature = "l4s")]
+        if let Some(protection) = &self.protection {
+            visit("sanctions", protection.sanctions() as f64);
+        }
     }
 }

@@ -46,6 +46,8 @@ pub mod fq_pie;
 pub mod fq_yield;
 pub mod framing;
 pub mod hhf;
+#[cfg(feature = "htb")]
+pub mod htb;
 pub mod pi2;
 pub mod pie;
 pub mod prio;
@@ -272,6 +274,8 @@ disciplines! {
     wrr::Wrr,
     dwrr::Dwrr,
     wfq::Wfq,
+    #[cfg(feature = "htb")]
+    htb::Htb,
     early::Early,
 }
 

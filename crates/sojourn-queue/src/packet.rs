@@ -134,9 +134,12 @@ impl Dscp {
     pub const DEFAULT: Dscp = Dscp(0);
     /// Lower Effort (RFC 8622).
     pub const LE: Dscp = Dscp(1);
+    /// Non-Queue-Building (RFC 9956).
+    pub const NQB: Dscp = Dscp(45);
 
     /// The code points with a name: default, Lower Effort (RFC 8622), class selectors (RFC 2474),
-    /// assured forwarding (RFC 2597), voice admit (RFC 5865) and expedited forwarding (RFC 3246).
+    /// assured forwarding (RFC 2597), voice admit (RFC 5865), non-queue-building (RFC 9956) and expedited forwarding
+    /// (RFC 3246).
     pub const NAMES: &'static [(&'static str, u8)] = &[
         ("default", 0),
         ("le", 1),
@@ -158,6 +161,7 @@ impl Dscp {
         ("af43", 38),
         ("cs5", 40),
         ("va", 44),
+        ("nqb", 45),
         ("ef", 46),
         ("cs6", 48),
         ("cs7", 56),

@@ -4,6 +4,8 @@ use super::{DESCRIPTOR, Native};
 use crate::laws::{lead, mixed_lives, packet_of};
 use crate::testing::{Recorder, build, limit, link, params, probe};
 use crate::{Discipline, DropReason, Ecn, Queue};
+#[cfg(feature = "l4s")]
+use crate::{Dscp, Packet};
 use proptest::prelude::*;
 use sojourn_core::registry::Value;
 use sojourn_core::{Amount, Span, Time};
@@ -222,6 +224,48 @@ fn both_queues_share_one_limit() {
     assert_eq!(queue.packets(), 208);
 }
 
+/// Packets marked NQB wait in L whatever their ECN field says, and are marked only where they can be.
+#[cfg(feature = "l4s")]
+#[test]
+fn nqb_packets_wait_in_the_low_queue() {
+    for (nqb, classes) in [(false, [1, 1, 1]), (true, [1, 0, 0])] {
+        let mut queue = dualpi2("linux", &[("nqb", Value::Boolean(nqb))]);
+        let mut sink = Recorder::default();
+        for (number, dscp, ecn) in [(0, 46, Ecn::NotEct), (1, 45, Ecn::NotEct), (2, 45, Ecn::Ect0)] {
+            let dscp = Dscp::from_number(dscp).unwrap();
+            queue.enqueue(Packet { dscp, ..packet_of(0, 1500, number, ecn) }, Time::ZERO, &mut sink);
+        }
+        let mut left: Vec<_> = std::iter::from_fn(|| queue.dequeue(at(5_000), &mut sink))
+            .map(|packet| (packet.body, packet.class))
+            .collect();
+        left.sort_unstable();
+        assert_eq!(left.iter().map(|packet| packet.1).collect::<Vec<_>>(), classes);
+        assert_eq!(sink.marks, if nqb { vec![2] } else { vec![] });
+    }
+}
+
+/// At 100 Mbit/s ten full-size packets take the critical 1.2 ms. The eleventh and those after it go to the C queue, while a
+/// small packet of another flow does not.
+#[cfg(feature = "l4s")]
+#[test]
+fn a_burst_overflows_into_the_classic_queue() {
+    for (protection, [low, classic]) in [("off", [31.0, 0.0]), ("docsis", [11.0, 20.0])] {
+        let params = params(&DESCRIPTOR, "rfc", &[("protection", Value::Choice(protection))]);
+        let mut queue = build(&params, &link(100_000)).unwrap();
+        let mut sink = Recorder::default();
+        for number in 0..30 {
+            queue.enqueue(packet_of(1, 1500, number, Ecn::Ect1), Time::ZERO, &mut sink);
+        }
+        queue.enqueue(packet_of(2, 100, 30, Ecn::Ect1), Time::ZERO, &mut sink);
+        assert_eq!([probe(&queue, "low_packets"), probe(&queue, "classic_packets")], [low, classic], "{protection}");
+        let left: Vec<_> =
+            std::iter::from_fn(|| queue.dequeue(Time::ZERO, &mut sink)).map(|packet| packet.body).collect();
+        let (others, ours): (Vec<u32>, Vec<u32>) = left.iter().partition(|&&number| number == 30);
+        assert_eq!(others, [30]);
+        assert!(ours.is_sorted(), "both queues keep the order: {ours:?}");
+    }
+}
+
 #[test]
 fn wrong_combinations_name_the_parameter() {
     let fault = |changes: &[_]| build(&params(&DESCRIPTOR, "rfc", changes), &link(10_000)).err();
@@ -246,5 +290,25 @@ proptest! {
             })
             .collect();
         lead(&mut queue, &life, |queue| assert!(queue.packets() <= packets as usize))?;
+    }
+    /// Whoever is sent to the C queue keeps its place among the flow's packets there, and nothing is lost on the way.
+    #[cfg(feature = "l4s")]
+    #[test]
+    fn protection_keeps_the_laws(preset in prop::sample::select(vec!["rfc", "linux"]), life in mixed_lives()) {
+        let protected = [("protection", Value::Choice("docsis")), ("nqb", Value::Boolean(true))];
+        lead(&mut dualpi2(preset, &protected), &life, |_| ())?;
+    }
+
+    /// Where nothing is critical, protection changes nothing.
+    #[cfg(feature = "l4s")]
+    #[test]
+    fn who_is_not_blamed_is_not_touched(life in mixed_lives()) {
+        let idle = [
+            ("protection", Value::Choice("docsis")),
+            ("critical_delay", Value::Span(Span::from_secs(10))),
+            ("nqb", Value::Boolean(true)),
+        ];
+        let run = |changes| lead(&mut dualpi2("rfc", changes), &life, |_| ());
+        prop_assert_eq!(run(&[])?, run(&idle)?);
     }
 }

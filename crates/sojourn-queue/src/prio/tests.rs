@@ -65,7 +65,7 @@ fn bands_of_the_default_priomap() {
         assert_eq!(band, prio2band[tos2prio[(tos & 0x1e) >> 1]], "DSCP {dscp}");
     }
     let [first, second, last] = members("tos");
-    assert_eq!(first, ["af12", "af22", "af32", "af42", "va"]);
+    assert_eq!(first, ["af12", "af22", "af32", "af42", "va", "nqb"]);
     assert!(second.contains(&"ef") && second.contains(&"le") && second.contains(&"cs6"));
     assert_eq!(last, ["af11", "af21", "af31", "af41"]);
 }

@@ -9,7 +9,8 @@ use sojourn_sim::{Monitor, Session, Wanted};
 
 /// Two flows with `control` among others over a link that drops and marks, for four seconds, and changes.
 fn written(control: &str, kind: &str, changes: &str) -> String {
-    let marks = ["dctcp", "prague"].contains(&kind) || control.contains("ecn = \"alpha\"");
+    let asked = ["ecn = \"alpha\"", "l4s = true"].iter().any(|words| control.contains(words));
+    let marks = ["dctcp", "prague"].contains(&kind) || asked;
     let transport = if marks { "{ ecn = true, ecn_feedback = \"accurate\" }" } else { "\"rfc\"" };
     format!(
         "duration = \"4 s\"\n\

@@ -59,6 +59,8 @@ def refusals(made: Step, key: str) -> Iterator[Refusal]:
     before, after = made.before.queue, made.after.queue
     if shaping.shapes_itself(before) or shaping.shapes_itself(after):
         yield Refusal(key, "a change of a CAKE that is its own shaper", "a link behind HTB or TBF", who="the testbed")
+    elif "htb" in (before.name, after.name) and made.named & {"queue", "rate"}:
+        yield Refusal(key, "a change of an htb or of its rate", "a link behind another discipline", who="the testbed")
     elif "queue" in made.named and (after.classes or after.name == "drr"):
         yield Refusal(f"{key}.queue.kind", after.name, "a queue without classes of its own", who="the testbed")
     elif made.keeps_packets and (lost := _taken_back(before, after)):

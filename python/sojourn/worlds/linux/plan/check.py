@@ -209,7 +209,7 @@ def _link(link: Mapping[str, Any], key: str, packet_bytes: int) -> tuple[LinkFac
             ]
     if "rate" not in link:
         return [Refusal(f"{key}.trace", str(link.get("trace", "no rate")), "a constant rate", who="the testbed")]
-    facts = LinkFacts(_rate(link["rate"]), packet_bytes)
+    facts = LinkFacts(express.rate_bps(link["rate"]), packet_bytes)
     said = express.queue(link["queue"], f"{key}.queue", facts)
     if isinstance(said, list):
         return said
@@ -225,13 +225,8 @@ def _cake(queue: Mapping[str, Any], key: str, link: LinkFacts) -> Iterable[Refus
     own, layer = queue["bandwidth"], queue["link_layer"]
     if own == "auto" and (layer != "raw" or queue["overhead"] != "auto"):
         yield Refusal(f"{key}.link_layer", layer, "raw, or with a bandwidth any", who="the testbed's shaper")
-    if own != "auto" and _rate(own) > link.rate_bps:
+    if own != "auto" and express.rate_bps(own) > link.rate_bps:
         yield Refusal(f"{key}.bandwidth", own, "the link's rate at most", who="the testbed: CAKE is its own shaper and")
-
-
-def _rate(text: str) -> float:
-    found = _native.quantity(text)
-    return found[0] if found else 0.0
 
 
 def group_refusals(group: Mapping[str, Any], besides: Sequence[str] = ()) -> Iterable[Refusal]:

@@ -8,6 +8,8 @@ _FEWEST_BANDS = 2
 """That prio can have."""
 _PRIORITIES = 16
 """Of packets, for each of which prio has a band."""
+_FIRST_BELOW = 2
+"""Number of the first class of an htb below that of the link, which is 1."""
 
 
 def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[str]:
@@ -35,6 +37,21 @@ def lines(device: str, parent: str, handle: str, queue: Expressed) -> Iterator[s
     if queue.name != "prio":
         last = len(numbered) + 1
         yield f"filter add dev {device} parent {handle} protocol ip prio {last} matchall flowid {handle}{rest + 1:x}"
+
+
+def shaped(device: str, handle: str, top: str, queue: Expressed) -> Iterator[str]:
+    """Yield the lines that put the classes of an htb below `top`, the class of the link, with filters as above."""
+    numbered = [(f"{handle}{number:x}", one) for number, one in enumerate(queue.classes, start=_FIRST_BELOW)]
+    for name, one in numbered:
+        yield f"class add dev {device} parent {top} classid {name} htb {' '.join(one.words)}"
+        yield f"qdisc add dev {device} parent {name} {' '.join([one.queue.name, *one.queue.words])}"
+    for order, (name, one) in enumerate(numbered, start=1):
+        yield from _filters(f"filter add dev {device} parent {handle} protocol ip prio {order}", name, one)
+
+
+def rest_of(queue: Expressed) -> str:
+    """Return the number of the class of an htb that takes what no filter does, as `default` wants it."""
+    return f"{_FIRST_BELOW + next(number for number, one in enumerate(queue.classes) if not one.matches):x}"
 
 
 def _filters(start: str, name: str, one: Class) -> Iterator[str]:

@@ -17,6 +17,8 @@ from sojourn.worlds.linux.plan.flows import code_point
 # Where the code point (RFC 2474) and the precedence of old are in their byte.
 _POINT_SHIFT, _POINT_BITS = 2, 0xFC
 _PRECEDENCE_SHIFT, _PRECEDENCE_BITS = 5, 0xE0
+# A quantum of htb that is automatic, in bytes: a part of what the rate sends in a second (its r2q), within bounds.
+_RATE_TO_QUANTUM, _LEAST_QUANTUM, _MOST_QUANTUM = 10, 1000, 200_000
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Class:
     """Values of the byte that holds the code point, each with the bits that count; none takes what others leave."""
     weight: int
     queue: Expressed
+    words: tuple[str, ...] = ()
+    """What `tc` is told of a class that has a rate of its own."""
 
 
 class CannotSayError(Exception):
@@ -73,14 +77,15 @@ class CannotSayError(Exception):
 def queue(table: Mapping[str, Any], key: str, link: LinkFacts) -> Expressed | list[Refusal]:
     """Say a resolved queue table to `tc`; `key` is where it lies in the scenario."""
     said = _express(_entry("queues", table["kind"]), table, key, link)
-    inside = [_class(one, f"{key}.class.{one['name']}", link) for one in table.get("class", [])]
+    tables = table.get("class", [])
+    inside = [_class(one, f"{key}.class.{one['name']}", link, len(tables)) for one in tables]
     refusals = [one for found in (said, *inside) if isinstance(found, list) for one in found]
     if refusals or isinstance(said, list):
         return refusals
     return dataclasses.replace(said, classes=tuple(one for one in inside if isinstance(one, Class)))
 
 
-def _class(table: Mapping[str, Any], key: str, link: LinkFacts) -> Class | list[Refusal]:
+def _class(table: Mapping[str, Any], key: str, link: LinkFacts, parts: int) -> Class | list[Refusal]:
     """Say a class of a resolved queue: who belongs to it, and its queue."""
     inside = queue(table["queue"], f"{key}.queue", link)
     refusals = inside if isinstance(inside, list) else []
@@ -94,7 +99,26 @@ def _class(table: Mapping[str, Any], key: str, link: LinkFacts) -> Class | list[
         return refusals
     points = [(code_point(one) << _POINT_SHIFT, _POINT_BITS) for one in table.get("dscp", [])]
     precedences = [(one << _PRECEDENCE_SHIFT, _PRECEDENCE_BITS) for one in table.get("precedence", [])]
-    return Class((*points, *precedences), table.get("weight", 1), inside)
+    words = _shaped(table, link, parts) if "ceil" in table else ()
+    return Class((*points, *precedences), table.get("weight", 1), inside, words)
+
+
+def _shaped(table: Mapping[str, Any], link: LinkFacts, parts: int) -> tuple[str, ...]:
+    """Say the class of an htb; what is automatic there is no default of `tc`."""
+    rate = link.rate_bps // parts if table["rate"] == "auto" else rate_bps(table["rate"])
+    ceil = max(link.rate_bps, rate) if table["ceil"] == "auto" else rate_bps(table["ceil"])
+    quantum = table["quantum"]
+    if quantum == "auto":
+        quantum = round(min(max(rate // 8 // _RATE_TO_QUANTUM, _LEAST_QUANTUM), _MOST_QUANTUM))
+    values = {"rate": f"{round(rate)}bit", "ceil": f"{round(ceil)}bit", "quantum": str(quantum)}
+    values |= {name: str(table[name]) for name in ("prio", "burst", "cburst")}
+    return tuple(word for pair in values.items() for word in pair)
+
+
+def rate_bps(text: str) -> float:
+    """Return a rate of a resolved scenario."""
+    found = _native.quantity(text)
+    return found[0] if found else 0.0
 
 
 def control(table: Mapping[str, Any], key: str) -> Expressed | list[Refusal]:

@@ -60,6 +60,11 @@ def bottleneck(
         # Told of an overhead, it takes the size from the IP header by itself.
         bare = " overhead 0" if "raw" in queue.words else ""
         return [f"qdisc add dev {device} root handle {root or QUEUE_HANDLE} {inner}{bare}"]
+    if queue.name == "htb":
+        # One htb is the shaper and the discipline, whatever the shaper of others is.
+        top, link_class = root or QUEUE_HANDLE, _class(device, root or QUEUE_HANDLE, how, link)
+        made = [f"qdisc add dev {device} root handle {top} {_AS_IP} htb default {classes.rest_of(queue)}"]
+        return [*made, f"class add {link_class}", *classes.shaped(device, top, f"{top}1", queue)]
     top = root or "1:"
     outer = f"qdisc add dev {device} root handle {top} {_AS_IP}"
     if how.shaper == "tbf":
