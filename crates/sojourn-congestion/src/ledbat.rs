@@ -11,14 +11,18 @@
 //! two clocks, of which only differences are used: a constant offset between the clocks cancels. Skew is not corrected
 //! (the RFC's appendix leaves it open): it looks like a base delay that falls or rises with time.
 //!
+//! With `target_part` the target follows the delay at which packets are lost (`ceiling.rs`). That is Sojourn's own.
+//!
 //! The RFC has no phase of recovery; here, as in implementations of TCP, acknowledgements during recovery are
 //! measured but do not move the window.
 
+mod ceiling;
 mod descriptor;
 pub(crate) mod history;
 #[cfg(test)]
 mod tests;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
 #[cfg(not(feature = "std"))]
@@ -26,12 +30,16 @@ use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
+use ceiling::Ceiling;
 use history::{BaseDelay, CurrentDelay, Rollover};
 use sojourn_core::registry::{Advice, ParameterError, Params, Value};
-use sojourn_core::{Stream, Time};
+use sojourn_core::{Span, Stream, Time};
 
 /// Fewest segments that a loss leaves: MIN_CWND of the RFC, and equation 4 of RFC 5681 where the floor is lower.
 const MIN_AFTER_LOSS: f64 = 2.0;
+
+/// A target that follows the queue is no less than what can be set.
+const LEAST_TARGET: Span = Span::from_micros(100);
 
 /// The state of RFC 6817.
 #[derive(Clone, Debug)]
@@ -45,6 +53,8 @@ pub struct Ledbat {
     queueing_nanos: Option<i64>,
     reduced: Option<Time>,
     heard: Option<Time>,
+    /// Where the target follows the queue.
+    ceiling: Option<Box<Ceiling>>,
     settings: Settings,
 }
 
@@ -60,8 +70,8 @@ struct Settings {
     max_decrease: f64,
     count_acks: bool,
     slow_start: bool,
-    /// Queueing delay that ends slow start.
-    slow_start_exit_nanos: f64,
+    /// Part of the target that ends slow start.
+    slow_start_exit: f64,
     tick_nanos: i64,
     silence_restarts: bool,
 }
@@ -85,11 +95,10 @@ impl Ledbat {
             Value::Number(number) => number,
             _ => auto,
         };
-        let target_nanos = params.span("target").as_nanos() as f64;
         let gain = params.number("gain");
         let rollover = if params.choice("base_rollover") == "clock" { Rollover::Clock } else { Rollover::Elapsed };
         let settings = Settings {
-            target_nanos,
+            target_nanos: params.span("target").as_nanos() as f64,
             gain,
             decrease_gain: number_or("decrease_gain", gain),
             allowed_increase: number_or("allowed_increase", f64::INFINITY),
@@ -98,8 +107,8 @@ impl Ledbat {
             max_decrease: number_or("max_decrease", f64::INFINITY),
             count_acks: params.choice("count") == "acks",
             slow_start: params.choice("slow_start") != "off",
-            slow_start_exit_nanos: match params.choice("slow_start") {
-                "until-delay" => params.number("slow_start_exit") * target_nanos,
+            slow_start_exit: match params.choice("slow_start") {
+                "until-delay" => params.number("slow_start_exit"),
                 _ => f64::INFINITY,
             },
             tick_nanos: params.span("tick").as_nanos() as i64,
@@ -120,6 +129,10 @@ impl Ledbat {
             queueing_nanos: None,
             reduced: None,
             heard: None,
+            ceiling: match params.get("target_part") {
+                Value::Number(part) => Some(Box::new(Ceiling::new(part))),
+                _ => None,
+            },
             settings,
         };
         ledbat.begin(path.initial_window);
@@ -150,15 +163,29 @@ impl Ledbat {
             let delay = nanos - nanos.rem_euclid(self.settings.tick_nanos);
             self.base.sample(delay, ack.now);
             let current = self.current.sample(delay, ack.now, ack.smoothed_rtt);
-            self.queueing_nanos = self.base.nanos().map(|base| current - base);
+            let base = self.base.nanos();
+            self.queueing_nanos = base.map(|base| current - base);
+            if let (Some(ceiling), Some(base)) = (&mut self.ceiling, base) {
+                ceiling.sample(delay - base, ack.now, ack.smoothed_rtt);
+            }
         }
         self.queueing_nanos
+    }
+
+    /// TARGET, or less where it follows the queue.
+    #[inline]
+    fn target_nanos(&self) -> f64 {
+        let most = self.settings.target_nanos;
+        match &self.ceiling {
+            Some(ceiling) => ceiling.target_nanos(most, LEAST_TARGET.as_nanos() as f64),
+            None => most,
+        }
     }
 
     /// Step 2: 1 without a queue, 0 at the target; never above 1, however the delays were filtered.
     #[inline]
     fn off_target(&self, queueing_nanos: i64) -> f64 {
-        (1.0 - queueing_nanos as f64 / self.settings.target_nanos).min(1.0)
+        (1.0 - queueing_nanos as f64 / self.target_nanos()).min(1.0)
     }
 
     /// Steps 3 and 4 in fractions of a segment.
@@ -206,7 +233,8 @@ impl Control for Ledbat {
             }
         }
         let Some(queueing) = queueing.filter(|_| !ack.in_recovery) else { return };
-        self.in_slow_start &= self.window < self.threshold && queueing as f64 <= self.settings.slow_start_exit_nanos;
+        let exit_nanos = self.settings.slow_start_exit * self.target_nanos();
+        self.in_slow_start &= self.window < self.threshold && queueing as f64 <= exit_nanos;
         let acked = f64::from(if self.settings.count_acks { ack.newly_acked.min(1) } else { ack.newly_acked });
         if self.in_slow_start {
             // RFC 5681: at most one segment for each acknowledgement.
@@ -233,6 +261,9 @@ impl Control for Ledbat {
                     return;
                 }
                 self.reduced = Some(event.now);
+                if let Some(ceiling) = &mut self.ceiling {
+                    ceiling.met();
+                }
                 self.window = halved;
                 self.threshold = halved;
                 self.in_slow_start = false;
@@ -295,6 +326,9 @@ impl Control for Ledbat {
         visit("base_delay_ms", millis(self.base.nanos()));
         visit("queueing_delay_ms", millis(self.queueing_nanos));
         visit("off_target", self.queueing_nanos.map_or(f64::NAN, |queueing| self.off_target(queueing)));
+        if self.ceiling.is_some() {
+            visit("target_ms", self.target_nanos() / 1e6);
+        }
     }
 
     fn retune(&mut self, fresh: &Ledbat) {
@@ -306,6 +340,7 @@ impl Control for Ledbat {
             "initial_window",
             "arithmetic",
             "slow_start",
+            "target_part",
             "base_history",
             "base_period",
             "base_rollover",

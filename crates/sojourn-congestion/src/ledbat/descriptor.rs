@@ -21,6 +21,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "queueing delay aimed at (TARGET); the RFC allows at most 100 ms",
         },
         Parameter {
+            name: "target_part",
+            kind: Kind::OrAuto(&Kind::Number { min: 0.01, max: 1.0 }),
+            default: Value::Auto,
+            description: "part of the delay at losses and marks that is aimed at where it is less than target; auto is target alone, as in the RFC",
+        },
+        Parameter {
             name: "gain",
             kind: Kind::Number { min: 1e-6, max: 100.0 },
             default: Value::Number(1.0),
@@ -131,6 +137,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     presets: &[
         Preset { name: "rfc", summary: "RFC 6817", values: &[] },
+        Preset {
+            name: "dynamic",
+            summary: "RFC 6817 with a target that follows the queue: a quarter of the delay at losses. Sojourn's own",
+            values: &[("target_part", Value::Number(0.25))],
+        },
         Preset {
             name: "ns2",
             summary: "Valenti's module before 2012, with a target of 100 ms: whole segments, floor 1, no slow start",

@@ -331,6 +331,42 @@ fn probes_show_delays_in_milliseconds() {
     assert_eq!(shown, [("base_delay_ms", base), ("queueing_delay_ms", 40.0), ("off_target", 0.6)]);
 }
 
+/// A target of a quarter of 40 ms: 20 ms of queue are one target too much, 10 ms are none.
+#[test]
+fn a_dynamic_target_is_a_part_of_the_delay_at_losses() {
+    let changes = [("initial_window", Value::Number(10.0)), ("filter", Value::Integer(1))];
+    for (queue, dynamic, fixed) in [(0, 6.0, 6.0), (10, 5.0, 5.9), (20, 4.0, 5.8), (40, 2.0, 5.6)] {
+        for (preset, window) in [("dynamic", dynamic), ("rfc", fixed)] {
+            let mut script = script(preset, &changes);
+            script.begin(10.0);
+            for queue in [0, 40] {
+                let first = ack(script.now, 10.0, millis(queue));
+                script.control.on_ack(&Ack { in_recovery: true, ..first });
+            }
+            script.congestion(Signal::Loss);
+            assert_eq!(script.window(), 5.0);
+            script.whole_window(5, millis(queue));
+            assert!((script.window() - window).abs() < 1e-12, "{preset}, {queue} ms: {}", script.window());
+        }
+    }
+}
+
+#[test]
+fn a_mark_teaches_the_dynamic_target_and_a_timeout_does_not() {
+    let target = |signal| {
+        let mut script = script("dynamic", &[("filter", Value::Integer(1))]);
+        script.whole_window(1, Span::ZERO);
+        script.whole_window(1, millis(40));
+        script.congestion(signal);
+        let mut target = f64::NAN;
+        script.control.probe(&mut |name, value| target = if name == "target_ms" { value } else { target });
+        target
+    };
+    assert_eq!(target(Signal::Ecn), 10.0);
+    assert_eq!(target(Signal::Loss), 10.0);
+    assert_eq!(target(Signal::Timeout { repeated: false }), 100.0);
+}
+
 /// After a change of route to a longer path the flow stays at its floor until the old base is forgotten.
 #[test]
 fn a_longer_path_is_accepted_after_the_history() {
@@ -443,13 +479,17 @@ fn lead(
 }
 
 fn presets() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["rfc", "ns2", "linux"])
+    prop::sample::select(vec!["rfc", "dynamic", "ns2", "linux"])
+}
+
+fn moves_by_fractions(preset: &str) -> bool {
+    preset == "rfc" || preset == "dynamic"
 }
 
 proptest! {
     #[test]
     fn the_window_obeys_its_bounds(preset in presets(), events in events()) {
-        let floor = if preset == "rfc" { 2.0 } else { 1.0 };
+        let floor = if moves_by_fractions(preset) { 2.0 } else { 1.0 };
         lead(&mut script(preset, &[]), &events, 0, |before, after, ack| {
             prop_assert!(after.is_finite() && after >= before.min(floor), "{} after {}", after, before);
             if after > before {
@@ -483,7 +523,7 @@ proptest! {
                 let ack = ack(ledbat.now, control.window(), millis(queue));
                 control.on_ack(&ack);
             }
-            let rounding = if preset == "rfc" { 1e-9 } else { 1.0 };
+            let rounding = if moves_by_fractions(preset) { 1e-9 } else { 1.0 };
             prop_assert!(ledbat.window() <= newreno.window() + rounding);
         }
     }
@@ -491,7 +531,7 @@ proptest! {
     /// Clocks may differ by any constant. The modules' clocks tick, so for them only by whole ticks.
     #[test]
     fn offsets_between_clocks_cancel(preset in presets(), events in events(), ticks in -4_000_000_000i64..4_000_000_000) {
-        let offset = if preset == "rfc" { ticks * 1_000_003 } else { ticks * 1_000_000 };
+        let offset = if moves_by_fractions(preset) { ticks * 1_000_003 } else { ticks * 1_000_000 };
         let plain = lead(&mut script(preset, &[]), &events, 0, |_, _, _| Ok(()))?;
         let shifted = lead(&mut script(preset, &[]), &events, offset, |_, _, _| Ok(()))?;
         prop_assert_eq!(plain, shifted);

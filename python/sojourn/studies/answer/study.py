@@ -28,6 +28,7 @@ _FIRST: dict[str, dict[str, Any]] = {
         "acks": "of each segment",
         "part": "nothing",
         "scavenger": "LEDBAT",
+        "tuned": "LEDBAT",
     },
     _LOW_PRIORITY: {"rival": "NewReno", "best": "CUBIC"},
 }
@@ -45,12 +46,12 @@ def settings(control: str, rate_mbps: float, who: str, reader: str = "", helps: 
     return told(rate_mbps) if reader == "CAKE, told" or helps == "LE, CAKE" else {}
 
 
-@changes("jitter", "acks", "air", "ablations", "tournament")
+@changes("jitter", "acks", "air", "ablations", "tournament", "tuned", "tuned-elsewhere")
 def alone_once(
-    who: str, control: str = "", acks: str = "", part: str = "", scavenger: str = "", best: str = ""
+    who: str, control: str = "", acks: str = "", part: str = "", scavenger: str = "", best: str = "", tuned: str = ""
 ) -> dict[str, Any] | None:
     """Run a class alone once, whatever the other is."""
-    at = {"control": control, "acks": acks, "part": part, "scavenger": scavenger, "best": best}
+    at = {"control": control, "acks": acks, "part": part, "scavenger": scavenger, "best": best, "tuned": tuned}
     return {} if _is_run(who, **at) else None
 
 
@@ -100,6 +101,8 @@ def told(rate_mbps: float) -> dict[str, Any]:
 @measure("acks-places", of="acks")
 @measure("air-places", of="air")
 @measure("tournament-places", of="tournament")
+@measure("tuned-places", of="tuned")
+@measure("tuned-elsewhere-places", of="tuned-elsewhere")
 def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where each remedy stands."""
     runs = _records(plan, dataset)
