@@ -208,7 +208,7 @@ impl Nimbus {
             self.next_tick = now + TICK;
             return;
         }
-        self.next_tick = self.next_tick + TICK * ticks;
+        self.next_tick += TICK * ticks;
         // Between two acknowledgements nothing changes.
         for _ in 0..ticks {
             self.tick(now);
