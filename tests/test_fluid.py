@@ -185,6 +185,7 @@ def test_the_world_and_the_model_agree(fluid_file: Path) -> None:
         ({"bottleneck.queue": "codel"}, "bottleneck.queue.kind: the fluid model cannot have codel; allowed: red"),
         ({"bottleneck.queue.weight": "auto"}, "bottleneck.queue.weight"),
         ({"group.tcp.control": "cubic"}, "newreno or ledbat"),
+        ({"group.tcp.receiver_control": "ledbatpp"}, "group.tcp.receiver_control"),
         ({"group.tcp.traffic": {"kind": "bulk", "size": "1 MB"}}, "bulk without a size"),
         ({"group.tcp.rtt": ["1 ms", "2 ms", "3 ms", "4 ms", "5 ms"]}, "make a group for each"),
         ({"group.tcp.transport": "ns2"}, "packets of one size"),

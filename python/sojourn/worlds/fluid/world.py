@@ -223,6 +223,8 @@ def _class(group: Record, link_delay_s: float) -> Class:
     for key in ("stop", "access_rate"):
         if key in group:
             raise _refused(f"{path}.{key}", group[key], "flows that last from start to end")
+    if "receiver_control" in group:
+        raise _refused(f"{path}.receiver_control", group.receiver_control["kind"], "a sender with its own window only")
     control = group.control
     if control["kind"] not in CONTROLS:
         raise _refused(f"{path}.control", control["kind"], " or ".join(CONTROLS))
