@@ -75,3 +75,51 @@ impl Shortest {
         Some(Shortest { nanos, error })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(pairs: impl Iterator<Item = (u64, u64)>) -> Singles {
+        let mut singles = Singles::default();
+        for (small, full) in pairs {
+            singles.hear(small, false);
+            singles.hear(full, true);
+        }
+        singles
+    }
+
+    #[test]
+    fn eight_pairs_are_enough_where_delays_do_not_vary() {
+        let singles = heard((0..7).map(|_| (50_000, 50_600)));
+        assert_eq!((singles.are_enough(), singles.longer_by()), (false, None));
+        let singles = heard((0..8).map(|_| (50_000, 50_600)));
+        assert_eq!((singles.are_enough(), singles.longer_by()), (true, Some(600.0)));
+    }
+
+    /// Small ones vary by 1600: the shortest of 16 is taken to be off by twice 2 * 800 / 16.
+    #[test]
+    fn what_varies_asks_for_more_pairs_and_has_an_error() {
+        let pairs = |most| (0..most).map(|number| (50_000 + 100 * (number % 16), 50_300 + 100 * (number % 16)));
+        let singles = heard(pairs(16));
+        assert_eq!((singles.are_enough(), singles.longer_by()), (false, Some(300.0 + 200.0)));
+        assert!(heard(pairs(32)).are_enough());
+    }
+
+    #[test]
+    fn a_clock_that_is_too_coarse_tells_nothing() {
+        assert_eq!(heard((0..40).map(|_| (50_000, 50_000))).longer_by(), None);
+    }
+
+    /// In a turn acknowledgements do not wait for the receiver's timer, so that full segments may seem faster than small ones.
+    #[test]
+    fn full_segments_of_a_turn_count_unless_single_ones_wait_for_a_timer() {
+        let mut singles = heard((0..8).map(|_| (50_000, 50_600)));
+        singles.hear_in_turn(50_400);
+        assert_eq!(singles.longer_by(), Some(400.0));
+        singles.hear_in_turn(49_000);
+        assert_eq!(singles.longer_by(), Some(600.0));
+        singles.begin_turn();
+        assert_eq!(singles.longer_by(), Some(600.0));
+    }
+}
