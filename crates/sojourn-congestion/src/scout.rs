@@ -311,7 +311,8 @@ impl Scout {
         let State::Turn(turn) = &mut self.state else { return };
         let own = self.path.own();
         // Before a window covers two acknowledgements, they come when the receiver's timer says.
-        let rare = self.path.has_rare_acks() && self.window < self.threshold.min(2.0 * f64::from(self.path.at_once()));
+        let rare = self.path.has_rare_acks()
+            && self.window < self.threshold.min(self.path.inner_window()).min(2.0 * f64::from(self.path.at_once()));
         let waited = rtt.map(|rtt| if rare { 0.0 } else { self.path.waited(rtt, own) });
         if turn.on_ack(ack, waited) {
             let outcome = turn.judge(self.now, &mut self.path, self.window, &mut self.threshold);

@@ -217,9 +217,17 @@ impl PathKnowledge {
         0.5 * self.delay + self.noise()
     }
 
-    /// The window that fills the path without a queue.
+    /// The window that fills the path without a queue, and what one acknowledgement covers where they are rare: that waits at
+    /// the receiver.
     #[inline]
     pub(super) fn full_window(&self) -> f64 {
+        let waiting = if self.rare { f64::from(self.at_once()) } else { 0.0 };
+        self.inner_window() + waiting
+    }
+
+    /// The segments that the path itself holds without a queue.
+    #[inline]
+    pub(super) fn inner_window(&self) -> f64 {
         (self.capacity * self.base() / SECOND / self.wire_bits).max(2.0)
     }
 

@@ -269,6 +269,10 @@ class Scout:
         return self.packet_ns() * (self.mss - self.small) / (self.mss + self.header)
 
     def full_window(self):
+        """Return the window that fills the path. Where acknowledgements are rare, what one covers waits as well."""
+        return self.inner_window() + (float(max(self.counts)) if self.rare else 0.0)
+
+    def inner_window(self):
         return max(self.capacity * self.base_ns / S / self.wire_bits, 2.0)
 
     # Trains.
@@ -479,7 +483,7 @@ class Scout:
         self.covered = acked
         if rtt_ns is not None and not late:
             # Before a window covers two acknowledgements, they come when the receiver's timer says.
-            unseen = self.rare and self.cwnd < min(self.ssthresh, 2.0 * max(self.counts))
+            unseen = self.rare and self.cwnd < min(self.ssthresh, self.inner_window(), 2.0 * max(self.counts))
             waited = 0.0 if unseen else self.waited(rtt_ns, self.own_ns())
             self.round_delay += waited
             self.round_least = min(self.round_least, waited) if self.round_samples else waited
