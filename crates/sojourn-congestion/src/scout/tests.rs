@@ -356,6 +356,21 @@ fn a_turn_goes_on_while_the_link_is_its_own() {
     assert_eq!(state(&lab.control, "score"), 0.0);
 }
 
+/// Delays that vary by more than the target do not end slow start, and an own queue does.
+#[test]
+fn noise_does_not_end_slow_start() {
+    let mut lab = Lab { jitter: Span::from_millis(3), ..Lab::new(100.0) };
+    assert!(lab.until_it_goes(300));
+    let full = lab.control.slow_start_threshold();
+    let noise = Span::from_secs_f64(state(&lab.control, "noise_ms") / 1e3);
+    assert!(noise > Span::from_millis(1), "{noise}");
+    rounds(&mut lab, noise + Span::from_millis(1), 20.0, 8);
+    assert!(lab.is_going());
+    assert!(lab.control.window() >= 0.99 * full, "{} of {full}", lab.control.window());
+    rounds(&mut lab, noise * 2 + Span::from_millis(4), 100.0, 1);
+    assert!(lab.control.slow_start_threshold() < 0.99 * full);
+}
+
 /// At most 26 of evidence, 2 a round, and two rounds for one that began before.
 #[test]
 fn a_turn_yields_to_a_queue_and_to_a_small_share() {

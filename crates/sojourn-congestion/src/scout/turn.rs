@@ -173,3 +173,39 @@ impl Turn {
         self.score += if self.is_old() { 2.0 } else { 4.0 };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::script;
+    use sojourn_core::{Span, Time};
+
+    fn ack_of(newly_acked: u32) -> Ack {
+        Ack { newly_acked, ..script::ack(Time::from_nanos(1), 10.0, Span::ZERO) }
+    }
+
+    fn turn() -> Turn {
+        Turn::new(1, 30e9, &mut Stream::new(1, "turn"))
+    }
+
+    /// Eight segments at once, and two after the receiver's timer: that they waited there says nothing of a queue.
+    #[test]
+    fn an_acknowledgement_of_less_than_half_shows_no_delay() {
+        let mut turn = turn();
+        for (newly, waited) in [(8, 1e5), (8, 2e5), (2, 1e7), (8, 3e5), (4, 5e5)] {
+            turn.on_ack(&ack_of(newly), Some(waited));
+        }
+        assert_eq!(turn.recent, [1e5, 2e5, 3e5, 5e5]);
+        assert_eq!((turn.round.samples, turn.round.acked), (4, 30));
+    }
+
+    #[test]
+    fn the_delay_of_a_round_is_the_mean_or_the_least() {
+        let mut turn = turn();
+        for waited in [2e5, 1e5, 6e5] {
+            turn.on_ack(&ack_of(8), Some(waited));
+        }
+        assert_eq!((turn.round.waited(false), turn.round.waited(true)), (Some(3e5), Some(1e5)));
+        assert_eq!(Round::default().waited(true), None);
+    }
+}
