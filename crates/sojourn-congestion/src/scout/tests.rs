@@ -364,7 +364,7 @@ fn noise_does_not_end_slow_start() {
     let full = lab.control.slow_start_threshold();
     let noise = Span::from_secs_f64(state(&lab.control, "noise_ms") / 1e3);
     assert!(noise > Span::from_millis(1), "{noise}");
-    rounds(&mut lab, noise + Span::from_millis(1), 20.0, 8);
+    rounds(&mut lab, noise + Span::from_millis(1), 95.0, 3);
     assert!(lab.is_going());
     assert!(lab.control.window() >= 0.99 * full, "{} of {full}", lab.control.window());
     rounds(&mut lab, noise * 2 + Span::from_millis(4), 100.0, 1);
