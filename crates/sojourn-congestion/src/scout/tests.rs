@@ -274,6 +274,9 @@ fn alone_it_goes_where_acknowledgements_are_rare() {
             assert_eq!(lab.sent.iter().filter(|(packets, _)| *packets > 64).count(), 0);
             assert!(lab.sent.iter().all(|(packets, payload)| *payload == MSS || packets * (payload + 52) <= 1250));
             assert!(lab.burst.0 * lab.burst.1 <= 10 * MSS, "{:?}", lab.burst);
+            // 17 small segments give two acknowledgements of eight, and none of 32.
+            assert!(lab.sent.contains(&(17, 20)));
+            assert_eq!(lab.sent.contains(&(1, MSS)), acks.0 == 32);
         }
     }
 }
