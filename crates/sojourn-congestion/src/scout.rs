@@ -28,6 +28,8 @@ use turn::{Outcome, Turn};
 const FIRST_PAUSE: f64 = 250.0 * MILLISECOND;
 /// A train of full segments lasts so long, or so many times the noise.
 const TRAIN: f64 = MILLISECOND;
+/// The longest pause is so many times as long as a train of full segments that noise has lengthened.
+const PAUSE_PER_TRAIN: f64 = 200.0;
 /// The first train of full segments doubles so often at most.
 const DOUBLINGS: u32 = 10;
 /// Acknowledgements of a train of full segments that are more than enough.
@@ -138,7 +140,8 @@ impl Scout {
     }
 
     fn send_full_train(&mut self) {
-        let length = TRAIN.max(train::NOISES * self.path.noise());
+        let longest = self.settings.longest_pause / PAUSE_PER_TRAIN;
+        let length = TRAIN.max((train::NOISES * self.path.noise()).min(longest));
         let packets = self.path.packets_in(length, f64::from(train::LONGEST));
         let packets = (packets - packets % 2).max(train::SHORTEST) << self.lengthened;
         let packets = packets * if self.clean { 2 } else { 1 };

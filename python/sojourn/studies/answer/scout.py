@@ -16,6 +16,7 @@ SHORTEST_TRAIN = 4
 LONGEST_TRAIN = 64
 TRAIN_NS = 1.0 * MS
 NOISES = 4.0
+PAUSE_PER_TRAIN = 200.0
 GROWTH = 0.3
 ENOUGH = 8
 ESTIMATES = 5
@@ -284,7 +285,7 @@ class Scout:
         return max(usual, min(LONGEST_TRAIN_BYTES // packet, longest)) if self.longer else usual
 
     def full_packets(self):
-        length_ns = max(TRAIN_NS, NOISES * self.noise())
+        length_ns = max(TRAIN_NS, min(NOISES * self.noise(), self.pause / PAUSE_PER_TRAIN))
         packets = int(min(self.capacity * length_ns / S / self.wire_bits, float(LONGEST_TRAIN)))
         packets = max(packets - packets % 2, SHORTEST_TRAIN) << self.lengthened
         return min(packets * (1 + self.clean), LONGEST_TRAIN)
