@@ -20,10 +20,12 @@ QUEUES = {
 }
 
 
-def scenario(queue: dict[str, object], control: str, *which: str, **link: object) -> sojourn.Scenario:
+def scenario(
+    queue: dict[str, object], control: str, *which: str, transport: object = "linux", **link: object
+) -> sojourn.Scenario:
     groups = {
         "tcp": {"name": "tcp", "control": {"kind": "cubic", "preset": "linux"}, "flows": 2, **COMMON},
-        "background": {"name": "background", "control": control, "flows": 3, **COMMON},
+        "background": {"name": "background", "control": control, "flows": 3, **COMMON, "transport": transport},
         "sparse": SPARSE,
     }
     bottleneck = {"rate": "10 Mbit/s", "queue": queue, **link}
@@ -48,6 +50,21 @@ def test_both_implementations_send_the_same_packets(queue: str, link: dict[str, 
     assert first.equals(second)
     records = [json.dumps(run.runs[0].groups) for run in runs]
     assert records[0] == records[1]
+
+
+@pytest.mark.parametrize("acks", [(8, "10 ms"), (32, "20 ms")], ids=str)
+@pytest.mark.parametrize("queue", ["CoDel", "FQ-CoDel"])
+def test_both_implementations_send_the_same_packets_where_acknowledgements_are_rare(
+    queue: str, acks: tuple[int, str]
+) -> None:
+    transport = {"preset": "linux", "ack_every": acks[0], "ack_delay": acks[1]}
+    runs = [
+        scenario(QUEUES[queue], control, "tcp", "background", transport=transport).run(packets=True, seed=5)
+        for control in ("scout", "py-scout")
+    ]
+    first, second = (run.table("packets") for run in runs)
+    assert first.num_rows > 1000
+    assert first.equals(second)
 
 
 @pytest.mark.parametrize("queue", ["CoDel", "FQ-CoDel"])

@@ -8,6 +8,7 @@
 
 mod descriptor;
 mod path;
+mod singles;
 #[cfg(test)]
 mod tests;
 mod train;
@@ -27,7 +28,12 @@ use turn::{Outcome, Turn};
 const FIRST_PAUSE: f64 = 250.0 * MILLISECOND;
 /// A train of full segments lasts so long, or so many times the noise.
 const TRAIN: f64 = MILLISECOND;
-const NOISES: f64 = 4.0;
+/// The longest pause is so many times as long as a train of full segments that noise has lengthened.
+const PAUSE_PER_TRAIN: f64 = 200.0;
+/// The first train of full segments doubles so often at most.
+const DOUBLINGS: u32 = 10;
+/// Acknowledgements of a train of full segments that are more than enough.
+const ENOUGH: usize = 8;
 /// The part of its own time by which the end of a train may be later than its beginning.
 const GROWTH: f64 = 0.3;
 /// RFC 6928.
@@ -47,6 +53,14 @@ pub struct Scout {
     pause: f64,
     /// Whether the last train of full segments was clean.
     clean: bool,
+    /// What follows the knock.
+    next: Next,
+    /// How often the first train of full segments has doubled its rate.
+    doubled: u32,
+    /// How often trains of full segments have doubled their length, so that they give two acknowledgements.
+    lengthened: u32,
+    /// Whether the rate of full segments is to be measured anew.
+    anew: bool,
     /// The queueing delay at the head of the last small train.
     head: f64,
     random: Stream,
@@ -65,6 +79,17 @@ enum State {
     Repair,
     /// It sends.
     Turn(Box<Turn>),
+}
+
+/// What follows a knock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Next {
+    /// A small train.
+    Small,
+    /// What is missing where small trains do not tell the capacity; the knock is one of the segments that are alone.
+    Unclear,
+    /// The second train of full segments.
+    Full,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +116,10 @@ impl Scout {
             state: State::Drain,
             pause: 0.0,
             clean: false,
+            next: Next::Small,
+            doubled: 0,
+            lengthened: 0,
+            anew: false,
             head: 0.0,
             random,
             settings: Settings {
@@ -111,9 +140,11 @@ impl Scout {
     }
 
     fn send_full_train(&mut self) {
-        let length = TRAIN.max(NOISES * self.path.noise());
+        let longest = self.settings.longest_pause / PAUSE_PER_TRAIN;
+        let length = TRAIN.max((train::NOISES * self.path.noise()).min(longest));
         let packets = self.path.packets_in(length, f64::from(train::LONGEST));
-        let packets = (packets - packets % 2).max(train::SHORTEST) * if self.clean { 2 } else { 1 };
+        let packets = (packets - packets % 2).max(train::SHORTEST) << self.lengthened;
+        let packets = packets * if self.clean { 2 } else { 1 };
         self.send_train(Purpose::Full, packets.min(train::LONGEST));
     }
 
@@ -133,12 +164,14 @@ impl Scout {
 
     fn drain(&mut self) {
         self.clean = false;
+        self.next = Next::Small;
         let pause = self.next_pause();
         self.rest(pause, State::Drain);
     }
 
     fn stay(&mut self) {
         self.clean = false;
+        self.next = Next::Small;
         let pause = self.next_pause();
         self.rest(pause, State::Knock);
     }
@@ -151,46 +184,108 @@ impl Scout {
     }
 
     fn judge_train(&mut self, train: &Train) {
-        if train.lossy || train.samples().is_empty() {
+        self.path.on_count(train.at_once());
+        // A first train is meant to exceed the link.
+        if train.samples().is_empty() || (train.lossy && train.purpose != Purpose::First) {
             self.stay();
             return;
         }
         match train.purpose {
             Purpose::Small => self.judge_small(train),
-            Purpose::First => {
-                self.path.on_first_train(train.samples());
-                self.stay();
-            }
+            Purpose::First => self.judge_first(train),
             Purpose::Full => self.judge_full(train),
         }
     }
 
     fn judge_small(&mut self, train: &Train) {
         self.path.on_small_train(train.samples());
-        self.head = self.path.waited(train.head_rtt(), 0.0);
-        if self.path.capacity <= 0.0 {
-            self.send_train(Purpose::First, train::FIRST);
-        } else if self.head > self.path.bound() {
+        self.head = match train.samples() {
+            [one] => self.path.waited_as_one(one.rtt),
+            _ => self.path.waited(train.head_rtt(), 0.0),
+        };
+        if self.head > self.path.bound() {
             self.stay();
+        } else if self.path.is_clear() {
+            self.send_full_train();
+        } else if self.path.is_open() {
+            self.knock_soon(Next::Small);
+        } else {
+            self.single(true);
+        }
+    }
+
+    /// One segment alone, after a short pause.
+    fn single(&mut self, full: bool) {
+        let pause = 0.5 * self.path.base() * self.random.uniform_between(0.0, 1.0);
+        self.rest(pause, State::Knock);
+        self.next = Next::Unclear;
+        self.small = !full;
+    }
+
+    fn knock_soon(&mut self, next: Next) {
+        let pause = self.path.base() * self.random.uniform_between(0.5, 2.0);
+        self.rest(pause, State::Knock);
+        self.next = next;
+    }
+
+    /// Small trains do not tell the capacity.
+    fn go_on_unclear(&mut self) {
+        if !self.path.singles.are_enough() {
+            self.single(self.small);
+        } else if self.anew || !self.path.has_rates() {
+            self.send_first_train();
         } else {
             self.send_full_train();
         }
     }
 
+    /// As slow start does, from 10 segments in a round trip on; the first is sent at once.
+    fn send_first_train(&mut self) {
+        let segments = train::FIRST << self.doubled;
+        self.send_train(Purpose::First, segments.min(train::LONGEST));
+        if self.doubled > 0 {
+            let rate = self.path.rate(f64::from(segments), self.path.base().max(1.0));
+            self.pacing = Some(self.path.payload_rate(rate));
+        }
+    }
+
+    fn judge_first(&mut self, train: &Train) {
+        let told = self.path.on_first_train(train.samples(), train.packets == train::LONGEST);
+        if told {
+            self.anew = false;
+        } else if self.doubled < DOUBLINGS && !train.lossy {
+            self.doubled += 1;
+        } else {
+            self.doubled = 0;
+            self.stay();
+            return;
+        }
+        self.knock_soon(Next::Unclear);
+    }
+
     fn judge_full(&mut self, train: &Train) {
+        match train.samples().len() {
+            0..=1 if train.packets < train::LONGEST => {
+                self.lengthened += 1;
+                self.knock_soon(Next::Full);
+                return;
+            }
+            ENOUGH.. => self.lengthened = self.lengthened.saturating_sub(1),
+            _ => {}
+        }
         let own = self.path.own();
         let tail = self.path.waited(train.tail_rtt(), own);
         let alone = train.samples().len() < 2;
         let head = if alone { self.head } else { self.path.waited(train.head_rtt(), own) };
         let length = f64::from(train.packets) * self.path.packet();
         if head > self.path.bound() || tail - head > GROWTH * length {
+            self.anew = tail - head > GROWTH * length && self.path.is_by_rate();
             self.stay();
         } else if self.clean {
             self.begin_turn();
         } else {
             self.clean = true;
-            let pause = self.path.base() * self.random.uniform_between(0.5, 2.0);
-            self.rest(pause, State::Knock);
+            self.knock_soon(Next::Full);
         }
     }
 
@@ -199,6 +294,7 @@ impl Scout {
         self.small = false;
         self.window = self.settings.initial_window;
         self.threshold = self.path.full_window();
+        self.path.singles.begin_turn();
         self.state = State::Turn(Box::new(Turn::new(self.now, self.settings.turn, &mut self.random)));
         self.pace(self.path.base());
     }
@@ -217,7 +313,11 @@ impl Scout {
     fn on_turn(&mut self, ack: &Ack, rtt: Option<f64>) {
         let State::Turn(turn) = &mut self.state else { return };
         let own = self.path.own();
-        if turn.on_ack(ack, rtt.map(|rtt| self.path.waited(rtt, own))) {
+        // Before a window covers two acknowledgements, they come when the receiver's timer says.
+        let rare = self.path.has_rare_acks()
+            && self.window < self.threshold.min(self.path.inner_window()).min(2.0 * f64::from(self.path.at_once()));
+        let waited = rtt.map(|rtt| if rare { 0.0 } else { self.path.waited(rtt, own) });
+        if turn.on_ack(ack, waited) {
             let outcome = turn.judge(self.now, &mut self.path, self.window, &mut self.threshold);
             if turn.is_old() {
                 self.pause = 0.0;
@@ -244,7 +344,12 @@ impl Control for Scout {
             self.path.hear_base(rtt, self.now);
         }
         match &mut self.state {
-            State::Turn(_) => self.on_turn(ack, rtt.map(|rtt| rtt as f64)),
+            State::Turn(_) => {
+                if let Some(rtt) = rtt.filter(|_| ack.window_limited && !ack.in_recovery) {
+                    self.path.singles.hear_in_turn(rtt);
+                }
+                self.on_turn(ack, rtt.map(|rtt| rtt as f64));
+            }
             State::Repair => {
                 if self.window < self.threshold {
                     self.window += f64::from(ack.newly_acked);
@@ -256,10 +361,13 @@ impl Control for Scout {
                 }
             }
             State::Knock if ack.newly_acked > 0 => {
-                if self.clean {
-                    self.send_full_train();
-                } else {
-                    self.send_train(Purpose::Small, self.path.small_train());
+                if let Some(rtt) = rtt.filter(|_| self.path.is_unclear()) {
+                    self.path.on_single(rtt, !self.small);
+                }
+                match self.next {
+                    Next::Small => self.send_train(Purpose::Small, self.path.small_train()),
+                    Next::Unclear => self.go_on_unclear(),
+                    Next::Full => self.send_full_train(),
                 }
             }
             State::Knock => {}

@@ -1,5 +1,6 @@
 //! What scout knows of its path: base delay, capacity, noise, and the queueing delay it aims at.
 
+use super::singles::{self, Singles};
 use super::train::{self, Sample};
 use crate::control::Path;
 use alloc::collections::VecDeque;
@@ -14,14 +15,37 @@ const SMALL_BYTES: u32 = 20;
 /// What a small train may be in all: half the quantum that most fair queues have, a full packet. The other half is for bytes
 /// that the queue counts and a sender does not know of (Ethernet's, a tunnel's), and for smaller quanta.
 const TRAIN_BYTES: u32 = 750;
+/// And where that gives too few acknowledgements: a quantum without Ethernet's bytes for each packet.
+const LONGEST_TRAIN_BYTES: u32 = 1250;
 const MINUTE_NANOS: u64 = 60_000_000_000;
 /// Minutes whose minima make the base delay.
 const BASE_MINUTES: usize = 10;
-/// Small trains whose median is the capacity.
+/// Small trains that tell the capacity before it is believed, and those that do not before others are asked.
+const VOTES: usize = 3;
+/// Small trains that count.
+const TRAINS: usize = 8;
+/// Trains whose median is the capacity.
 const ESTIMATES: usize = 5;
+/// Trains of full segments that tell a rate, where small ones do not.
+const RATES: usize = 3;
+/// Segments that an acknowledgement covers at most where receivers wait for two, and one acknowledgement is lost.
+const USUAL_AT_ONCE: u32 = 4;
+/// A train that arrives at more than this part of the rate at which it was sent does not show the link's.
+const MAX_OF_SENT: f64 = 0.8;
 /// By how much full segments may show more capacity than small ones.
 const MAX_ABOVE_TRAINS: f64 = 1.5;
+/// By how much segments that are alone may show more than trains of full ones.
+const MAX_ABOVE_RATE: f64 = 10.0;
 const SHORTEST_DELAY: f64 = 0.1 * MILLISECOND;
+
+/// What a small train showed, in ns: how long its segments took at a steady rate, what its span has beyond, and the gap
+/// between two segments.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    steady: f64,
+    rest: f64,
+    gap: f64,
+}
 
 /// What is known of a path. Times are in ns, rates in bit/s.
 #[derive(Clone, Debug)]
@@ -34,12 +58,26 @@ pub(super) struct PathKnowledge {
     minima: VecDeque<u64>,
     minute: Option<u64>,
     base: Option<u64>,
-    estimates: VecDeque<f64>,
+    /// The last small trains.
+    trains: VecDeque<Seen>,
+    /// The most segments that one acknowledgement of each of the last trains covered.
+    counts: VecDeque<u32>,
+    /// Whether acknowledgements are rare.
+    rare: bool,
+    /// Whether the last small train gave too few acknowledgements, and the next one is longer.
+    longer: bool,
+    /// How many of the last small trains tell the capacity.
+    told: usize,
+    /// Round-trip times of the last small trains that one acknowledgement covered.
+    lone: VecDeque<u64>,
+    /// Rates of the last trains of full segments, where small ones tell nothing.
+    rates: VecDeque<f64>,
+    pub(super) singles: Singles,
     by_trains: f64,
     by_rate: f64,
     /// Zero before it is known.
     pub(super) capacity: f64,
-    noise: Option<f64>,
+    noise: f64,
     /// The queueing delay aimed at: less than [`longest_delay`](Self::longest_delay) after losses at short queues.
     pub(super) delay: f64,
 }
@@ -61,11 +99,18 @@ impl PathKnowledge {
             minima: VecDeque::with_capacity(BASE_MINUTES),
             minute: None,
             base: None,
-            estimates: VecDeque::with_capacity(ESTIMATES),
+            trains: VecDeque::with_capacity(TRAINS),
+            counts: VecDeque::with_capacity(TRAINS),
+            rare: false,
+            longer: false,
+            told: 0,
+            lone: VecDeque::new(),
+            rates: VecDeque::with_capacity(ESTIMATES),
+            singles: Singles::default(),
             by_trains: 0.0,
             by_rate: 0.0,
             capacity: 0.0,
-            noise: None,
+            noise: 0.0,
             delay: target,
         }
     }
@@ -77,10 +122,18 @@ impl PathKnowledge {
         self.target = fresh.target;
     }
 
-    /// Packets of a small train: no more than half a quantum holds.
+    /// Packets of a small train: no more than half a quantum holds, unless that gives one acknowledgement only.
     pub(super) fn small_train(&self) -> u32 {
         let packet_bytes = (f64::from(self.small) + self.header).max(1.0) as u32;
-        (TRAIN_BYTES / packet_bytes).clamp(*train::SMALL.start(), *train::SMALL.end())
+        let (shortest, longest) = (*train::SMALL.start(), *train::SMALL.end());
+        let usual = (TRAIN_BYTES / packet_bytes).clamp(shortest, longest);
+        let most = (LONGEST_TRAIN_BYTES / packet_bytes).min(longest);
+        if self.longer { usual.max(most) } else { usual }
+    }
+
+    /// Segments that one acknowledgement covers: the most in the last trains.
+    pub(super) fn at_once(&self) -> u32 {
+        self.counts.iter().copied().max().unwrap_or(1)
     }
 
     /// Payload bytes of a small segment.
@@ -132,7 +185,7 @@ impl PathKnowledge {
     /// The noise of delays; zero before the first train.
     #[inline]
     pub(super) fn noise(&self) -> f64 {
-        self.noise.unwrap_or(0.0)
+        self.noise
     }
 
     /// Time of a full packet on the link; zero before the capacity is known.
@@ -164,15 +217,56 @@ impl PathKnowledge {
         0.5 * self.delay + self.noise()
     }
 
-    /// The window that fills the path without a queue.
+    /// The window that fills the path without a queue, and what one acknowledgement covers where they are rare: that waits at
+    /// the receiver.
     #[inline]
     pub(super) fn full_window(&self) -> f64 {
+        let waiting = if self.rare { f64::from(self.at_once()) } else { 0.0 };
+        self.inner_window() + waiting
+    }
+
+    /// The segments that the path itself holds without a queue.
+    #[inline]
+    pub(super) fn inner_window(&self) -> f64 {
         (self.capacity * self.base() / SECOND / self.wire_bits).max(2.0)
     }
 
     /// Full packets that take so long.
     pub(super) fn packets_in(&self, nanos: f64, most: f64) -> u32 {
         (self.capacity * nanos / SECOND / self.wire_bits).min(most) as u32
+    }
+
+    /// Whether one acknowledgement covers more segments than usual.
+    #[inline]
+    pub(super) fn has_rare_acks(&self) -> bool {
+        self.rare
+    }
+
+    /// A train was acknowledged, so many segments at once at most.
+    pub(super) fn on_count(&mut self, most: u32) {
+        keep(&mut self.counts, most.min(train::LONGEST / 2), TRAINS);
+        self.rare = self.at_once() > USUAL_AT_ONCE;
+    }
+
+    /// Whether small trains tell the capacity.
+    pub(super) fn is_clear(&self) -> bool {
+        self.by_trains > 0.0
+    }
+
+    /// Whether small trains have been found not to tell it.
+    pub(super) fn is_unclear(&self) -> bool {
+        !self.is_clear() && !self.is_open()
+    }
+
+    /// Whether more small trains may tell it: three that do or three that do not decide.
+    pub(super) fn is_open(&self) -> bool {
+        let asked = self.trains.len();
+        !self.is_clear() && (self.longer || ((1..2 * VOTES).contains(&asked) && asked - self.told < VOTES))
+    }
+
+    /// Whether enough trains of full segments told a rate.
+    pub(super) fn has_rates(&self) -> bool {
+        self.rates.len() >= RATES
     }
 
     /// A small train has been acknowledged.
@@ -186,33 +280,72 @@ impl PathKnowledge {
             .collect();
         gaps.sort_unstable_by(f64::total_cmp);
         // What was not sent back to back says nothing.
-        if gaps.len() < 3 || 2 * sent_span > span {
+        let segments = last.acked - first.acked;
+        let too_few = gaps.is_empty() || (gaps.len() < 3 && segments < 4);
+        // Where a longer one does not help either, the next is short again.
+        self.longer ^= too_few;
+        if too_few || 2 * sent_span > span {
             return;
         }
         let gap = gaps[gaps.len() / 4];
-        let steady = gap * f64::from(last.acked - first.acked);
+        let steady = gap * f64::from(segments);
         let rest = (span as f64 - steady).max(0.0);
-        self.noise = Some(self.noise.map_or(rest, |noise| noise + (rest - noise) / 8.0));
-        if gap <= 0.0 || steady < rest {
-            return;
-        }
-        if self.estimates.len() == ESTIMATES {
-            self.estimates.pop_front();
-        }
-        self.estimates.push_back(8.0 * (f64::from(self.small) + self.header) * SECOND / gap);
-        let mut ordered: Vec<f64> = self.estimates.iter().copied().collect();
-        ordered.sort_unstable_by(f64::total_cmp);
-        self.by_trains = ordered[ordered.len() / 2];
+        keep(&mut self.trains, Seen { steady, rest, gap }, TRAINS);
+        self.noise = quantile(self.trains.iter().map(|train| train.rest), 3, 4);
+        self.by_trains = self.told_by_trains();
         self.settle();
     }
 
-    /// A train of full segments back to back has been acknowledged.
-    pub(super) fn on_first_train(&mut self, samples: &[Sample]) {
-        let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return };
-        if last.after(first) > 0 && last.acked > first.acked {
-            self.by_rate = self.rate(f64::from(last.acked - first.acked), last.after(first) as f64);
-            self.settle();
+    /// The capacity that most of the last small trains tell: they took longer than the noise.
+    fn told_by_trains(&mut self) -> f64 {
+        let noise = self.noise;
+        let told = || self.trains.iter().filter(|train| train.gap > 0.0 && train.steady >= train.rest.max(noise));
+        let bits = 8.0 * (f64::from(self.small) + self.header);
+        let capacity = quantile(told().rev().take(ESTIMATES).map(|train| bits * SECOND / train.gap), 1, 2);
+        self.told = told().count();
+        if self.told >= VOTES && 2 * self.told >= self.trains.len() { capacity } else { 0.0 }
+    }
+
+    /// A train of full segments that was sent faster than the link, or so was meant, has been acknowledged. Whether it tells
+    /// the rate.
+    pub(super) fn on_first_train(&mut self, samples: &[Sample], longest: bool) -> bool {
+        let (Some(first), Some(last)) = (samples.first(), samples.last()) else { return false };
+        let (span, sent_span) = (last.after(first) as f64, last.sent_after(first) as f64);
+        let tells = span > 0.0 && last.acked > first.acked && sent_span < MAX_OF_SENT * span;
+        if !tells || !(longest || span >= train::NOISES * self.noise) {
+            return false;
         }
+        let rate = self.rate(f64::from(last.acked - first.acked), span);
+        keep(&mut self.rates, rate, ESTIMATES);
+        self.by_rate = quantile(self.rates.iter().copied(), 1, 2);
+        self.settle();
+        true
+    }
+
+    /// A segment that was alone has been acknowledged.
+    pub(super) fn on_single(&mut self, rtt: u64, full: bool) {
+        self.singles.hear(rtt, full);
+        self.settle();
+    }
+
+    /// Whether the rate of full segments is the capacity, and not what segments that were alone showed more.
+    pub(super) fn is_by_rate(&self) -> bool {
+        self.by_rate >= self.least()
+    }
+
+    /// The queueing delay of a small train that was acknowledged at once, which may have waited for the receiver's timer: beyond
+    /// that of the earliest such train.
+    pub(super) fn waited_as_one(&mut self, rtt: u64) -> f64 {
+        keep(&mut self.lone, rtt, singles::KEPT);
+        let earliest = self.lone.iter().copied().min().unwrap_or(rtt);
+        ((rtt - earliest) as f64 - self.noise).max(0.0)
+    }
+
+    /// The least capacity by which full segments that are alone can be as early as they are: a fair queue sends one at once,
+    /// whoever waits. Beyond ten times the rate of a train it makes no difference.
+    fn least(&self) -> f64 {
+        let bits = 8.0 * (self.mss - f64::from(self.small));
+        self.singles.longer_by().map_or(0.0, |nanos| bits * SECOND / nanos).min(MAX_ABOVE_RATE * self.by_rate)
     }
 
     /// Full segments were delivered at `rate` for a round trip.
@@ -231,6 +364,7 @@ impl PathKnowledge {
     /// A round trip has passed since [`on_loss`](Self::on_loss), perhaps.
     pub(super) fn on_round(&mut self) {
         self.delay = (1.01 * self.delay).min(self.longest_delay());
+        self.settle();
     }
 
     /// Full segments may show more than small ones, whose headers weigh more on some links, but not much more.
@@ -240,7 +374,22 @@ impl PathKnowledge {
             self.by_rate = self.by_trains;
         }
         let was_known = self.capacity > 0.0;
-        self.capacity = self.by_rate;
+        self.capacity = if self.is_clear() { self.by_rate } else { self.by_rate.max(self.least()) };
         self.delay = if was_known { self.delay.min(self.longest_delay()) } else { self.longest_delay() };
     }
+}
+
+/// Keeps the last `most` values.
+fn keep<T>(values: &mut VecDeque<T>, value: T, most: usize) {
+    if values.len() == most {
+        values.pop_front();
+    }
+    values.push_back(value);
+}
+
+/// The value at place `part`/`of` of all in order; zero of none.
+fn quantile(values: impl Iterator<Item = f64>, part: usize, of: usize) -> f64 {
+    let mut ordered: Vec<f64> = values.collect();
+    ordered.sort_unstable_by(f64::total_cmp);
+    ordered.get(ordered.len() * part / of).copied().unwrap_or(0.0)
 }

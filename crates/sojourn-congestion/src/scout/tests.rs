@@ -21,8 +21,15 @@ struct Lab {
     quantum_bytes: i64,
     uncounted_bytes: u32,
     queue: Span,
+    /// Segments that the receiver acknowledges at once, and after which time it does not wait for more of them.
+    acks: (u32, Span),
+    /// Longest delay at random behind the link, in order.
+    jitter: Span,
+    random: Stream,
     /// Every train or knock: packets, and payload bytes of each.
     sent: Vec<(u32, u32)>,
+    /// Most packets that were sent at once, unpaced, and payload bytes of each.
+    burst: (u32, u32),
 }
 
 fn control(mss_bytes: u32, seed: u64) -> AnyControl {
@@ -77,7 +84,24 @@ impl Lab {
         let control = AnyControl::build(&params(&DESCRIPTOR, "default", &[]), &path, Stream::new(1, "scout")).unwrap();
         let (now, queue, sent) = (Time::ZERO, Span::ZERO, Vec::new());
         let (quantum_bytes, uncounted_bytes) = (1514, 0);
-        Lab { control, smallest_packet_bytes, now, mbps, others: 0, quantum_bytes, uncounted_bytes, queue, sent }
+        let (acks, jitter) = ((2, Span::ZERO), Span::ZERO);
+        let random = Stream::new(2, "lab");
+        let (others, burst) = (0, (0, 0));
+        Lab {
+            control,
+            smallest_packet_bytes,
+            now,
+            mbps,
+            others,
+            quantum_bytes,
+            uncounted_bytes,
+            queue,
+            acks,
+            jitter,
+            random,
+            sent,
+            burst,
+        }
     }
 
     fn time_of(&self, bytes: u32) -> Span {
@@ -88,17 +112,43 @@ impl Lab {
         state(&self.control, "going") == 1.0
     }
 
-    /// What the control lets out now is sent and acknowledged, two segments at a time: a train, or a knock and its pause.
+    /// What the control lets out now is sent and acknowledged: a train, or a knock and its pause.
     fn exchange(&mut self) {
         let payload = self.control.segment_bytes().unwrap_or(MSS).min(MSS);
         let pacing = self.control.pacing_rate();
         let gap = pacing.map_or(Span::ZERO, |rate| rate.transmission(u64::from(MSS)));
         let packets = self.control.window().floor().max(1.0) as u32;
         self.sent.push((packets, payload));
+        if gap.is_zero() && packets * payload > self.burst.0 * self.burst.1 {
+            self.burst = (packets, payload);
+        }
         let start = self.now;
+        let arrivals = self.cross(start, packets, payload, gap);
+        let mut unacknowledged = 0;
+        for (number, &(sent, arrival)) in arrivals.iter().enumerate() {
+            unacknowledged += 1;
+            let next = arrivals.get(number + 1).map(|(_, arrival)| *arrival);
+            let first = arrivals[number + 1 - unacknowledged as usize].1;
+            let timer = first + self.acks.1;
+            let full = unacknowledged == self.acks.0;
+            if full || next.is_none_or(|next| next > timer) {
+                self.now = if full { arrival } else { timer.max(arrival) };
+                let flight = f64::from(packets - number as u32 - 1 + unacknowledged);
+                self.control.on_ack(&ack(self.now, sent, unacknowledged, flight));
+                unacknowledged = 0;
+            }
+        }
+        if packets == 1 {
+            self.now = self.now.max(start + gap);
+        }
+    }
+
+    /// When packets are sent and when they have come, and the half of the base round-trip time that acknowledgements take.
+    fn cross(&mut self, start: Time, packets: u32, payload: u32, gap: Span) -> Vec<(Time, Time)> {
         let packet_bytes = self.smallest_packet_bytes.max(payload + 52);
         let own = self.time_of(packet_bytes);
-        let (mut free, mut quantum) = (start, 1514);
+        let (mut free, mut quantum, mut last) = (start, 1514, start);
+        let mut arrivals = Vec::new();
         for number in 0..packets {
             let sent = start + gap * u64::from(number);
             free = free.max(sent);
@@ -109,16 +159,11 @@ impl Lab {
                 quantum += self.quantum_bytes;
                 free += self.time_of(1500) * self.others;
             }
-            if number % 2 == 1 || number + 1 == packets {
-                let newly = 1 + number % 2;
-                self.now = free + BASE + self.queue;
-                let flight = f64::from(packets - number - 1 + newly);
-                self.control.on_ack(&ack(self.now, sent, newly, flight));
-            }
+            let noise = self.jitter.mul_f64(self.random.uniform_between(0.0, 1.0));
+            last = last.max(free + BASE + self.queue + noise);
+            arrivals.push((sent, last));
         }
-        if packets == 1 {
-            self.now = self.now.max(start + gap);
-        }
+        arrivals
     }
 
     /// Exchanges until it goes, at most `most`.
@@ -130,12 +175,13 @@ impl Lab {
     }
 }
 
-/// Alone: a small train, two full ones of which the second is twice as long, a knock between them. Then a turn.
+/// Alone: three small trains, two full ones of which the second is twice as long, knocks between them. Then a turn.
 #[test]
 fn alone_it_goes_after_two_clean_trains() {
     let mut lab = Lab::new(100.0);
     assert!(lab.until_it_goes(10), "{:?}", lab.sent);
-    assert_eq!(lab.sent, [(10, 20), (8, MSS), (1, 20), (16, MSS)]);
+    let small = [(10, 20), (1, 20), (10, 20), (1, 20), (10, 20)];
+    assert_eq!(lab.sent, [&small[..], &[(8, MSS), (1, 20), (16, MSS)]].concat());
     assert!((state(&lab.control, "capacity_mbps") - 100.0).abs() < 0.01);
     assert_eq!((lab.control.window(), lab.control.segment_bytes()), (10.0, None));
     let full = 100e6 * 0.05 / (8.0 * 1500.0);
@@ -148,7 +194,7 @@ fn alone_it_goes_after_two_clean_trains() {
 fn a_small_train_fits_a_quantum_whatever_a_packet_has_at_least() {
     for others in [0, 1, 5] {
         let mut lab = Lab { others, ..Lab::of(92, 20.0) };
-        let goes = lab.until_it_goes(4);
+        let goes = lab.until_it_goes(8);
         assert_eq!((lab.sent[0], goes), ((8, 40), others == 0), "{others}");
         assert!((state(&lab.control, "capacity_mbps") - 20.0).abs() < 0.01, "{others}");
     }
@@ -207,9 +253,79 @@ fn pauses_double_up_to_the_longest() {
             pauses.push(lab.now.since(before).as_millis_f64());
         }
     }
+    let pauses = &pauses[2..];
     assert!(pauses[0] >= 125.0 && pauses[0] <= 310.0, "{pauses:?}");
     assert!(pauses.iter().all(|pause| *pause <= 4060.0), "{pauses:?}");
     assert!(pauses[8..].iter().all(|pause| *pause >= 2000.0), "{pauses:?}");
+}
+
+const RARE: [(u32, Span); 2] = [(8, Span::from_millis(10)), (32, Span::from_millis(20))];
+
+/// Where the receiver acknowledges 8 or 32 segments at once, trains grow until they give enough acknowledgements, and no burst is
+/// longer than 1250 bytes of small segments or ten full ones.
+#[test]
+fn alone_it_goes_where_acknowledgements_are_rare() {
+    for acks in RARE {
+        for mbps in [4.0, 20.0, 100.0] {
+            let mut lab = Lab { acks, ..Lab::new(mbps) };
+            assert!(lab.until_it_goes(120), "{acks:?} {mbps}: {:?}", lab.sent);
+            let capacity = state(&lab.control, "capacity_mbps");
+            assert!((0.95 * mbps..1.05 * mbps).contains(&capacity), "{acks:?} {mbps}: {capacity}");
+            assert_eq!(lab.sent.iter().filter(|(packets, _)| *packets > 64).count(), 0);
+            assert!(lab.sent.iter().all(|(packets, payload)| *payload == MSS || packets * (payload + 52) <= 1250));
+            assert!(lab.burst.0 * lab.burst.1 <= 10 * MSS, "{:?}", lab.burst);
+            // 17 small segments give two acknowledgements of eight, and none of 32.
+            assert!(lab.sent.contains(&(17, 20)));
+            assert_eq!(lab.sent.contains(&(1, MSS)), acks.0 == 32);
+        }
+    }
+}
+
+#[test]
+fn beside_a_backlog_it_rests_where_acknowledgements_are_rare() {
+    for acks in RARE {
+        for others in [1, 5] {
+            let mut lab = Lab { acks, others, ..Lab::new(20.0) };
+            assert!(!lab.until_it_goes(300), "{acks:?} {others}: {:?}", lab.sent);
+            let capacity = state(&lab.control, "capacity_mbps");
+            assert!((19.0..21.0).contains(&capacity), "{acks:?} {others}: {capacity}");
+        }
+    }
+}
+
+/// Random delays ten times as long as a small train: segments that are alone tell what the link has at least, and trains of full
+/// ones what it gives.
+#[test]
+fn beside_a_backlog_it_rests_where_delays_vary() {
+    let jitter = Span::from_millis(3);
+    let mut turns = 0;
+    for seed in 0..20 {
+        let random = Stream::new(seed, "lab");
+        let mut lab = Lab { jitter, others: 5, random, ..Lab::new(20.0) };
+        turns += u32::from(lab.until_it_goes(300));
+        lab.others = 0;
+        assert!(lab.until_it_goes(300), "{seed}: the others have gone");
+    }
+    assert!(turns <= 2, "{turns}");
+}
+
+#[test]
+fn alone_it_goes_where_delays_vary() {
+    for (seed, mbps) in (0..20).flat_map(|seed| [4.0, 20.0, 100.0].map(|mbps| (seed, mbps))) {
+        let mut lab = Lab { jitter: Span::from_millis(3), random: Stream::new(seed, "lab"), ..Lab::new(mbps) };
+        assert!(lab.until_it_goes(300), "{seed}, {mbps} Mbit/s");
+        let capacity = state(&lab.control, "capacity_mbps");
+        assert!((0.5 * mbps..1.6 * mbps).contains(&capacity), "{seed}, {mbps} Mbit/s: {capacity}");
+    }
+}
+
+/// A link whose acknowledgements come all at once tells nothing, and every rest still ends.
+#[test]
+fn where_acknowledgements_tell_nothing_it_asks_again() {
+    let mut lab = Lab { acks: (1000, Span::from_millis(200)), ..Lab::new(1000.0) };
+    assert!(!lab.until_it_goes(400));
+    assert!(lab.sent.iter().rev().take(20).any(|(packets, _)| *packets > 1), "{:?}", lab.sent);
+    assert!(lab.sent.iter().all(|(packets, _)| *packets <= 64));
 }
 
 fn going() -> Lab {
@@ -241,6 +357,21 @@ fn a_turn_goes_on_while_the_link_is_its_own() {
     let mut lab = going();
     assert_eq!(rounds(&mut lab, Span::from_micros(300), 19.9, 100), None);
     assert_eq!(state(&lab.control, "score"), 0.0);
+}
+
+/// Delays that vary by more than the target do not end slow start, and an own queue does.
+#[test]
+fn noise_does_not_end_slow_start() {
+    let mut lab = Lab { jitter: Span::from_millis(3), ..Lab::new(100.0) };
+    assert!(lab.until_it_goes(300));
+    let full = lab.control.slow_start_threshold();
+    let noise = Span::from_secs_f64(state(&lab.control, "noise_ms") / 1e3);
+    assert!(noise > Span::from_millis(1), "{noise}");
+    rounds(&mut lab, noise + Span::from_millis(1), 95.0, 3);
+    assert!(lab.is_going());
+    assert!(lab.control.window() >= 0.99 * full, "{} of {full}", lab.control.window());
+    rounds(&mut lab, noise * 2 + Span::from_millis(4), 100.0, 1);
+    assert!(lab.control.slow_start_threshold() < 0.99 * full);
 }
 
 /// At most 26 of evidence, 2 a round, and two rounds for one that began before.

@@ -8,6 +8,8 @@ use core::ops::RangeInclusive;
 pub(super) const SMALL: RangeInclusive<u32> = 4..=20;
 /// Packets of the train of full segments that measures a path where small ones are lost in noise.
 pub(super) const FIRST: u32 = 10;
+/// A train lasts so many times the noise, or longer.
+pub(super) const NOISES: f64 = 4.0;
 /// Packets of a train of full segments, at least and at most.
 pub(super) const SHORTEST: u32 = 4;
 pub(super) const LONGEST: u32 = 64;
@@ -65,7 +67,7 @@ impl Train {
     /// Some of it was acknowledged, with a round-trip time or without.
     pub(super) fn on_ack(&mut self, ack: &Ack, rtt: Option<u64>) {
         self.acked = self.acked.saturating_add(ack.newly_acked);
-        if let Some(rtt) = rtt {
+        if let Some(rtt) = rtt.filter(|_| !self.lossy) {
             let (now, sent) = (ack.now.as_nanos(), ack.sent.as_nanos());
             self.samples.push(Sample { now, sent, rtt, acked: self.acked, newly: ack.newly_acked });
         }
@@ -74,6 +76,11 @@ impl Train {
     /// Packets that are not acknowledged.
     pub(super) fn left(&self) -> u32 {
         self.packets.saturating_sub(self.acked)
+    }
+
+    /// The most segments that one acknowledgement covered.
+    pub(super) fn at_once(&self) -> u32 {
+        self.samples.iter().map(|sample| sample.newly).max().unwrap_or(1)
     }
 
     /// All acknowledgements, but the last where it covers fewer segments than the one before: it waited for the

@@ -9,17 +9,41 @@ MS = 1_000_000
 S = 1_000_000_000
 SMALL_BYTES = 20
 TRAIN_BYTES = 750
+LONGEST_TRAIN_BYTES = 1250
 SMALL_TRAIN = 4, 20
 FIRST_TRAIN = 10
 SHORTEST_TRAIN = 4
 LONGEST_TRAIN = 64
 TRAIN_NS = 1.0 * MS
 NOISES = 4.0
+PAUSE_PER_TRAIN = 200.0
 GROWTH = 0.3
+ENOUGH = 8
 ESTIMATES = 5
+VOTES = 3
+TRAINS = 8
+RATES = 3
+MAX_OF_SENT = 0.8
+MAX_ABOVE_RATE = 10.0
+DOUBLINGS = 10
+USUAL_AT_ONCE = 4
+FEWEST_SINGLES, MOST_SINGLES, KEPT_SINGLES = 8, 32, 64
+ERRORS = 2
 BASE_MINUTES = 10
 FIRST_PAUSE_NS = 250.0 * MS
 INITIAL_WINDOW = 10.0
+
+
+def quantile(values, part, of):
+    """Return the value at place part/of of all in order; zero of none."""
+    ordered = sorted(values)
+    return ordered[len(ordered) * part // of] if ordered else 0.0
+
+
+def shortest(times_ns):
+    """Return the shortest of times that vary, and by how much it is too long at most."""
+    ordered = sorted(times_ns)
+    return ordered[0], ERRORS * 2 * (ordered[len(ordered) // 2] - ordered[0]) // len(ordered)
 
 
 @sojourn.control(
@@ -41,8 +65,6 @@ class Scout:
         self.mss = float(path.mss_bytes)
         self.header = float(path.header_bytes)
         self.small = float(min(max(SMALL_BYTES, path.smallest_packet_bytes - path.header_bytes), path.mss_bytes))
-        shortest, longest = SMALL_TRAIN
-        self.small_train = min(max(TRAIN_BYTES // int(self.small + self.header), shortest), longest)
         self.wire_bits = 8.0 * (self.mss + self.header)
         self.initial_window = max(min(path.initial_window, INITIAL_WINDOW), 1.0)
         self.cwnd = 0.0
@@ -54,13 +76,23 @@ class Scout:
         self.minima = deque(maxlen=BASE_MINUTES)
         self.minute = None
         self.base_ns = None
-        self.estimates = deque(maxlen=ESTIMATES)
+        self.trains = deque(maxlen=TRAINS)
+        self.counts = deque(maxlen=TRAINS)
+        self.lone = deque(maxlen=KEPT_SINGLES)
+        self.rates = deque(maxlen=ESTIMATES)
+        self.singles = {True: deque(maxlen=KEPT_SINGLES), False: deque(maxlen=KEPT_SINGLES)}
+        self.in_turn_ns = None
+        self.longer = self.rare = False
+        self.told = 0
         self.by_trains = self.by_rate = self.capacity = 0.0
-        self.noise_ns = None
+        self.noise_ns = 0.0
         self.delay_ns = float(self.target)
         # Rest.
         self.pause_ns = 0.0
         self.clean = 0
+        self.next = "small"
+        self.doubled = self.lengthened = 0
+        self.anew = False
         self.head_ns = 0.0
         # Go.
         self.score = self.luck = 0.0
@@ -68,8 +100,9 @@ class Scout:
         self.regaining = False
         self.turn_ends = 0
         self.recent = deque(maxlen=4)
+        self.covered = 0
         self.new_round()
-        self.train("small", self.small_train)
+        self.train("small", self.small_packets())
 
     @property
     def window(self):
@@ -106,11 +139,23 @@ class Scout:
 
     def drain(self):
         self.clean = 0
+        self.next = "small"
         self.rest(self.next_pause(), "drain")
 
     def stay(self):
         self.clean = 0
+        self.next = "small"
         self.rest(self.next_pause(), "knock")
+
+    def knock_soon(self, then):
+        self.rest(self.base_ns * self.random.uniform(0.5, 2.0), "knock")
+        self.next = then
+
+    def single(self, full):
+        """Send one segment alone, after a short pause."""
+        self.rest(0.5 * self.base_ns * self.random.uniform(0.0, 1.0), "knock")
+        self.next = "unclear"
+        self.segment_bytes = None if full else int(self.small)
 
     def next_pause(self):
         first = max(4.0 * (self.base_ns or 0), FIRST_PAUSE_NS)
@@ -126,21 +171,23 @@ class Scout:
         else:
             rtt_ns = None
         if self.state == "go":
+            if rtt_ns is not None and window_limited and not in_recovery:
+                self.in_turn_ns = rtt_ns if self.in_turn_ns is None else min(self.in_turn_ns, rtt_ns)
             self.go_on(newly_acked, rtt_ns, srtt_ns or 0, sent_ns, in_recovery, window_limited)
         elif self.state in ("small", "first", "full"):
             self.on_train(newly_acked, rtt_ns, sent_ns)
         else:
-            self.on_rest(newly_acked, flight)
+            self.on_rest(newly_acked, flight, rtt_ns)
 
     def on_train(self, newly_acked, rtt_ns, sent_ns):
         self.acked += newly_acked
-        if rtt_ns is not None:
+        if rtt_ns is not None and not self.lossy:
             self.samples.append((self.now, sent_ns, rtt_ns, self.acked, newly_acked))
         self.cwnd = max(float(self.packets - self.acked), 0.5)
         if self.acked >= self.packets:
             self.judge_train()
 
-    def on_rest(self, newly_acked, flight):
+    def on_rest(self, newly_acked, flight, rtt_ns):
         if self.state == "repair":
             if self.cwnd < self.ssthresh:
                 self.cwnd += newly_acked
@@ -148,10 +195,28 @@ class Scout:
             if flight - newly_acked < 0.5:
                 self.state = "knock"
         elif newly_acked > 0:
-            if self.clean > 0:
+            full = self.segment_bytes is None
+            if rtt_ns is not None and self.is_unclear():
+                self.singles[full].append(rtt_ns)
+                self.settle()
+            if self.next == "small":
+                self.train("small", self.small_packets())
+            elif self.next == "full":
                 self.train("full", self.full_packets())
             else:
-                self.train("small", self.small_train)
+                self.go_on_unclear(full)
+
+    def go_on_unclear(self, full):
+        if not self.are_singles_enough():
+            self.single(not full)
+        elif self.anew or len(self.rates) < RATES:
+            segments = FIRST_TRAIN << self.doubled
+            self.train("first", min(segments, LONGEST_TRAIN))
+            if self.doubled > 0:
+                rate = segments * self.wire_bits * S / max(float(self.base_ns), 1.0)
+                self.pacing_rate_bps = self.payload_rate(rate)
+        else:
+            self.train("full", self.full_packets())
 
     def on_congestion(self, now_ns, signal, flight):
         self.now = now_ns
@@ -195,7 +260,7 @@ class Scout:
         return float(self.target) + self.packet_ns()
 
     def noise(self):
-        return self.noise_ns or 0.0
+        return self.noise_ns
 
     def waited(self, rtt_ns, own):
         """Return the queueing delay of a segment, whose own time on the link is longer than a small one's by `own`."""
@@ -205,21 +270,34 @@ class Scout:
         return self.packet_ns() * (self.mss - self.small) / (self.mss + self.header)
 
     def full_window(self):
+        """Return the window that fills the path. Where acknowledgements are rare, what one covers waits as well."""
+        return self.inner_window() + (float(max(self.counts)) if self.rare else 0.0)
+
+    def inner_window(self):
         return max(self.capacity * self.base_ns / S / self.wire_bits, 2.0)
 
     # Trains.
 
+    def small_packets(self):
+        packet = int(self.small + self.header)
+        shortest, longest = SMALL_TRAIN
+        usual = min(max(TRAIN_BYTES // packet, shortest), longest)
+        return max(usual, min(LONGEST_TRAIN_BYTES // packet, longest)) if self.longer else usual
+
     def full_packets(self):
-        length_ns = max(TRAIN_NS, NOISES * self.noise())
+        length_ns = max(TRAIN_NS, min(NOISES * self.noise(), self.pause / PAUSE_PER_TRAIN))
         packets = int(min(self.capacity * length_ns / S / self.wire_bits, float(LONGEST_TRAIN)))
-        packets -= packets % 2
-        return min(max(packets, SHORTEST_TRAIN) * (1 + self.clean), LONGEST_TRAIN)
+        packets = max(packets - packets % 2, SHORTEST_TRAIN) << self.lengthened
+        return min(packets * (1 + self.clean), LONGEST_TRAIN)
 
     def judge_train(self):
+        at_once = max((one[4] for one in self.samples), default=1)
+        self.counts.append(min(at_once, LONGEST_TRAIN // 2))
+        self.rare = max(self.counts) > USUAL_AT_ONCE
         # One that covers fewer segments than the one before waited for the receiver's timer.
         if len(self.samples) > 1 and self.samples[-1][4] < self.samples[-2][4]:
             self.samples.pop()
-        if self.lossy or not self.samples:
+        if not self.samples or (self.lossy and self.state != "first"):
             self.stay()
         elif self.state == "small":
             self.judge_small()
@@ -230,13 +308,33 @@ class Scout:
 
     def judge_small(self):
         self.estimate()
-        self.head_ns = self.waited(min(one[2] for one in self.samples[:2]), 0.0)
-        if self.capacity <= 0.0:
-            self.train("first", FIRST_TRAIN)
-        elif self.head_ns > self.bound_ns():
+        self.head_ns = self.small_head()
+        if self.head_ns > self.bound_ns():
             self.stay()
-        else:
+        elif self.is_clear():
             self.train("full", self.full_packets())
+        elif self.is_open():
+            self.knock_soon("small")
+        else:
+            self.single(full=True)
+
+    def small_head(self):
+        if len(self.samples) > 1:
+            return self.waited(min(one[2] for one in self.samples[:2]), 0.0)
+        # It may have waited for the receiver's timer, as others of its kind.
+        rtt_ns = self.samples[0][2]
+        self.lone.append(rtt_ns)
+        return max(float(rtt_ns - min(self.lone)) - self.noise(), 0.0)
+
+    def is_clear(self):
+        return self.by_trains > 0.0
+
+    def is_open(self):
+        asked = len(self.trains)
+        return not self.is_clear() and (self.longer or (1 <= asked < 2 * VOTES and asked - self.told < VOTES))
+
+    def is_unclear(self):
+        return not self.is_clear() and not self.is_open()
 
     def bound_ns(self):
         return 0.5 * self.delay_ns + self.noise()
@@ -250,16 +348,21 @@ class Scout:
             for before, after in zip(self.samples, self.samples[1:], strict=False)
             if after[4] > 0
         )
-        if len(gaps) < 3 or 2 * sent_span > span:
+        segments = last[3] - first[3]
+        too_few = not gaps or (len(gaps) < 3 and segments < 4)
+        self.longer ^= too_few
+        if too_few or 2 * sent_span > span:
             return
         gap = gaps[len(gaps) // 4]
-        steady = gap * (last[3] - first[3])
-        rest = max(span - steady, 0.0)
-        self.noise_ns = rest if self.noise_ns is None else self.noise_ns + (rest - self.noise_ns) / 8.0
-        if gap <= 0.0 or steady < rest:
-            return
-        self.estimates.append(8.0 * (self.small + self.header) * S / gap)
-        self.by_trains = sorted(self.estimates)[len(self.estimates) // 2]
+        steady = gap * segments
+        self.trains.append((steady, max(span - steady, 0.0), gap))
+        self.noise_ns = quantile((one[1] for one in self.trains), 3, 4)
+        told = [gap for steady, rest, gap in self.trains if gap > 0.0 and steady >= max(rest, self.noise_ns)]
+        self.told = len(told)
+        capacities = (8.0 * (self.small + self.header) * S / gap for gap in told[-ESTIMATES:])
+        self.by_trains = 0.0
+        if self.told >= VOTES and 2 * self.told >= len(self.trains):
+            self.by_trains = quantile(capacities, 1, 2)
         self.settle()
 
     def settle(self):
@@ -267,31 +370,78 @@ class Scout:
         if self.by_trains > 0.0 and not self.by_trains <= self.by_rate <= 1.5 * self.by_trains:
             self.by_rate = self.by_trains
         was_known = self.capacity > 0.0
-        self.capacity = self.by_rate
+        self.capacity = self.by_rate if self.is_clear() else max(self.by_rate, self.least())
         self.delay_ns = min(self.delay_ns, self.longest_delay_ns()) if was_known else self.longest_delay_ns()
 
+    def least(self):
+        """Return the least capacity by which full segments that are alone can be as early as they are."""
+        small, full = self.singles[False], self.singles[True]
+        if len(full) < FEWEST_SINGLES or not small:
+            return 0.0
+        small_ns, error = shortest(small)
+        full_ns = min(full)
+        # Where full segments are faster, those that were alone have waited for the receiver's timer.
+        if self.in_turn_ns is not None and self.in_turn_ns + error >= small_ns:
+            full_ns = min(full_ns, self.in_turn_ns)
+        longer_ns = max(full_ns - small_ns, 0) + error
+        found = 8.0 * (self.mss - self.small) * S / longer_ns if longer_ns > 0 else 0.0
+        return min(found, MAX_ABOVE_RATE * self.by_rate)
+
+    def are_singles_enough(self):
+        small, full = self.singles[False], self.singles[True]
+        if not small or not full:
+            return False
+        (small_ns, small_error), (full_ns, full_error) = shortest(small), shortest(full)
+        pairs = min(len(small), len(full))
+        exact = 2 * (small_error + full_error) <= max(full_ns - small_ns, 0)
+        return pairs >= MOST_SINGLES or (pairs >= FEWEST_SINGLES and exact)
+
     def judge_first(self):
+        if self.on_first():
+            self.anew = False
+        elif self.doubled < DOUBLINGS and not self.lossy:
+            self.doubled += 1
+        else:
+            self.doubled = 0
+            self.stay()
+            return
+        self.knock_soon("unclear")
+
+    def on_first(self):
+        """Tell whether the train shows the rate of the link, and take that."""
         first, last = self.samples[0], self.samples[-1]
-        if last[0] > first[0] and last[3] > first[3]:
-            self.by_rate = (last[3] - first[3]) * self.wire_bits * S / (last[0] - first[0])
-            self.settle()
-        self.stay()
+        span, sent_span = last[0] - first[0], last[1] - first[1]
+        if span <= 0 or last[3] <= first[3] or sent_span >= MAX_OF_SENT * span:
+            return False
+        if self.packets < LONGEST_TRAIN and span < NOISES * self.noise():
+            return False
+        self.rates.append((last[3] - first[3]) * self.wire_bits * S / span)
+        self.by_rate = quantile(self.rates, 1, 2)
+        self.settle()
+        return True
 
     def judge_full(self):
+        if len(self.samples) < 2 and self.packets < LONGEST_TRAIN:
+            self.lengthened += 1
+            self.knock_soon("full")
+            return
+        if len(self.samples) >= ENOUGH:
+            self.lengthened = max(self.lengthened - 1, 0)
         own = self.own_ns()
         last = self.samples[-max(1, len(self.samples) // 4) :]
         tail = self.waited(sum(one[2] for one in last) / len(last), own)
         head = self.head_ns
         if len(self.samples) > 1:
             head = self.waited(min(one[2] for one in self.samples[:2]), own)
-        length_ns = self.packets * self.packet_ns()
-        if head > self.bound_ns() or tail - head > GROWTH * length_ns:
+        late = tail - head > GROWTH * (self.packets * self.packet_ns())
+        if head > self.bound_ns() or late:
+            self.anew = late and self.by_rate >= self.least()
             self.stay()
         elif self.clean > 0:
             self.go()
         else:
             self.clean = 1
-            self.rest(self.base_ns * self.random.uniform(0.5, 2.0), "knock")
+            self.knock_soon("full")
 
     # Go.
 
@@ -308,6 +458,8 @@ class Scout:
         self.quiet = 4
         self.regaining = False
         self.recent.clear()
+        self.covered = 0
+        self.in_turn_ns = None
         self.new_round()
         self.pace(self.base_ns)
 
@@ -315,7 +467,12 @@ class Scout:
         self.round_began = self.now
         self.round_acked = 0
         self.round_delay = 0.0
+        self.round_least = 0.0
         self.round_samples = 0
+
+    def round_waited(self):
+        """Return the mean delay of the round, or the least where acknowledgements are rare and wait for a timer."""
+        return self.round_least if self.rare else self.round_delay / self.round_samples
 
     def pace(self, srtt_ns):
         rate = min(1.05 * self.capacity, 1.25 * self.cwnd * self.wire_bits * S / max(float(srtt_ns), 1.0))
@@ -323,9 +480,14 @@ class Scout:
 
     def go_on(self, acked, rtt_ns, srtt_ns, sent_ns, in_recovery, limited):
         self.round_acked += acked
-        if rtt_ns is not None:
-            waited = self.waited(rtt_ns, self.own_ns())
+        late = 2 * acked < self.covered
+        self.covered = acked
+        if rtt_ns is not None and not late:
+            # Before a window covers two acknowledgements, they come when the receiver's timer says.
+            unseen = self.rare and self.cwnd < min(self.ssthresh, self.inner_window(), 2.0 * max(self.counts))
+            waited = 0.0 if unseen else self.waited(rtt_ns, self.own_ns())
             self.round_delay += waited
+            self.round_least = min(self.round_least, waited) if self.round_samples else waited
             self.round_samples += 1
             self.recent.append(waited)
         if sent_ns >= self.round_began and self.round_samples > 0 and self.now > self.round_began:
@@ -339,22 +501,22 @@ class Scout:
     def adjust(self, acked, limited):
         waited = min(self.recent)
         if self.cwnd < self.ssthresh:
-            if waited > 0.5 * self.delay_ns:
+            if waited > self.bound_ns():
                 self.cwnd = max(self.cwnd * self.base_ns / (self.base_ns + waited), 1.0)
                 self.ssthresh = self.cwnd
                 self.regaining = True
                 self.quiet = 0
             elif limited:
                 self.cwnd = min(self.cwnd + (0.25 * acked if self.regaining else float(acked)), self.ssthresh)
-        elif waited > self.delay_ns:
-            over = (waited - self.delay_ns) / (self.base_ns + waited)
+        elif waited > self.delay_ns + self.noise():
+            over = (waited - self.delay_ns - self.noise()) / (self.base_ns + waited)
             self.cwnd = max(self.cwnd - over * min(float(acked), self.cwnd), 1.0)
             self.ssthresh = self.cwnd
         elif limited:
-            self.cwnd += (1.0 - waited / self.delay_ns) * acked / self.cwnd
+            self.cwnd += (1.0 - waited / (self.delay_ns + self.noise())) * acked / self.cwnd
 
     def judge_round(self, in_recovery):
-        waited = self.round_delay / self.round_samples
+        waited = self.round_waited()
         rate = self.round_acked * self.wire_bits * S / (self.now - self.round_began)
         evidence = min(max(waited / self.delay_ns - 1.5, -1.0), 2.0)
         if waited > 0.5 * self.delay_ns:
@@ -367,10 +529,11 @@ class Scout:
             self.age += 1
             if self.age >= 20:
                 self.pause_ns = 0.0
-        self.quiet = self.quiet + 1 if waited < 0.25 * self.delay_ns else 0
+        self.quiet = self.quiet + 1 if waited < 0.5 * self.bound_ns() else 0
         if self.quiet >= 4:
             self.ssthresh = min(max(self.ssthresh, 1.25 * self.cwnd), self.full_window())
         self.delay_ns = min(1.01 * self.delay_ns, self.longest_delay_ns())
+        self.settle()
         self.new_round()
         if self.now >= self.turn_ends:
             self.pause_ns = FIRST_PAUSE_NS * 2.0
@@ -385,7 +548,7 @@ class Scout:
             self.drain()
 
     def lose(self):
-        waited = self.round_delay / self.round_samples if self.round_samples else self.delay_ns
+        waited = self.round_waited() if self.round_samples else self.delay_ns
         self.ssthresh = max(min(self.ssthresh, self.cwnd * self.base_ns / (self.base_ns + waited)), 1.0)
         self.cwnd = max(self.cwnd * (0.7 if waited <= 1.5 * self.delay_ns else 0.5), 1.0)
         self.delay_ns = max(min(self.delay_ns, 0.5 * waited), self.packet_ns(), 0.1 * MS)
@@ -427,13 +590,15 @@ class WithoutSmallTrains(Scout):
 class WithoutFullTrains(Scout):
     def judge_small(self):
         self.estimate()
-        self.head_ns = self.waited(min(one[2] for one in self.samples[:2]), 0.0)
-        if self.capacity <= 0.0:
-            self.train("first", FIRST_TRAIN)
-        elif self.head_ns > self.bound_ns():
+        self.head_ns = self.small_head()
+        if self.head_ns > self.bound_ns():
             self.stay()
-        else:
+        elif self.is_clear():
             self.go()
+        elif self.is_open():
+            self.knock_soon("small")
+        else:
+            self.single(full=True)
 
 
 @without("second-train", "a turn after one full train")
