@@ -103,6 +103,8 @@ def told(rate_mbps: float) -> dict[str, Any]:
 @measure("tournament-places", of="tournament")
 @measure("tuned-places", of="tuned")
 @measure("tuned-elsewhere-places", of="tuned-elsewhere")
+@measure("receiver-places", of="receiver")
+@measure("nimbus-places", of="nimbus")
 def places(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     """Yield where each remedy stands."""
     runs = _records(plan, dataset)
