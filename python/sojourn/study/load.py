@@ -245,9 +245,7 @@ class StudyFolder:
         plan = Plan.of(self.plan(sweep), name=sweep, folder=str(self.folder))
         return [dataclasses.replace(one, content="") for one in plan.plug_ins()]
 
-    def _name_plug_ins(
-        self, found: Findings, names: Sequence[str], used_by: Callable[[str], Sequence[PlugIn]]
-    ) -> None:
+    def _name_plug_ins(self, found: Findings, names: Sequence[str], used_by: Callable[[str], Sequence[PlugIn]]) -> None:
         """Say in an item's text and captions which code from outside its numbers depend on."""
         sweeps = [sweep for name in names for sweep in self._measures.get(name, ((name,), None))[0]]
         used = dict.fromkeys(one for sweep in sweeps for one in used_by(sweep))
