@@ -16,6 +16,7 @@
 //! The RFC has no phase of recovery; here, as in implementations of TCP, acknowledgements during recovery are
 //! measured but do not move the window.
 
+#[cfg_attr(not(feature = "dynamic-target"), path = "ledbat/no_ceiling.rs")]
 mod ceiling;
 mod descriptor;
 pub(crate) mod history;
@@ -129,10 +130,7 @@ impl Ledbat {
             queueing_nanos: None,
             reduced: None,
             heard: None,
-            ceiling: match params.get("target_part") {
-                Value::Number(part) => Some(Box::new(Ceiling::new(part))),
-                _ => None,
-            },
+            ceiling: Ceiling::of(params).map(Box::new),
             settings,
         };
         ledbat.begin(path.initial_window);
@@ -340,6 +338,7 @@ impl Control for Ledbat {
             "initial_window",
             "arithmetic",
             "slow_start",
+            #[cfg(feature = "dynamic-target")]
             "target_part",
             "base_history",
             "base_period",
