@@ -207,12 +207,6 @@ fn a_pause_leaves_what_the_transport_says() {
                 holds: nothing_after_a_pause,
             },
             Exception {
-                control: "scout",
-                presets: &[],
-                source: "docs/controls/scout.md: a pause is part of the plan",
-                holds: nothing_after_a_pause,
-            },
-            Exception {
                 control: "ledbat",
                 presets: &[],
                 source: NO_THRESHOLD,
@@ -695,17 +689,6 @@ fn timeouts() {
                     script.now += Span::from_secs(1);
                     script.congestion(Signal::Timeout { repeated: true });
                     expect(first.0 == 3000.0 / 1460.0 * 3.0 && state(&script) == first, state(&script), first)
-                },
-            },
-            Exception {
-                control: "scout",
-                presets: &[],
-                source: "docs/controls/scout.md: each timeout leaves half of what was in flight as threshold",
-                holds: |params| {
-                    let mut script = used(params);
-                    script.congestion(Signal::Timeout { repeated: false });
-                    script.congestion(Signal::Timeout { repeated: true });
-                    expect(state(&script) == (1.0, 2.0), state(&script), (1.0, 2.0))
                 },
             },
             Exception {
