@@ -16,6 +16,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "queueing delay of the round trip aimed at (TARGET)",
         },
         Parameter {
+            name: "initial_window",
+            kind: Kind::OrAuto(&Kind::Number { min: 1.0, max: 1e6 }),
+            default: Value::Auto,
+            description: "first window in segments, but no larger than the transport's; auto is the transport's",
+        },
+        Parameter {
             name: "gain_divisor",
             kind: Kind::Integer { min: 1, max: 1000 },
             default: Value::Integer(16),
@@ -76,7 +82,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "last samples whose minimum is the current delay (CURRENT_FILTER)",
         },
     ],
-    presets: &[Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] }],
+    presets: &[
+        Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] },
+        Preset {
+            name: "draft-01",
+            summary: "draft-irtf-iccrg-ledbat-plus-plus-01 to the letter: a first window of 2 segments",
+            values: &[("initial_window", Value::Number(2.0))],
+        },
+    ],
     linux: Linux::Absent("Linux has no LEDBAT++"),
     low_priority: true,
     ..Descriptor::PLAIN
