@@ -86,7 +86,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] },
         Preset {
             name: "draft-01",
-            summary: "draft-irtf-iccrg-ledbat-plus-plus-01 to the letter: a first window of 2 segments",
+            summary: "revision 01 of the draft, section 4.1: a first window of 2 segments",
             values: &[("initial_window", Value::Number(2.0))],
         },
     ],
