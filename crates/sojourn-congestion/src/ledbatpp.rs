@@ -67,7 +67,6 @@ enum Phase {
 #[derive(Clone, Debug)]
 struct Settings {
     target_nanos: f64,
-    initial_window: f64,
     gain_divisor: f64,
     decrease: f64,
     min_window: f64,
@@ -99,7 +98,6 @@ impl LedbatPlusPlus {
             before: Phase::FirstSlowStart,
             settings: Settings {
                 target_nanos,
-                initial_window,
                 gain_divisor: params.integer("gain_divisor") as f64,
                 decrease: params.number("decrease"),
                 min_window: params.number("min_window"),
@@ -248,11 +246,8 @@ impl Control for LedbatPlusPlus {
 
     /// Slow start brings the window back.
     fn on_start(&mut self, start: &Start) {
-        if start.unused.leave_of(self) {
-            self.window = self.window.min(self.settings.initial_window);
-            if self.phase == Phase::Steady {
-                self.phase = Phase::Return { began: None };
-            }
+        if start.unused.leave_of(self) && self.phase == Phase::Steady {
+            self.phase = Phase::Return { began: None };
         }
         self.current.clear();
     }
