@@ -16,7 +16,7 @@
 //! The RFC has no phase of recovery; here, as in implementations of TCP, acknowledgements during recovery are
 //! measured but do not move the window.
 
-#[cfg_attr(not(feature = "dynamic-target"), path = "ledbat/no_ceiling.rs")]
+#[cfg_attr(not(feature = "ledbat-variants"), path = "ledbat/no_ceiling.rs")]
 mod ceiling;
 mod descriptor;
 pub(crate) mod history;
@@ -338,7 +338,7 @@ impl Control for Ledbat {
             "initial_window",
             "arithmetic",
             "slow_start",
-            #[cfg(feature = "dynamic-target")]
+            #[cfg(feature = "ledbat-variants")]
             "target_part",
             "base_history",
             "base_period",

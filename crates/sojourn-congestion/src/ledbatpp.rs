@@ -1,17 +1,18 @@
 //! LEDBAT++: LEDBAT on round trips that clears its own queue (draft-irtf-iccrg-ledbat-plus-plus).
 //!
-//! What it changes in RFC 6817, in the order of the draft:
-//! 1. delays are round-trip times; the queueing delay is the least of the last four over the least of ten minutes;
-//! 2. GAIN = 1/min(16, ceil(2 TARGET/base)): slower than Reno where the base delay is short;
+//! What it changes in RFC 6817, with the sections of revision 01:
+//! 1. delays are round-trip times; the queueing delay is the least of the last four over the least of ten minutes (4.5);
+//! 2. GAIN = 1/min(16, ceil(2 TARGET/base)): slower than Reno where the base delay is short (4.2);
 //! 3. below the target the window grows by GAIN per round trip; above, it changes by
-//!    max(GAIN - C x window x (delay/TARGET - 1), -window/2), spread over the round's acknowledgements;
-//! 4. slow start grows by GAIN per segment, and the first one ends also at three quarters of the target;
+//!    max(GAIN - C x window x (delay/TARGET - 1), -window/2), spread over the round's acknowledgements (4.3);
+//! 4. slow start grows by GAIN per segment, and the first one ends also at three quarters of the target (4.1);
 //! 5. two round trips after it, a slowdown: two segments for two round trips, then slow start back to the window
-//!    before. The next one follows after nine times as long as that took.
+//!    before. The next one follows after nine times as long as that took (4.4).
 //!
-//! A loss or mark halves once per round trip, a timeout leaves one segment and slow start. Both end a slowdown. Where
-//! the draft speaks of round trips as time, this is the smoothed round-trip time when that time begins. As in
-//! `ledbat`, acknowledgements during recovery are measured but do not move the window.
+//! A loss or mark halves once per round trip, a timeout leaves one segment and slow start: the draft's introduction has
+//! both as in standard TCP. The two segments of 4.3 are taken for a bound of the decrease by delay. Both signals end a
+//! slowdown, and of this the draft says nothing. Where it speaks of round trips as time, this is the smoothed round-trip
+//! time when that time begins. As in `ledbat`, acknowledgements during recovery are measured but do not move the window.
 
 mod descriptor;
 #[cfg(test)]
@@ -83,8 +84,10 @@ impl LedbatPlusPlus {
     /// None: all combinations work.
     pub fn new(params: &Params, path: &Path, _random: Stream) -> Result<LedbatPlusPlus, ParameterError> {
         let target_nanos = params.span("target").as_nanos() as f64;
+        let bounded = cfg!(feature = "ledbat-variants") && !params.is_auto("initial_window");
+        let initial_window = if bounded { params.number("initial_window") } else { f64::INFINITY };
         Ok(LedbatPlusPlus {
-            window: path.initial_window,
+            window: initial_window.min(path.initial_window),
             threshold: f64::INFINITY,
             phase: Phase::FirstSlowStart,
             slowdown_at: Time::NEVER,
@@ -287,6 +290,11 @@ impl Control for LedbatPlusPlus {
     }
 
     fn fixed() -> Option<&'static [&'static str]> {
-        Some(&["base_history", "filter"])
+        Some(&[
+            #[cfg(feature = "ledbat-variants")]
+            "initial_window",
+            "base_history",
+            "filter",
+        ])
     }
 }

@@ -35,7 +35,14 @@ const WHOLE: i64 = 10_000;
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
     summary: "a low-latency queue for scalable traffic coupled to a Classic queue under PI2 (L4S)",
-    sources: &["RFC 9332", "Linux net/sched/sch_dualpi2.c", "RFC 9956", "RFC 9957"],
+    sources: &[
+        "RFC 9332",
+        "Linux net/sched/sch_dualpi2.c",
+        #[cfg(feature = "l4s")]
+        "RFC 9956",
+        #[cfg(feature = "l4s")]
+        "RFC 9957",
+    ],
     parameters: &[
         Parameter {
             description: "what may wait in both queues together, besides the packet on the wire: packets, bytes, or time at the link's rate",

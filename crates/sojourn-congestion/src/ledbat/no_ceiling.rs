@@ -1,4 +1,4 @@
-//! Without the feature `dynamic-target` no target follows the queue: what is never there takes no room and no code.
+//! Without the feature `ledbat-variants` no target follows the queue: what is never there takes no room and no code.
 
 use sojourn_core::registry::Params;
 use sojourn_core::{Span, Time};

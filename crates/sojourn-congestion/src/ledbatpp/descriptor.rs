@@ -15,6 +15,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             default: Value::Span(Span::from_millis(60)),
             description: "queueing delay of the round trip aimed at (TARGET)",
         },
+        #[cfg(feature = "ledbat-variants")]
+        Parameter {
+            name: "initial_window",
+            kind: Kind::OrAuto(&Kind::Number { min: 1.0, max: 1e6 }),
+            default: Value::Auto,
+            description: "first window in segments, but no larger than the transport's; auto is the transport's",
+        },
         Parameter {
             name: "gain_divisor",
             kind: Kind::Integer { min: 1, max: 1000 },
@@ -76,7 +83,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             description: "last samples whose minimum is the current delay (CURRENT_FILTER)",
         },
     ],
-    presets: &[Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] }],
+    presets: &[
+        Preset { name: "draft", summary: "draft-irtf-iccrg-ledbat-plus-plus", values: &[] },
+        #[cfg(feature = "ledbat-variants")]
+        Preset {
+            name: "draft-01",
+            summary: "revision 01 of the draft, section 4.1: a first window of 2 segments",
+            values: &[("initial_window", Value::Number(2.0))],
+        },
+    ],
     linux: Linux::Absent("Linux has no LEDBAT++"),
     low_priority: true,
     ..Descriptor::PLAIN

@@ -40,7 +40,42 @@ fn twenty(base: Span) -> Script {
     script
 }
 
-/// 2 x 60/base, rounded up, at most 16.
+/// Draft 01, section 4.1: no more than 2 segments, and no more than the transport allows; the default leaves it to the
+/// transport. Base 60 ms, so that GAIN is 1/2: each acknowledged segment adds 1/2.
+#[test]
+fn draft_01_begins_with_two_segments() {
+    for (preset, transport, window) in [("draft", 10.0, 10.0), ("draft-01", 10.0, 2.0), ("draft-01", 1.0, 1.0)] {
+        let mut flow = Script::seeded(&params(&DESCRIPTOR, preset, &[]), transport, 1);
+        assert_eq!(flow.window(), window, "{preset}, {transport}");
+        let ack = on_path(flow.now, millis(60), Span::ZERO);
+        flow.control.on_ack(&Ack { newly_acked: 2, ..ack });
+        assert_eq!(flow.window(), window + 1.0, "{preset}, {transport}");
+    }
+}
+
+/// Draft 01 in segments of 1448 B: 3 acknowledged in slow start with a base of 10 ms, and in congestion avoidance one at
+/// 10 ms and one at 180 ms of queue with a base of 20 ms. Section 4.2: GAIN is 1/12 and 1/6. Section 4.1: 10 segments
+/// become 10 + 3/12. Section 4.3: 10 + 1/6/10, and then half a segment less, as 180 ms are three times the target.
+/// ns-3's class has 14842, 14504 and 13780 B.
+#[test]
+fn the_steps_of_ns3_to_the_byte() {
+    let mut flow = script(&[NO_SLOWDOWNS, ("filter", Value::Integer(1))]);
+    let give = |flow: &mut Script, base, queue, newly_acked| {
+        let ack = on_path(flow.now, millis(base), millis(queue));
+        flow.control.on_ack(&Ack { newly_acked, ..ack });
+        (flow.window() * 1448.0).floor()
+    };
+    let measured = on_path(flow.now, millis(10), Span::ZERO);
+    flow.control.on_ack(&Ack { in_recovery: true, ..measured });
+    flow.control.set_window(10.0, 100.0);
+    assert_eq!(give(&mut flow, 10, 10, 3), 14842.0);
+    let mut flow = twenty(millis(20));
+    flow.control.set_window(10.0, 10.0);
+    assert_eq!(give(&mut flow, 20, 10, 1), 14504.0);
+    assert_eq!(give(&mut flow, 20, 180, 1), 13780.0);
+}
+
+/// 2 x 60/base, rounded up, at most 16 (draft 01, section 4.2).
 #[test]
 fn the_gain_falls_with_the_base_delay() {
     for (base, divisor) in
@@ -53,7 +88,7 @@ fn the_gain_falls_with_the_base_delay() {
     }
 }
 
-/// Base 60 ms and window 20: gain 1/2; at 66 ms 0.5 - 20 x 0.1, at 120 ms no more than half.
+/// Draft 01, section 4.3, with base 60 ms and window 20: gain 1/2; at 66 ms 0.5 - 20 x 0.1, at 120 ms no more than half.
 #[test]
 fn the_decrease_is_multiplicative() {
     for (queue, change) in
@@ -77,6 +112,7 @@ fn a_change_is_spread_over_the_window() {
     }
 }
 
+/// Draft 01, section 4.5.
 #[test]
 fn the_least_of_four_samples_counts() {
     let mut script = twenty(millis(60));
@@ -101,6 +137,7 @@ fn the_least_of_four_samples_counts() {
     assert_eq!(queueing, [90.0, 0.0]);
 }
 
+/// Draft 01, section 4.1.
 #[test]
 fn the_first_slow_start_ends_beyond_three_quarters_of_the_target() {
     for (queue, grows) in [(45, true), (46, false)] {
@@ -123,7 +160,7 @@ fn the_first_slow_start_ends_beyond_three_quarters_of_the_target() {
     assert!(flow.window() < 10.0);
 }
 
-/// Slow start ends at t; slowdown at t + 2 RTT, two segments until t + 4 RTT, and back. The path has 100 ms, so that
+/// Draft 01, section 4.4. Slow start ends at t; slowdown at t + 2 RTT, two segments until t + 4 RTT, and back. The path has 100 ms, so that
 /// gain is 1/2.
 #[test]
 fn slowdowns_come_after_nine_times_their_length() {
