@@ -34,8 +34,10 @@ def scenario(
 
 
 @pytest.fixture(scope="module", autouse=True)
-def second() -> None:
+def second() -> Iterator[None]:
     plugins.load(PLUGIN)
+    yield
+    plugins.unload()
 
 
 @pytest.mark.parametrize("queue", QUEUES)
