@@ -133,8 +133,8 @@ STEPS = (
         ),
         "1,396",
         (
-            "an idle flow: 990 B with Python's part; a flow has 864 B, after 1,280 (1,020 and 896 B since receivers may "
-            "steer). 10,000 flows: 143 ns after 149, "
+            "an idle flow: 990 B with Python's part; a flow has 864 B, after 1,280 (1,020 and 896 B since receivers "
+            "may steer). 10,000 flows: 143 ns after 149, "
             "with own RTTs 182 ns after 232 (least of two runs each, 30 s, on a busy machine)"
         ),
     ),
