@@ -84,8 +84,8 @@ fn a_mark_and_a_loss_of_a_window() {
         });
     }
     let names = |set: BTreeSet<String>| set.into_iter().collect::<Vec<_>>().join(" ");
-    // DCTCP: but for `rfc`. Prague: its loss credit. BBR and Proteus make nothing of a mark.
-    assert_eq!(names(both), built(&["bbr", "bbr3", "dctcp", "prague", "proteus_s"]).join(" "));
+    // DCTCP: but for `rfc`. Prague: its loss credit. BBR and Proteus make nothing of a mark. SCReAM with `l4s` counts marks.
+    assert_eq!(names(both), built(&["bbr", "bbr3", "dctcp", "prague", "proteus_s", "scream"]).join(" "));
     let missed: BTreeSet<String> = DESCRIPTORS.iter().map(|descriptor| descriptor.name.to_owned()).collect();
     // These seldom have so much in flight.
     assert_eq!(
@@ -120,8 +120,9 @@ fn sending_again_after_a_pause() {
         let kept = if threshold <= window { threshold.min(after) } else { threshold };
         assert!(path.threshold() >= kept, "{whose}: threshold {} after {threshold}\n{}", path.threshold(), tail(path));
     });
-    // The windows of the first four follow from a model of the path or a rate; scout sends its train of 20 small segments.
-    assert_eq!(free.into_iter().collect::<Vec<_>>(), built(&["bbr", "bbr3", "nimbus", "proteus_s", "scout"]));
+    // The windows of the first four follow from a model of the path or a rate; scout sends its train of 20 small segments;
+    // SCReAM's window stays.
+    assert_eq!(free.into_iter().collect::<Vec<_>>(), built(&["bbr", "bbr3", "nimbus", "proteus_s", "scout", "scream"]));
 }
 
 /// RFC 3522, RFC 4015: all that is out comes late, and once more after the timer has gone off. The window is what it was, but
