@@ -1,5 +1,8 @@
 //! What scout knows of its path: base delay, capacity, noise, and the queueing delay it aims at.
 
+#[cfg(test)]
+mod tests;
+
 use super::singles::{self, Singles};
 use super::train::{self, Sample};
 use crate::control::Path;
