@@ -388,8 +388,6 @@ pub struct Options {
     pub sack: bool,
     /// Whether the receiver reports what came twice.
     pub dsack: bool,
-    /// Whether limited transmit is used.
-    pub limited_transmit: bool,
     /// Whether packets are conserved while a loss is only suspected, instead of limited transmit.
     pub conserves: bool,
     /// Whether a window counts as used for a round trip, and in slow start by half.
@@ -627,7 +625,6 @@ impl Options {
             handshake: params.boolean("handshake"),
             sack,
             dsack: params.boolean("dsack"),
-            limited_transmit: params.boolean("limited_transmit"),
             conserves,
             used_for_round_trip: params.choice("window_use") == "round-trip",
             limited_at_write: params.choice("app_limit") == "at-write",
