@@ -89,7 +89,7 @@ pub trait Discipline<B> {
 }
 
 /// What waits.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Backlog {
     /// Packets.
     pub packets: usize,

@@ -8,7 +8,7 @@ use crate::flow::{Counts, Endpoints, FIRST_PORT, Flow, InHost, Listener};
 use crate::fuse::{Answering, Events, let_lag};
 use crate::grants::Grants;
 use crate::line::{Line, LineEnd, Lines};
-use crate::link::{Link, Service, Shared};
+use crate::link::{Link, Service, Shared, Special};
 use crate::noise::NoisyWire;
 use crate::opportunities::Opportunities;
 use crate::packets::PacketLog;
@@ -130,7 +130,7 @@ pub fn build(scenario: &Scenario, seed: u64, wanted: &Wanted, events: Events) ->
         let_lag(scenario, &mut links, &lines, &flows);
     }
     if wanted.packets {
-        links[BOTTLENECK].log = Some(PacketLog::default());
+        links[BOTTLENECK].special().log = Some(PacketLog::default());
     }
     let recorder = wanted.bin.map(|bin| Recorder::new(bin, wanted.probes, links.len(), flows.len()));
     let groups = scenario
@@ -195,9 +195,6 @@ impl Builder<'_> {
     fn add_links(&mut self) {
         for (name, direction, spec) in named_links(self.scenario) {
             let mut link = self.link(name, direction, spec);
-            if spec.loss > 0.0 {
-                link.loss = Some((spec.loss, self.stream(&format!("link.{name}.loss"))));
-            }
             link.line = self.link_line(name, spec);
             self.links.push(link);
         }
@@ -219,21 +216,28 @@ impl Builder<'_> {
 
     fn link(&self, name: &str, direction: Direction, spec: &scenario::Link) -> Link {
         let queue = self.queue(name, "", spec);
-        let mut link = Link::new(direction, queue, service(&spec.capacity, Time::ZERO));
-        link.framing = spec.framing();
-        link.policer = spec.policer.map(Tokens::new);
-        link.shaper = spec.shaper.map(Tokens::new);
-        link.remark = spec.remark;
-        link.grants = spec.medium().map(Grants::new);
-        if let Some(noise) = spec.noise() {
-            let random = self.stream(&format!("link.{name}.noise"));
-            let wire = NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random);
-            link.noise = wire.map(Box::new);
-        }
+        let mut link = Link::new(direction, queue, service(&spec.capacity, Time::ZERO), self.special(name, spec));
         let is_station = self.links.len() >= self.first_hop() + self.scenario.hops.len();
         link.is_main = self.links.len() < self.first_hop() || is_station;
         link.shared = self.shared(name, spec);
         link
+    }
+
+    /// What the link `name` has beside its queue.
+    fn special(&self, name: &str, spec: &scenario::Link) -> Special {
+        let random = |of: &str| self.stream(&format!("link.{name}.{of}"));
+        Special {
+            framing: spec.framing(),
+            policer: spec.policer.map(Tokens::new),
+            shaper: spec.shaper.map(Tokens::new),
+            remark: spec.remark,
+            grants: spec.medium().map(Grants::new),
+            noise: spec
+                .noise()
+                .and_then(|noise| NoisyWire::new(noise, spec.protection(), spec.capacity.mean_rate(), random("noise"))),
+            loss: (spec.loss > 0.0).then(|| (spec.loss, random("loss"))),
+            ..Special::default()
+        }
     }
 
     /// The line for a link's own delay and jitter, where it has any.

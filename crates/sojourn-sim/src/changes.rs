@@ -41,11 +41,11 @@ pub fn apply(scenario: &Scenario, seed: u64, index: usize, world: &mut World) {
             world.links[place].change_service(service(&link.link.capacity, world.now));
         }
         if link.keys.contains(&"loss") {
-            let stream = world.links[place].loss.take().map(|(_, stream)| stream);
+            let loss = &mut world.links[place].special().loss;
+            let stream = loss.take().map(|(_, stream)| stream);
             let probability = link.link.loss;
             // A stream that has begun goes on, so that a change to the same loss changes nothing.
-            world.links[place].loss =
-                (probability > 0.0).then(|| (probability, stream.unwrap_or_else(|| random("loss"))));
+            *loss = (probability > 0.0).then(|| (probability, stream.unwrap_or_else(|| random("loss"))));
         }
         if link.keys.contains(&"queue") {
             let fresh = queue(name, &link.link, scenario.largest_packet_bytes(), random("queue"), world.now);

@@ -156,9 +156,9 @@ impl Lines {
         }
     }
 
-    /// A packet enters `line`; whether it is the next to arrive. Inlined, so that the packet is written where it goes to.
+    /// A packet enters `line`; whether it is the next to arrive.
     #[inline(always)]
-    pub fn push(&mut self, line: usize, packet: Packet, now: Time) -> bool {
+    pub fn push(&mut self, line: usize, packet: &Packet, now: Time) -> bool {
         let line = &mut self.lines[line];
         let constant = matches!(line.kind, Kind::Constant);
         let exit = if constant { now + line.delay } else { line.exit_of(packet.bytes, now) };
@@ -166,11 +166,11 @@ impl Lines {
         let new = match self.places.get_mut(self.first_free as usize) {
             Some(place) => {
                 let new = std::mem::replace(&mut self.first_free, place.behind);
-                *place = Place { exit, behind: NONE, ahead, packet };
+                *place = Place { exit, behind: NONE, ahead, packet: *packet };
                 new
             }
             None => {
-                self.places.push(Place { exit, behind: NONE, ahead, packet });
+                self.places.push(Place { exit, behind: NONE, ahead, packet: *packet });
                 self.places.len() as u32 - 1
             }
         };
@@ -289,7 +289,7 @@ mod tests {
             for (line, later, comes) in steps {
                 now += Span::from_nanos(later);
                 if comes {
-                    let is_next = lines.push(line, packet(number), now);
+                    let is_next = lines.push(line, &packet(number), now);
                     // When it leaves is read off the line.
                     let mut exit = Time::NEVER;
                     lines.visit(line, |time, packet| {

@@ -1,25 +1,23 @@
 //! A link with its queue.
 
 mod shared;
+mod special;
 
 pub use shared::Shared;
+pub use special::Special;
 
 use crate::Packet;
 use crate::flow::{Flow, is_data};
-use crate::grants::Grants;
 #[cfg(feature = "phases")]
 use crate::meter::Reading;
 use crate::meter::{ClassMeter, Meter};
-use crate::noise::{Fate, NoisyWire};
 use crate::opportunities::Opportunities;
-use crate::packets::{PacketEvent, PacketLog};
+use crate::packets::PacketEvent;
 use crate::record::LinkRecord;
-use crate::tokens::Tokens;
-use sojourn_core::{Rate, Serializer, Span, Stream, Time};
-use sojourn_queue::framing::Framing;
+use sojourn_core::{Rate, Serializer, Span, Time};
 use sojourn_queue::{Discipline, DropReason, Queue, Sink};
-use sojourn_scenario::{Direction, Remark};
-use sojourn_transport::Segment;
+use sojourn_scenario::Direction;
+use sojourn_transport::{Segment, SegmentKind};
 use std::collections::BTreeMap;
 
 /// How a link sends.
@@ -52,39 +50,17 @@ pub struct Link {
     pub next: Option<usize>,
     /// The line for the link's own delay and jitter, where it has any.
     pub line: Option<usize>,
-    /// Random loss after transmission: probability and stream.
-    pub loss: Option<(f64, Stream)>,
     /// Whether it is the bottleneck or the reverse link, where flows are told how long their packets wait.
     pub is_main: bool,
     /// The instruments.
     pub meter: Meter,
-    /// Those of the queues inside, where the discipline has any.
-    classes: Vec<ClassMeter>,
-    /// Those of classes that a discipline before had.
-    past_classes: BTreeMap<String, ClassMeter>,
-    /// Rows of packets, where they are wanted.
-    pub log: Option<PacketLog>,
     queue: Queue<Segment>,
-    /// What packets occupy on the wire, where it is not what IP sees.
-    pub framing: Option<Framing>,
     service: Service,
-    /// When its packets may be sent, where they wait for grants.
-    pub grants: Option<Grants>,
-    /// What it writes into packets before the queue, where it does.
-    pub remark: Option<Remark>,
-    /// What drops packets before the queue, where anything does.
-    pub policer: Option<Tokens>,
-    /// What keeps packets in the queue, where anything does.
-    pub shaper: Option<Tokens>,
-    /// Impulse noise, where it may do harm.
-    pub noise: Option<Box<NoisyWire>>,
+    /// What few links have, where this one does.
+    pub special: Option<Box<Special>>,
     on_wire: Option<Packet>,
     /// Bytes that it occupies.
     wire_bytes: u32,
-    /// Since when it is on the wire.
-    wire_taken_at: Time,
-    /// Whether noise has spoilt the packet just sent for good.
-    spoilt: bool,
     /// When the packet on the wire will have been sent.
     wire_free_at: Time,
     /// The end of the packet that was on the wire when the rate changed, and the rate at which it is sent, if by a rate.
@@ -137,13 +113,11 @@ impl Lag {
     }
 }
 
-/// Counts what a queue drops and marks.
+/// Counts what a queue drops and marks at the instant up to which the meter has been brought.
 struct Counter<'a> {
     meter: &'a mut Meter,
-    classes: &'a mut [ClassMeter],
-    log: Option<&'a mut PacketLog>,
+    special: &'a mut Option<Box<Special>>,
     flows: &'a mut [Flow],
-    now: Time,
     /// Whether a queue is given up: nobody will see a mark. A sink of its own for that would be all disciplines once more.
     purges: bool,
 }
@@ -151,13 +125,13 @@ struct Counter<'a> {
 impl Sink<Segment> for Counter<'_> {
     #[inline]
     fn dropped(&mut self, packet: &Packet, _reason: DropReason) {
-        self.meter.totals.drops += 1;
-        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
-            class.drops += 1;
-        }
+        self.meter.dropped(packet.bytes);
         self.flows[packet.flow as usize].counts.on_drop(packet);
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Drop, packet, self.now);
+        if let Some(special) = self.special {
+            if let Some(class) = special.class_of(packet) {
+                class.drops += 1;
+            }
+            special.note(PacketEvent::Drop, packet, self.meter.read_at());
         }
     }
 
@@ -167,12 +141,12 @@ impl Sink<Segment> for Counter<'_> {
             return;
         }
         self.meter.totals.marks += 1;
-        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
-            class.marks += 1;
-        }
         self.flows[packet.flow as usize].counts.on_mark(packet);
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Mark, packet, self.now);
+        if let Some(special) = self.special {
+            if let Some(class) = special.class_of(packet) {
+                class.marks += 1;
+            }
+            special.note(PacketEvent::Mark, packet, self.meter.read_at());
         }
     }
 }
@@ -190,35 +164,30 @@ fn purge(queue: &mut Queue<Segment>, now: Time, sink: &mut Counter<'_>) {
 
 impl Link {
     /// An idle link.
-    pub fn new(direction: Direction, queue: Queue<Segment>, service: Service) -> Link {
+    pub fn new(direction: Direction, queue: Queue<Segment>, service: Service, special: Special) -> Link {
+        let special = special.with_classes(&queue.classes());
         Link {
             direction,
             next: None,
             line: None,
-            loss: None,
             is_main: false,
             meter: Meter::new(),
-            classes: queue.classes().iter().map(|_| ClassMeter::default()).collect(),
-            past_classes: BTreeMap::new(),
-            log: None,
             queue,
-            framing: None,
             service,
-            grants: None,
-            remark: None,
-            policer: None,
-            shaper: None,
-            noise: None,
+            special: special.acts().then(|| Box::new(special)),
             on_wire: None,
             wire_bytes: 0,
-            wire_taken_at: Time::ZERO,
-            spoilt: false,
             wire_free_at: Time::ZERO,
             begun: None,
             armed: Time::NEVER,
             lag: None,
             shared: None,
         }
+    }
+
+    /// What few links have, which this one has from now on.
+    pub fn special(&mut self) -> &mut Special {
+        self.special.get_or_insert_default()
     }
 
     /// Packets in the queue and on the wire.
@@ -236,51 +205,57 @@ impl Link {
     /// A packet arrives at the queue.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn arrive(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
-        match self.remark {
-            None => self.admit(packet, flows, now),
-            Some(remark) => self.admit_remarked(remark, packet, flows, now),
+        if self.special.is_some() {
+            return self.arrive_specially(packet, flows, now);
         }
+        self.admit(packet, flows, now);
     }
 
-    /// A packet arrives whose headers are rewritten before the queue sees it.
-    #[cold]
+    /// A packet arrives that may be rewritten or dropped before the queue sees it, or is asked room for.
     #[inline(never)]
-    fn admit_remarked(&mut self, remark: Remark, packet: &Packet, flows: &mut [Flow], now: Time) {
-        let (dscp, ecn) = remark.of(packet.dscp, packet.ecn);
-        self.admit(&Packet { dscp, ecn, ..*packet }, flows, now);
+    fn arrive_specially(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
+        let Some(special) = &mut self.special else { return };
+        let packet = &special.remarked(packet);
+        special.note(PacketEvent::Arrival, packet, now);
+        if !special.admits(packet, now) {
+            return self.police(&Packet { enqueued: now, ..*packet }, flows, now);
+        }
+        self.admit(packet, flows, now);
+        self.follow(now);
     }
 
     /// A packet has arrived as the queue is to see it.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn admit(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Arrival, packet, now);
-        }
-        if let Some(policer) = &mut self.policer
-            && !policer.admit(packet.bytes, now)
-        {
-            return self.police(Packet { enqueued: now, ..*packet }, flows, now);
-        }
-        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
+        self.meter.arrived(packet.bytes);
+        let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
         self.queue.enqueue(*packet, now, &mut sink);
-        self.meter.hold(self.queue.backlog());
-        if let Some(grants) = &mut self.grants {
-            grants.follow(self.queue.packets(), now);
-        }
-        self.meter.totals.arrivals += 1;
+        self.check_backlog();
     }
 
     /// The policer drops a packet that has arrived: no class of the queue has seen it.
     #[cold]
-    fn police(&mut self, packet: Packet, flows: &mut [Flow], now: Time) {
+    fn police(&mut self, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.totals.arrivals += 1;
         self.meter.totals.drops += 1;
-        flows[packet.flow as usize].counts.on_drop(&packet);
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Drop, &packet, now);
+        flows[packet.flow as usize].counts.on_drop(packet);
+        if let Some(special) = &mut self.special {
+            special.note(PacketEvent::Drop, packet, now);
         }
+    }
+
+    /// What waits has changed.
+    fn follow(&mut self, now: Time) {
+        if let Some(special) = &mut self.special {
+            special.follow(self.queue.packets(), now);
+        }
+    }
+
+    /// What the meter holds of what has come and gone is what waits.
+    #[inline]
+    fn check_backlog(&self) {
+        debug_assert!(self.shared.is_some() || self.meter.waiting() == self.queue.backlog());
     }
 
     /// An arrival has been dealt with: what waits now has waited.
@@ -300,53 +275,35 @@ impl Link {
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
-        if let Some(grants) = &mut self.grants {
-            grants.follow(self.queue.packets(), now);
-            if let Some(granted) = grants.next().filter(|&granted| granted > now) {
-                return granted;
-            }
+        if let Some(special) = &mut self.special
+            && let Some(until) = special.holds_back(self.queue.packets(), now)
+        {
+            return until;
         }
-        if let Some(shaper) = &mut self.shaper {
-            let free_at = shaper.free_at(now);
-            if free_at > now {
-                return free_at;
-            }
-        }
-        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
+        let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
         self.on_wire = self.queue.dequeue(now, &mut sink);
-        self.meter.hold(self.queue.backlog());
         let Some(packet) = &self.on_wire else {
+            self.check_backlog();
             return self.queue.ready_at(now).unwrap_or(Time::NEVER);
         };
-        if let Some(grants) = &mut self.grants {
-            grants.take();
-            grants.follow(self.queue.packets(), now);
-        }
-        if let Some(shaper) = &mut self.shaper {
-            shaper.spend(packet.bytes, now);
-        }
         let sojourn = now.since(packet.enqueued);
-        self.meter.departed(sojourn);
+        self.meter.departed(packet.bytes, sojourn);
         if self.is_main {
             note_sojourn(packet, sojourn, flows);
         }
-        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
-            class.departed(sojourn);
-        }
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Departure, packet, now);
-        }
-        self.wire_bytes = self.framing.map_or(packet.bytes, |framing| framing.bytes(packet.bytes));
-        self.wire_taken_at = now;
+        self.wire_bytes = match &mut self.special {
+            None => packet.bytes,
+            Some(special) => special.depart(packet, sojourn, self.queue.packets(), now),
+        };
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),
             Service::Recorded(opportunities) => opportunities.transmit(self.wire_bytes, now),
             Service::Shared => unreachable!("a medium takes packets itself"),
         };
-        if let Some(noise) = &mut self.noise {
-            self.wire_free_at = noise.end_of(now, self.wire_free_at);
+        if let Some(special) = &mut self.special {
+            self.wire_free_at = special.end_of(now, self.wire_free_at);
         }
+        self.check_backlog();
         self.wire_free_at
     }
 
@@ -367,9 +324,11 @@ impl Link {
 
     /// What was measured up to `now`, on a link that could have carried `capacity_bytes`.
     pub fn record(&self, capacity_bytes: f64, now: Time) -> LinkRecord {
-        let past = self.past_classes.iter().map(|(name, meter)| (name.clone(), meter.record()));
-        let classes = self.queue.classes().into_iter().zip(self.classes.iter().map(ClassMeter::record));
-        let classes = past.chain(classes).collect();
+        let mut classes = BTreeMap::new();
+        if let Some(special) = &self.special {
+            classes.extend(special.past_classes.iter().map(|(name, meter)| (name.clone(), meter.record())));
+            classes.extend(self.queue.classes().into_iter().zip(special.classes.iter().map(ClassMeter::record)));
+        }
         LinkRecord { classes, ..self.meter.record(capacity_bytes, self.partial_bytes(now), now) }
     }
 
@@ -379,21 +338,40 @@ impl Link {
         self.meter.reading(self.partial_bytes(now))
     }
 
-    /// The packet on the wire has been sent.
+    /// Whether nothing can happen to `packet`, which is on the wire, before it is on its flow's own line.
+    #[inline]
+    pub fn ends_way_of(&self, packet: &Packet) -> bool {
+        let is_last = self.line.is_none() && self.next.is_none() && self.special.is_none();
+        is_last && packet.body.kind != SegmentKind::Datagram
+    }
+
+    /// What is on the wire has been sent.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn finish(&mut self) {
         self.on_wire = None;
         self.meter.totals.sent_bytes += u64::from(self.wire_bytes);
-        if let Some(noise) = &mut self.noise {
-            self.spoilt = noise.pass(self.wire_bytes, self.wire_taken_at, self.wire_free_at) == Fate::Lost;
-        }
     }
 
     /// Whether `packet`, just sent, is lost: to noise, or at random.
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
+    pub fn loses_sent(&mut self, packet: &Packet, flows: &mut [Flow]) -> bool {
+        let Some(special) = &mut self.special else { return false };
+        let spoilt = special.spoils(self.wire_bytes, self.wire_free_at);
+        let lost = special.loses_at_random() || spoilt;
+        if lost {
+            self.lose(packet, flows);
+        }
+        lost
+    }
+
+    /// Before when no packet may arrive behind the link.
+    #[inline]
+    pub fn held_until(&self) -> Option<Time> {
+        self.special.as_ref()?.held_until()
+    }
+
+    /// Whether `packet`, which has crossed a medium, is lost at random after it.
     pub fn loses(&mut self, packet: &Packet, flows: &mut [Flow]) -> bool {
-        let at_random = self.loss.as_mut().is_some_and(|(probability, random)| random.chance(*probability));
-        let lost = at_random || self.spoilt;
+        let lost = self.special.as_mut().is_some_and(|special| special.loses_at_random());
         if lost {
             self.lose(packet, flows);
         }
@@ -403,7 +381,7 @@ impl Link {
     /// `packet` is lost on its way over the link.
     pub fn lose(&mut self, packet: &Packet, flows: &mut [Flow]) {
         self.meter.totals.drops += 1;
-        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
+        if let Some(class) = self.special.as_mut().and_then(|special| special.class_of(packet)) {
             class.drops += 1;
         }
         flows[packet.flow as usize].counts.on_drop(packet);
@@ -418,18 +396,12 @@ impl Link {
     /// Runs the discipline's own clock.
     pub fn on_timer(&mut self, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
-        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
+        let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
         match &mut self.shared {
-            None => {
-                self.queue.on_timer(now, &mut sink);
-                self.meter.hold(self.queue.backlog());
-            }
-            Some(shared) => {
-                shared.on_timer(&mut self.queue, now, &mut sink);
-                self.meter.hold(shared.backlog());
-            }
+            None => self.queue.on_timer(now, &mut sink),
+            Some(shared) => shared.on_timer(&mut self.queue, now, &mut sink),
         }
+        self.check_backlog();
     }
 
     /// The link sends by `service` after the packet that is on the wire.
@@ -442,7 +414,9 @@ impl Link {
         if self.begun.is_none_or(|(end, _)| end != self.wire_free_at) {
             self.begun = Some((self.wire_free_at, before));
         }
-        if let (Some(rate), Some(noise)) = (after, &mut self.noise) {
+        if let (Some(rate), Some(special)) = (after, &mut self.special)
+            && let Some(noise) = &mut special.noise
+        {
             noise.change_rate(rate);
         }
         self.service = service;
@@ -452,26 +426,23 @@ impl Link {
     /// free.
     pub fn change_queue(&mut self, fresh: Queue<Segment>, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
-        let (meter, classes, log) = (&mut self.meter, &mut self.classes[..], self.log.as_mut());
-        let mut sink = Counter { meter, classes, log, flows, now, purges: false };
+        let mut sink = Counter { meter: &mut self.meter, special: &mut self.special, flows, purges: false };
         if let Some(fresh) = self.queue.retune(fresh, now, &mut sink) {
             let names = self.queue.classes();
             sink.purges = true;
             purge(&mut self.queue, now, &mut sink);
-            let before = names.into_iter().zip(self.classes.drain(..));
-            self.past_classes.extend(before);
             self.queue = fresh;
             if let Some(packet) = &mut self.on_wire {
                 // It belongs to none of the classes that come.
                 packet.class = u8::MAX;
             }
-            let mut kept = |name: String| self.past_classes.remove(&name).unwrap_or_default();
-            self.classes = self.queue.classes().into_iter().map(&mut kept).collect();
+            let fresh_names = self.queue.classes();
+            if self.special.is_some() || !fresh_names.is_empty() {
+                self.special().change_classes(names, fresh_names);
+            }
         }
-        self.meter.hold(self.queue.backlog());
-        if let Some(grants) = &mut self.grants {
-            grants.follow(self.queue.packets(), now);
-        }
+        self.check_backlog();
+        self.follow(now);
     }
 
     /// Brings the instruments up to `now`.
@@ -488,8 +459,9 @@ impl Link {
     pub fn begin_measuring(&mut self, now: Time) {
         let partial_bytes = self.partial_bytes(now);
         self.meter.begin(partial_bytes, now);
-        self.classes.fill_with(ClassMeter::default);
-        self.past_classes.clear();
+        if let Some(special) = &mut self.special {
+            special.forget_classes();
+        }
         if let Some(shared) = &mut self.shared {
             shared.access.clear();
         }

@@ -73,10 +73,36 @@ impl Meter {
         self.read_at = now;
     }
 
-    /// The queue has changed: so much waits from now on.
+    /// The time up to which it has been brought.
+    pub fn read_at(&self) -> Time {
+        self.read_at
+    }
+
+    /// What waits: what has arrived, less what has left or been dropped.
+    pub fn waiting(&self) -> Backlog {
+        self.waiting
+    }
+
+    /// A packet arrives, and waits unless it is [dropped](Meter::dropped).
     #[inline]
-    pub fn hold(&mut self, waiting: Backlog) {
-        self.waiting = waiting;
+    pub fn arrived(&mut self, bytes: u32) {
+        self.totals.arrivals += 1;
+        self.waiting.packets += 1;
+        self.waiting.bytes += u64::from(bytes);
+    }
+
+    /// The queue drops a packet.
+    #[inline]
+    pub fn dropped(&mut self, bytes: u32) {
+        self.totals.drops += 1;
+        self.gone(bytes);
+    }
+
+    /// A packet does not wait any more.
+    #[inline]
+    fn gone(&mut self, bytes: u32) {
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= u64::from(bytes);
     }
 
     /// What waits after an arrival, without what went straight to an idle link, may be the most so far.
@@ -93,7 +119,8 @@ impl Meter {
 
     /// A packet leaves the queue after `sojourn`.
     #[inline]
-    pub fn departed(&mut self, sojourn: Span) {
+    pub fn departed(&mut self, bytes: u32, sojourn: Span) {
+        self.gone(bytes);
         self.totals.departures += 1;
         self.totals.sojourn_nanos += u128::from(sojourn.as_nanos());
         self.max_sojourn = self.max_sojourn.max(sojourn);

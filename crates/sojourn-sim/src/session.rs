@@ -104,7 +104,7 @@ impl<S: Borrow<Scenario>> Session<S> {
 
     /// The rows of packets, where they were wanted.
     fn take_packets(&mut self) -> Option<PacketLog> {
-        let mut packets = self.world.links[BOTTLENECK].log.take()?;
+        let mut packets = self.world.links[BOTTLENECK].special.as_mut()?.log.take()?;
         packets.merge(self.world.ends.take()?.into_rows()?);
         Some(packets)
     }

@@ -149,16 +149,35 @@ impl World {
     #[inline(never)]
     fn on_sent(&mut self, index: usize, at: Time) {
         self.events += 1;
-        let link = &mut self.links[index];
-        // A shaper may only have asked to be served again.
-        let Some(&packet) = link.on_wire() else { return self.serve(index, at) };
+        let first_line_slot = self.line_slot(0);
+        let World { links, lines, flows, agenda, .. } = self;
+        let link = &mut links[index];
+        let Some(packet) = link.on_wire().filter(|packet| link.ends_way_of(packet)) else {
+            return self.on_sent_far(index, at);
+        };
+        // Moved from where it lies to its place on the line.
+        let line = flows[packet.flow as usize].line(link.direction);
+        if lines.push(line, packet, at) {
+            agenda.set(first_line_slot + line, lines.next_time(line));
+        }
         link.finish();
-        if let Some(time) = link.serve_next(&mut self.flows, at) {
-            self.agenda.set(index, time);
+        if let Some(time) = link.serve_next(flows, at) {
+            agenda.set(index, time);
         }
-        if !link.loses(&packet, &mut self.flows) {
-            self.leave_link(index, &packet, at);
+    }
+
+    /// The same where a packet may be lost, crosses other links or the link's own line, or where none was sent.
+    #[inline(never)]
+    fn on_sent_far(&mut self, index: usize, at: Time) {
+        let link = &mut self.links[index];
+        // None where a shaper only asked to be served again.
+        if let Some(&packet) = link.on_wire() {
+            link.finish();
+            if !link.loses_sent(&packet, &mut self.flows) {
+                self.leave_link(index, &packet, at);
+            }
         }
+        self.serve(index, at);
     }
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
@@ -260,10 +279,10 @@ impl World {
     pub fn leave_link(&mut self, index: usize, packet: &Packet, at: Time) {
         let link = &self.links[index];
         let Some(line) = link.line else { return self.go_on(index, packet, at) };
-        if let Some(noise) = &link.noise {
-            self.lines.hold(line, noise.held_until());
+        if let Some(until) = link.held_until() {
+            self.lines.hold(line, until);
         }
-        self.enter_line(line, *packet, at);
+        self.enter_line(line, packet, at);
     }
 
     /// A packet is past a link: to the next one, or down the flow's own line.
@@ -275,7 +294,7 @@ impl World {
         let link = &self.links[index];
         match link.next {
             Some(next) => self.arrive(next, packet, at),
-            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), *packet, at),
+            None => self.enter_line(self.flows[packet.flow as usize].line(link.direction), packet, at),
         }
     }
 
@@ -288,7 +307,7 @@ impl World {
     }
 
     #[inline(always)]
-    fn enter_line(&mut self, index: usize, packet: Packet, at: Time) {
+    fn enter_line(&mut self, index: usize, packet: &Packet, at: Time) {
         if self.lines.push(index, packet, at) {
             self.agenda.set(self.line_slot(index), self.lines.next_time(index));
         }
@@ -299,7 +318,7 @@ impl World {
     fn enter(&mut self, entrance: Option<usize>, line: usize, packet: &Packet) {
         match entrance {
             Some(link) => self.arrive(link, packet, self.now),
-            None => self.enter_line(line, *packet, self.now),
+            None => self.enter_line(line, packet, self.now),
         }
     }
 

@@ -14,8 +14,6 @@ use sojourn_transport::Segment;
 pub struct Shared {
     /// The queues beside the link's first one.
     others: Vec<Queue<Segment>>,
-    /// What waits in all of them.
-    backlog: Backlog,
     /// From the queue to the other side of those that got there in the measured part.
     pub access: Coarse,
     /// When a queue that had packets and gave none lets the next one go.
@@ -25,7 +23,7 @@ pub struct Shared {
 impl Shared {
     /// With `others` beside the link's first queue.
     pub fn new(others: Vec<Queue<Segment>>) -> Shared {
-        Shared { others, backlog: Backlog::default(), access: Coarse::default(), ready: Time::NEVER }
+        Shared { others, access: Coarse::default(), ready: Time::NEVER }
     }
 
     /// How many queues there are.
@@ -38,11 +36,6 @@ impl Shared {
         self.others.iter().map(Discipline::packets).sum()
     }
 
-    /// What waits in all queues.
-    pub fn backlog(&self) -> Backlog {
-        self.backlog
-    }
-
     /// When one of the other queues wants its clock to run.
     pub fn timer(&self) -> Option<Time> {
         self.others.iter().filter_map(Discipline::timer).min()
@@ -52,34 +45,27 @@ impl Shared {
     pub fn on_timer(&mut self, first: &mut Queue<Segment>, now: Time, sink: &mut impl Sink<Segment>) {
         for queue in std::iter::once(first).chain(&mut self.others) {
             if queue.timer().is_some_and(|time| time <= now) {
-                let before = queue.backlog();
                 queue.on_timer(now, sink);
-                self.backlog = changed(self.backlog, before, queue.backlog());
             }
         }
     }
-}
-
-/// All of the queues where one of them has changed.
-fn changed(all: Backlog, before: Backlog, after: Backlog) -> Backlog {
-    Backlog { packets: all.packets + after.packets - before.packets, bytes: all.bytes + after.bytes - before.bytes }
 }
 
 impl Link {
     /// A packet arrives at the queue `index` of a link that a medium serves.
     pub fn arrive_at(&mut self, index: usize, packet: &Packet, flows: &mut [Flow], now: Time) {
         self.meter.pass(now);
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Arrival, packet, now);
+        if let Some(special) = &mut self.special {
+            special.note(PacketEvent::Arrival, packet, now);
         }
-        self.with_queue(index, flows, now, |queue, sink| queue.enqueue(*packet, now, sink));
-        self.meter.totals.arrivals += 1;
+        self.meter.arrived(packet.bytes);
+        self.with_queue(index, flows, |queue, sink| queue.enqueue(*packet, now, sink));
     }
 
     /// The medium takes the next packet of the queue `index`.
     pub fn take(&mut self, index: usize, flows: &mut [Flow], now: Time) -> Option<Packet> {
         self.meter.pass(now);
-        let (packet, waits) = self.with_queue(index, flows, now, |queue, sink| {
+        let (packet, waits) = self.with_queue(index, flows, |queue, sink| {
             let packet = queue.dequeue(now, sink);
             let waits = if packet.is_none() { queue.ready_at(now) } else { None };
             (packet, waits)
@@ -90,13 +76,10 @@ impl Link {
         }
         let packet = packet?;
         let sojourn = now.since(packet.enqueued);
-        self.meter.departed(sojourn);
+        self.meter.departed(packet.bytes, sojourn);
         note_sojourn(&packet, sojourn, flows);
-        if let Some(class) = self.classes.get_mut(usize::from(packet.class)) {
-            class.departed(sojourn);
-        }
-        if let Some(log) = &mut self.log {
-            log.add(PacketEvent::Departure, &packet, now);
+        if let Some(special) = &mut self.special {
+            special.departed(&packet, sojourn, now);
         }
         Some(packet)
     }
@@ -115,26 +98,20 @@ impl Link {
         }
     }
 
-    /// Does `work` at the queue `index`, and keeps the account of what waits.
+    /// Does `work` at the queue `index`.
     fn with_queue<T>(
         &mut self,
         index: usize,
         flows: &mut [Flow],
-        now: Time,
         work: impl FnOnce(&mut Queue<Segment>, &mut Counter<'_>) -> T,
     ) -> T {
-        let Link { queue, shared, meter, classes, log, .. } = self;
+        let Link { queue, shared, meter, special, .. } = self;
         let shared = shared.as_mut().expect("a medium serves the link");
-        let mut sink = Counter { meter, classes, log: log.as_mut(), flows, now, purges: false };
+        let mut sink = Counter { meter, special, flows, purges: false };
         let queue = match index.checked_sub(1) {
             None => queue,
             Some(other) => &mut shared.others[other],
         };
-        let before = queue.backlog();
-        let done = work(queue, &mut sink);
-        let backlog = changed(shared.backlog, before, queue.backlog());
-        shared.backlog = backlog;
-        self.meter.hold(backlog);
-        done
+        work(queue, &mut sink)
     }
 }

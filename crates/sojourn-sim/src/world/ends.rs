@@ -233,7 +233,7 @@ impl World {
             }
             (None, line) => {
                 let packet = flow.packet_back(index as u32, segment, payload_bytes);
-                self.enter_line(line, packet, self.now);
+                self.enter_line(line, &packet, self.now);
             }
         }
     }

@@ -21,7 +21,7 @@ impl World {
     #[inline]
     pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) -> bool {
         let Some(host) = &mut self.flows[index].host else {
-            self.enter_line(line, packet, self.now);
+            self.enter_line(line, &packet, self.now);
             return false;
         };
         host.small.on_queued();
@@ -30,7 +30,7 @@ impl World {
             self.queue_in_host(index, device, line, packet);
             return self.is_held_back(index);
         }
-        self.enter_line(line, packet, self.now);
+        self.enter_line(line, &packet, self.now);
         self.is_held_back(index)
     }
 
@@ -74,7 +74,7 @@ impl World {
     /// The card takes what it has room for.
     fn give_to_card(&mut self, device: usize, line: usize, dropped: &mut Vec<u32>) {
         while let Some(packet) = self.devices[device].take(&mut self.flows, dropped, self.now) {
-            self.enter_line(line, packet, self.now);
+            self.enter_line(line, &packet, self.now);
         }
     }
 
