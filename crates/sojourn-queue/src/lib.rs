@@ -133,25 +133,17 @@ macro_rules! disciplines {
             #[inline(never)]
             fn enqueue_managed(&mut self, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
                 match self {
-                    $($(#[$when])? Queue::$name(queue) => queue.enqueue(packet, now, sink)),+,
+                    $($(#[$when])? Queue::$name(queue) => enqueue(queue, packet, now, sink)),+,
                     #[cfg(feature = "std")]
-                    Queue::Custom(queue) => queue.enqueue(packet, now, sink),
+                    Queue::Custom(queue) => enqueue(&mut **queue, packet, now, sink),
                 }
             }
             #[inline(never)]
             fn dequeue_managed(&mut self, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
                 match self {
-                    $($(#[$when])? Queue::$name(queue) => queue.dequeue(now, sink)),+,
+                    $($(#[$when])? Queue::$name(queue) => dequeue(queue, now, sink)),+,
                     #[cfg(feature = "std")]
-                    Queue::Custom(queue) => queue.dequeue(now, sink),
-                }
-            }
-            #[inline(never)]
-            fn backlog_managed(&self) -> Backlog {
-                match self {
-                    $($(#[$when])? Queue::$name(queue) => queue.backlog()),+,
-                    #[cfg(feature = "std")]
-                    Queue::Custom(queue) => queue.backlog(),
+                    Queue::Custom(queue) => dequeue(&mut **queue, now, sink),
                 }
             }
         }
@@ -193,13 +185,6 @@ macro_rules! disciplines {
                     $($(#[$when])? Queue::$name(queue) => queue.bytes()),+,
                     #[cfg(feature = "std")]
                     Queue::Custom(queue) => queue.bytes(),
-                }
-            }
-            #[inline]
-            fn backlog(&self) -> Backlog {
-                match self {
-                    Queue::DropTail(queue) => queue.backlog(),
-                    queue => queue.backlog_managed(),
                 }
             }
             #[inline]
@@ -277,6 +262,18 @@ disciplines! {
     #[cfg(feature = "htb")]
     htb::Htb,
     early::Early,
+}
+
+/// A discipline's own function, so that a [`Queue`] jumps to it, and saves no registers for all others.
+#[inline(never)]
+fn enqueue<B, D: Discipline<B>>(queue: &mut D, packet: Packet<B>, now: Time, sink: &mut AnySink<'_, B>) {
+    queue.enqueue(packet, now, sink);
+}
+
+/// The same at the other end.
+#[inline(never)]
+fn dequeue<B, D: Discipline<B>>(queue: &mut D, now: Time, sink: &mut AnySink<'_, B>) -> Option<Packet<B>> {
+    queue.dequeue(now, sink)
 }
 
 /// The discipline called `name`, built in or added.
