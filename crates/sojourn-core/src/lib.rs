@@ -17,10 +17,12 @@ mod optional;
 #[cfg(feature = "std")]
 pub mod plugin;
 pub mod registry;
+mod ring;
 mod rng;
 mod units;
 
 pub use float::Float;
 pub use optional::Optional;
+pub use ring::Ring;
 pub use rng::{Parts, Stream};
 pub use units::{Amount, Rate, Serializer, Span, Time};

@@ -1,21 +1,20 @@
 //! The first-in first-out store that most disciplines are built on.
 
 use crate::{DropReason, LinkProperties, Packet, Sink};
-use alloc::collections::VecDeque;
 use alloc::format;
-use sojourn_core::Amount;
 use sojourn_core::registry::{Kind, Parameter, ParameterError, Params, Value};
+use sojourn_core::{Amount, Ring};
 
 /// Packets in order of arrival, with their bytes counted.
 #[derive(Debug)]
 pub struct Fifo<B> {
-    packets: VecDeque<Packet<B>>,
+    packets: Ring<Packet<B>>,
     bytes: u64,
 }
 
 impl<B> Default for Fifo<B> {
     fn default() -> Self {
-        Fifo { packets: VecDeque::new(), bytes: 0 }
+        Fifo { packets: Ring::default(), bytes: 0 }
     }
 }
 
@@ -23,7 +22,7 @@ impl<B> Fifo<B> {
     /// Packets waiting.
     #[inline]
     pub fn packets(&self) -> usize {
-        self.packets.len()
+        self.packets.len() as usize
     }
 
     /// Bytes waiting.
@@ -32,29 +31,28 @@ impl<B> Fifo<B> {
         self.bytes
     }
 
+    /// The packet at the head.
+    #[inline]
+    pub fn head(&self) -> Option<&Packet<B>> {
+        self.packets.front()
+    }
+}
+
+impl<B: Copy> Fifo<B> {
     /// Adds a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: Packet<B>) {
         self.bytes += u64::from(packet.bytes);
-        // Before the packet is read, not while it is on its way.
-        if self.packets.len() == self.packets.capacity() {
-            self.packets.reserve(1);
-        }
-        self.packets.push_back(packet);
+        self.packets.push(&packet);
     }
 
     /// Takes the packet at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<Packet<B>> {
-        // Read where it lies: what is taken out is then moved as a whole.
-        self.bytes -= u64::from(self.head()?.bytes);
-        self.packets.pop_front()
-    }
-
-    /// The packet at the head.
-    #[inline]
-    pub fn head(&self) -> Option<&Packet<B>> {
-        self.packets.front()
+        let packet = *self.packets.front()?;
+        self.packets.remove_first();
+        self.bytes -= u64::from(packet.bytes);
+        Some(packet)
     }
 }
 
@@ -129,7 +127,7 @@ impl Limit {
     }
 
     /// Drops from the head of `queue` what is more than the limit allows.
-    pub fn trim<B, S: Sink<B>>(self, queue: &mut Fifo<B>, sink: &mut S) {
+    pub fn trim<B: Copy, S: Sink<B>>(self, queue: &mut Fifo<B>, sink: &mut S) {
         while self.is_exceeded(queue.packets(), queue.bytes()) {
             let Some(oldest) = queue.pop() else { break };
             sink.dropped(&oldest, DropReason::Overflow);

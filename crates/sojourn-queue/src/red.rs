@@ -278,7 +278,8 @@ impl Ramp {
             0.0
         } else if average < self.max {
             let above = average - self.min;
-            self.max_p * (if self.whole { above.floor() } else { above }) / (self.max - self.min)
+            // Not negative: what a number loses on its way to an integer is what `floor` would take.
+            self.max_p * (if self.whole { above as i64 as f64 } else { above }) / (self.max - self.min)
         } else if self.gentle {
             (self.gentle_from + (1.0 - self.gentle_from) * (average - self.max) / self.max).min(1.0)
         } else {

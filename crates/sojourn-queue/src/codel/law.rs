@@ -18,7 +18,7 @@ pub(crate) trait Source<B> {
     fn backlog(&self) -> u64;
 }
 
-impl<B> Source<B> for Fifo<B> {
+impl<B: Copy> Source<B> for Fifo<B> {
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
         self.pop()
