@@ -117,6 +117,10 @@ struct FlowQueue<'a, B> {
 
 impl<B: Copy> Source<B> for FlowQueue<'_, B> {
     #[inline]
+    fn head(&self) -> Option<&Packet<B>> {
+        self.queues.head(self.bucket)
+    }
+    #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
         self.queues.pop(self.bucket, End::Head)
     }

@@ -341,8 +341,9 @@ impl Link {
     /// Whether nothing can happen to `packet`, which is on the wire, before it is on its flow's own line.
     #[inline]
     pub fn ends_way_of(&self, packet: &Packet) -> bool {
-        let is_last = self.line.is_none() && self.next.is_none() && self.special.is_none();
-        is_last && packet.body.kind != SegmentKind::Datagram
+        let is_last = self.line.is_none() && self.next.is_none();
+        let arrives = self.special.as_ref().is_none_or(|special| !special.may_lose());
+        is_last && arrives && packet.body.kind != SegmentKind::Datagram
     }
 
     /// What is on the wire has been sent.

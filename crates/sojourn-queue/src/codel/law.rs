@@ -12,13 +12,19 @@ const MEMORY_INTERVALS: u64 = 16;
 
 /// Where a controller takes packets from.
 pub(crate) trait Source<B> {
-    /// Takes the oldest packet.
+    /// The oldest packet.
+    fn head(&self) -> Option<&Packet<B>>;
+    /// Takes it.
     fn take(&mut self) -> Option<Packet<B>>;
-    /// Bytes that wait behind the packets taken: CoDel is silent while it is no more than `min_bytes`.
+    /// Bytes that wait: CoDel is silent while there are no more than `min_bytes` behind the oldest packet.
     fn backlog(&self) -> u64;
 }
 
 impl<B: Copy> Source<B> for Fifo<B> {
+    #[inline]
+    fn head(&self) -> Option<&Packet<B>> {
+        Fifo::head(self)
+    }
     #[inline]
     fn take(&mut self) -> Option<Packet<B>> {
         self.pop()
@@ -251,7 +257,8 @@ impl CoDelController {
         sink: &mut S,
     ) -> Option<Packet<B>> {
         let now = law.clock.read(now);
-        let (mut taken, mut above) = self.take(law, source, now);
+        let mut above = self.is_above(law, source, now);
+        let mut marks = false;
         if self.dropping {
             if !above {
                 self.dropping = false;
@@ -260,14 +267,14 @@ impl CoDelController {
             while self.dropping && now >= self.next {
                 self.count += 1;
                 self.step();
-                if let Some(packet) = taken.as_mut().filter(|packet| law.ecn && packet.ecn.is_capable()) {
-                    mark(packet, sink);
+                if law.may_mark(source.head()) {
                     let from = if law.after_mark == AfterMark::Now { now } else { self.next };
                     self.next = self.after(law, from);
-                    return taken;
+                    marks = true;
+                    break;
                 }
-                drop_early(taken, sink);
-                (taken, above) = self.take(law, source, now);
+                drop_early(source, sink);
+                above = self.is_above(law, source, now);
                 if above {
                     self.next = self.after(law, self.next);
                 } else {
@@ -275,19 +282,20 @@ impl CoDelController {
                 }
             }
         } else if above {
-            match taken.as_mut().filter(|packet| law.ecn && packet.ecn.is_capable()) {
-                Some(packet) => mark(packet, sink),
-                None => {
-                    drop_early(taken, sink);
-                    (taken, _) = self.take(law, source, now);
-                }
+            marks = law.may_mark(source.head());
+            if !marks {
+                drop_early(source, sink);
+                self.is_above(law, source, now);
             }
             self.enter(law, now);
         }
-        if let Some(packet) = taken.as_mut() {
-            law.mark_by_threshold(packet, now, sink);
+        let mut packet = source.take()?;
+        if marks {
+            mark(&mut packet, sink);
+        } else {
+            law.mark_by_threshold(&mut packet, now, sink);
         }
-        taken
+        Some(packet)
     }
 
     /// Packets were dropped from this queue for want of room: Linux lets the controller press harder.
@@ -310,20 +318,19 @@ impl CoDelController {
         self.count
     }
 
-    /// Takes a packet and tells whether the queue has been above target for an interval (`dodequeue`).
+    /// Whether the queue has been above target for an interval, as the packet tells that is taken next (`dodequeue`). That stays
+    /// where it is until it is known what becomes of it.
     #[inline]
-    fn take<B>(&mut self, law: &CoDelLaw, source: &mut impl Source<B>, now: Time) -> (Option<Packet<B>>, bool) {
-        let taken = source.take();
-        let below = match &taken {
-            None => true,
-            Some(packet) => law.delay(packet, now) < law.target || source.backlog() <= law.min_bytes,
-        };
+    fn is_above<B>(&mut self, law: &CoDelLaw, source: &impl Source<B>, now: Time) -> bool {
+        let below = source.head().is_none_or(|packet| {
+            law.delay(packet, now) < law.target || source.backlog() - u64::from(packet.bytes) <= law.min_bytes
+        });
         if below {
             self.first_above = None;
-            return (taken, false);
+            return false;
         }
         let first_above = *self.first_above.get_or_insert(now + law.interval);
-        (taken, law.clock.is_over(now, first_above))
+        law.clock.is_over(now, first_above)
     }
 
     /// Enters the dropping state, at the rate that controlled the queue last if that is not long ago.
@@ -368,6 +375,12 @@ impl CoDelLaw {
         now.since(self.clock.read(packet.enqueued))
     }
 
+    /// Whether a signal to the sender of `packet` is a mark.
+    #[inline]
+    fn may_mark<B>(&self, packet: Option<&Packet<B>>) -> bool {
+        self.ecn && packet.is_some_and(|packet| packet.ecn.is_capable())
+    }
+
     /// The second, instantaneous threshold.
     #[inline]
     fn mark_by_threshold<B, S: Sink<B>>(&self, packet: &mut Packet<B>, now: Time, sink: &mut S) {
@@ -389,8 +402,8 @@ fn mark<B, S: Sink<B>>(packet: &mut Packet<B>, sink: &mut S) {
 }
 
 #[inline]
-fn drop_early<B, S: Sink<B>>(packet: Option<Packet<B>>, sink: &mut S) {
-    if let Some(packet) = packet {
+fn drop_early<B, S: Sink<B>>(source: &mut impl Source<B>, sink: &mut S) {
+    if let Some(packet) = source.take() {
         sink.dropped(&packet, DropReason::Early);
     }
 }

@@ -113,6 +113,12 @@ impl Special {
         self.noise.as_mut().map_or(end, |noise| noise.end_of(now, end))
     }
 
+    /// Whether a packet on the wire may be lost.
+    #[inline]
+    pub(super) fn may_lose(&self) -> bool {
+        self.noise.is_some() || self.loss.is_some()
+    }
+
     /// Whether the packet of `bytes` bytes that was on the wire until `end` is spoilt for good.
     pub(super) fn spoils(&mut self, bytes: u32, end: Time) -> bool {
         self.noise.as_mut().is_some_and(|noise| noise.pass(bytes, self.taken_at, end) == Fate::Lost)
