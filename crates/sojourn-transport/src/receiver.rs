@@ -237,13 +237,13 @@ impl Receiver {
             return self.on_any_data(segment, marked, now);
         }
         // The usual one: nothing is missing, and each is acknowledged.
+        debug_assert!(self.next == self.last_acked && self.pending == 0 && self.deadline == Time::NEVER);
         self.delay_nanos = self.delay_of(segment, now);
         self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR));
-        if self.next == self.last_acked {
-            self.stamp = segment.stamp;
-        }
+        self.stamp = segment.stamp;
         self.next += 1;
-        Arrival { is_new: true, ack: Some(self.acknowledge()) }
+        self.last_acked = self.next;
+        Arrival { is_new: true, ack: Some(self.plain_ack()) }
     }
 
     /// One-way delay of `segment`, which arrives `now`, in ns.
@@ -375,11 +375,16 @@ impl Receiver {
         true
     }
 
+    /// What every acknowledgement says.
+    #[inline(always)]
+    fn plain_ack(&self) -> Segment {
+        let ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
+        Segment { ecn, delay_nanos: self.delay_nanos, ..Segment::new(SegmentKind::Ack, self.next, self.stamp) }
+    }
+
     #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
-        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
-        ack.delay_nanos = self.delay_nanos;
-        ack.ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
+        let mut ack = self.plain_ack();
         if self.sack
             && self.has_gap
             && let Some(beyond) = &self.beyond
