@@ -51,10 +51,10 @@ pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// The SYN has not been answered.
-    Handshake,
     /// No loss is known.
     Open,
+    /// The SYN has not been answered.
+    Handshake,
     /// Repairing a loss that acknowledgements showed.
     Recovery,
     /// Repairing a loss that the timer showed.
@@ -300,6 +300,7 @@ impl Sender {
     #[must_use]
     pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
         self.jitter = Some(Box::new(Jitter::new(longest, random)));
+        self.has_usual = false;
         self
     }
 
