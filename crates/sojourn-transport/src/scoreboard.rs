@@ -337,8 +337,9 @@ impl Scoreboard {
     }
 
     /// When the first unacknowledged segment was last sent.
+    #[inline]
     pub fn first_sent(&self) -> Option<Time> {
-        self.records.iter().next().map(|record| record.sent())
+        (self.outstanding() > 0).then(|| self.records[self.first()].sent())
     }
 
     /// Segments sent again whose last copy is believed to be in the network.
@@ -368,6 +369,7 @@ impl Scoreboard {
     }
 
     /// Whether anything is lost that was not sent again.
+    #[inline]
     pub fn has_due(&self) -> bool {
         self.due > 0
     }

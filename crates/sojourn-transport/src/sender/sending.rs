@@ -234,7 +234,8 @@ impl Sender {
         self.idle.on_sent(now);
         self.board.send_new(now);
         self.usage.on_sent();
-        if self.duplicates > 0 && self.state == State::Open {
+        // One branch: during a repair there are duplicates, too.
+        if (self.duplicates > 0) & (self.state == State::Open) {
             let beyond = f64::from(self.board.outstanding()) > self.window();
             self.limited_sent += u32::from(beyond);
         }

@@ -1,9 +1,10 @@
 //! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
-//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again; so is what
-//! [`Sender::poll_transmit`] does, where only the window says whether the next segment goes.
+//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
+//! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only the window says whether the
+//! next segment goes.
 
-use super::Sender;
 use super::sending::Choice;
+use super::{Sender, State};
 use crate::options::{Detection, Options};
 use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Ack, Control};
@@ -63,23 +64,43 @@ impl Sender {
         sample
     }
 
+    /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
+    #[inline(always)]
+    pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
+        self.has_usual
+            && segment.number == self.board.first()
+            && u32::from(segment.blocks) | u32::from(segment.ecn != EcnFlags::NONE) == 0
+    }
+
+    /// What follows from that: as it delivers nothing that is known, only what it may say of a loss.
+    #[inline(never)]
+    pub(super) fn on_mere_duplicate(&mut self, now: Time) {
+        self.respond_by_count(0, 0, now);
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
+    }
+
     /// What is sent now, where only the window says whether a new segment goes; `None` where anything else does.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
-        let flight = self.board.outstanding();
-        if !self.is_at_ease() || flight == 0 {
+        if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
             return None;
         }
-        debug_assert!(self.urgent.is_none() && self.urgent_rescue.is_none() && self.sends_lost());
+        let flight = self.in_flight();
+        if flight == 0 {
+            return None;
+        }
+        debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
         let window = self.control.window();
         if f64::from(flight + 1) > window {
             self.on_window_limited(now);
             return Some(Choice::Nothing);
         }
-        let next = self.board.next();
-        if flight >= self.receive_window || next >= self.end || now < self.next_send_at {
+        if !self.has_new() || self.board.has_due() || now < self.next_send_at {
             return None;
         }
+        let next = self.board.next();
         self.send_new(next, now);
         self.pace(now, window);
         Some(Choice::New(next))
