@@ -9,7 +9,9 @@ use sojourn_scenario::{Direction, Traffic};
 use sojourn_traffic::TrainEnd;
 use sojourn_traffic::voip::Call;
 use sojourn_traffic::{Application, Datagrams, Fetch, Padding};
-use sojourn_transport::{Arrival, EcnFlags, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue};
+use sojourn_transport::{
+    Arrival, Block, EcnFlags, MAX_BLOCKS, Receiver, Segment, SegmentKind, Sender, SenderCounts, SmallQueue,
+};
 use std::ops::Sub;
 
 /// The receiver's port in the first connection; the next ones count up from here.
@@ -171,6 +173,13 @@ pub struct Outgoing {
     pub echo_nanos: i64,
 }
 
+impl Outgoing {
+    /// One that knows nothing of ECN and echoes nothing.
+    pub fn new(kind: SegmentKind, number: u32, payload_bytes: u32) -> Outgoing {
+        Outgoing { kind, number, payload_bytes, ecn: Ecn::NotEct, flags: EcnFlags::NONE, echo_nanos: 0 }
+    }
+}
+
 /// A request on its way, repeated until it comes.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
@@ -277,36 +286,29 @@ pub fn is_data(segment: &Segment) -> bool {
 }
 
 impl Flow {
-    /// The packet that carries `segment` with `payload_bytes`, addressed from sender to receiver.
-    #[inline]
-    pub fn packet(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
+    /// A packet of `bytes` that carries `body`, addressed from sender to receiver.
+    #[inline(always)]
+    fn packet(&mut self, id: u32, body: Segment, bytes: u32, ecn: Ecn) -> Packet {
         self.counts.entered += 1;
-        self.counts.sent += u64::from(is_data(&segment));
-        Packet {
-            flow: id,
-            bytes: self.header_bytes + segment.option_bytes() + payload_bytes,
-            enqueued: Time::ZERO,
-            key: self.key,
-            ecn: Ecn::NotEct,
-            dscp: self.dscp,
-            class: 0,
-            body: segment,
-        }
+        self.counts.sent += u64::from(is_data(&body));
+        Packet { flow: id, bytes, enqueued: Time::ZERO, key: self.key, ecn, dscp: self.dscp, class: 0, body }
     }
 
-    /// The same, addressed from receiver to sender.
+    /// The packet that carries `segment` with `payload_bytes` from receiver to sender.
     #[inline(always)]
     pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
-        let packet = self.packet(id, segment, payload_bytes);
+        let bytes = self.header_bytes + segment.option_bytes() + payload_bytes;
+        let packet = self.packet(id, segment, bytes, Ecn::NotEct);
         Packet { key: packet.key.reversed(), ..packet }
     }
 
-    /// The packet that carries what is sent `now`.
+    /// The packet that carries what is sent `now`, which reports nothing and so has no options.
     #[inline(always)]
     pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
-        let segment =
-            Segment { ecn: next.flags, delay_nanos: next.echo_nanos, ..Segment::new(next.kind, next.number, now) };
-        Packet { ecn: next.ecn, ..self.packet(id, segment, next.payload_bytes) }
+        let Outgoing { kind, number, payload_bytes, ecn, flags, echo_nanos } = next;
+        let sack = [Block::default(); MAX_BLOCKS];
+        let body = Segment { kind, ecn: flags, blocks: 0, number, stamp: now, delay_nanos: echo_nanos, sack };
+        self.packet(id, body, self.header_bytes + payload_bytes, ecn)
     }
 
     /// The link at which packets that travel in `direction` enter the network, and the line where there is none.

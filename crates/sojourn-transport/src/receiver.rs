@@ -145,7 +145,7 @@ impl Receiver {
             next: 0,
             beyond: None,
             has_gap: false,
-            is_plain: options.ack_every <= 1 && (options.counts || !options.accurate_ecn),
+            is_plain: options.ack_every <= 1 && !options.dsack && (options.counts || !options.accurate_ecn),
             pending: 0,
             deadline: Time::NEVER,
             last_acked: 0,
@@ -233,17 +233,18 @@ impl Receiver {
     /// A data segment arrived, `marked` if it carries CE.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn on_data(&mut self, segment: &Segment, marked: bool, now: Time) -> Arrival {
-        if segment.number != self.next || self.has_gap || !self.is_plain {
+        if !self.is_plain {
             return self.on_any_data(segment, marked, now);
         }
-        // The usual one: nothing is missing, and each is acknowledged.
+        debug_assert!(self.next == self.last_acked && self.pending == 0 && self.deadline == Time::NEVER);
         self.delay_nanos = self.delay_of(segment, now);
         self.echo = marked || (self.echo && !segment.ecn.has(EcnFlags::CWR));
-        if self.next == self.last_acked {
+        if segment.number == self.next {
             self.stamp = segment.stamp;
         }
-        self.next += 1;
-        Arrival { is_new: true, ack: Some(self.acknowledge()) }
+        let is_new = self.take(segment.number);
+        self.last_acked = self.next;
+        Arrival { is_new, ack: Some(self.plain_ack()) }
     }
 
     /// One-way delay of `segment`, which arrives `now`, in ns.
@@ -355,18 +356,27 @@ impl Receiver {
     }
 
     /// Stores `number`; whether it was new.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, number: u32) -> bool {
+        if number != self.next || self.has_gap {
+            return self.take_any(number);
+        }
+        self.next += 1;
+        true
+    }
+
+    /// The same where something is missing.
+    #[inline(never)]
+    fn take_any(&mut self, number: u32) -> bool {
         if number < self.next {
             return false;
         }
         if number > self.next {
             self.has_gap = true;
-            return self.beyond.get_or_insert_default().take(number);
+            return self.beyond.get_or_insert_default().take(number, self.sack);
         }
         self.next += 1;
-        if self.has_gap
-            && let Some(beyond) = &mut self.beyond
+        if let Some(beyond) = &mut self.beyond
             && beyond.ranges.first().is_some_and(|range| range.start == self.next)
         {
             self.next = beyond.ranges.remove(0).end;
@@ -375,17 +385,24 @@ impl Receiver {
         true
     }
 
+    /// What every acknowledgement says.
+    #[inline(always)]
+    fn plain_ack(&self) -> Segment {
+        let (sack, blocks) = if self.sack && self.has_gap { self.blocks() } else { Default::default() };
+        let ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
+        let (number, stamp, delay_nanos) = (self.next, self.stamp, self.delay_nanos);
+        Segment { kind: SegmentKind::Ack, ecn, blocks, number, stamp, delay_nanos, sack }
+    }
+
+    /// What was received beyond the next segment expected, as SACK blocks, and how many they are.
+    #[inline(never)]
+    fn blocks(&self) -> ([Block; MAX_BLOCKS], u8) {
+        self.beyond.as_ref().map_or_else(Default::default, |beyond| beyond.blocks())
+    }
+
     #[inline(always)]
     fn acknowledge(&mut self) -> Segment {
-        let mut ack = Segment::new(SegmentKind::Ack, self.next, self.stamp);
-        ack.delay_nanos = self.delay_nanos;
-        ack.ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
-        if self.sack
-            && self.has_gap
-            && let Some(beyond) = &self.beyond
-        {
-            (ack.sack, ack.blocks) = beyond.blocks();
-        }
+        let mut ack = self.plain_ack();
         if let Some(counts) = &mut self.counts {
             counts.write(&mut ack);
         }
@@ -404,8 +421,8 @@ impl Receiver {
 }
 
 impl Beyond {
-    /// Stores `number`; whether it was new.
-    fn take(&mut self, number: u32) -> bool {
+    /// Stores `number`; whether it was new. Which ranges are recent is noted where they are `told`.
+    fn take(&mut self, number: u32, told: bool) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= number);
         let before = after.checked_sub(1);
         if before.is_some_and(|index| number < self.ranges[index].end) {
@@ -419,7 +436,9 @@ impl Beyond {
             (None, true) => self.ranges[after].start = number,
             (None, false) => self.ranges.insert(after, Block { start: number, end: number + 1 }),
         }
-        self.note_recent(number);
+        if told {
+            self.note_recent(number);
+        }
         true
     }
 

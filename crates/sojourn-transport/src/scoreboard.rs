@@ -9,9 +9,8 @@ pub use late::{Evidence, Late, Sending};
 
 use crate::segment::{Block, MAX_BLOCKS};
 use late::{ByTime, late_by};
-use record::{Mark, Record};
+use record::{Mark, Record, Records};
 use sojourn_core::{Span, Time};
-use std::collections::VecDeque;
 
 /// Duplicate acknowledgements, or SACKed segments above, that prove a loss (DupThresh).
 pub const DUP_THRESH: u32 = 3;
@@ -36,8 +35,7 @@ pub struct Delivered {
 /// The outstanding segments, from the first unacknowledged one on.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
-    first: u32,
-    records: VecDeque<Record>,
+    records: Records,
     sacked: u32,
     lost: u32,
     /// Segments that were sent again and may be in flight, judged lost or not.
@@ -124,19 +122,19 @@ impl Scoreboard {
     /// The first unacknowledged segment (SND.UNA).
     #[inline]
     pub fn first(&self) -> u32 {
-        self.first
+        self.records.first()
     }
 
     /// One past the last segment sent (SND.NXT).
     #[inline]
     pub fn next(&self) -> u32 {
-        self.first + self.outstanding()
+        self.records.next()
     }
 
     /// Segments sent and not cumulatively acknowledged (FlightSize).
     #[inline]
     pub fn outstanding(&self) -> u32 {
-        self.records.len() as u32
+        self.records.count()
     }
 
     /// Outstanding segments that the receiver is known to have.
@@ -154,13 +152,13 @@ impl Scoreboard {
     /// Notes that segment [`next`](Scoreboard::next) is sent.
     #[inline]
     pub fn send_new(&mut self, now: Time) {
-        self.records.push_back(Record::new(now));
+        self.records.push(Record::new(now));
     }
 
     /// Notes that `number` is sent again.
     pub fn retransmit(&mut self, number: u32, now: Time) {
         self.rescue(number, now);
-        let record = &mut self.records[(number - self.first) as usize];
+        let record = &mut self.records[number];
         if !record.is(Mark::Sacked) && !record.put(Mark::Retransmitted, true) {
             self.retransmitted += 1;
             self.due -= u32::from(record.is(Mark::Lost));
@@ -169,7 +167,7 @@ impl Scoreboard {
 
     /// Notes that `number` is sent again as a rescue, which changes no count (RFC 6675 `NextSeg` rule 4).
     pub fn rescue(&mut self, number: u32, now: Time) {
-        self.records[(number - self.first) as usize].send_again(now);
+        self.records[number].send_again(now);
         if let Some(by_time) = &mut self.by_time {
             by_time.on_sent_again(number, now);
         }
@@ -179,38 +177,40 @@ impl Scoreboard {
     /// sent once, and others are outstanding; when it was sent.
     #[inline]
     pub fn acknowledge_first(&mut self, number: u32) -> Option<Time> {
-        if number != self.first + 1 || self.records.len() < 2 || self.records[0].is(Mark::Ambiguous) {
+        let first = self.first();
+        if number != first + 1 || number >= self.next() || self.records[first].is(Mark::Ambiguous) {
             return None;
         }
-        let sent = self.records.pop_front()?.sent();
-        self.first = number;
+        let sent = self.records[first].sent();
+        self.records.remove_first();
         Some(sent)
     }
 
     /// Removes all below `number`, which must not lie beyond [`next`](Scoreboard::next).
     #[inline]
     pub fn acknowledge(&mut self, number: u32, delivered: &mut Delivered) {
-        while self.first < number {
-            let record = self.records.pop_front().expect("acknowledged segments were sent");
+        while self.first() < number {
+            let first = self.first();
+            let record = self.records[first];
+            self.records.remove_first();
             if record.is_plain() {
-                delivered.note(self.first, &record);
-                self.note_by_time(self.first, &record, true);
+                delivered.note(first, &record);
+                self.note_by_time(first, &record, true);
             } else {
-                self.acknowledge_marked(&record, delivered);
+                self.acknowledge_marked(first, &record, delivered);
             }
-            self.first += 1;
         }
     }
 
-    /// The first segment is acknowledged, to which more has happened than that it was sent.
+    /// Segment `number` is acknowledged, to which more has happened than that it was sent.
     #[inline(never)]
-    fn acknowledge_marked(&mut self, record: &Record, delivered: &mut Delivered) {
+    fn acknowledge_marked(&mut self, number: u32, record: &Record, delivered: &mut Delivered) {
         delivered.again |= record.is(Mark::Ambiguous);
         if record.is(Mark::Sacked) {
             self.sacked -= 1;
         } else {
-            delivered.note(self.first, record);
-            self.note_by_time(self.first, record, true);
+            delivered.note(number, record);
+            self.note_by_time(number, record, true);
         }
         self.lost -= u32::from(record.is(Mark::Lost));
         self.retransmitted -= u32::from(record.is(Mark::Retransmitted));
@@ -233,7 +233,7 @@ impl Scoreboard {
         if self.by_time.is_none()
             && let Some(edge) = selective.lost_edge(self.forward)
         {
-            for number in selective.judged.max(self.first)..edge.min(next) {
+            for number in selective.judged.max(self.first())..edge.min(next) {
                 self.mark_lost(number);
             }
             selective.judged = selective.judged.max(edge);
@@ -243,8 +243,8 @@ impl Scoreboard {
 
     fn sack_block(&mut self, block: Block, selective: &mut Selective, delivered: &mut Delivered) {
         let known = selective.known.iter().find(|known| known.start == block.start).map_or(0, |known| known.end);
-        for number in known.max(block.start).max(self.first)..block.end.min(self.next()) {
-            let record = &mut self.records[(number - self.first) as usize];
+        for number in known.max(block.start).max(self.first())..block.end.min(self.next()) {
+            let record = &mut self.records[number];
             if record.put(Mark::Sacked, true) {
                 continue;
             }
@@ -267,7 +267,7 @@ impl Scoreboard {
 
     /// Judges `number` lost unless it has been SACKed or judged before.
     pub fn mark_lost(&mut self, number: u32) {
-        let record = &mut self.records[(number - self.first) as usize];
+        let record = &mut self.records[number];
         if record.is(Mark::Sacked) || record.put(Mark::Lost, true) {
             return;
         }
@@ -292,9 +292,10 @@ impl Scoreboard {
     /// Judges what has not been SACKed lost, also what was sent again (after a timeout): the first segment, and of the others
     /// what was sent `patience` or more before `now`.
     pub fn mark_all_lost(&mut self, patience: Span, now: Time) {
-        let first = self.first;
-        for (number, record) in (first..).zip(&mut self.records).filter(|(_, record)| !record.is(Mark::Sacked)) {
-            if number > first && late_by(record.sent(), patience, now).is_some() {
+        let first = self.first();
+        for number in first..self.next() {
+            let record = &mut self.records[number];
+            if record.is(Mark::Sacked) || (number > first && late_by(record.sent(), patience, now).is_some()) {
                 continue;
             }
             // What was sent again is lost a second time.
@@ -311,7 +312,7 @@ impl Scoreboard {
         self.lost = count(&|record| record.is(Mark::Lost));
         self.retransmitted = count(&|record| record.is(Mark::Retransmitted));
         self.due = count(&|record| record.is_due());
-        self.retransmit_from = self.first;
+        self.retransmit_from = self.first();
     }
 
     /// One past the highest segment that is known to have arrived behind a hole; the first unacknowledged one where none is.
@@ -319,19 +320,26 @@ impl Scoreboard {
     pub fn sacked_end(&self) -> u32 {
         match self.highest_sacked() {
             Some(highest) if self.sacked > 0 => highest + 1,
-            _ => self.first,
+            _ => self.first(),
         }
     }
 
     /// Whether nothing is known to have left the network out of order, nor sent again.
     #[inline]
     pub fn is_calm(&self) -> bool {
-        self.sacked | self.lost | self.retransmitted == 0
+        self.unrest() == 0
+    }
+
+    /// Not zero where anything is.
+    #[inline]
+    pub fn unrest(&self) -> u32 {
+        self.sacked | self.lost | self.retransmitted
     }
 
     /// When the first unacknowledged segment was last sent.
+    #[inline]
     pub fn first_sent(&self) -> Option<Time> {
-        self.records.front().map(|record| record.sent())
+        (self.outstanding() > 0).then(|| self.records[self.first()].sent())
     }
 
     /// Segments sent again whose last copy is believed to be in the network.
@@ -342,18 +350,18 @@ impl Scoreboard {
 
     /// Whether segment `number`, which is outstanding, was ever sent twice.
     pub fn was_sent_again(&self, number: u32) -> bool {
-        self.records[(number - self.first) as usize].is(Mark::Ambiguous)
+        self.records[number].is(Mark::Ambiguous)
     }
 
     /// Judges nothing lost any more: what was sent again is in the network twice.
     pub fn take_back_losses(&mut self) {
-        for record in &mut self.records {
-            record.put(Mark::Lost, false);
+        for number in self.first()..self.next() {
+            self.records[number].put(Mark::Lost, false);
         }
         self.lost = 0;
         self.due = 0;
         if let Some(by_time) = &mut self.by_time {
-            by_time.late_from = self.first;
+            by_time.late_from = self.records.first();
         }
         if let Some(unreported) = &mut self.unreported {
             unreported.lost.clear();
@@ -361,6 +369,7 @@ impl Scoreboard {
     }
 
     /// Whether anything is lost that was not sent again.
+    #[inline]
     pub fn has_due(&self) -> bool {
         self.due > 0
     }
@@ -371,8 +380,8 @@ impl Scoreboard {
         if self.due == 0 {
             return None;
         }
-        let from = self.retransmit_from.max(self.first);
-        let found = (from..self.next()).find(|number| self.records[(number - self.first) as usize].is_due());
+        let from = self.retransmit_from.max(self.first());
+        let found = (from..self.next()).find(|number| self.records[*number].is_due());
         self.retransmit_from = found.unwrap_or(self.next());
         found
     }
@@ -385,10 +394,10 @@ impl Scoreboard {
 
     /// The lowest hole below the highest SACKed segment that was sent once (RFC 6675 `NextSeg` rule 3).
     pub fn next_hole(&mut self) -> Option<u32> {
-        let (first, end) = (self.first, self.highest_sacked()?.min(self.next()));
+        let (first, end) = (self.first(), self.highest_sacked()?.min(self.next()));
         let selective = self.selective.as_mut()?;
         let from = selective.untouched_from.max(first);
-        let found = (from..end).find(|number| self.records[(number - first) as usize].is_untouched());
+        let found = (from..end).find(|number| self.records[*number].is_untouched());
         selective.untouched_from = found.unwrap_or(end).max(from);
         found
     }
@@ -396,8 +405,8 @@ impl Scoreboard {
     /// The last outstanding segment, unless it was received or sent twice (RFC 6675 `NextSeg` rule 4, which
     /// would also send a lower segment a third time).
     pub fn next_rescue(&self) -> Option<u32> {
-        let last = self.records.back()?;
-        last.is_untouched().then(|| self.next() - 1)
+        let last = (self.first()..self.next()).next_back()?;
+        self.records[last].is_untouched().then_some(last)
     }
 }
 

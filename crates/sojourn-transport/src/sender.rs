@@ -43,6 +43,7 @@ use sending::Jitter;
 use short::Short;
 use sojourn_congestion::{AnyControl, Control};
 use sojourn_core::{Optional, Span, Stream, Time};
+use std::hint::select_unpredictable;
 use undo::Undo;
 use usage::Usage;
 
@@ -51,10 +52,10 @@ pub(crate) const LIMITED_TRANSMIT: u32 = DUP_THRESH - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// The SYN has not been answered.
-    Handshake,
     /// No loss is known.
     Open,
+    /// The SYN has not been answered.
+    Handshake,
     /// Repairing a loss that acknowledgements showed.
     Recovery,
     /// Repairing a loss that the timer showed.
@@ -300,6 +301,7 @@ impl Sender {
     #[must_use]
     pub fn with_jitter(mut self, longest: Span, random: Stream) -> Sender {
         self.jitter = Some(Box::new(Jitter::new(longest, random)));
+        self.has_usual = false;
         self
     }
 
@@ -419,7 +421,8 @@ impl Sender {
     fn in_flight(&self) -> u32 {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         // Numbers to choose from, not branches: flows in all states take turns.
-        let believed = if repairing || self.conserves { self.board.pipe() } else { self.board.outstanding() };
+        let (pipe, outstanding) = (self.board.pipe(), self.board.outstanding());
+        let believed = select_unpredictable(repairing | self.conserves, pipe, outstanding);
         believed.saturating_sub(self.duplicates.min(self.rtt.constants().most_left[usize::from(repairing)]))
     }
 }

@@ -159,6 +159,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::build::build;
+    use crate::flow::Outgoing;
     use crate::fuse::Events;
     use crate::runs::Wanted;
     use sojourn_core::Time;
@@ -172,12 +173,11 @@ mod tests {
         let scenario = Scenario::parse(text, None, &Base::Nowhere, &[]).expect("a scenario").scenario;
         let mut world = build(&scenario, 1, &Wanted::default(), Events::Single);
         let packet = |world: &mut World, kind, number, payload_bytes| {
-            let segment = Segment::new(kind, number, Time::ZERO);
-            let mut packet = world.flows[0].packet(0, segment, payload_bytes);
-            if kind == SegmentKind::Ack {
-                packet.key = packet.key.reversed();
+            let flow = &mut world.flows[0];
+            match kind {
+                SegmentKind::Ack => flow.packet_back(0, Segment::new(kind, number, Time::ZERO), payload_bytes),
+                _ => flow.packet_out(0, Outgoing::new(kind, number, payload_bytes), Time::ZERO),
             }
-            packet
         };
         world.connect(0, Some(10_000));
         let late_data = packet(&mut world, SegmentKind::Data, 0, 1000);

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::Packet;
-use crate::flow::{Endpoints, Outgoing};
+use crate::flow::{Endpoints, Flow, Outgoing};
 use sojourn_core::Time;
 use sojourn_queue::Ecn;
 use sojourn_transport::{Ability, EcnFlags, Segment, SegmentKind, Transmit};
@@ -164,58 +164,23 @@ impl World {
 
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn send_all(&mut self, index: usize) {
-        if self.flows[index].host.is_some() && self.is_held_back(index) {
-            return;
-        }
-        while let Some(next) = self.next_outgoing(index) {
+        let now = self.now;
+        loop {
             let flow = &mut self.flows[index];
-            let packet = flow.packet_out(index as u32, next, self.now);
+            if flow.host.is_some() && flow.is_held_back(now) {
+                break;
+            }
+            let Some(next) = next_outgoing(flow, now) else { break };
+            let packet = flow.packet_out(index as u32, next, now);
             if let Some(log) = &mut self.ends {
-                log.add_sent(&packet, self.now);
+                log.add_sent(&packet, now);
             }
             match flow.access.get() {
-                Some(line) => {
-                    if self.enter_host(index, line as usize, packet) {
-                        break;
-                    }
-                }
+                Some(line) => self.enter_host(index, line as usize, packet),
                 None => {
                     let (entrance, line) = flow.way_in(flow.direction);
                     self.enter(entrance, line, &packet);
                 }
-            }
-        }
-    }
-
-    #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    fn next_outgoing(&mut self, index: usize) -> Option<Outgoing> {
-        let now = self.now;
-        let flow = &mut self.flows[index];
-        let (ecn, flags, echo_nanos) = (Ecn::NotEct, EcnFlags::NONE, 0);
-        match &mut flow.endpoints {
-            Endpoints::Transport(sender, _) => match sender.poll_transmit(now)? {
-                Transmit::Syn => {
-                    flow.counts.others += 1;
-                    let flags = sender.asks();
-                    Some(Outgoing { kind: SegmentKind::Syn, number: 0, payload_bytes: 0, ecn, flags, echo_nanos })
-                }
-                Transmit::Data { number, payload_bytes, retransmission, cwr } => {
-                    // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
-                    let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
-                    let flags = if cwr { EcnFlags::CWR } else { flow.flags };
-                    let echo_nanos = sender.echo_nanos();
-                    Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, flags, echo_nanos })
-                }
-            },
-            Endpoints::Datagrams(datagrams) => {
-                let number = datagrams.due(now)?;
-                let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind: SegmentKind::Datagram, number, payload_bytes, ecn: flow.ecn, flags, echo_nanos })
-            }
-            Endpoints::Padding(padding) => {
-                let (kind, number) = padding.due(now)?;
-                let payload_bytes = padding.packet_bytes() - flow.header_bytes;
-                Some(Outgoing { kind, number, payload_bytes, ecn, flags, echo_nanos })
             }
         }
     }
@@ -260,6 +225,42 @@ impl World {
         if deadline < flow.armed {
             flow.armed = deadline;
             self.agenda.add_timer(index as u32, deadline);
+        }
+    }
+}
+
+/// What `flow` sends next, if it may send anything now.
+#[cfg_attr(not(target_family = "wasm"), inline(always))]
+fn next_outgoing(flow: &mut Flow, now: Time) -> Option<Outgoing> {
+    let Endpoints::Transport(sender, _) = &mut flow.endpoints else { return next_datagram(flow, now) };
+    match sender.poll_transmit(now)? {
+        Transmit::Data { number, payload_bytes, retransmission, cwr } => {
+            // RFC 3168 section 6.1.5: retransmissions are not ECN-capable.
+            let ecn = if retransmission { Ecn::NotEct } else { flow.ecn };
+            let flags = if cwr { EcnFlags::CWR } else { flow.flags };
+            let echo_nanos = sender.echo_nanos();
+            Some(Outgoing { kind: SegmentKind::Data, number, payload_bytes, ecn, flags, echo_nanos })
+        }
+        Transmit::Syn => {
+            flow.counts.others += 1;
+            Some(Outgoing { flags: sender.asks(), ..Outgoing::new(SegmentKind::Syn, 0, 0) })
+        }
+    }
+}
+
+/// The same of one without a transport.
+#[inline(never)]
+fn next_datagram(flow: &mut Flow, now: Time) -> Option<Outgoing> {
+    match &mut flow.endpoints {
+        Endpoints::Transport(..) => unreachable!("it sends segments"),
+        Endpoints::Datagrams(datagrams) => {
+            let number = datagrams.due(now)?;
+            let payload_bytes = datagrams.packet_bytes() - flow.header_bytes;
+            Some(Outgoing { ecn: flow.ecn, ..Outgoing::new(SegmentKind::Datagram, number, payload_bytes) })
+        }
+        Endpoints::Padding(padding) => {
+            let (kind, number) = padding.due(now)?;
+            Some(Outgoing::new(kind, number, padding.packet_bytes() - flow.header_bytes))
         }
     }
 }

@@ -2,36 +2,33 @@
 
 use super::World;
 use crate::Packet;
-use crate::flow::Endpoints;
+use crate::flow::{Endpoints, Flow};
+use sojourn_core::Time;
 
-impl World {
-    /// Whether a flow has to wait until something of it has left its host.
-    pub(super) fn is_held_back(&mut self, index: usize) -> bool {
-        let flow = &mut self.flows[index];
-        let (Some(host), Endpoints::Transport(sender, _)) = (&mut flow.host, &mut flow.endpoints) else { return false };
+impl Flow {
+    /// Whether it has to wait until something of it has left its host.
+    #[inline(never)]
+    pub(super) fn is_held_back(&mut self, now: Time) -> bool {
+        let (Some(host), Endpoints::Transport(sender, _)) = (&mut self.host, &mut self.endpoints) else { return false };
         let held = host.small.holds_back(sender);
         if held {
-            sender.on_held_back(self.now);
+            sender.on_held_back(now);
         }
         held
     }
+}
 
-    /// A packet of a flow goes to its access link, which is a line of its own, by way of the host's queue where it has one;
-    /// whether the next one has to wait before that.
+impl World {
+    /// A packet of a flow goes to its access link, which is a line of its own, by way of the host's queue where it has one.
     #[inline]
-    pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) -> bool {
-        let Some(host) = &mut self.flows[index].host else {
-            self.enter_line(line, &packet, self.now);
-            return false;
-        };
+    pub(super) fn enter_host(&mut self, index: usize, line: usize, packet: Packet) {
+        let Some(host) = &mut self.flows[index].host else { return self.enter_line(line, &packet, self.now) };
         host.small.on_queued();
         #[cfg(feature = "host-queue")]
         if let Some(device) = host.device {
-            self.queue_in_host(index, device, line, packet);
-            return self.is_held_back(index);
+            return self.queue_in_host(index, device, line, packet);
         }
         self.enter_line(line, &packet, self.now);
-        self.is_held_back(index)
     }
 
     /// A packet of a flow has left on its access link.

@@ -144,6 +144,26 @@ fn one_way_delays() {
 }
 
 proptest! {
+    /// A receiver that acknowledges each segment and tells nothing special decides like any other.
+    #[test]
+    fn the_plain_way_is_the_general_way(
+        sack in any::<bool>(), arrivals in prop::collection::vec((-3i64..6, any::<[bool; 2]>()), 1..60),
+    ) {
+        let options = [("ack_every", Value::Integer(1)), ("sack", Value::Boolean(sack))];
+        let [mut plain, mut general] = [(); 2].map(|()| receiver(&options, Clock::default()));
+        prop_assert!(plain.is_plain);
+        general.is_plain = false;
+        for (millis, (offset, [marked, cwr])) in (0..).zip(arrivals) {
+            let number = (i64::from(plain.next()) + offset).max(0) as u32;
+            let segment = Segment { ecn: EcnFlags::when(cwr, EcnFlags::CWR), ..data(number, millis) };
+            let arrivals = [&mut plain, &mut general].map(|receiver| {
+                format!("{:?}", receiver.on_data(&segment, marked, at(millis + 5)))
+            });
+            prop_assert_eq!(&arrivals[0], &arrivals[1]);
+            prop_assert_eq!((plain.next(), plain.deadline()), (general.next(), general.deadline()));
+        }
+    }
+
     /// Against a set of numbers: what is expected next, what is new, and every block.
     #[test]
     fn ranges_are_what_was_received(numbers in prop::collection::vec(0u32..40, 1..200)) {

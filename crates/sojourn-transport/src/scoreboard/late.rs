@@ -126,9 +126,9 @@ impl Scoreboard {
 
     /// Those that were sent once: in the order of their numbers.
     fn judge_late_once(&mut self, by_time: &mut ByTime, newest: Sending, patience: Span, now: Time, late: &mut Late) {
-        by_time.late_from = by_time.late_from.max(self.first);
+        by_time.late_from = by_time.late_from.max(self.first());
         for number in by_time.late_from..self.next() {
-            let record = &mut self.records[(number - self.first) as usize];
+            let record = &mut self.records[number];
             if !(record.is(Mark::Sacked)
                 || record.is(Mark::Lost)
                 || record.is(Mark::Judged)
@@ -181,8 +181,8 @@ impl Scoreboard {
 
     /// Whether a transmission that was no first one is the last one of its segment, and neither delivered nor judged lost.
     fn is_under_way(&self, sending: Sending) -> bool {
-        sending.number >= self.first && {
-            let record = &self.records[(sending.number - self.first) as usize];
+        sending.number >= self.first() && {
+            let record = &self.records[sending.number];
             record.sent() == sending.sent
                 && !record.is(Mark::Sacked)
                 && (record.is(Mark::Retransmitted) || !record.is(Mark::Lost))
@@ -191,7 +191,7 @@ impl Scoreboard {
 
     /// Judges the retransmission of `number` lost.
     fn mark_lost_again(&mut self, number: u32) {
-        let record = &mut self.records[(number - self.first) as usize];
+        let record = &mut self.records[number];
         if record.put(Mark::Retransmitted, false) {
             self.retransmitted -= 1;
         }

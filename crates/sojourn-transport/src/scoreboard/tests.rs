@@ -24,10 +24,10 @@ impl Scoreboard {
         assert_eq!(count(&|record| record.is(Mark::Retransmitted) && !record.is(Mark::Ambiguous)), 0);
         assert!(self.pipe() <= self.outstanding() + self.retransmitted);
         let first_due = self.records.iter().position(|record| record.is_due());
-        assert!(first_due.is_none_or(|place| self.first + place as u32 >= self.retransmit_from));
+        assert!(first_due.is_none_or(|place| self.first() + place as u32 >= self.retransmit_from));
         let untouched = self.records.iter().position(|record| record.is_untouched());
         assert!(untouched.is_none_or(|place| {
-            self.selective.as_ref().is_none_or(|selective| self.first + place as u32 >= selective.untouched_from)
+            self.selective.as_ref().is_none_or(|selective| self.first() + place as u32 >= selective.untouched_from)
         }));
     }
 }
@@ -51,7 +51,7 @@ fn sack(board: &mut Scoreboard, blocks: &[(u32, u32)]) -> u32 {
 }
 
 fn lost(board: &Scoreboard) -> Vec<u32> {
-    (board.first..board.next()).filter(|number| board.records[(number - board.first) as usize].is(Mark::Lost)).collect()
+    (board.first()..board.next()).filter(|number| board.records[*number].is(Mark::Lost)).collect()
 }
 
 /// FACK: one that is three beyond is enough, where RFC 6675 waits for three.
@@ -192,14 +192,14 @@ proptest! {
                     prop_assert_eq!(sack(&mut board, &blocks) as usize, sacked.len() - before);
                     let edge = sacked.iter().rev().nth(DUP_THRESH as usize - 1);
                     for number in first..edge.copied().unwrap_or(0) {
-                        let record = &board.records[(number - first) as usize];
+                        let record = &board.records[number];
                         prop_assert!(record.is(Mark::Sacked) || record.is(Mark::Lost), "{}", number);
                     }
                 }
                 Step::Retransmit => {
                     if let Some(number) = board.next_lost() {
                         let lowest = lost(&board).into_iter()
-                            .find(|number| !board.records[(number - board.first) as usize].is(Mark::Retransmitted));
+                            .find(|number| !board.records[*number].is(Mark::Retransmitted));
                         prop_assert_eq!(Some(number), lowest);
                         let pipe = board.pipe();
                         board.retransmit(number, at(2));

@@ -31,6 +31,10 @@ impl Sender {
         if let Some(usual) = self.take_usual(segment) {
             return self.on_usual_ack(segment, &usual, now);
         }
+        if self.is_mere_duplicate(segment) {
+            self.on_mere_duplicate(now);
+            return None;
+        }
         self.on_any_ack(segment, now)
     }
 
@@ -79,7 +83,7 @@ impl Sender {
         if self.rack.is_some() {
             self.respond_by_time(segment, &heard, now);
         } else {
-            self.respond_by_count(&heard, now);
+            self.respond_by_count(acknowledged, delivered.segments, now);
         }
         // Each lost segment, then the delivery with the rate over its life, which counts them (draft-ietf-ccwg-bbr).
         if self.rate.is_some() {
@@ -226,13 +230,14 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5.
+    /// RFC 5681 section 3.2, RFC 6582 section 3.2, RFC 6675 section 5. SND.UNA moved by `acknowledged` segments, and `delivered` are
+    /// covered for the first time.
     #[inline]
-    fn respond_by_count(&mut self, heard: &Heard, now: Time) {
+    pub(super) fn respond_by_count(&mut self, acknowledged: u32, delivered: u32, now: Time) {
         let state = self.state;
-        if heard.acknowledged > 0 {
-            self.on_progress(heard.acknowledged, now);
-        } else if self.board.outstanding() > 0 && (!self.sack || heard.delivered.segments > 0) {
+        if acknowledged > 0 {
+            self.on_progress(acknowledged, now);
+        } else if self.board.outstanding() > 0 && (!self.sack || delivered > 0) {
             if let (Some(sampler), false) = (&mut self.rate, self.sack) {
                 sampler.on_duplicate(now);
             }

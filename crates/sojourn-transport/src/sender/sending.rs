@@ -29,6 +29,19 @@ impl Jitter {
     }
 }
 
+/// What goes next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Choice {
+    /// Nothing now.
+    Nothing,
+    /// The connection request.
+    Syn,
+    /// This segment, for the first time.
+    New(u32),
+    /// This segment again.
+    Again(u32),
+}
+
 /// Segments of a connection that go at once.
 const UNPACED: u64 = 10;
 
@@ -36,22 +49,32 @@ impl Sender {
     /// The next thing to send now; call until it returns `None`.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Transmit> {
-        match self.poll_usual(now) {
-            Some(next) => next,
+        let choice = match self.poll_usual(now) {
+            Some(choice) => choice,
             None => self.poll_any(now),
-        }
+        };
+        let (number, retransmission) = match choice {
+            Choice::Nothing => return None,
+            Choice::Syn => return Some(Transmit::Syn),
+            Choice::New(number) => (number, false),
+            Choice::Again(number) => (number, true),
+        };
+        let payload_bytes = self.payload_of(number, retransmission);
+        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
+        Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
     }
 
     /// The same, whatever there may be to send.
     #[inline(never)]
-    fn poll_any(&mut self, now: Time) -> Option<Transmit> {
+    fn poll_any(&mut self, now: Time) -> Choice {
         if self.state == State::Handshake {
-            return self.take_syn(now).then_some(Transmit::Syn);
+            return if self.take_syn(now) { Choice::Syn } else { Choice::Nothing };
         }
-        let (number, retransmission) = self.poll_segment(now)?;
-        let payload_bytes = self.payload_of(number, retransmission);
-        let cwr = !retransmission && std::mem::take(&mut self.owes_cwr);
-        Some(Transmit::Data { number, payload_bytes, retransmission, cwr })
+        match self.poll_segment(now) {
+            Some((number, false)) => Choice::New(number),
+            Some((number, true)) => Choice::Again(number),
+            None => Choice::Nothing,
+        }
     }
 
     #[inline(never)]
@@ -211,7 +234,8 @@ impl Sender {
         self.idle.on_sent(now);
         self.board.send_new(now);
         self.usage.on_sent();
-        if self.duplicates > 0 && self.state == State::Open {
+        // One branch: during a repair there are duplicates, too.
+        if (self.duplicates > 0) & (self.state == State::Open) {
             let beyond = f64::from(self.board.outstanding()) > self.window();
             self.limited_sent += u32::from(beyond);
         }

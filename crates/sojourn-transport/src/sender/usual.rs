@@ -1,12 +1,14 @@
 //! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
-//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again; so is what
-//! [`Sender::poll_transmit`] does, where only the window says whether the next segment goes.
+//! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
+//! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only the window says whether the
+//! next segment goes.
 
-use super::{Sender, State, Transmit};
+use super::sending::Choice;
+use super::{Sender, State};
 use crate::options::{Detection, Options};
 use crate::segment::{EcnFlags, Segment};
 use sojourn_congestion::{Ack, Control};
-use sojourn_core::{Optional, Span, Time};
+use sojourn_core::{Span, Time};
 
 /// What the usual acknowledgement finds.
 pub(super) struct Usual {
@@ -17,7 +19,8 @@ pub(super) struct Usual {
 }
 
 /// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no rate samples, no window that
-/// follows what is delivered.
+/// follows what is delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
+/// steers.
 pub(super) fn has_usual(options: &Options, wants_rate: bool) -> bool {
     options.detection != Detection::Time
         && !wants_rate
@@ -30,7 +33,8 @@ impl Sender {
     /// Whether nothing is under suspicion.
     #[inline(always)]
     fn is_at_ease(&self) -> bool {
-        self.has_usual && self.state == State::Open && (self.duplicates | self.uncredited) == 0 && self.board.is_calm()
+        // One number and one branch: flows that are at ease and others take turns.
+        self.has_usual && self.state as u32 | self.duplicates | self.uncredited | self.board.unrest() == 0
     }
 
     /// Enters `segment` into the scoreboard where it is the usual one.
@@ -50,11 +54,9 @@ impl Sender {
         debug_assert!(
             self.reduction.is_none() && self.recover.get().is_none_or(|recover| self.board.lost_end() <= recover)
         );
+        debug_assert!(self.timed_out_at.is_none() && self.urgent.is_none() && self.limited_sent == 0);
         let newest = Some(now.since(usual.sent));
         let sample = self.sample_rtt(segment, 1, newest, now);
-        self.timed_out_at = Optional::NONE;
-        self.urgent = Optional::NONE;
-        self.limited_sent = 0;
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);
         let measured = self.measured(segment, usual.sent, newest, now);
@@ -62,31 +64,45 @@ impl Sender {
         sample
     }
 
+    /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
+    #[inline(always)]
+    pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
+        self.has_usual
+            && segment.number == self.board.first()
+            && u32::from(segment.blocks) | u32::from(segment.ecn != EcnFlags::NONE) == 0
+    }
+
+    /// What follows from that: as it delivers nothing that is known, only what it may say of a loss.
+    #[inline(never)]
+    pub(super) fn on_mere_duplicate(&mut self, now: Time) {
+        self.respond_by_count(0, 0, now);
+        if self.is_waiting() {
+            self.retransmission_at = self.timer(now);
+        }
+    }
+
     /// What is sent now, where only the window says whether a new segment goes; `None` where anything else does.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
-    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Option<Transmit>> {
-        let (next, flight) = (self.board.next(), self.board.outstanding());
-        let only_window = self.is_at_ease()
-            && self.urgent.is_none()
-            && self.jitter.is_none()
-            && self.bursts.is_none()
-            && self.sends_lost()
-            && flight > 0
-            && flight < self.receive_window
-            && next < self.end
-            && now >= self.next_send_at;
-        if !only_window {
+    pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
+        if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
             return None;
         }
+        let flight = self.in_flight();
+        if flight == 0 {
+            return None;
+        }
+        debug_assert!(self.urgent_rescue.is_none() && !self.probe.beyond_window && self.sends_lost());
         let window = self.control.window();
         if f64::from(flight + 1) > window {
             self.on_window_limited(now);
-            return Some(None);
+            return Some(Choice::Nothing);
         }
+        if !self.has_new() || self.board.has_due() || now < self.next_send_at {
+            return None;
+        }
+        let next = self.board.next();
         self.send_new(next, now);
         self.pace(now, window);
-        let payload_bytes = self.payload_of(next, false);
-        let cwr = std::mem::take(&mut self.owes_cwr);
-        Some(Some(Transmit::Data { number: next, payload_bytes, retransmission: false, cwr }))
+        Some(Choice::New(next))
     }
 }
