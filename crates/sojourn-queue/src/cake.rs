@@ -151,14 +151,6 @@ impl<B: Body> Cake<B> {
         flow as usize * self.tins.len() + tin
     }
 
-    /// Takes a packet from a queue.
-    #[inline]
-    fn pop(&mut self, tin: usize, flow: u32) -> Option<Packet<B>> {
-        let bucket = self.bucket_of(tin, flow);
-        self.tins[tin].bytes -= u64::from(self.queues.head(bucket)?.bytes);
-        self.queues.pop(bucket, End::Head)
-    }
-
     /// Drops the acknowledgement that `newest`, the last of its queue, makes superfluous.
     fn filter<S: Sink<B>>(&mut self, tin: usize, bucket: usize, newest: &Packet<B>, now: Time, sink: &mut S) {
         let others = self.queues.packets_of(bucket) - 1;
@@ -188,7 +180,8 @@ impl<B: Body> Cake<B> {
         });
         let Some(bucket) = longest else { return };
         let (tin, flow) = (bucket % self.tins.len(), (bucket / self.tins.len()) as u32);
-        let Some(packet) = self.pop(tin, flow) else { return };
+        let Some(packet) = self.queues.pop(bucket, End::Head) else { return };
+        self.tins[tin].bytes -= u64::from(packet.bytes);
         self.tins[tin].overflowed(flow, now);
         sink.dropped(&packet, DropReason::Overflow);
         if self.ingress {
@@ -244,17 +237,19 @@ impl<B: Body> Cake<B> {
             let (queues, tins) = (&self.queues, self.tins.len());
             let holds = |flow| queues.packets_of(flow as usize * tins + index) > 0;
             let flow = self.tins[index].turn(look_at_decaying, holds, &mut self.random)?;
-            while let Some(&head) = self.queues.head(self.bucket_of(index, flow)) {
-                let mut packet = head;
-                self.pop(index, flow);
-                let is_last = self.queues.packets_of(self.bucket_of(index, flow)) == 0;
+            let bucket = self.bucket_of(index, flow);
+            while let Some(mut packet) = self.queues.pop(bucket, End::Head) {
                 let tin = &mut self.tins[index];
-                let law = match self.ingress {
-                    true => tin.law.sparing(tin.packet_time * INGRESS_PACKETS * u64::from(tin.census.bulk)),
-                    false => tin.law,
+                tin.bytes -= u64::from(packet.bytes);
+                let sparing;
+                let law = if self.ingress {
+                    sparing = tin.law.sparing(tin.packet_time * INGRESS_PACKETS * u64::from(tin.census.bulk));
+                    &sparing
+                } else {
+                    &tin.law
                 };
-                match tin.flows[flow as usize].controller.judge(&law, &packet, now, &mut self.random) {
-                    Verdict::Drop { .. } if !is_last => {
+                match tin.flows[flow as usize].controller.judge(law, &packet, now, &mut self.random) {
+                    Verdict::Drop { .. } if self.queues.packets_of(bucket) > 0 => {
                         sink.dropped(&packet, DropReason::Early);
                         if self.ingress {
                             tin.charge(flow, self.framing.bytes(packet.bytes));
@@ -275,7 +270,7 @@ impl<B: Body> Cake<B> {
                 self.shaper.sent(bytes);
                 return Some(packet);
             }
-            if self.queues.packets_of(self.bucket_of(index, flow)) == 0 {
+            if self.queues.packets_of(bucket) == 0 {
                 self.tins[index].found_empty(flow, now);
                 return None;
             }

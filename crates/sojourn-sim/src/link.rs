@@ -248,7 +248,7 @@ impl Link {
     /// What waits has changed.
     fn follow(&mut self, now: Time) {
         if let Some(special) = &mut self.special {
-            special.follow(self.queue.packets(), now);
+            special.follow(self.meter.waiting().packets, now);
         }
     }
 
@@ -276,7 +276,7 @@ impl Link {
     fn serve(&mut self, flows: &mut [Flow], now: Time) -> Time {
         self.meter.pass(now);
         if let Some(special) = &mut self.special
-            && let Some(until) = special.holds_back(self.queue.packets(), now)
+            && let Some(until) = special.holds_back(self.meter.waiting().packets, now)
         {
             return until;
         }
@@ -293,7 +293,7 @@ impl Link {
         }
         self.wire_bytes = match &mut self.special {
             None => packet.bytes,
-            Some(special) => special.depart(packet, sojourn, self.queue.packets(), now),
+            Some(special) => special.depart(packet, sojourn, self.meter.waiting().packets, now),
         };
         self.wire_free_at = match &mut self.service {
             Service::Fixed(serializer) => now + serializer.transmit(self.wire_bytes),

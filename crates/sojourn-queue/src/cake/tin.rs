@@ -59,6 +59,12 @@ impl Default for Flow {
     }
 }
 
+/// `first`, where that is a flow, and otherwise `second`.
+#[inline]
+fn or(first: u32, second: u32) -> u32 {
+    if first == NONE { second } else { first }
+}
+
 /// Flows in order, chained through themselves: each is in at most one list.
 #[derive(Debug)]
 struct List {
@@ -242,12 +248,11 @@ impl Tin {
         random: &mut Stream,
     ) -> Option<u32> {
         loop {
-            let heads = if core::mem::take(look_at_decaying) {
-                [self.decaying.head, self.sparse.head, self.bulk.head]
-            } else {
-                [self.sparse.head, self.bulk.head, self.decaying.head]
-            };
-            let flow = heads.into_iter().find(|&head| head != NONE)?;
+            let (waiting, decaying) = (or(self.sparse.head, self.bulk.head), self.decaying.head);
+            let flow = if core::mem::take(look_at_decaying) { or(decaying, waiting) } else { or(waiting, decaying) };
+            if flow == NONE {
+                return None;
+            }
             if self.flows[flow as usize].deficit > 0 {
                 return Some(flow);
             }
