@@ -423,6 +423,22 @@ impl Receiver {
 impl Beyond {
     /// Stores `number`; whether it was new. Which ranges are recent is noted where they are `told`.
     fn take(&mut self, number: u32, told: bool) -> bool {
+        // Most go on where the last range ends.
+        if let Some(last) = self.ranges.last_mut()
+            && last.end == number
+        {
+            last.end += 1;
+        } else if !self.enter(number) {
+            return false;
+        }
+        if told {
+            self.note_recent(number);
+        }
+        true
+    }
+
+    /// Puts `number` into the ranges; whether it was new.
+    fn enter(&mut self, number: u32) -> bool {
         let after = self.ranges.partition_point(|range| range.start <= number);
         let before = after.checked_sub(1);
         if before.is_some_and(|index| number < self.ranges[index].end) {
@@ -435,9 +451,6 @@ impl Beyond {
             (Some(index), false) => self.ranges[index].end += 1,
             (None, true) => self.ranges[after].start = number,
             (None, false) => self.ranges.insert(after, Block { start: number, end: number + 1 }),
-        }
-        if told {
-            self.note_recent(number);
         }
         true
     }

@@ -117,13 +117,14 @@ impl Sender {
     /// New data was sent, with something outstanding before where not `first`.
     #[inline(never)]
     pub(super) fn restart_timer_for_new(&mut self, first: bool, now: Time) {
-        if first || self.pending == Pending::Probe {
-            self.rearm(now);
-        }
-        if self.probe.wanted {
+        let rearms = first || self.pending == Pending::Probe;
+        let probes = self.probe.wanted && {
             let passed = self.board.first_sent().map_or(Span::ZERO, |sent| now.since(sent));
             let left = self.rtt.timeout().saturating_sub(passed);
-            self.schedule_probe(if left.is_zero() { Span::MAX } else { left }, now);
+            self.schedule_probe(if left.is_zero() { Span::MAX } else { left }, now)
+        };
+        if rearms && !probes {
+            self.rearm(now);
         }
     }
 

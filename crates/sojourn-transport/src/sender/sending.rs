@@ -5,6 +5,7 @@ use super::{Sender, State, Timed, Transmit};
 use crate::options::Slack;
 use sojourn_congestion::Control;
 use sojourn_core::{Optional, Span, Stream, Time};
+use std::hint::select_unpredictable;
 
 /// Random pauses of the sending host.
 #[derive(Debug)]
@@ -239,9 +240,10 @@ impl Sender {
             let beyond = f64::from(self.board.outstanding()) > self.window();
             self.limited_sent += u32::from(beyond);
         }
-        if !self.timestamps && self.timed.number.is_none() {
-            self.timed = Timed { number: Optional::some(number), since: now };
-        }
+        // Chosen, not branched to: with small windows nobody can guess when the next one is timed.
+        let is_timed = !self.timestamps & self.timed.number.is_none();
+        self.timed.number = select_unpredictable(is_timed, Optional::some(number), self.timed.number);
+        self.timed.since = select_unpredictable(is_timed, now, self.timed.since);
         if self.rack.is_some() {
             // The retransmission timer of a probe has been started.
             if !std::mem::take(&mut self.probe.beyond_window) {
