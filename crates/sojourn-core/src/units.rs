@@ -146,8 +146,12 @@ impl Rate {
     }
 
     /// Time on the wire for `bytes` bytes, rounded down to a nanosecond.
+    #[inline]
     pub const fn transmission(self, bytes: u64) -> Span {
-        Span((bytes as u128 * 8 * NANOS_PER_SECOND as u128 / self.0 as u128) as u64)
+        match bytes.checked_mul(8 * NANOS_PER_SECOND) {
+            Some(work) => Span(work / self.0),
+            None => Span((bytes as u128 * 8 * NANOS_PER_SECOND as u128 / self.0 as u128) as u64),
+        }
     }
 
     /// Bytes this rate sends in `time`.

@@ -141,6 +141,22 @@ impl RateSampler {
         snapshot
     }
 
+    /// The same of the first outstanding segment alone, behind which others are outstanding; what was known when it was sent.
+    #[inline]
+    pub fn on_first_delivered(&mut self, now: Time) -> Snapshot {
+        let snapshot = self.snapshots.pop_front().expect("what is acknowledged was sent");
+        self.first += 1;
+        self.delivered += 1;
+        self.delivered_at = now;
+        self.newly_delivered += 1;
+        self.ahead = self.ahead.min(self.snapshots.len() as u32 - 1);
+        if self.app_limited_until > 0 && self.delivered > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        self.first_sent = snapshot.sent;
+        snapshot
+    }
+
     /// Segment `number`, which is outstanding, was judged lost.
     pub fn on_lost(&mut self, number: u32, now: Time) -> Lost {
         let snapshot = self.snapshots[(number - self.first) as usize];

@@ -214,7 +214,7 @@ impl Sender {
             rtt: RttEstimator::new(options.constants.clone()),
             rate: wants_rate.then(Box::default),
             limited_at_write: options.limited_at_write,
-            has_usual: usual::has_usual(options, wants_rate),
+            has_usual: usual::has_usual(options),
             state: if options.handshake { State::Handshake } else { State::Open },
             end: 0,
             recover: Optional::NONE,

@@ -268,10 +268,16 @@ impl Sender {
 
     #[inline(never)]
     fn sample_since(&mut self, snapshot: &Snapshot, now: Time) -> Option<RateSample> {
+        let present = self.present(now);
+        Some(self.rate.as_mut()?.sample(snapshot, &present))
+    }
+
+    /// What a rate sample says of the end of an acknowledgement.
+    #[inline]
+    pub(super) fn present(&self, now: Time) -> Present {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let held = (self.pacing_slack == Slack::Departures).then(|| self.next_send_at.since(now));
-        let present = Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing };
-        Some(self.rate.as_mut()?.sample(snapshot, &present))
+        Present { now, in_flight: self.in_flight(), held, min_rtt: self.rtt.min(), repairing }
     }
 
     /// Tells a control that wants rate samples of each segment that was judged lost.

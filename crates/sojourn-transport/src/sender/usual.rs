@@ -1,7 +1,7 @@
 //! The usual acknowledgement: it covers the first outstanding segment and no other, reports nothing else, and nothing is
 //! under suspicion. What [`Sender::on_ack`] does then is known beforehand, and is done without asking again. So is what it does
-//! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only the window says whether the
-//! next segment goes.
+//! upon a duplicate that reports nothing else, and what [`Sender::poll_transmit`] does where only window and pacing
+//! say whether the next segment goes.
 
 use super::sending::Choice;
 use super::{Sender, State};
@@ -18,12 +18,11 @@ pub(super) struct Usual {
     sent: Time,
 }
 
-/// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no rate samples, no window that
-/// follows what is delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
+/// Whether a sender with `options` can have usual acknowledgements: no loss detection by time, no window that follows what is
+/// delivered. What else lets segments go than the window takes that away too: pauses, bursts, a receiver that
 /// steers.
-pub(super) fn has_usual(options: &Options, wants_rate: bool) -> bool {
+pub(super) fn has_usual(options: &Options) -> bool {
     options.detection != Detection::Time
-        && !wants_rate
         && options.reducing == super::Reducing::AtOnce
         && !options.conserves
         && !options.counts
@@ -60,8 +59,23 @@ impl Sender {
         self.retransmission_at = self.timer(now);
         self.idle.on_acknowledged(now);
         let measured = self.measured(segment, usual.sent, newest, now);
-        self.control.on_ack(&Ack { flight: f64::from(usual.flight), ..measured });
+        let mut ack = Ack { flight: f64::from(usual.flight), ..measured };
+        if self.rate.is_some() {
+            self.sample_usual(&mut ack);
+        }
+        self.control.on_ack(&ack);
         sample
+    }
+
+    /// The rate over the life of the one segment that `ack` covers. Written where it is read: what has just been written in
+    /// pieces must not be moved as a whole.
+    #[inline(never)]
+    fn sample_usual(&mut self, ack: &mut Ack) {
+        let present = self.present(ack.now);
+        if let Some(sampler) = &mut self.rate {
+            let snapshot = sampler.on_first_delivered(ack.now);
+            ack.rate = Some(sampler.sample(&snapshot, &present));
+        }
     }
 
     /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
@@ -76,12 +90,15 @@ impl Sender {
     #[inline(never)]
     pub(super) fn on_mere_duplicate(&mut self, now: Time) {
         self.respond_by_count(0, 0, now);
+        if self.rate.is_some() {
+            self.report_losses(now);
+        }
         if self.is_waiting() {
             self.retransmission_at = self.timer(now);
         }
     }
 
-    /// What is sent now, where only the window says whether a new segment goes; `None` where anything else does.
+    /// What is sent now, where only window and pacing say whether a new segment goes; `None` where anything else does.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn poll_usual(&mut self, now: Time) -> Option<Choice> {
         if !self.has_usual || self.state == State::Handshake || !self.urgent.is_none() {
@@ -97,7 +114,10 @@ impl Sender {
             self.on_window_limited(now);
             return Some(Choice::Nothing);
         }
-        if !self.has_new() || self.board.has_due() || now < self.next_send_at {
+        if now < self.next_send_at {
+            return Some(Choice::Nothing);
+        }
+        if !self.has_new() || self.board.has_due() {
             return None;
         }
         let next = self.board.next();
