@@ -16,7 +16,7 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::lots::Lots;
-use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax, rounded_up};
+use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, Recalled, TwoSlots, WindowedMax, rounded_up};
 use policer::{Observation, Policer};
 #[cfg(not(feature = "std"))]
 use sojourn_core::Float as _;
@@ -52,6 +52,8 @@ pub struct Bbr {
     settings: Settings,
     lots: Lots,
     window: f64,
+    /// The window aimed at, with what it follows from.
+    target: Recalled<6>,
     threshold: f64,
     pacing: Pacing,
     rounds: PacketTimedRounds,
@@ -127,6 +129,7 @@ impl Bbr {
         Ok(Bbr {
             lots: Lots::new(random),
             window: path.initial_window,
+            target: Recalled::NOTHING,
             threshold: f64::INFINITY,
             pacing: Pacing::new(path.mss_bytes, path.initial_window, first_gain),
             settings,
@@ -192,14 +195,14 @@ impl Bbr {
             self.conserving = false;
         }
         self.look_for_policer(self.newly_lost > 0, self.rounds.starts(), app_limited, now);
-        let rate = (f64::from(sample.delivered) * 16_777_216.0 / (sample.interval.as_nanos() / 1000) as f64).floor()
-            / 16_777_216.0
-            * 1e6;
+        let per_micro = f64::from(sample.delivered) * 16_777_216.0 / (sample.interval.as_nanos() / 1000) as f64;
+        let rate = per_micro as i64 as f64 / 16_777_216.0 * 1e6;
         if !app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(self.settings.bandwidth_rounds, self.rounds.count(), rate);
         }
     }
 
+    #[inline]
     fn look_for_policer(&mut self, losses: bool, round_starts: bool, app_limited: bool, now: Time) {
         if !self.settings.policer {
             return;
@@ -351,6 +354,7 @@ impl Control for Bbr {
 
     fn retune(&mut self, fresh: &Bbr) {
         self.settings = fresh.settings.clone();
+        self.target = Recalled::NOTHING;
         self.least_rtt.retune(&fresh.least_rtt);
     }
 

@@ -78,13 +78,28 @@ impl Bbr {
         self.extra.get().min(rounded_down(self.estimate() * EXTRA_TIME.as_secs_f64()))
     }
 
+    /// What `bbr_set_cwnd` lets the window grow to.
+    #[inline]
+    fn target(&mut self) -> f64 {
+        let (_, gain) = self.gains();
+        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
+        let flags = f64::from(u8::from(self.full) * 2 + u8::from(probes));
+        let seconds = self.least_rtt.seconds().unwrap_or(f64::NAN);
+        let numbers =
+            [self.estimate(), gain, seconds, self.extra.get(), self.pacing.bytes_per_second(), flags];
+        if let Some(target) = self.target.get(&numbers) {
+            return target;
+        }
+        let target = self.budget(self.product(self.estimate(), gain) + self.allowance());
+        self.target.keep(&numbers, target)
+    }
+
     /// `bbr_set_cwnd`.
     #[inline]
     pub(super) fn set_window(&mut self, sample: &RateSample) {
         let acked = f64::from(sample.newly_delivered);
         if !self.recover_or_restore(sample, acked) {
-            let (_, gain) = self.gains();
-            let target = self.budget(self.product(self.estimate(), gain) + self.allowance());
+            let target = self.target();
             if self.full {
                 self.window = (self.window + acked).min(target);
             } else if self.window < target || (self.delivered as f64) < INITIAL_WINDOW {

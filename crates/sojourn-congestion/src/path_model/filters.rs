@@ -66,13 +66,16 @@ impl TwoSlots {
     /// The largest value.
     #[inline]
     pub(crate) fn get(&self) -> f64 {
-        self.previous.max(self.present)
+        if self.present > self.previous { self.present } else { self.previous }
     }
 
     /// A sample.
     #[inline]
     pub(crate) fn update(&mut self, value: f64) {
-        self.present = self.present.max(value);
+        // A branch, which is mostly guessed right, and not the larger of both, which would have to be waited for.
+        if value > self.present {
+            self.present = value;
+        }
     }
 
     /// A new span of time begins.
