@@ -16,10 +16,10 @@ pub use descriptor::DESCRIPTOR;
 
 use crate::control::{Ack, AppLimited, Congestion, Control, Lost, Path, RateSample, Signal, Start, Undo};
 use crate::lots::Lots;
-use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, Recalled, TwoSlots, WindowedMax, rounded_up};
+use crate::path_model::{Aggregation, LeastRtt, Muted, Pacing, PacketTimedRounds, TwoSlots, WindowedMax};
+use crate::recalled::Recalled;
+use crate::rounding::{rounded_down, rounded_up};
 use policer::{Observation, Policer};
-#[cfg(not(feature = "std"))]
-use sojourn_core::Float as _;
 use sojourn_core::registry::{ParameterError, Params};
 use sojourn_core::{Rate, Span, Stream, Time};
 
@@ -196,7 +196,7 @@ impl Bbr {
         }
         self.look_for_policer(self.newly_lost > 0, self.rounds.starts(), app_limited, now);
         let per_micro = f64::from(sample.delivered) * 16_777_216.0 / (sample.interval.as_nanos() / 1000) as f64;
-        let rate = per_micro as i64 as f64 / 16_777_216.0 * 1e6;
+        let rate = rounded_down(per_micro) / 16_777_216.0 * 1e6;
         if !app_limited || rate >= self.bandwidth.get() {
             self.bandwidth.update(self.settings.bandwidth_rounds, self.rounds.count(), rate);
         }

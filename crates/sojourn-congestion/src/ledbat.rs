@@ -158,7 +158,10 @@ impl Ledbat {
     #[inline]
     fn queueing_nanos(&mut self, ack: &Ack) -> Option<i64> {
         if let Some(nanos) = ack.one_way_delay_nanos {
-            let delay = nanos - nanos.rem_euclid(self.settings.tick_nanos);
+            let delay = match self.settings.tick_nanos {
+                1 => nanos,
+                tick => nanos - nanos.rem_euclid(tick),
+            };
             self.base.sample(delay, ack.now);
             let current = self.current.sample(delay, ack.now, ack.smoothed_rtt);
             let base = self.base.nanos();

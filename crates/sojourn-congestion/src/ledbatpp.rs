@@ -20,12 +20,12 @@ mod tests;
 
 use alloc::vec::Vec;
 pub use descriptor::DESCRIPTOR;
-#[cfg(not(feature = "std"))]
-use sojourn_core::Float as _;
 
 use crate::advice;
 use crate::control::{Ack, Congestion, Control, Path, Signal, Start, Undo};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use crate::recalled::Recalled;
+use crate::rounding::rounded_up;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
 
@@ -45,6 +45,8 @@ pub struct LedbatPlusPlus {
     base: BaseDelay,
     current: CurrentDelay,
     queueing_nanos: Option<i64>,
+    /// GAIN, with the base delay that it follows from.
+    gain: Recalled<1>,
     reduced: Option<Time>,
     /// The phase before that, or before a timeout.
     before: Phase,
@@ -94,6 +96,7 @@ impl LedbatPlusPlus {
             base: BaseDelay::new(params.integer("base_history") as usize, BASE_PERIOD, Rollover::Clock, false),
             current: CurrentDelay::new(params.integer("filter") as usize, false),
             queueing_nanos: None,
+            gain: Recalled::NOTHING,
             reduced: None,
             before: Phase::FirstSlowStart,
             settings: Settings {
@@ -123,17 +126,27 @@ impl LedbatPlusPlus {
 
     /// Step 2.
     #[inline]
-    fn gain(&self) -> f64 {
-        let base = self.base.nanos().unwrap_or(1).max(1) as f64;
-        1.0 / (2.0 * self.settings.target_nanos / base).ceil().min(self.settings.gain_divisor).max(1.0)
+    fn gain(&mut self) -> f64 {
+        let base = [self.base_nanos()];
+        self.gain.get(&base).unwrap_or_else(|| self.gain.keep(&base, self.gain_at(base[0])))
+    }
+
+    /// The same on a path of that base delay.
+    fn gain_at(&self, base: f64) -> f64 {
+        1.0 / rounded_up(2.0 * self.settings.target_nanos / base).min(self.settings.gain_divisor).max(1.0)
+    }
+
+    #[inline]
+    fn base_nanos(&self) -> f64 {
+        self.base.nanos().unwrap_or(1).max(1) as f64
     }
 
     /// Step 3, for `acked` of a window's acknowledgements.
     #[inline]
     fn adjust(&mut self, queueing: f64, acked: f64, limited: bool) {
+        let gain = self.gain();
         let settings = &self.settings;
         let excess = queueing / settings.target_nanos - 1.0;
-        let gain = self.gain();
         let change = if excess <= 0.0 {
             gain
         } else {
@@ -282,11 +295,12 @@ impl Control for LedbatPlusPlus {
         let millis = |nanos: Option<i64>| nanos.map_or(f64::NAN, |nanos| nanos as f64 / 1e6);
         visit("base_delay_ms", millis(self.base.nanos()));
         visit("queueing_delay_ms", millis(self.queueing_nanos));
-        visit("gain", self.gain());
+        visit("gain", self.gain_at(self.base_nanos()));
     }
 
     fn retune(&mut self, fresh: &LedbatPlusPlus) {
         self.settings = fresh.settings.clone();
+        self.gain = Recalled::NOTHING;
     }
 
     fn fixed() -> Option<&'static [&'static str]> {

@@ -24,7 +24,9 @@ mod hystart;
 mod laws;
 mod lots;
 mod path_model;
+mod recalled;
 mod reno;
+mod rounding;
 mod rounds;
 #[cfg(test)]
 mod script;

@@ -29,6 +29,7 @@ use sojourn_core::Float as _;
 use crate::advice;
 use crate::control::{Ack, AppLimited, Congestion, Control, Path, Signal, Start};
 use crate::ledbat::history::{BaseDelay, CurrentDelay, Rollover};
+use crate::rounding::rounded_down;
 use drift::Drift;
 use sojourn_core::registry::{Advice, ParameterError, Params};
 use sojourn_core::{Span, Stream, Time};
@@ -170,10 +171,11 @@ impl Control for Libutp {
         let settings = &self.settings;
         let acked = f64::from(ack.newly_acked) * settings.packet;
         let share = acked.min(self.window) / acked.max(self.window);
-        let ledbat = (self.window + self.gain(queueing, share, ack.now)).max(settings.min_window).floor();
+        let ledbat = (self.window + self.gain(queueing, share, ack.now)).max(settings.min_window);
+        let ledbat = rounded_down(ledbat);
         if self.in_slow_start {
             // Step 3.
-            let slow_start = (self.window + share * settings.packet).floor();
+            let slow_start = rounded_down(self.window + share * settings.packet);
             if slow_start > self.threshold {
                 self.in_slow_start = false;
             } else if queueing > settings.slow_start_exit_nanos {

@@ -240,8 +240,10 @@ impl Nimbus {
     /// Step 3: whether others answer. Nothing is known before the samples are complete.
     fn are_elastic(&self) -> bool {
         let capacity = self.capacity.get();
-        self.others.mean().zip(self.others.elasticity()).is_some_and(|(mean, elasticity)| {
-            mean >= ALONE * capacity && (elasticity >= self.settings.elastic || mean > CROWDED * capacity)
+        self.others.mean().is_some_and(|mean| {
+            // The spectrum, which costs most, is looked at last.
+            let answer = || self.others.elasticity().is_some_and(|elasticity| elasticity >= self.settings.elastic);
+            mean >= ALONE * capacity && (mean > CROWDED * capacity || answer())
         })
     }
 

@@ -15,46 +15,6 @@ use sojourn_core::{Rate, Span, Time};
 /// `BBR.MinPipeCwnd`).
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
-/// The least whole number of segments that is no less than `segments`. As a conversion it costs a tenth of `f64::ceil`,
-/// which is a call where the processor is not known to round.
-#[inline]
-pub(crate) fn rounded_up(segments: f64) -> f64 {
-    let whole = rounded_down(segments);
-    if whole < segments { whole + 1.0 } else { whole }
-}
-
-/// The largest whole number of segments that is no more than `segments`.
-#[inline]
-pub(crate) fn rounded_down(segments: f64) -> f64 {
-    f64::from(segments as u32)
-}
-
-/// A value that follows from numbers which are mostly those of the acknowledgement before. A processor that guesses so need
-/// not wait for the arithmetic: most of the time that an acknowledgement takes is a chain of roundings and divisions.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Recalled<const N: usize> {
-    numbers: [u64; N],
-    value: f64,
-}
-
-impl<const N: usize> Recalled<N> {
-    /// None yet: no number is this one of all NaNs.
-    pub(crate) const NOTHING: Recalled<N> = Recalled { numbers: [u64::MAX; N], value: f64::NAN };
-
-    /// The value that follows from `numbers`, if that is known.
-    #[inline]
-    pub(crate) fn get(&self, numbers: &[f64; N]) -> Option<f64> {
-        let differ = self.numbers.iter().zip(numbers).fold(0, |differ, (one, other)| differ | (one ^ other.to_bits()));
-        (differ == 0).then_some(self.value)
-    }
-
-    /// From `numbers` follows `value`, which it returns.
-    pub(crate) fn keep(&mut self, numbers: &[f64; N], value: f64) -> f64 {
-        *self = Recalled { numbers: numbers.map(f64::to_bits), value };
-        value
-    }
-}
-
 /// Round trip assumed for pacing before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 

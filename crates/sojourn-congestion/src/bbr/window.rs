@@ -2,7 +2,8 @@
 
 use super::{Bbr, HAIR, Mode, Repair};
 use crate::control::RateSample;
-use crate::path_model::{MIN_PIPE, rounded_down, rounded_up};
+use crate::path_model::MIN_PIPE;
+use crate::rounding::{rounded_down, rounded_up};
 use sojourn_core::Span;
 
 /// Time at the bandwidth that bounds the window's allowance for aggregation (`bbr_extra_acked_max_us`).
@@ -85,8 +86,7 @@ impl Bbr {
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         let flags = f64::from(u8::from(self.full) * 2 + u8::from(probes));
         let seconds = self.least_rtt.seconds().unwrap_or(f64::NAN);
-        let numbers =
-            [self.estimate(), gain, seconds, self.extra.get(), self.pacing.bytes_per_second(), flags];
+        let numbers = [self.estimate(), gain, seconds, self.extra.get(), self.pacing.bytes_per_second(), flags];
         if let Some(target) = self.target.get(&numbers) {
             return target;
         }

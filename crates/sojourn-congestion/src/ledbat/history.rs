@@ -62,14 +62,20 @@ impl BaseDelay {
     #[inline]
     pub(crate) fn sample(&mut self, delay_nanos: i64, now: Time) {
         if now > self.until || self.began.is_none() {
-            if let Some(began) = self.began {
-                let periods = self.periods_since(began, now);
-                self.roll(if self.forget_silence { periods } else { 1 });
-            }
-            self.began = Some(now);
-            self.until = self.last_of_period(now);
+            self.begin(now);
         }
         self.current = self.current.min(delay_nanos);
+    }
+
+    /// A period begins.
+    #[inline(never)]
+    fn begin(&mut self, now: Time) {
+        if let Some(began) = self.began {
+            let periods = self.periods_since(began, now);
+            self.roll(if self.forget_silence { periods } else { 1 });
+        }
+        self.began = Some(now);
+        self.until = self.last_of_period(now);
     }
 
     /// All that is remembered was `nanos` too low: clocks run apart (libutp).
@@ -139,10 +145,14 @@ impl CurrentDelay {
         self.samples[self.next] = (now, delay_nanos);
         self.next = if self.next + 1 == self.samples.len() { 0 } else { self.next + 1 };
         self.filled = (self.filled + 1).min(self.samples.len());
-        let limit = if self.within_rtt && !rtt.is_zero() { rtt } else { Span::MAX };
         // Until the ring is full its first entries are the samples; then all are.
-        let recent = self.samples[..self.filled].iter().filter(|(taken, _)| now.since(*taken) <= limit);
-        recent.map(|(_, delay)| *delay).min().unwrap_or(delay_nanos)
+        let samples = self.samples[..self.filled].iter();
+        let least = if self.within_rtt && !rtt.is_zero() {
+            samples.filter(|(taken, _)| now.since(*taken) <= rtt).map(|(_, delay)| *delay).min()
+        } else {
+            samples.map(|(_, delay)| *delay).min()
+        };
+        least.unwrap_or(delay_nanos)
     }
 }
 

@@ -20,46 +20,63 @@ pub(super) struct Spectrum {
     /// How many there are.
     count: usize,
     sum: f64,
-    bins: Box<[Bin]>,
+    bins: Bins,
 }
 
-/// One frequency.
-#[derive(Clone, Copy, Debug)]
-struct Bin {
+/// The frequencies: real and imaginary parts apart, so that a processor takes several of them at once.
+#[derive(Clone, Debug)]
+struct Bins {
     /// exp(2 pi i k/N).
-    turn: [f64; 2],
-    value: [f64; 2],
+    turns: [Box<[f64]>; 2],
+    values: [Box<[f64]>; 2],
 }
 
-impl Bin {
-    fn magnitude(&self) -> f64 {
-        libm::hypot(self.value[0], self.value[1])
+impl Bins {
+    /// Nothing at all at any frequency.
+    fn clear(&mut self) {
+        self.values.iter_mut().for_each(|part| part.fill(0.0));
+    }
+
+    /// The oldest sample goes, one larger by `change` comes, and what all have turns by the time of a sample.
+    fn push(&mut self, change: f64) {
+        let ([cosines, sines], [reals, imaginaries]) = (&self.turns, &mut self.values);
+        for (((real, imaginary), cosine), sine) in reals.iter_mut().zip(imaginaries).zip(cosines).zip(sines) {
+            let changed = *real + change;
+            (*real, *imaginary) = (changed * cosine - *imaginary * sine, changed * sine + *imaginary * cosine);
+        }
+    }
+
+    /// The magnitudes, from the lowest frequency on.
+    fn magnitudes(&self) -> impl Iterator<Item = f64> {
+        let [reals, imaginaries] = &self.values;
+        reals.iter().zip(imaginaries).map(|(real, imaginary)| libm::hypot(*real, *imaginary))
     }
 }
 
 impl Spectrum {
     /// With pulses of which `pulses` fit into the samples.
     pub(super) fn new(pulses: usize) -> Spectrum {
-        let bin = |k: usize| {
-            let angle = 2.0 * PI * k as f64 / SAMPLES as f64;
-            Bin { turn: [libm::cos(angle), libm::sin(angle)], value: [0.0; 2] }
+        let turns = |part: fn(f64) -> f64| -> Box<[f64]> {
+            (pulses..2 * pulses).map(|k| part(2.0 * PI * k as f64 / SAMPLES as f64)).collect()
         };
+        let zeros = || vec![0.0; pulses].into_boxed_slice();
         Spectrum {
             samples: vec![0.0; SAMPLES].into_boxed_slice(),
             place: 0,
             count: 0,
             sum: 0.0,
-            bins: (pulses..2 * pulses).map(bin).collect(),
+            bins: Bins { turns: [turns(libm::cos), turns(libm::sin)], values: [zeros(), zeros()] },
         }
     }
 
     /// Forgets all samples.
     pub(super) fn clear(&mut self) {
+        if self.count == 0 {
+            return;
+        }
         self.samples.fill(0.0);
         (self.place, self.count, self.sum) = (0, 0, 0.0);
-        for bin in &mut self.bins {
-            bin.value = [0.0; 2];
-        }
+        self.bins.clear();
     }
 
     /// Takes a sample, in place of the oldest.
@@ -68,10 +85,7 @@ impl Spectrum {
         self.place = (self.place + 1) % SAMPLES;
         self.count = (self.count + 1).min(SAMPLES);
         self.sum += change;
-        for Bin { turn, value } in &mut self.bins {
-            let real = value[0] + change;
-            *value = [real * turn[0] - value[1] * turn[1], real * turn[1] + value[1] * turn[0]];
-        }
+        self.bins.push(change);
     }
 
     /// The mean of the samples, once there are enough.
@@ -81,8 +95,11 @@ impl Spectrum {
 
     /// Elasticity: the part at the pulses' frequency over the largest between that and twice that, once there are enough samples.
     pub(super) fn elasticity(&self) -> Option<f64> {
-        let (pulses, others) = self.bins.split_first()?;
-        let most = others.iter().map(Bin::magnitude).fold(0.0, f64::max);
-        (self.count == SAMPLES).then(|| pulses.magnitude() / most.max(f64::MIN_POSITIVE))
+        if self.count < SAMPLES {
+            return None;
+        }
+        let mut magnitudes = self.bins.magnitudes();
+        let pulses = magnitudes.next()?;
+        Some(pulses / magnitudes.fold(0.0, f64::max).max(f64::MIN_POSITIVE))
     }
 }
