@@ -202,7 +202,7 @@ impl Bbr {
         }
     }
 
-    #[inline]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn look_for_policer(&mut self, losses: bool, round_starts: bool, app_limited: bool, now: Time) {
         if !self.settings.policer {
             return;
@@ -259,9 +259,9 @@ impl Control for Bbr {
         });
         self.update_least_rtt(ack.now, rtt, sample);
         self.pacing.begin(ack.smoothed_rtt, self.window, self.settings.startup_gain * self.settings.below_bandwidth);
-        let (gain, _) = self.gains();
-        self.pacing.follow(self.estimate() * gain * self.settings.below_bandwidth, self.full);
-        self.set_window(sample);
+        let (pacing_gain, window_gain) = self.gains();
+        self.pacing.follow(self.estimate() * pacing_gain * self.settings.below_bandwidth, self.full);
+        self.set_window(sample, window_gain);
         self.newly_lost = 0;
     }
 

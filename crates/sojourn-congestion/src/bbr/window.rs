@@ -81,8 +81,7 @@ impl Bbr {
 
     /// What `bbr_set_cwnd` lets the window grow to.
     #[inline]
-    fn target(&mut self) -> f64 {
-        let (_, gain) = self.gains();
+    fn target(&mut self, gain: f64) -> f64 {
         let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
         let flags = f64::from(u8::from(self.full) * 2 + u8::from(probes));
         let seconds = self.least_rtt.seconds().unwrap_or(f64::NAN);
@@ -96,10 +95,10 @@ impl Bbr {
 
     /// `bbr_set_cwnd`.
     #[inline]
-    pub(super) fn set_window(&mut self, sample: &RateSample) {
+    pub(super) fn set_window(&mut self, sample: &RateSample, gain: f64) {
         let acked = f64::from(sample.newly_delivered);
         if !self.recover_or_restore(sample, acked) {
-            let target = self.target();
+            let target = self.target(gain);
             if self.full {
                 self.window = (self.window + acked).min(target);
             } else if self.window < target || (self.delivered as f64) < INITIAL_WINDOW {
