@@ -25,3 +25,18 @@ impl<const N: usize> Recalled<N> {
         value
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_known_for_its_numbers_alone() {
+        let mut recalled = Recalled::NOTHING;
+        assert_eq!(recalled.get(&[1.0, f64::NAN]), None);
+        assert_eq!(recalled.keep(&[1.0, f64::NAN], 7.0), 7.0);
+        assert_eq!(recalled.get(&[1.0, f64::NAN]), Some(7.0));
+        assert_eq!(recalled.get(&[1.5, f64::NAN]), None);
+        assert_eq!(recalled.get(&[1.0, 2.0]), None);
+    }
+}

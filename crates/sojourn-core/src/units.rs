@@ -341,6 +341,14 @@ mod tests {
         assert_eq!(Amount::Packets(6.25).to_string(), "6.25 packets");
     }
 
+    /// Also of so many bytes that the bits in a billion seconds no longer fit.
+    #[test]
+    fn any_number_of_bytes_takes_its_time() {
+        for bytes in [2_305_843_009, 2_305_843_010, 5_000_000_000] {
+            assert_eq!(rate(1_000_000_000).transmission(bytes), Span::from_nanos(bytes * 8));
+        }
+    }
+
     proptest! {
         #[test]
         fn a_serializer_loses_no_time(bits in 1_000u64..100_000_000_000, sizes in prop::collection::vec(40u32..9000, 1..200)) {

@@ -291,6 +291,25 @@ mod tests {
         assert_eq!((sample.lost, sample.tx_in_flight), (1, 8));
     }
 
+    /// The short way of one segment in order is the general one.
+    #[test]
+    fn the_first_segment_alone_is_a_delivery_as_any_other() {
+        let mut samplers = [RateSampler::default(), RateSampler::default()];
+        for sampler in &mut samplers {
+            (0..8).for_each(|number| sampler.on_send(number, number, at(u64::from(number))));
+            sampler.on_app_limited(3);
+            (0..2).for_each(|_| sampler.on_duplicate(at(20)));
+        }
+        for number in 0..6 {
+            let now = at(40 + 3 * u64::from(number));
+            let [one, other] = &mut samplers;
+            let snapshots = [one.on_first_delivered(now), other.on_delivered(1, number, number + 1, now).unwrap()];
+            let present = present(40 + 3 * u64::from(number), Span::from_millis(40));
+            assert_eq!(one.sample(&snapshots[0], &present), other.sample(&snapshots[1], &present));
+            assert_eq!(format!("{one:?}"), format!("{other:?}"));
+        }
+    }
+
     /// Segment 0 is lost, 1 to 9 arrive one per 10 ms from 50 ms on: each duplicate counts when it comes. The
     /// retransmission was sent at 80 ms with 3 delivered; when it is acknowledged with all others at 140 ms, 7 more are,
     /// not 10. Sending took longest: nothing that was sent after 0 ms is known by its number.
