@@ -132,6 +132,12 @@ impl Segment {
         &self.sack[..usize::from(self.blocks)]
     }
 
+    /// Not zero where it says anything besides its number and its times: SACK blocks, flags.
+    #[inline]
+    pub(crate) fn reports(&self) -> u32 {
+        u32::from(self.blocks | self.ecn.0)
+    }
+
     /// Bytes that its options add to the header, padded as on the wire (RFC 2018 section 3).
     #[inline]
     pub fn option_bytes(&self) -> u32 {

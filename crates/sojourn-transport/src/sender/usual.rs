@@ -6,7 +6,7 @@
 use super::sending::Choice;
 use super::{Sender, State};
 use crate::options::{Detection, Options};
-use crate::segment::{EcnFlags, Segment};
+use crate::segment::Segment;
 use sojourn_congestion::{Ack, Control};
 use sojourn_core::{Span, Time};
 
@@ -29,17 +29,15 @@ pub(super) fn has_usual(options: &Options) -> bool {
 }
 
 impl Sender {
-    /// Whether nothing is under suspicion.
-    #[inline(always)]
-    fn is_at_ease(&self) -> bool {
-        // One number and one branch: flows that are at ease and others take turns.
-        self.has_usual && self.state as u32 | self.duplicates | self.uncredited | self.board.unrest() == 0
-    }
-
     /// Enters `segment` into the scoreboard where it is the usual one.
     #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn take_usual(&mut self, segment: &Segment) -> Option<Usual> {
-        if !self.is_at_ease() || segment.blocks > 0 || segment.ecn != EcnFlags::NONE {
+        if !self.has_usual {
+            return None;
+        }
+        // One number and one branch: flows that are at ease and others take turns.
+        let suspicion = self.state as u32 | self.duplicates | self.uncredited | self.board.unrest();
+        if suspicion | segment.reports() != 0 {
             return None;
         }
         let flight = self.board.outstanding();
@@ -81,9 +79,7 @@ impl Sender {
     /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
     #[inline(always)]
     pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
-        self.has_usual
-            && segment.number == self.board.first()
-            && u32::from(segment.blocks) | u32::from(segment.ecn != EcnFlags::NONE) == 0
+        self.has_usual && segment.number == self.board.first() && segment.reports() == 0
     }
 
     /// What follows from that: as it delivers nothing that is known, only what it may say of a loss.
