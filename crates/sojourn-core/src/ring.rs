@@ -84,16 +84,19 @@ impl<T: Copy> Ring<T> {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Twice the places; those of nobody are filled with `any`.
+    /// Twice the places, or the first ones, which all hold `any`. Among twice as many an entry lies where it lay, or as far behind
+    /// as there were places: with all of them copied behind themselves it is there, and a large ring stays where it is in memory.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, any: &T) {
-        let places = (2 * self.places.len()).max(Self::FEW);
-        let mut grown = Ring { places: alloc::vec![*any; places].into(), ..*self };
-        for (index, entry) in (0..self.len()).zip(self.iter()) {
-            grown[self.first.wrapping_add(index)] = *entry;
+        if self.places.is_empty() {
+            self.places = alloc::vec![*any; Self::FEW].into();
+            return;
         }
-        *self = grown;
+        let mut places = core::mem::take(&mut self.places).into_vec();
+        places.reserve_exact(places.len());
+        places.extend_from_within(..);
+        self.places = places.into();
     }
 }
 

@@ -363,13 +363,11 @@ impl Builder<'_> {
                 },
                 header_bytes: header_bytes(group, options),
                 application: application.take(),
-                request: None,
                 listener: Listener::new(&group.traffic),
                 has_messages: matches!(group.traffic, Traffic::Messages(_)),
                 endpoints,
                 sojourn: None,
                 counts: Counts::default(),
-                base: None,
                 past: None,
                 armed: Time::NEVER,
             });

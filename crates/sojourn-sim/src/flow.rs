@@ -52,8 +52,6 @@ pub struct Flow {
     pub header_bytes: u32,
     /// What the application does, where this is the first connection of its flow.
     pub application: Option<Application>,
-    /// What the receiver asks for, until the sender knows.
-    pub request: Option<Box<Request>>,
     /// Who sends and receives.
     pub endpoints: Endpoints,
     /// Who listens to its datagrams, where somebody does.
@@ -65,16 +63,14 @@ pub struct Flow {
     pub sojourn: Option<Box<Coarse>>,
     /// What happened so far.
     pub counts: Counts,
-    /// What had happened when measuring began, where anything had.
-    pub base: Option<Box<Base>>,
-    /// What connections and requests it has had, where any.
+    /// What was before, where anything was.
     pub past: Option<Box<Past>>,
     /// Time of its earliest pending timer.
     pub armed: Time,
 }
 
-/// What connections and requests a flow has had.
-#[derive(Clone, Copy, Default, Debug)]
+/// What connections and requests a flow has had, and what had happened to it when measuring began.
+#[derive(Default, Debug)]
 pub struct Past {
     /// The counters of the senders of its earlier connections.
     pub sender: SenderCounts,
@@ -82,6 +78,10 @@ pub struct Past {
     pub connections: u64,
     /// Requests of the receiver so far.
     pub requests: u32,
+    /// What the receiver asks for, until the sender knows.
+    pub request: Option<Request>,
+    /// What had happened when measuring began.
+    base: Base,
 }
 
 /// What a flow has in its host.
@@ -95,8 +95,8 @@ pub struct InHost {
 }
 
 /// What had happened to a flow at some time.
-#[derive(Debug)]
-pub struct Base {
+#[derive(Default, Debug)]
+struct Base {
     counts: Counts,
     sender: SenderCounts,
 }
@@ -412,10 +412,11 @@ impl Flow {
 
     /// The warm-up is over.
     pub fn begin_measuring(&mut self) {
-        let counts = self.counts;
         // Whatever happens to a flow leads to packets.
-        self.base =
-            (counts.entered > 0).then(|| Box::new(Base { counts, sender: self.sender_counts().unwrap_or_default() }));
+        if self.counts.entered > 0 {
+            let sender = self.sender_counts().unwrap_or_default();
+            self.past.get_or_insert_default().base = Base { counts: self.counts, sender };
+        }
         if let Some(sojourn) = &mut self.sojourn {
             sojourn.clear();
         }
@@ -423,13 +424,13 @@ impl Flow {
 
     /// What `of` has grown by since measuring began.
     pub fn since<T: Sub<Output = T>>(&self, of: impl Fn(&Counts) -> T) -> T {
-        let base = self.base.as_ref().map_or(Counts::default(), |base| base.counts);
+        let base = self.past.as_ref().map_or(Counts::default(), |past| past.base.counts);
         of(&self.counts) - of(&base)
     }
 
     /// What its senders have counted since measuring began, where it has one.
     pub fn sender_since(&self) -> Option<SenderCounts> {
-        let base = self.base.as_ref().map_or(SenderCounts::default(), |base| base.sender);
+        let base = self.past.as_ref().map_or(SenderCounts::default(), |past| past.base.sender);
         let now = self.sender_counts()?;
         Some(SenderCounts {
             retransmissions: now.retransmissions - base.retransmissions,
@@ -440,10 +441,15 @@ impl Flow {
     /// Begins a fresh connection between `endpoints` to `port`; what is under way of the one before is lost on them.
     pub fn connect(&mut self, endpoints: Endpoints, port: u16) {
         let sender = self.sender_counts().unwrap_or_default();
-        self.past.get_or_insert_default().sender = sender;
+        let past = self.past.get_or_insert_default();
+        (past.sender, past.request) = (sender, None);
         self.endpoints = endpoints;
         self.key.destination_port = port;
-        self.request = None;
+    }
+
+    /// What the receiver asks for, until the sender knows.
+    pub fn request(&mut self) -> Option<&mut Request> {
+        self.past.as_mut()?.request.as_mut()
     }
 
     /// Whether `packet` belongs to an earlier connection.
@@ -463,7 +469,8 @@ impl Flow {
             Endpoints::Padding(padding) => padding.next(),
         };
         let application = self.application.as_ref().map_or(Time::NEVER, |application| application.next);
-        let request = self.request.as_ref().map_or(Time::NEVER, |request| request.again);
+        let request =
+            self.past.as_ref().and_then(|past| past.request.as_ref()).map_or(Time::NEVER, |request| request.again);
         endpoints.min(application).min(request)
     }
 }
@@ -475,6 +482,6 @@ mod tests {
     /// There may be very many, and each touches as many cache lines with every packet as it is spread over.
     #[test]
     fn a_flow_is_small() {
-        assert!(size_of::<Flow>() <= 896, "{} bytes", size_of::<Flow>());
+        assert!(size_of::<Flow>() <= 864, "{} bytes", size_of::<Flow>());
     }
 }

@@ -161,8 +161,6 @@ pub struct Sender {
     jitter: Option<Box<Jitter>>,
     /// What the receiver grants, where it steers; the receive window follows that.
     granted: Option<steering::Held<Granted>>,
-    /// TSecr of its data then.
-    echo_nanos: i64,
     bursts: Option<Box<Bursts>>,
     short: Option<Box<Short>>,
     window_limited: bool,
@@ -235,7 +233,6 @@ impl Sender {
             next_send_at: Time::ZERO,
             jitter: None,
             granted: None,
-            echo_nanos: 0,
             bursts: None,
             short,
             window_limited: false,
@@ -309,7 +306,6 @@ impl Sender {
     #[cfg(feature = "rledbat")]
     pub(crate) fn obeying(mut self, payload_bytes: u32, scale: u8, first: u32) -> Sender {
         self.granted = Some(Box::new(Granted::new(payload_bytes, scale, first)));
-        self.echo_nanos = Granted::NOTHING_TO_ECHO;
         self.receive_window = first;
         self.has_usual = false;
         self
@@ -318,7 +314,7 @@ impl Sender {
     /// What its data carries as [`delay_nanos`](crate::Segment::delay_nanos): TSecr where the receiver steers.
     #[inline]
     pub fn echo_nanos(&self) -> i64 {
-        self.echo_nanos
+        self.granted.as_ref().map_or(0, |granted| granted.echo_nanos())
     }
 
     /// The application has endless data.

@@ -48,7 +48,8 @@ impl World {
     /// A request has come to the sender.
     pub(super) fn on_request(&mut self, index: usize, number: u32) {
         let flow = &mut self.flows[index];
-        let Some(request) = flow.request.take_if(|request| request.number == number) else { return };
+        let Some(past) = &mut flow.past else { return };
+        let Some(request) = past.request.take_if(|request| request.number == number) else { return };
         let Endpoints::Transport(sender, _) = &mut flow.endpoints else { unreachable!("only transports are asked") };
         sender.supply(request.fetch.bytes);
         self.transmit(index);
@@ -83,7 +84,9 @@ impl World {
     fn pause(&mut self, lead: usize) {
         let now = self.now;
         for flow in self.flows[lead..].iter_mut().take_while(|flow| flow.lead as usize == lead) {
-            flow.request = None;
+            if let Some(past) = &mut flow.past {
+                past.request = None;
+            }
             match &mut flow.endpoints {
                 Endpoints::Transport(sender, _) => sender.stop_supply(),
                 Endpoints::Datagrams(datagrams) => datagrams.perform(Action::Pause, now),
@@ -138,7 +141,7 @@ impl World {
         let flow = &mut self.flows[index];
         let past = flow.past.get_or_insert_default();
         past.requests = past.requests.wrapping_add(1);
-        flow.request = Some(Box::new(Request::new(past.requests, fetch, self.now)));
+        past.request = Some(Request::new(past.requests, fetch, self.now));
         if let Some(ends) = &mut self.ends {
             ends.add_request(index, flow.key.destination_port, self.now);
         }
@@ -148,7 +151,7 @@ impl World {
 
     /// Sends the request that a connection has.
     pub(super) fn send_request(&mut self, index: usize) {
-        let Some(request) = self.flows[index].request.as_deref().copied() else { return };
+        let Some(request) = self.flows[index].request().copied() else { return };
         self.flows[index].counts.others += 1;
         let segment = Segment::new(SegmentKind::Request, request.number, self.now);
         self.send_back(index, segment, request.fetch.request_bytes);

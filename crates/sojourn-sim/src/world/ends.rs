@@ -142,7 +142,7 @@ impl World {
                 self.transmit(acted);
             }
         }
-        if let Some(request) = self.flows[index].request.as_mut().filter(|request| request.again <= now) {
+        if let Some(request) = self.flows[index].request().filter(|request| request.again <= now) {
             request.repeat(now);
             self.send_request(index);
         }

@@ -45,8 +45,7 @@ impl Sender {
             return None;
         }
         if let Some(granted) = &mut self.granted {
-            let (plain, echo) = granted.read(segment, self.echo_nanos);
-            self.echo_nanos = echo;
+            let plain = granted.read(segment);
             self.receive_window = granted.end() - segment.number.max(self.board.first());
             return self.on_valid_ack(&plain, now);
         }

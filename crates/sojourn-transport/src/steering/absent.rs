@@ -28,7 +28,11 @@ impl Steering {
 pub(crate) enum Granted {}
 
 impl Granted {
-    pub(crate) fn read(&mut self, _ack: &Segment, _echo: i64) -> (Segment, i64) {
+    pub(crate) fn read(&mut self, _ack: &Segment) -> Segment {
+        match *self {}
+    }
+
+    pub(crate) fn echo_nanos(&self) -> i64 {
         match *self {}
     }
 
