@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _native
 from sojourn.data.dataset import Batch, Dataset
 from sojourn.reading import input_error
-from sojourn.sweeps.local import Status
+from sojourn.sweeps.local import Status, longest_first
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.work import run_batch
 
@@ -42,7 +42,8 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
         message = f"--cluster: the world {plan.backend!r} does one run after the other, on this machine"
         raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
     with dataset.locked(), _client(address) as client:
-        batches, missing = dataset.batches, dataset.missing
+        batches = dataset.batches
+        missing = longest_first(plan, batches, dataset.missing)
         saved = plan.runs - sum(batches[number].runs for number in missing)
         status = Status(plan.runs, saved, saved)
         report(status)
