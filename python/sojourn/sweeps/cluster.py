@@ -23,8 +23,17 @@ LOCAL, TLS = "local:", "tls://"
 ALLOWED = "tls://HOST:PORT, tcp://HOST:PORT, or local:N"
 MAX_PROCESSES = 1024
 _MAX_DIGITS = 8
-# Pages that scheduler and workers would serve to everyone on this machine.
-_NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+SETTINGS: dict[str, Any] = {
+    # Pages that scheduler and workers would serve to everyone on this machine.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # For those pages Dask looks at each worker's stack a hundred times a second, and at its loops fifty times.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500 ms",
+    # Dask has workers give memory back early. The next run would have to ask the system for it again, page by page.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**24,
+}
+"""Of Dask, for a cluster on this machine."""
 # How often a batch may lose its worker before it is given up.
 _RETRIES = 10
 _CONNECT_S = 20
@@ -59,10 +68,9 @@ def _finished(client: "Client", plan: Plan, batches: dict[int, Batch]) -> "Itera
     # The plan may hold a long list of points: it travels once to each worker, not with every batch. As a task's
     # result rather than as scattered data the scheduler can make it again when its last holder dies.
     shared = client.submit(_itself, plan, pure=False, retries=_RETRIES)
-    futures = {
-        client.submit(run_batch, shared, batch, pure=False, retries=_RETRIES): number
-        for number, batch in batches.items()
-    }
+    # All at once: one message and one graph for the scheduler, not one for each batch.
+    made = client.map(run_batch, [shared] * len(batches), list(batches.values()), pure=False, retries=_RETRIES)
+    futures = dict(zip(made, batches, strict=True))
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -112,7 +120,7 @@ def _local_cluster(address: str) -> "Iterator[LocalCluster]":
     except ImportError:
         raise _lacks("cryptography") from None
     with (
-        dask.config.set(_NO_PAGES),
+        dask.config.set(SETTINGS),
         LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,
