@@ -23,7 +23,11 @@ from sojourn.sweeps.local import batch_size, run_local
 folder, jobs, how = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 
 def cluster():
+    import dask
     from distributed import LocalCluster
+    from sojourn.sweeps.cluster import SETTINGS
+    # As `--cluster local:N` has them.
+    dask.config.set(SETTINGS)
     return LocalCluster(n_workers=jobs, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
 
 def warm():

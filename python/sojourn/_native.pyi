@@ -272,6 +272,10 @@ class Scenario:
     warmup_s: float
     groups: list[tuple[str, int]]
     """Name and number of flows of each group."""
+    links: list[str]
+    """The names that the metrics of its links have in front, such as `bottleneck` and `hops_gateway`."""
+    files: list[str]
+    """The traces that its links are read from at any time, without those that come with Sojourn."""
     warnings: list[str]
     """What is allowed but probably not meant."""
 
@@ -337,6 +341,9 @@ class Run:
 
     def record(self) -> str:
         """Return the run record as JSON."""
+
+    def measured(self) -> str:
+        """Return the same without the rows of flows, which may be most of it."""
 
     def table(self, name: str) -> list[tuple[str, str, bytes, list[str] | None]]:
         """Return the columns of table "queue", "flows", "queue_probes", "flow_probes", "packets" or "transfers".

@@ -31,6 +31,12 @@ impl Run {
         serde_json::to_string(&self.outcome.record).map_err(errors::defect)
     }
 
+    fn measured(&self) -> PyResult<String> {
+        let mut record = self.outcome.record.clone();
+        record.flows.clear();
+        serde_json::to_string(&record).map_err(errors::defect)
+    }
+
     fn table<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Vec<Column<'py>>> {
         let series = || self.outcome.series.as_ref().ok_or_else(|| PyValueError::new_err("no time series were kept"));
         match name {

@@ -104,6 +104,27 @@ impl Scenario {
         self.inner.groups.iter().map(|group| (group.name.clone(), group.flows)).collect()
     }
 
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        let sojourn_scenario::Scenario { reverse, hops, stations, .. } = &*self.inner;
+        let returning = reverse.iter().map(|_| "reverse".to_owned());
+        let hops = hops.iter().map(|hop| format!("hops_{}", hop.name));
+        let stations = stations.iter().map(|station| format!("stations_{}", station.name));
+        std::iter::once("bottleneck".to_owned()).chain(returning).chain(hops).chain(stations).collect()
+    }
+
+    #[getter]
+    fn files(&self) -> Vec<&str> {
+        let sojourn_scenario::Scenario { bottleneck, reverse, hops, changes, .. } = &*self.inner;
+        let links = std::iter::once(bottleneck).chain(reverse).chain(hops.iter().map(|hop| &hop.link));
+        let changed = changes.iter().flat_map(|change| &change.links).map(|change| &change.link);
+        let traces = links.chain(changed).filter_map(|link| match &link.capacity {
+            Capacity::Recorded(trace) if !trace.is_ready() => Some(trace.name.as_str()),
+            _ => None,
+        });
+        traces.collect()
+    }
+
     #[pyo3(signature = (relative_to = None))]
     fn to_toml(&self, relative_to: Option<PathBuf>) -> PyResult<String> {
         let Some(folder) = relative_to else { return Ok(self.inner.to_toml()) };

@@ -31,6 +31,14 @@ impl<Count: Copy + Default + Into<u64>, const GRAIN: usize> Buckets<Count, GRAIN
         self.counts.get(bucket.wrapping_sub(self.first)).copied().unwrap_or_default()
     }
 
+    /// Makes room for the buckets of another distribution: at once, where they would come one by one.
+    fn make_room(&mut self, other: &Self) {
+        if let Some(more) = other.counts.len().checked_sub(1) {
+            self.count(other.first);
+            self.count(other.first + more);
+        }
+    }
+
     /// Makes room for `bucket`.
     #[cold]
     fn widen(&mut self, bucket: usize) {
@@ -196,6 +204,7 @@ impl Coarse {
         self.zeros = self.zeros.saturating_add(other.zeros);
         self.nanos += other.nanos;
         self.max = self.max.max(other.max);
+        self.buckets.make_room(&other.buckets);
         for (bucket, &count) in (other.buckets.first..).zip(&other.buckets.counts) {
             let own = self.buckets.count(bucket);
             *own = own.saturating_add(count);

@@ -46,16 +46,8 @@ _LOCK = ".lock"
 _FORMAT = 3
 MAX_BATCHES = 1_000_000
 _SHOWN_VALUES = 8
-TABLES = (
-    RUNS,
-    GROUPS,
-    LINKS,
-    CLASSES,
-    SIZES,
-    PHASE_GROUPS,
-    PHASE_LINKS,
-    *(name for names in KEPT.values() for name in names),
-)
+_LARGE = tuple(name for names in KEPT.values() for name in names)
+TABLES = (RUNS, GROUPS, LINKS, CLASSES, SIZES, PHASE_GROUPS, PHASE_LINKS, *_LARGE)
 """Every table that a dataset may have; other folders beside them are of somebody else."""
 # Columns that a table cannot be used without.
 _NEEDS = {RUNS: (POINT, SEED, ERROR), GROUPS: (POINT, SEED, GROUP)}
@@ -256,7 +248,9 @@ class Dataset:
                 target.parent.mkdir(exist_ok=True)
                 with whole_file(target) as place:
                     table = tables[name] if self.provenance is None else self.provenance.written_into(tables[name])
-                    pq.write_table(table, place, compression="zstd")
+                    # What runs measured has few rows of a hundred numbers: Zstandard would need most of the time to get
+                    # ready for each column, and save nothing.
+                    pq.write_table(table, place, compression="zstd" if name in _LARGE else "snappy")
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

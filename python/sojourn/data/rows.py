@@ -1,6 +1,6 @@
 """From run records to the rows of the tables of what runs measured: `runs`, `groups`, `links` and those inside them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sojourn.data import metrics
@@ -38,9 +38,9 @@ def of_run(point: int, record: Mapping[str, Any]) -> Tables:
     run: Row = {**at, ERROR: None}
     tables: Tables = {RUNS: [run], GROUPS: [], LINKS: [], CLASSES: [], SIZES: []}
     for name, link in metrics.links(record):
-        measured = dict(_leaves_without(link, "classes"))
-        run.update((f"{name}_{metric}", value) for metric, value in measured.items())
-        tables[LINKS].append({**at, LINK: name, **measured})
+        measured = _leaves_without(link, "classes")
+        run.update([(f"{name}_{metric}", value) for metric, value in measured])
+        tables[LINKS].append({**at, LINK: name, **dict(measured)})
         tables[CLASSES] += [
             {**at, LINK: name, CLASS: inner, **dict(metrics.leaves(queue))}
             for inner, queue in (link.get("classes") or {}).items()
@@ -68,5 +68,7 @@ def of_failure(point: int, seed: int, error: str) -> Tables:
     return {RUNS: [{POINT: point, SEED: seed, ERROR: error}]}
 
 
-def _leaves_without(tree: Mapping[str, Any], left_out: str) -> Iterator[tuple[str, float | None]]:
+def _leaves_without(tree: Mapping[str, Any], left_out: str) -> list[tuple[str, float | None]]:
+    if left_out not in tree:
+        return metrics.leaves(tree)
     return metrics.leaves({name: value for name, value in tree.items() if name != left_out})

@@ -103,21 +103,22 @@ class Schema:
         import pyarrow as pa
 
         schema = self.arrow(name)
-        known = set(schema.names)
-        unknown = {column for row in rows for column in row} - known
-        if unknown:
+        held: set[str] = set().union(*rows)
+        if unknown := held.difference(schema.names):
             raise RuntimeError(f"runs measured what no table has a column for: {', '.join(sorted(unknown))}")
-        cells = {
-            index: {
-                column: cell
-                for axis in self.axes
-                for column, cell in zip(axis.names, axis.cells(at[axis.name]), strict=True)
-            }
-            for index, at in coordinates.items()
+        places = {
+            column: {index: axis.cells(at[axis.name])[place] for index, at in coordinates.items()}
+            for axis in self.axes
+            for place, column in enumerate(axis.names)
         }
-        placed = [{**cells[row[POINT]], **row} for row in rows]
-        arrays = [pa.array([row.get(field.name) for row in placed], field.type) for field in schema]
-        return pa.Table.from_arrays(arrays, schema=schema)
+
+        def array(column: str, kind: pa.DataType) -> pa.Array:
+            if column in places:
+                return pa.array([places[column][row[POINT]] for row in rows], kind)
+            # Most scenarios have but a part of what runs can measure.
+            return pa.array([row.get(column) for row in rows], kind) if column in held else pa.nulls(len(rows), kind)
+
+        return pa.Table.from_arrays([array(field.name, field.type) for field in schema], schema=schema)
 
     def arrow(self, name: str) -> "pa.Schema":
         """Return the Arrow schema of a table, with unit and meaning of every metric."""

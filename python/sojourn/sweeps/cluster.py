@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sojourn import _native
 from sojourn.data.dataset import Batch, Dataset
 from sojourn.reading import input_error
-from sojourn.sweeps.local import Status
+from sojourn.sweeps.local import Status, longest_first
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.work import run_batch
 
@@ -23,8 +23,17 @@ LOCAL, TLS = "local:", "tls://"
 ALLOWED = "tls://HOST:PORT, tcp://HOST:PORT, or local:N"
 MAX_PROCESSES = 1024
 _MAX_DIGITS = 8
-# Pages that scheduler and workers would serve to everyone on this machine.
-_NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+SETTINGS: dict[str, Any] = {
+    # Pages that scheduler and workers would serve to everyone on this machine.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    # For those pages Dask looks at each worker's stack a hundred times a second, and at its loops fifty times.
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500 ms",
+    # Dask has workers give memory back early. The next run would have to ask the system for it again, page by page.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**24,
+}
+"""Of Dask, for a cluster on this machine."""
 # How often a batch may lose its worker before it is given up.
 _RETRIES = 10
 _CONNECT_S = 20
@@ -42,7 +51,8 @@ def run_cluster(plan: Plan, dataset: Dataset, address: str, report: Callable[[St
         message = f"--cluster: the world {plan.backend!r} does one run after the other, on this machine"
         raise input_error(message, key="--cluster", found=address, allowed="a sweep without --cluster")
     with dataset.locked(), _client(address) as client:
-        batches, missing = dataset.batches, dataset.missing
+        batches = dataset.batches
+        missing = longest_first(plan, batches, dataset.missing)
         saved = plan.runs - sum(batches[number].runs for number in missing)
         status = Status(plan.runs, saved, saved)
         report(status)
@@ -58,10 +68,9 @@ def _finished(client: "Client", plan: Plan, batches: dict[int, Batch]) -> "Itera
     # The plan may hold a long list of points: it travels once to each worker, not with every batch. As a task's
     # result rather than as scattered data the scheduler can make it again when its last holder dies.
     shared = client.submit(_itself, plan, pure=False, retries=_RETRIES)
-    futures = {
-        client.submit(run_batch, shared, batch, pure=False, retries=_RETRIES): number
-        for number, batch in batches.items()
-    }
+    # All at once: one message and one graph for the scheduler, not one for each batch.
+    made = client.map(run_batch, [shared] * len(batches), list(batches.values()), pure=False, retries=_RETRIES)
+    futures = dict(zip(made, batches, strict=True))
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
@@ -111,7 +120,7 @@ def _local_cluster(address: str) -> "Iterator[LocalCluster]":
     except ImportError:
         raise _lacks("cryptography") from None
     with (
-        dask.config.set(_NO_PAGES),
+        dask.config.set(SETTINGS),
         LocalCluster(
             n_workers=int(count),
             threads_per_worker=1,

@@ -2,12 +2,12 @@
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from sojourn import _native
-from sojourn.data.dataset import Dataset
+from sojourn.data.dataset import Batch, Dataset
 from sojourn.sweeps.plan import Plan
 from sojourn.sweeps.work import run_batch
 
@@ -60,6 +60,21 @@ def batch_size(plan: Plan) -> tuple[int, int]:
     return 1, max(math.floor(plan.seeds * plan.points / wanted), 1)
 
 
+def longest_first(plan: Plan, batches: Sequence[Batch], numbers: Sequence[int]) -> Sequence[int]:
+    """Return the numbers of batches, those with most work first, so that processors end at about the same time.
+
+    More batches than are ever made at once stay in their order, since the last ones are a small part of the work.
+    """
+    if len(numbers) > _MAX_BATCHES:
+        return numbers
+
+    def work_s(number: int) -> float:
+        batch = batches[number]
+        return (_run_s(plan, batch.points[0]) + _run_s(plan, batch.points[-1])) * batch.runs
+
+    return sorted(numbers, key=work_s, reverse=True)
+
+
 def run_local(plan: Plan, dataset: Dataset, jobs: int, report: Callable[[Status], None]) -> None:
     """Run what the dataset lacks on `jobs` processors, or one after the other where the world cannot do otherwise.
 
@@ -84,7 +99,7 @@ class _Pool:
 
     def run(self, jobs: int) -> None:
         pending: set[Future[None]] = set()
-        waiting = iter(self.waiting)
+        waiting = iter(longest_first(self.plan, self.batches, self.waiting) if jobs > 1 else self.waiting)
         with ThreadPoolExecutor(jobs) as pool:
             try:
                 while True:

@@ -48,8 +48,6 @@ _LEVELS_KEYS = ("values", "set")
 _VALUE = "{}"
 # Keys of a scenario that the sweep itself decides on.
 _OF_THE_SWEEP = frozenset({"seed", "runs"})
-# How a scenario names a trace that comes with Sojourn.
-_READY = "ready:"
 _METHODS = ("latin-hypercube", "random")
 _MAX_SEEDS = 1_000_000
 _MAX_KEYS = 1000
@@ -214,8 +212,9 @@ class Plan:
         """What the runs keep besides their records."""
         return Wanted.of(self.keep, self.bin_s)
 
+    @cached_property
     def schema(self) -> Schema:
-        """Return the columns of the dataset's tables, which depend on the plan alone."""
+        """The columns of the dataset's tables, which depend on the plan alone."""
         axes = (
             AxisColumns.of(name, (axis.values(row)[place] for row in range(len(axis.rows))))
             for axis in self.axes
@@ -515,15 +514,15 @@ class _Reader:
         if plan.points == 0:
             raise self._error("axes", "no point", "at least one value of each axis")
         base = self._resolve(plan, "base", plan.fixed, {})
-        links, files = dict.fromkeys(_links(base)), set(_files(base))
+        links, files = dict.fromkeys(base.links), set(base.files)
         step = plan.points
         for axis in plan.axes:
             step //= len(axis.rows)
             for row in range(min(len(axis.rows), _MAX_TRIED)):
                 changes = plan.point(row * step).changes
                 scenario = self._resolve(plan, ", ".join(axis.names), changes, axis.changes(row))
-                links |= dict.fromkeys(_links(scenario))
-                files |= set(_files(scenario))
+                links |= dict.fromkeys(scenario.links)
+                files |= set(scenario.files)
         return replace(plan, first_seed=base.seed, links=tuple(links), files=tuple(sorted(files)))
 
     def _resolve(self, plan: Plan, key: str, changes: Mapping[str, Any], tried: Mapping[str, Any]) -> _native.Scenario:
@@ -567,27 +566,6 @@ def _plain(given: Any) -> Any:
         if callable(made := getattr(given, name, None)):
             return made()
     return given
-
-
-def _links(scenario: _native.Scenario) -> list[str]:
-    """Return the names that the metrics of a scenario's links have in front."""
-    tables = json.loads(scenario.to_json())
-    returning = [metrics.REVERSE] if "reverse" in tables else []
-    others = ((metrics.HOPS, "hop"), (metrics.STATIONS, "station"))
-    named = [f"{kind}_{link['name']}" for kind, key in others for link in tables.get(key, [])]
-    return [metrics.BOTTLENECK, *returning, *named]
-
-
-def _files(scenario: _native.Scenario) -> list[str]:
-    """Return the files that a scenario's links are read from; those that come with Sojourn belong to the engine."""
-    tables = json.loads(scenario.to_json())
-    # A change has the links that it names under the same keys.
-    links = [link for one in (tables, *tables.get("change", [])) for link in _links_of(one)]
-    return [link["trace"] for link in links if not link.get("trace", _READY).startswith(_READY)]
-
-
-def _links_of(tables: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*(tables[key] for key in ("bottleneck", "reverse") if key in tables), *tables.get("hop", [])]
 
 
 def _changes_text(changes: Mapping[str, Any]) -> str:

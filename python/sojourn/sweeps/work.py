@@ -1,12 +1,12 @@
 """What one worker does: run the points of a batch and make tables of them. Nothing here knows who asks."""
 
+import json
 from typing import TYPE_CHECKING
 
 from sojourn import _native
 from sojourn.data import rows
 from sojourn.data.dataset import Batch
 from sojourn.data.rows import POINT
-from sojourn.record import Record
 from sojourn.sweeps.plan import Plan, Point
 from sojourn.worlds.world import Progress, WorldError
 
@@ -43,7 +43,7 @@ def run_batch(plan: Plan, batch: Batch, progress: Progress | None = None) -> dic
                 measured.setdefault(name, []).extend(some)
             for name, one in tables.items():
                 kept.setdefault(name, []).append(one)
-    schema = plan.schema()
+    schema = plan.schema
     return {
         **{name: schema.table(name, some, coordinates) for name, some in measured.items() if some or name in _ALWAYS},
         **{name: _together(tables) for name, tables in kept.items()},
@@ -87,7 +87,9 @@ def _finished(plan: Plan, point: Point, run: "Run") -> "_Found":
     from sojourn.tables import arrow_table
 
     tables: dict[str, pa.Table] = {name: _at(point, arrow_table([run], name)) for name in plan.wanted.tables}
-    return rows.of_run(point.index, Record.parse(run.record())), tables
+    # No table has the rows of flows.
+    text = run.measured() if isinstance(run, _native.Run) else run.record()
+    return rows.of_run(point.index, json.loads(text)), tables
 
 
 def _at(point: Point, series: "pa.Table") -> "pa.Table":

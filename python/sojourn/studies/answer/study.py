@@ -2,17 +2,16 @@
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from sojourn.data import strip
 from sojourn.data.dataset import Dataset
 from sojourn.data.rows import GROUPS, RUNS, SEED
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled, tip
 from sojourn.study import Means, Number, changes, figure, measure
-from sojourn.study.panels import GREY
 from sojourn.sweeps.plan import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TOLD_PART = 0.95
 _HARD_MBPS = 20
@@ -194,8 +193,11 @@ def changed(plan: Plan, dataset: Dataset) -> Iterator[Row]:
     "Mean delay of a sparse flow against best effort's share at 20 Mbit/s and 50 ms. Colours are controls, shapes are "
     "queues. Filled: low priority alone uses more than 90 % of the link",
 )
-def the_map(means: Means) -> Figure:
+def the_map(means: Means) -> "Figure":
     """Draw every remedy as a point, whose name the page shows under the pointer."""
+    from sojourn.figures.style import CAPACITY, PAGE_WIDTH_IN, Drawing, styled, tip
+    from sojourn.study.panels import GREY
+
     sweeps = {"places": "queue", "marked-places": "reader", "scout-places": "queue"}
     controls = [
         *dict.fromkeys(
@@ -249,4 +251,6 @@ def _shape(queue: str) -> str:
 
 def _colour(controls: Sequence[str], control: str) -> str:
     """Return the colour of a control; scout, the last one, is black."""
+    from sojourn.figures.style import INK, family
+
     return INK if control == controls[-1] else family(controls.index(control))

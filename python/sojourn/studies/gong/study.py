@@ -4,16 +4,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, Any
 
 from sojourn import Scenario
-from sojourn.figures import utilization
-from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
 from sojourn.study import Means, Number, Outcome, changes, claim, figure
 from sojourn.study.relations import closeness
 from sojourn.study.select import Selection
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Of a packet in ns-2.35's queue/red.cc, initialize_params: what RED computes of the link where nothing is given.
 _MEAN_PACKET_BYTES = 500
@@ -276,8 +275,10 @@ def _said(values: Mapping[str, float]) -> str:
     "fig2",
     "Under DropTail LEDBAT leaves the link to TCP; RED makes both share it. One of 10 runs, 10 Mbit/s, 500 packets",
 )
-def who_uses_the_link(_means: Means) -> Figure:
+def who_uses_the_link(_means: Means) -> "Figure":
     """Draw one run under DropTail and one under RED."""
+    from sojourn.figures import utilization
+
     queues = ("DropTail", "RED")
     kinds = [{"bottleneck.queue": {"kind": name.lower(), "preset": "ns2", "limit": "500 packets"}} for name in queues]
     return utilization([Scenario.load("motivating-red", overrides=kind).run() for kind in kinds], list(queues))
@@ -288,8 +289,10 @@ def who_uses_the_link(_means: Means) -> Figure:
     "fig5",
     "No control comes near the ideal (grey) under any AQM. Each line is a low-priority control under a discipline",
 )
-def controls_and_disciplines(means: Means) -> Figure:
+def controls_and_disciplines(means: Means) -> "Figure":
     """Draw the queue's part of the buffer and TCP's share, joined, for each control and discipline."""
+    from sojourn.figures.style import CAPACITY, INK, PAGE_WIDTH_IN, Drawing, family, styled
+
     variants = ["LEDBAT (RFC 6817)", "NICE (Linux)", "TCP-LP (its paper)"]
     titles = ("as in ns-2, or the control's paper", "RFC 6817, NICE of Linux, TCP-LP's paper")
     with styled():
