@@ -9,8 +9,8 @@ pub use late::{Evidence, Late, Sending};
 
 use crate::segment::{Block, MAX_BLOCKS};
 use late::{ByTime, late_by};
-use record::{Mark, Record, Records};
-use sojourn_core::{Span, Time};
+use record::{Mark, Record};
+use sojourn_core::{Ring, Span, Time};
 
 /// Duplicate acknowledgements, or SACKed segments above, that prove a loss (DupThresh).
 pub const DUP_THRESH: u32 = 3;
@@ -35,7 +35,8 @@ pub struct Delivered {
 /// The outstanding segments, from the first unacknowledged one on.
 #[derive(Debug, Default)]
 pub struct Scoreboard {
-    records: Records,
+    /// Each has the number of its segment.
+    records: Ring<Record>,
     sacked: u32,
     lost: u32,
     /// Segments that were sent again and may be in flight, judged lost or not.
@@ -134,7 +135,7 @@ impl Scoreboard {
     /// Segments sent and not cumulatively acknowledged (FlightSize).
     #[inline]
     pub fn outstanding(&self) -> u32 {
-        self.records.count()
+        self.records.len()
     }
 
     /// Outstanding segments that the receiver is known to have.
@@ -152,7 +153,7 @@ impl Scoreboard {
     /// Notes that segment [`next`](Scoreboard::next) is sent.
     #[inline]
     pub fn send_new(&mut self, now: Time) {
-        self.records.push(Record::new(now));
+        self.records.push(&Record::new(now));
     }
 
     /// Notes that `number` is sent again.

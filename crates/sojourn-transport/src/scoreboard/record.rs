@@ -1,7 +1,6 @@
-//! What is known of one segment, and of all that are outstanding.
+//! What is known of one segment.
 
 use sojourn_core::Time;
-use std::ops::{Index, IndexMut};
 
 /// When a segment was last sent, and what has happened to it since: one word, for this is what most of a sender's memory holds.
 #[derive(Clone, Copy, Debug)]
@@ -77,97 +76,6 @@ impl Record {
     }
 }
 
-/// The records of the outstanding segments, each at the place of its number in a ring of a power of two of them: it is found
-/// without asking where the ring begins.
-#[derive(Debug, Default)]
-pub(super) struct Records {
-    /// None before the first segment.
-    places: Box<[Record]>,
-    first: u32,
-    next: u32,
-}
-
-impl Records {
-    /// Places of the smallest ring.
-    const FEW: usize = 4;
-
-    /// The first outstanding segment, or where there is none the next one.
-    #[inline]
-    pub(super) fn first(&self) -> u32 {
-        self.first
-    }
-
-    /// One past the last outstanding segment.
-    #[inline]
-    pub(super) fn next(&self) -> u32 {
-        self.next
-    }
-
-    /// How many are outstanding.
-    #[inline]
-    pub(super) fn count(&self) -> u32 {
-        self.next - self.first
-    }
-
-    /// The next segment is outstanding.
-    #[inline]
-    pub(super) fn push(&mut self, record: Record) {
-        if self.count() as usize == self.places.len() {
-            self.grow();
-        }
-        let place = self.place(self.next);
-        self.places[place] = record;
-        self.next += 1;
-    }
-
-    /// The first segment is no longer outstanding.
-    #[inline]
-    pub(super) fn remove_first(&mut self) {
-        debug_assert!(self.first < self.next);
-        self.first += 1;
-    }
-
-    /// All of them in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Record> {
-        (self.first..self.next).map(|number| &self[number])
-    }
-
-    #[inline]
-    fn place(&self, number: u32) -> usize {
-        number as usize & self.places.len().wrapping_sub(1)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn grow(&mut self) {
-        let places = (2 * self.places.len()).max(Records::FEW);
-        let mut grown = Records { places: vec![Record(0); places].into(), ..*self };
-        for number in self.first..self.next {
-            grown[number] = self[number];
-        }
-        *self = grown;
-    }
-}
-
-impl Index<u32> for Records {
-    type Output = Record;
-
-    #[inline]
-    fn index(&self, number: u32) -> &Record {
-        debug_assert!(self.first <= number && number < self.next, "{number} is not outstanding");
-        &self.places[self.place(number)]
-    }
-}
-
-impl IndexMut<u32> for Records {
-    #[inline]
-    fn index_mut(&mut self, number: u32) -> &mut Record {
-        debug_assert!(self.first <= number && number < self.next, "{number} is not outstanding");
-        let place = self.place(number);
-        &mut self.places[place]
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,28 +84,6 @@ mod tests {
     const MARKS: [Mark; 5] = [Mark::Sacked, Mark::Lost, Mark::Retransmitted, Mark::Judged, Mark::Ambiguous];
 
     proptest! {
-        /// The ring against a queue.
-        #[test]
-        fn each_record_is_at_its_number(steps in prop::collection::vec(any::<bool>(), 0..200)) {
-            let (mut records, mut expected) = (Records::default(), std::collections::VecDeque::new());
-            for (at, sends) in steps.into_iter().enumerate() {
-                if sends || expected.is_empty() {
-                    expected.push_back((records.next(), at as u64));
-                    records.push(Record::new(Time::from_nanos(at as u64)));
-                } else {
-                    expected.pop_front();
-                    records.remove_first();
-                }
-                prop_assert_eq!(records.count() as usize, expected.len());
-                prop_assert_eq!(records.first(), expected.front().map_or(records.next(), |&(number, _)| number));
-                for &(number, at) in &expected {
-                    prop_assert_eq!(records[number].sent().as_nanos(), at);
-                }
-                let all: Vec<u64> = records.iter().map(|record| record.sent().as_nanos()).collect();
-                prop_assert_eq!(all, expected.iter().map(|&(_, at)| at).collect::<Vec<_>>());
-            }
-        }
-
         /// Times and marks do not touch each other.
         #[test]
         fn a_word_is_a_time_and_marks(
