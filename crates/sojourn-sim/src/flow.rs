@@ -287,7 +287,7 @@ pub fn is_data(segment: &Segment) -> bool {
 
 impl Flow {
     /// A packet of `bytes` that carries `body`, addressed from sender to receiver.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn packet(&mut self, id: u32, body: Segment, bytes: u32, ecn: Ecn) -> Packet {
         self.counts.entered += 1;
         self.counts.sent += u64::from(is_data(&body));
@@ -295,7 +295,7 @@ impl Flow {
     }
 
     /// The packet that carries `segment` with `payload_bytes` from receiver to sender.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn packet_back(&mut self, id: u32, segment: Segment, payload_bytes: u32) -> Packet {
         let bytes = self.header_bytes + segment.option_bytes() + payload_bytes;
         let packet = self.packet(id, segment, bytes, Ecn::NotEct);
@@ -303,7 +303,7 @@ impl Flow {
     }
 
     /// The packet that carries what is sent `now`, which reports nothing and so has no options.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn packet_out(&mut self, id: u32, next: Outgoing, now: Time) -> Packet {
         let Outgoing { kind, number, payload_bytes, ecn, flags, echo_nanos } = next;
         let sack = [Block::default(); MAX_BLOCKS];
@@ -312,13 +312,13 @@ impl Flow {
     }
 
     /// The link at which packets that travel in `direction` enter the network, and the line where there is none.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn way_in(&self, direction: Direction) -> (Option<usize>, usize) {
         (self.entrances[direction as usize].get().map(|link| link as usize), self.line(direction))
     }
 
     /// The line behind the last link for packets that travel in `direction`.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn line(&self, direction: Direction) -> usize {
         self.lines[direction as usize] as usize
     }

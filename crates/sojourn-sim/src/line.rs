@@ -157,7 +157,7 @@ impl Lines {
     }
 
     /// A packet enters `line`; whether it is the next to arrive.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub fn push(&mut self, line: usize, packet: &Packet, now: Time) -> bool {
         let line = &mut self.lines[line];
         let constant = matches!(line.kind, Kind::Constant);

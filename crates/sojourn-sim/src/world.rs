@@ -243,7 +243,7 @@ impl World {
     }
 
     /// The packet that has reached the end of a line.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn leave_line(&mut self, index: usize) -> Packet {
         let packet = *self.lines.first(index);
         self.forget_first(index);
@@ -251,7 +251,7 @@ impl World {
     }
 
     /// The first packet of a line has been dealt with.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn forget_first(&mut self, index: usize) {
         let next = self.lines.remove_first(index);
         self.agenda.set(self.line_slot(index), next);
@@ -306,7 +306,7 @@ impl World {
         dies
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn enter_line(&mut self, index: usize, packet: &Packet, at: Time) {
         if self.lines.push(index, packet, at) {
             self.agenda.set(self.line_slot(index), self.lines.next_time(index));
@@ -314,7 +314,7 @@ impl World {
     }
 
     /// A packet enters the network at the link `entrance`, or where there is none goes down `line`.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn enter(&mut self, entrance: Option<usize>, line: usize, packet: &Packet) {
         match entrance {
             Some(link) => self.arrive(link, packet, self.now),

@@ -248,7 +248,7 @@ impl Receiver {
     }
 
     /// One-way delay of `segment`, which arrives `now`, in ns.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn delay_of(&self, segment: &Segment, now: Time) -> i64 {
         let difference = self.clock.as_ref().map_or(0, |clock| clock.difference_nanos(now));
         now.as_nanos() as i64 - segment.stamp.as_nanos() as i64 + difference
@@ -356,7 +356,7 @@ impl Receiver {
     }
 
     /// Stores `number`; whether it was new.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn take(&mut self, number: u32) -> bool {
         if number != self.next || self.has_gap {
             return self.take_any(number);
@@ -386,7 +386,7 @@ impl Receiver {
     }
 
     /// What every acknowledgement says.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn plain_ack(&self) -> Segment {
         let (sack, blocks) = if self.sack && self.has_gap { self.blocks() } else { Default::default() };
         let ecn = EcnFlags::when(self.echo, EcnFlags::ECE);
@@ -400,7 +400,7 @@ impl Receiver {
         self.beyond.as_ref().map_or_else(Default::default, |beyond| beyond.blocks())
     }
 
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     fn acknowledge(&mut self) -> Segment {
         let mut ack = self.plain_ack();
         if let Some(counts) = &mut self.counts {

@@ -186,7 +186,7 @@ impl World {
     }
 
     /// The receiver of a flow sends `segment` with `payload_bytes`.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn send_back(&mut self, index: usize, segment: Segment, payload_bytes: u32) {
         let flow = &mut self.flows[index];
         let direction = flow.direction.opposite();

@@ -310,7 +310,7 @@ impl Sender {
     /// Feeds the estimator. A timestamp echoes when the oldest segment of a delayed acknowledgement was sent, so that
     /// the timeout allows for the delay (RFC 7323 section 4.3); a control is told the time of the `newest` one,
     /// which did not wait at the receiver, and the extremes are of these.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn sample_rtt(
         &mut self,
         segment: &Segment,

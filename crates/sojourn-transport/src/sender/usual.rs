@@ -77,7 +77,7 @@ impl Sender {
     }
 
     /// Whether `segment` says no more than that something has arrived which is not the first segment outstanding.
-    #[inline(always)]
+    #[cfg_attr(not(target_family = "wasm"), inline(always))]
     pub(super) fn is_mere_duplicate(&self, segment: &Segment) -> bool {
         self.has_usual && segment.number == self.board.first() && segment.reports() == 0
     }
