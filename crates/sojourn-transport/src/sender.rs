@@ -314,7 +314,10 @@ impl Sender {
     /// What its data carries as [`delay_nanos`](crate::Segment::delay_nanos): TSecr where the receiver steers.
     #[inline]
     pub fn echo_nanos(&self) -> i64 {
-        self.granted.as_ref().map_or(0, |granted| granted.echo_nanos())
+        match &self.granted {
+            None => 0,
+            Some(granted) => granted.echo_nanos(),
+        }
     }
 
     /// The application has endless data.
