@@ -143,7 +143,7 @@ def test_values_of_several_kinds_on_one_axis(base: Path, tmp_path: Path) -> None
     dataset = ran(plan, tmp_path / "out")
     assert dataset.table()["bottleneck.queue.weight"].to_pylist() == ["0.002"] * 2 + ["auto"] * 2 + ["1"] * 2
     assert len(dataset.stats(metrics=["bottleneck_utilization"])) == 3
-    numbers = plan_of(base, axes={"bottleneck.loss": [0, 0.5], "group.tcp.flows": [1, 2]}).schema
+    numbers = plan_of(base, axes={"bottleneck.loss": [0, 0.5], "group.tcp.flows": [1, 2]}).schema()
     assert [axis.kind for axis in numbers.axes] == ["double", "int64"]
 
 
@@ -490,7 +490,7 @@ def test_sequences_of_python_and_numpy_are_axes(base: Path) -> None:
     given: list[Any] = [range(1, 4), (1, 2, 3), np.arange(1, 4), [np.int64(1), np.int32(2), 3]]
     plans = [plan_of(base, axes={"group.tcp.flows": one}) for one in given]
     assert {plan.fingerprint() for plan in plans} == {plan_of(base, axes={"group.tcp.flows": [1, 2, 3]}).fingerprint()}
-    (kind,) = (axis.kind for axis in plans[0].schema.axes)
+    (kind,) = (axis.kind for axis in plans[0].schema().axes)
     assert kind == "int64"
     loss = plan_of(base, axes={"bottleneck.loss": np.linspace(0, 0.5, 3)})
     assert [loss.point(index).changes["bottleneck.loss"] for index in range(3)] == [0.0, 0.25, 0.5]

@@ -212,9 +212,12 @@ class Plan:
         """What the runs keep besides their records."""
         return Wanted.of(self.keep, self.bin_s)
 
-    @cached_property
     def schema(self) -> Schema:
-        """The columns of the dataset's tables, which depend on the plan alone."""
+        """Return the columns of the dataset's tables, which depend on the plan alone."""
+        return self._schema
+
+    @cached_property
+    def _schema(self) -> Schema:
         axes = (
             AxisColumns.of(name, (axis.values(row)[place] for row in range(len(axis.rows))))
             for axis in self.axes

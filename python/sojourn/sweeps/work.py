@@ -43,7 +43,7 @@ def run_batch(plan: Plan, batch: Batch, progress: Progress | None = None) -> dic
                 measured.setdefault(name, []).extend(some)
             for name, one in tables.items():
                 kept.setdefault(name, []).append(one)
-    schema = plan.schema
+    schema = plan.schema()
     return {
         **{name: schema.table(name, some, coordinates) for name, some in measured.items() if some or name in _ALWAYS},
         **{name: _together(tables) for name, tables in kept.items()},
