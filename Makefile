@@ -69,7 +69,7 @@ figures: build $(TEST)
 	$(BIN)/python -m handbook --figures
 
 # Both write a page of docs/ and the raw numbers in benchmarks/results/; progress goes to stderr.
-bench: build
+bench: build $(TEST)
 	$(BIN)/python -m benchmarks.bench
 
 # What the Python half may cost: CPU of commands, and one point of a sweep on two processors, which wants an idle machine.
